@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace gpuprobe {
+
+/// An instant as reports carry it: since the epoch. Reports write it as integer microseconds.
+using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
+using Duration = std::chrono::microseconds;
+/// Monotonic time since an unnamed start.
+using MonotonicTime = Duration;
+
+/// Where time comes from; tests move it by hand.
+class Clock {
+public:
+    virtual ~Clock() = default;
+    [[nodiscard]] virtual WallTime wall() const = 0;
+    [[nodiscard]] virtual MonotonicTime monotonic() const = 0;
+};
+
+class SystemClock final : public Clock {
+public:
+    [[nodiscard]] WallTime wall() const override;
+    [[nodiscard]] MonotonicTime monotonic() const override;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/event_loop.h"
+
+#include <limits>
+
+#include <signal.h>
+#include <systemd/sd-event.h>
+
+#include "base/files.h"
+#include "base/handle.h"
+
+namespace gpuprobe {
+namespace {
+
+using SdEvent = CHandle<sd_event, sd_event_unref>;
+using SdSource = CHandle<sd_event_source, sd_event_source_disable_unref>;
+
+/// The state that sd-event's C callbacks receive. It lives as long as its handle.
+class Source final : public EventSource {
+public:
+    std::function<void(std::uint32_t)> ready = {};
+    SdSource source = {};
+
+    /// The callable is copied to the stack first: it may destroy this object.
+    void run(std::uint32_t events) const {
+        const auto call = ready;
+        call(events);
+    }
+};
+
+int on_io(sd_event_source*, int, std::uint32_t events, void* data) {
+    static_cast<const Source*>(data)->run(events);
+    return 0;
+}
+int on_time(sd_event_source*, std::uint64_t, void* data) {
+    static_cast<const Source*>(data)->run(0);
+    return 0;
+}
+int on_defer(sd_event_source*, void* data) {
+    static_cast<const Source*>(data)->run(0);
+    return 0;
+}
+
+std::int64_t order_of(EventLoop::Priority priority) {
+    switch (priority) {
+        case EventLoop::Priority::Hardware:
+            return SD_EVENT_PRIORITY_NORMAL - 20;
+        case EventLoop::Priority::Worker:
+            return SD_EVENT_PRIORITY_NORMAL - 10;
+        case EventLoop::Priority::Normal:
+            return SD_EVENT_PRIORITY_NORMAL;
+        case EventLoop::Priority::Idle:
+            break;
+    }
+    return SD_EVENT_PRIORITY_IDLE;
+}
+
+}  // namespace
+
+struct SystemLoop::Impl {
+    SdEvent event = {};
+    SdSource terminate = {};
+    SdSource interrupt = {};
+};
+
+SystemLoop::SystemLoop(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+SystemLoop::~SystemLoop() = default;
+
+Result<std::unique_ptr<SystemLoop>> SystemLoop::create() {
+    sd_event* event = nullptr;
+    if (const int problem = sd_event_new(&event); problem < 0)
+        return errno_error("event loop", -problem);
+    auto impl = std::make_unique<Impl>();
+    impl->event.reset(event);
+    return std::unique_ptr<SystemLoop>{new SystemLoop{std::move(impl)}};
+}
+
+EventHandle SystemLoop::watch(int fd,
+                              std::uint32_t events,
+                              Priority priority,
+                              std::function<void(std::uint32_t)> ready) {
+    auto source = std::make_unique<Source>();
+    source->ready = std::move(ready);
+    sd_event_source* raw = nullptr;
+    if (sd_event_add_io(impl_->event.get(), &raw, fd, events, on_io, source.get()) < 0)
+        return nullptr;
+    source->source.reset(raw);
+    sd_event_source_set_priority(raw, order_of(priority));
+    return source;
+}
+
+EventHandle SystemLoop::after(Duration delay, Callback due) {
+    auto source = std::make_unique<Source>();
+    source->ready = [due = std::move(due)](std::uint32_t) { due(); };
+    sd_event_source* raw = nullptr;
+    const auto wait = static_cast<std::uint64_t>(std::max<Duration::rep>(delay.count(), 0));
+    if (sd_event_add_time_relative(impl_->event.get(), &raw, CLOCK_MONOTONIC, wait,
+                                   /*accuracy=*/1000, on_time, source.get()) < 0)
+        return nullptr;
+    source->source.reset(raw);
+    return source;
+}
+
+EventHandle SystemLoop::defer(Callback next) {
+    auto source = std::make_unique<Source>();
+    source->ready = [next = std::move(next)](std::uint32_t) { next(); };
+    sd_event_source* raw = nullptr;
+    if (sd_event_add_defer(impl_->event.get(), &raw, on_defer, source.get()) < 0)
+        return nullptr;
+    source->source.reset(raw);
+    return source;
+}
+
+MonotonicTime SystemLoop::now() const {
+    return SystemClock{}.monotonic();
+}
+
+Result<int> SystemLoop::run() {
+    const int code = sd_event_loop(impl_->event.get());
+    if (code < 0)
+        return errno_error("event loop", -code);
+    return code;
+}
+
+Status SystemLoop::run_until(const std::function<bool()>& done) {
+    while (!done()) {
+        const int turned =
+            sd_event_run(impl_->event.get(), std::numeric_limits<std::uint64_t>::max());
+        if (turned < 0)
+            return errno_error("event loop", -turned);
+    }
+    return gpuprobe::Done{};
+}
+
+void SystemLoop::stop(int code) {
+    sd_event_exit(impl_->event.get(), code);
+}
+
+Status SystemLoop::stop_on_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
+        return errno_error("sigprocmask", errno);
+    const auto add = [this](int signal, SdSource& into) {
+        sd_event_source* raw = nullptr;
+        // Without a callback sd-event leaves the loop with the code 0 (its userdata).
+        const int added = sd_event_add_signal(impl_->event.get(), &raw, signal, nullptr, nullptr);
+        into.reset(raw);
+        return added;
+    };
+    if (const int added = add(SIGTERM, impl_->terminate); added < 0)
+        return errno_error("SIGTERM", -added);
+    if (const int added = add(SIGINT, impl_->interrupt); added < 0)
+        return errno_error("SIGINT", -added);
+    return gpuprobe::Done{};
+}
+
+Status SystemLoop::feed_watchdog() {
+    const int fed = sd_event_set_watchdog(impl_->event.get(), 1);
+    if (fed < 0)
+        return errno_error("watchdog", -fed);
+    return gpuprobe::Done{};
+}
+
+}  // namespace gpuprobe

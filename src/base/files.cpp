@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as the kernel: path_resolution(7)
+constexpr std::size_t kMaxFolderEntries = 65536;
+constexpr Bytes kMaxLine = kib(4);
+
+using Directory = CHandle<DIR, closedir>;
+
+std::string text_of_errno(int number) {
+    char buffer[128] = {};
+    return strerror_r(number, buffer, sizeof buffer);
+}
+
+Result<std::string> read_link(const std::string& path) {
+    std::string target(PATH_MAX, '\0');
+    const auto length = ::readlink(path.c_str(), target.data(), target.size());
+    if (length < 0)
+        return errno_error(path, errno);
+    target.resize(static_cast<std::size_t>(length));
+    return target;
+}
+
+bool is_link(const std::string& path) {
+    struct stat info = {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+Status write_all(int fd, std::string_view content, const std::string& path) {
+    while (!content.empty()) {
+        const auto written = ::write(fd, content.data(), content.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno_error(path, errno);
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return Done{};
+}
+
+}  // namespace
+
+Error errno_error(std::string_view path, int number) {
+    auto code = ErrorCode::Io;
+    if (number == ENOENT || number == ENOTDIR)
+        code = ErrorCode::NotFound;
+    if (number == EACCES || number == EPERM)
+        code = ErrorCode::PermissionDenied;
+    return Error{code, std::string{path} + ": " + text_of_errno(number)};
+}
+
+std::optional<std::string> FileSystem::line(std::string_view path) const {
+    const auto text = read(path, kMaxLine);
+    if (!text)
+        return std::nullopt;
+    return std::string{trimmed(text->substr(0, text->find('\n')))};
+}
+
+RootedFiles::RootedFiles(std::string root) : root_{std::move(root)} {
+    while (!root_.empty() && root_.back() == '/')
+        root_.pop_back();
+}
+
+Result<std::string> RootedFiles::real_path(std::string_view path) const {
+    std::deque<std::string> rest;
+    for (const auto piece : split(path, '/'))
+        rest.emplace_back(piece);
+    std::vector<std::string> done;
+    const auto joined = [&done] {
+        std::string text;
+        for (const auto& piece : done)
+            text += "/" + piece;
+        return text.empty() ? std::string{"/"} : text;
+    };
+    for (int links = 0; !rest.empty();) {
+        const auto piece = std::move(rest.front());
+        rest.pop_front();
+        if (piece.empty() || piece == ".")
+            continue;
+        if (piece == "..") {
+            if (!done.empty())
+                done.pop_back();
+            continue;
+        }
+        done.push_back(piece);
+        const auto here = root_ + joined();
+        if (!is_link(here))
+            continue;
+        if (++links > kMaxLinks)
+            return errno_error(path, ELOOP);
+        const auto target = TRY(read_link(here));
+        done.pop_back();
+        if (target.starts_with('/'))
+            done.clear();
+        const auto pieces = split(target, '/');
+        rest.insert(rest.begin(), pieces.begin(), pieces.end());
+    }
+    auto resolved = joined();
+    struct stat info = {};
+    if (::lstat((root_ + resolved).c_str(), &info) != 0)
+        return errno_error(path, errno);
+    return resolved;
+}
+
+Result<std::string> RootedFiles::outside(std::string_view path) const {
+    if (root_.empty())
+        return std::string{path};
+    return root_ + TRY(real_path(path));
+}
+
+Result<std::string> RootedFiles::read(std::string_view path, Bytes limit) const {
+    const auto real = TRY(outside(path));
+    // O_NONBLOCK: a FIFO in a captured tree must not stop the reader.
+    const UniqueFd fd{::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (!fd)
+        return errno_error(path, errno);
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0)
+        return errno_error(path, errno);
+    if (!S_ISREG(info.st_mode))
+        return Error{ErrorCode::Io, std::string{path} + ": not a regular file"};
+    std::string text;
+    char buffer[4096];
+    for (;;) {
+        const auto count = ::read(fd.get(), buffer, sizeof buffer);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return errno_error(path, errno);
+        if (count == 0)
+            return text;
+        text.append(buffer, static_cast<std::size_t>(count));
+        if (text.size() > limit.count)
+            return Error{ErrorCode::TooLarge,
+                         std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
+    }
+}
+
+Result<std::vector<std::string>> RootedFiles::list(std::string_view path) const {
+    const auto real = TRY(outside(path));
+    const Directory folder{::opendir(real.c_str())};
+    if (!folder)
+        return errno_error(path, errno);
+    std::vector<std::string> names;
+    while (const auto* entry = ::readdir(folder.get())) {
+        const std::string_view name{entry->d_name};
+        if (name == "." || name == "..")
+            continue;
+        if (names.size() == kMaxFolderEntries)
+            return Error{ErrorCode::TooLarge, std::string{path} + ": too many entries"};
+        names.emplace_back(name);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+Result<std::string> RootedFiles::link_target(std::string_view path) const {
+    const auto slash = path.find_last_of('/');
+    const auto folder = TRY(outside(slash == 0 ? "/" : path.substr(0, slash)));
+    auto target = read_link(folder + std::string{path.substr(slash)});
+    if (!target)
+        return Error{target.error().code, std::string{path} + ": not a symbolic link"};
+    return target;
+}
+
+Result<FileStatus> RootedFiles::status(std::string_view path) const {
+    const auto real = TRY(outside(path));
+    struct stat info = {};
+    if (::stat(real.c_str(), &info) != 0)
+        return errno_error(path, errno);
+    const auto modified =
+        std::chrono::seconds{info.st_mtim.tv_sec} + std::chrono::nanoseconds{info.st_mtim.tv_nsec};
+    return FileStatus{.mode = info.st_mode,
+                      .uid = info.st_uid,
+                      .gid = info.st_gid,
+                      .device = info.st_rdev,
+                      .inode = info.st_ino,
+                      .size = Bytes{static_cast<std::uint64_t>(info.st_size)},
+                      .modified = WallTime{std::chrono::duration_cast<Duration>(modified)}};
+}
+
+Status write_atomically(const std::string& path, std::string_view content, mode_t mode) {
+    const auto folder = path.substr(0, std::max<std::size_t>(path.find_last_of('/'), 1));
+    auto temporary = path + ".XXXXXX";
+    const UniqueFd fd{::mkostemp(temporary.data(), O_CLOEXEC)};
+    if (!fd)
+        return errno_error(path, errno);
+    const auto give_up = [&temporary](Error error) {
+        ::unlink(temporary.c_str());
+        return error;
+    };
+    if (auto written = write_all(fd.get(), content, path); !written)
+        return give_up(std::move(written).error());
+    if (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0 ||
+        ::rename(temporary.c_str(), path.c_str()) != 0)
+        return give_up(errno_error(path, errno));
+    const UniqueFd folder_fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (folder_fd)
+        (void)::fsync(folder_fd.get());  // best effort: the file itself is whole either way
+    return Done{};
+}
+
+}  // namespace gpuprobe

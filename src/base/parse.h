@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuprobe {
+
+/// The number that the whole text is, in that base, without sign, space or prefix; else nullopt.
+template <std::integral T>
+std::optional<T> parse_number(std::string_view text, int base = 10) {
+    T number{};
+    const auto [end, problem] =
+        std::from_chars(text.data(), text.data() + text.size(), number, base);
+    if (problem != std::errc{} || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return number;
+}
+
+/// The same in base 16, with an optional "0x".
+template <std::integral T>
+std::optional<T> parse_hex(std::string_view text) {
+    if (text.starts_with("0x") || text.starts_with("0X"))
+        text.remove_prefix(2);
+    return parse_number<T>(text, 16);
+}
+
+/// Without white space at both ends.
+std::string_view trimmed(std::string_view text);
+/// The pieces between separators; an empty text has one empty piece.
+std::vector<std::string_view> split(std::string_view text, char separator);
+/// The pieces between runs of white space, none of them empty.
+std::vector<std::string_view> words(std::string_view text);
+/// ASCII lower case; other bytes are kept.
+std::string lower_case(std::string_view text);
+
+/// The text as a bus or JSON string may carry it: valid UTF-8, no control or bidirectional override
+/// characters (each becomes U+FFFD), at most `limit` bytes, cut at a character.
+std::string scrubbed(std::string_view text, std::size_t limit = 256);
+
+}  // namespace gpuprobe

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/record.h"
+
+#include <algorithm>
+
+namespace gpuprobe {
+
+ReadProblem read_value(const Value& value, std::string& out) {
+    const auto* text = value.as_string();
+    if (!text)
+        return wrong_type(value, "string");
+    out = *text;
+    return {};
+}
+
+ReadProblem read_value(const Value& value, bool& out) {
+    const auto flag = value.as_bool();
+    if (!flag)
+        return wrong_type(value, "boolean");
+    out = *flag;
+    return {};
+}
+
+ReadProblem read_value(const Value& value, double& out) {
+    const auto number = value.as_double();
+    if (!number)
+        return wrong_type(value, "number");
+    out = *number;
+    return {};
+}
+
+ReadProblem read_value(const Value& value, Bytes& out) {
+    return read_value(value, out.count);
+}
+
+ReadProblem read_value(const Value& value, Duration& out) {
+    Duration::rep count = 0;
+    auto problem = read_value(value, count);
+    out = Duration{count};
+    return problem;
+}
+
+ReadProblem read_value(const Value& value, WallTime& out) {
+    Duration since_epoch{};
+    auto problem = read_value(value, since_epoch);
+    out = WallTime{since_epoch};
+    return problem;
+}
+
+std::string RecordReader::unknown_key() const {
+    const auto* members = value_.as_object();
+    if (!members)
+        return {};
+    for (const auto& member : *members)
+        if (std::ranges::find(known_, member.key) == known_.end())
+            return member.key;
+    return {};
+}
+
+ReadProblem ReadProblem::in(std::string_view key) && {
+    const bool inner_is_member = !path.empty() && path.front() != '[';
+    path = std::string{key} + (inner_is_member ? "." : "") + path;
+    return std::move(*this);
+}
+
+}  // namespace gpuprobe

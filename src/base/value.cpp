@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/value.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace gpuprobe {
+
+Value::Value() = default;
+Value::~Value() = default;
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+
+Value::Value(std::nullptr_t) {}
+Value::Value(bool flag) : data_{flag} {}
+Value::Value(int number) : data_{std::int64_t{number}} {}
+Value::Value(unsigned number) : data_{std::int64_t{number}} {}
+Value::Value(long number) : data_{std::int64_t{number}} {}
+Value::Value(long long number) : data_{std::int64_t{number}} {}
+Value::Value(unsigned long number) {
+    set_unsigned(number);
+}
+Value::Value(unsigned long long number) {
+    set_unsigned(number);
+}
+Value::Value(double number) : data_{number} {}
+Value::Value(const char* text) : data_{std::string{text}} {}
+Value::Value(std::string text) : data_{std::move(text)} {}
+Value::Value(std::string_view text) : data_{std::string{text}} {}
+Value::Value(Array items) : data_{std::move(items)} {}
+Value::Value(Object members) : data_{std::move(members)} {}
+
+void Value::set_unsigned(std::uint64_t number) {
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        data_ = static_cast<std::int64_t>(number);
+    else
+        data_ = number;
+}
+
+std::string_view Value::type_name() const {
+    constexpr std::string_view kNames[] = {"null",   "boolean", "integer", "integer",
+                                           "number", "string",  "array",   "object"};
+    return kNames[data_.index()];
+}
+
+std::optional<bool> Value::as_bool() const {
+    const auto* flag = std::get_if<bool>(&data_);
+    return flag ? std::optional{*flag} : std::nullopt;
+}
+
+std::optional<std::int64_t> Value::as_int() const {
+    const auto* number = std::get_if<std::int64_t>(&data_);
+    return number ? std::optional{*number} : std::nullopt;
+}
+
+std::optional<std::uint64_t> Value::as_unsigned() const {
+    if (const auto* number = std::get_if<std::uint64_t>(&data_))
+        return *number;
+    const auto number = as_int();
+    if (!number || *number < 0)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(*number);
+}
+
+std::optional<double> Value::as_double() const {
+    if (const auto* number = std::get_if<double>(&data_))
+        return *number;
+    if (const auto number = as_int())
+        return static_cast<double>(*number);
+    if (const auto number = as_unsigned())
+        return static_cast<double>(*number);
+    return std::nullopt;
+}
+
+const Value* Value::find(std::string_view key) const {
+    const auto* members = as_object();
+    if (!members)
+        return nullptr;
+    const auto found = std::ranges::find(*members, key, &Member::key);
+    return found == members->end() ? nullptr : &found->value;
+}
+
+Value* Value::find(std::string_view key) {
+    return const_cast<Value*>(std::as_const(*this).find(key));
+}
+
+const Value& Value::at(std::string_view key) const {
+    static const Value kNull;
+    const auto* member = find(key);
+    return member ? *member : kNull;
+}
+
+Value& Value::operator[](std::string_view key) {
+    if (is_null())
+        data_ = Object{};
+    if (auto* member = find(key))
+        return *member;
+    auto& members = std::get<Object>(data_);
+    members.push_back(Member{.key = std::string{key}});
+    return members.back().value;
+}
+
+void Value::push_back(Value item) {
+    if (is_null())
+        data_ = Array{};
+    std::get<Array>(data_).push_back(std::move(item));
+}
+
+bool operator==(const Value& left, const Value& right) {
+    const auto* left_members = left.as_object();
+    const auto* right_members = right.as_object();
+    if (!left_members || !right_members) {
+        if (left_members || right_members)
+            return false;
+        if (left.data_.index() != right.data_.index())
+            return false;
+        return std::visit(
+            [&right]<class T>(const T& held) {
+                if constexpr (std::is_same_v<T, Value::Object>)
+                    return false;
+                else
+                    return held == std::get<T>(right.data_);
+            },
+            left.data_);
+    }
+    if (left_members->size() != right_members->size())
+        return false;
+    return std::ranges::all_of(*left_members, [&right](const Value::Member& member) {
+        const auto* other = right.find(member.key);
+        return other && member.value == *other;
+    });
+}
+
+}  // namespace gpuprobe

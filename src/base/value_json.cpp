@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/value_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace gpuprobe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Builds a Value from parser events, so that depth and duplicate keys are checked before anything
+/// is allocated for them.
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    bool null() override { return add(Value{}); }
+    bool boolean(bool flag) override { return add(Value{flag}); }
+    bool number_integer(number_integer_t number) override { return add(Value{number}); }
+    bool number_unsigned(number_unsigned_t number) override { return add(Value{number}); }
+    bool number_float(number_float_t number, const string_t&) override {
+        return add(Value{number});
+    }
+    bool string(string_t& text) override { return add(Value{std::move(text)}); }
+    bool binary(binary_t&) override { return refuse("binary data"); }
+    bool start_object(std::size_t) override { return open(Value{Value::Object{}}); }
+    bool start_array(std::size_t) override { return open(Value{Value::Array{}}); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+
+    bool key(string_t& name) override {
+        if (open_.back()->find(name))
+            return refuse("a key appears twice");
+        key_ = std::move(name);
+        return true;
+    }
+
+    bool parse_error(std::size_t offset,
+                     const std::string&,
+                     const nlohmann::json::exception& reason) override {
+        // The library's text quotes the input; the offset says enough and echoes nothing.
+        problem_ = reason.id == 101 && offset == 0 ? "no document"
+                                                   : "not JSON at byte " + std::to_string(offset);
+        return false;
+    }
+
+    [[nodiscard]] const std::string& problem() const { return problem_; }
+    Value take() { return std::move(root_); }
+
+private:
+    bool refuse(const char* problem) {
+        problem_ = problem;
+        return false;
+    }
+
+    /// Places a value and returns where it now lives.
+    Value* place(Value value) {
+        if (open_.empty()) {
+            root_ = std::move(value);
+            return &root_;
+        }
+        if (auto* items = open_.back()->as_array()) {
+            items->push_back(std::move(value));
+            return &items->back();
+        }
+        auto* members = open_.back()->as_object();
+        members->push_back(Value::Member{.key = std::move(key_), .value = std::move(value)});
+        return &members->back().value;
+    }
+
+    bool add(Value value) {
+        place(std::move(value));
+        return true;
+    }
+
+    bool open(Value value) {
+        if (open_.size() >= kMaxJsonDepth)
+            return refuse("nested too deeply");
+        // Only the innermost open container grows, so pointers to the outer ones stay valid.
+        open_.push_back(place(std::move(value)));
+        return true;
+    }
+
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+
+    Value root_ = {};
+    std::vector<Value*> open_ = {};
+    std::string key_ = {};
+    std::string problem_ = {};
+};
+
+Json to_json(const Value& value) {
+    if (const auto* text = value.as_string())
+        return *text;
+    if (const auto flag = value.as_bool())
+        return *flag;
+    if (const auto number = value.as_int())
+        return *number;
+    if (const auto number = value.as_unsigned())
+        return *number;
+    if (const auto number = value.as_double())
+        return *number;
+    if (const auto* items = value.as_array()) {
+        auto list = Json::array();
+        for (const auto& item : *items)
+            list.push_back(to_json(item));
+        return list;
+    }
+    if (const auto* members = value.as_object()) {
+        auto object = Json::object();
+        for (const auto& member : *members)
+            object[member.key] = to_json(member.value);
+        return object;
+    }
+    return nullptr;
+}
+
+constexpr auto kReplaceBadBytes = Json::error_handler_t::replace;
+
+}  // namespace
+
+Result<Value> parse_json(std::string_view text, Bytes limit) try {
+    if (text.size() > limit.count)
+        return Error{ErrorCode::TooLarge, "over " + std::to_string(limit.count) + " bytes"};
+    Builder builder;
+    if (!nlohmann::json::sax_parse(text, &builder))
+        return Error{ErrorCode::Malformed, builder.problem()};
+    return builder.take();
+} catch (const nlohmann::json::exception&) {
+    return Error{ErrorCode::Malformed, "not JSON"};
+}
+
+std::string json_line(const Value& value) {
+    return to_json(value).dump(-1, ' ', false, kReplaceBadBytes);
+}
+
+std::string json_pretty(const Value& value) {
+    return to_json(value).dump(2, ' ', false, kReplaceBadBytes) + "\n";
+}
+
+}  // namespace gpuprobe

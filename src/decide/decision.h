@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+#include "report/outcome.h"
+
+namespace gpuprobe {
+
+enum class Verdict { Accepted, Rejected, Unknown };
+constexpr std::array<EnumName<Verdict>, 3> names_of(Verdict) {
+    return {{{Verdict::Accepted, "accepted"},
+             {Verdict::Rejected, "rejected"},
+             {Verdict::Unknown, "unknown"}}};
+}
+
+/// One backend on one GPU (or on none: cpu, and backends no GPU offers) and what became of it.
+struct Candidate {
+    std::string backend = {};
+    std::optional<std::string> gpu = {};
+    Verdict verdict = Verdict::Unknown;
+    std::vector<Reason> reasons = {};
+    bool operator==(const Candidate&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Candidate& candidate) {
+    visit("backend", candidate.backend);
+    visit("gpu", candidate.gpu);
+    visit("verdict", candidate.verdict);
+    visit("reasons", candidate.reasons);
+}
+
+/// The answer to "which backend?". `backend` is null when nothing satisfies the request; the
+/// candidates then say why, as they do otherwise.
+struct Decision {
+    std::string consumer = {};
+    std::optional<std::string> backend = {};
+    std::vector<std::string> gpus = {};
+    std::map<std::string, std::string> environment = {};
+    std::string summary = {};  ///< "requested=auto detected=[vulkan,cpu] selected=vulkan"
+    std::vector<Candidate> candidates = {};
+    std::uint64_t generation = 0;
+    bool operator==(const Decision&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Decision& decision) {
+    visit("consumer", decision.consumer);
+    visit("backend", decision.backend);
+    visit("gpus", decision.gpus);
+    visit("environment", decision.environment);
+    visit("decision", decision.summary);
+    visit("candidates", decision.candidates);
+    visit("generation", decision.generation);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "base/files.h"
+#include "cache/store.h"
+#include "decide/decision.h"
+#include "decide/profile.h"
+#include "inventory/scan.h"
+#include "probe/launcher.h"
+#include "probe/supervisor.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// A machine to ask: the running one, or a captured one whose probes are already answered.
+struct MachineSource {
+    std::shared_ptr<const FileSystem> files = {};  // shared: a capture's parts refer to one tree
+    std::shared_ptr<const NodeSource> nodes = {};
+    std::optional<Host> host = {};  ///< given by a capture; detected when absent
+    std::optional<std::vector<ProbeResult>> recorded =
+        {};  ///< given by a capture; probed when absent
+    std::optional<WallTime> recorded_at = {};
+};
+
+/// The running machine.
+MachineSource live_machine();
+/// A capture folder (docs/capture.md). Errors: NotFound, Malformed, TooLarge, each "file: reason".
+Result<MachineSource> replayed_machine(const std::string& folder);
+
+struct EngineOptions {
+    std::optional<std::string> cache_file = {};     ///< no cache when absent
+    std::vector<std::string> profile_folders = {};  ///< later ones add and replace
+    ProbeLimits limits = {};
+    Duration settle = std::chrono::milliseconds{250};  ///< how long a burst of events may last
+};
+
+struct ProbeRequest {
+    std::vector<std::string> apis = {};  ///< none: all
+    bool allow_wake = false;
+};
+
+/// The only conductor: hardware events → due probes → report generations → decisions.
+/// Single-threaded; every callback comes from the loop.
+class Engine {
+public:
+    /// Errors: Malformed for a broken built-in profile.
+    static Result<std::unique_ptr<Engine>> create(MachineSource source,
+                                                  EventLoop& loop,
+                                                  Launcher& launcher,
+                                                  const Clock& clock,
+                                                  EngineOptions options);
+    ~Engine();
+
+    /// Stage 0 now; cached answers if they hold; probes for what is missing in the background.
+    void start();
+    /// Something changed: rescan and re-probe once the burst has settled.
+    void hardware_changed();
+
+    [[nodiscard]] const Report& report() const;
+    /// The report as one line of JSON; rebuilt once per generation.
+    [[nodiscard]] const std::string& report_json() const;
+    [[nodiscard]] bool probing() const;
+
+    /// Errors: UnknownConsumer, InvalidRequest.
+    [[nodiscard]] Result<Decision> select(std::string_view consumer, const Value& request) const;
+    [[nodiscard]] std::vector<std::string> consumers() const;
+
+    /// Runs the probes again and calls `done` when the report holds their answers. Joins a run in
+    /// progress. Errors: InvalidRequest for an API that is not known.
+    Status probe(const ProbeRequest& request,
+                 std::function<void(double)> progress,
+                 std::function<void()> done);
+
+    /// Called after each new generation, and when state changes.
+    void on_change(std::function<void()> changed);
+
+private:
+    struct Impl;
+    explicit Engine(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gpuprobe

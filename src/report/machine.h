@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+#include "report/facts.h"
+#include "report/pci_address.h"
+
+/// What the kernel says about a machine, before any vendor library is asked.
+namespace gpuprobe {
+
+struct Libc {
+    std::optional<std::string> name = {};     ///< "glibc" or "musl"
+    std::optional<std::string> version = {};  ///< "2.36"
+    bool operator==(const Libc&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Libc& libc) {
+    visit("name", libc.name);
+    visit("version", libc.version);
+}
+
+struct Cpu {
+    std::optional<std::string> model = {};
+    std::optional<std::string> level = {};  ///< "x86-64-v3"; null where no levels are defined
+    std::vector<std::string> features =
+        {};  ///< as the kernel spells them, usable by programs, sorted
+    std::optional<std::uint32_t> cores = {};  ///< logical processors online
+    bool operator==(const Cpu&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Cpu& cpu) {
+    visit("model", cpu.model);
+    visit("level", cpu.level);
+    visit("features", cpu.features);
+    visit("cores", cpu.cores);
+}
+
+struct HostMemory {
+    std::optional<Bytes> total = {};
+    std::optional<Bytes> available = {};
+    bool operator==(const HostMemory&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, HostMemory& memory) {
+    visit("total", memory.total);
+    visit("available", memory.available);
+}
+
+struct Host {
+    std::optional<std::string> os = {};      ///< "linux"
+    std::optional<std::string> arch = {};    ///< as uname -m: "x86_64"
+    std::optional<std::string> kernel = {};  ///< as uname -r
+    Libc libc = {};
+    Cpu cpu = {};
+    HostMemory memory = {};
+    std::optional<std::string> container = {};  ///< "docker", "podman", "lxc" …; null outside one
+    std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
+    bool wsl = false;
+    bool operator==(const Host&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Host& host) {
+    visit("os", host.os);
+    visit("arch", host.arch);
+    visit("kernel", host.kernel);
+    visit("libc", host.libc);
+    visit("cpu", host.cpu);
+    visit("memory", host.memory);
+    visit("container", host.container);
+    visit("virtualization", host.virtualization);
+    visit("wsl", host.wsl);
+}
+
+/// A file below /dev through which a device is used.
+struct DeviceNode {
+    std::string path = {};
+    std::optional<std::string> device = {};  ///< "226:128"
+    std::optional<std::uint32_t> mode = {};  ///< permission bits
+    std::optional<std::string> group = {};
+    std::optional<bool> accessible = {};     ///< for reading and writing, by whoever asked
+    std::optional<std::string> reason = {};  ///< a code, when it is not: "missing", "no-permission"
+    bool operator==(const DeviceNode&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, DeviceNode& node) {
+    visit("path", node.path);
+    visit("device", node.device);
+    visit("mode", node.mode);
+    visit("group", node.group);
+    visit("accessible", node.accessible);
+    visit("reason", node.reason);
+}
+
+/// One reading of a size, with where it was read.
+struct MemoryReading {
+    std::string source = {};  ///< "amdgpu-sysfs", "vulkan", "opencl", "pci-bar" …
+    std::string what = {};    ///< "total", "free", "used", "carveout", "gtt-total" …
+    Bytes bytes = {};
+    bool operator==(const MemoryReading&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, MemoryReading& reading) {
+    visit("source", reading.source);
+    visit("what", reading.what);
+    visit("bytes", reading.bytes);
+}
+
+enum class HardwareBus { Pci, Platform, Other };
+
+/// One function that may be a GPU, a display or an accelerator, as sysfs and procfs show it.
+struct HardwareDevice {
+    std::string id = {};  ///< "pci:0000:00:06.0" or "platform:<name>"
+    HardwareBus bus = HardwareBus::Pci;
+    std::string sysfs_path = {};  ///< resolved
+    std::optional<PciAddress> pci = {};
+    std::optional<std::string> vendor_id = {};
+    std::optional<std::string> device_id = {};
+    std::optional<std::string> subsystem_vendor_id = {};
+    std::optional<std::string> subsystem_device_id = {};
+    std::optional<std::string> pci_class = {};  ///< class and subclass: "0302"
+    std::optional<std::string> revision = {};   ///< two hexadecimal digits
+    std::optional<int> numa_node = {};          ///< null where the kernel says -1
+    std::optional<std::string> driver = {};
+    std::optional<std::string> driver_version = {};
+    std::optional<std::string> driver_flavour = {};  ///< nvidia: "open" or "proprietary"
+    std::optional<std::string> modalias = {};
+    std::vector<std::string> compatible = {};  ///< device tree, most specific first
+    std::optional<bool> boot_vga = {};
+    std::optional<std::string> runtime_status = {};  ///< power/runtime_status
+    std::optional<std::string> model = {};  ///< a name the driver gives without being called
+    std::optional<std::string> uuid = {};   ///< likewise (/proc/driver/nvidia, amdgpu unique_id)
+    DrmNodes drm = {};
+    bool is_accel = false;  ///< sits in the accel class
+    bool is_drm = false;    ///< has any DRM node
+    std::vector<DeviceNode> nodes = {};
+    std::vector<MemoryReading> memory = {};  ///< what may be read without waking anything
+    std::optional<Bytes> largest_bar = {};   ///< largest prefetchable 64-bit BAR
+    std::optional<std::string> physical_function = {};  ///< id of the PF, on an SR-IOV VF
+    std::vector<std::string> partitions =
+        {};                             ///< names of children (MIG, xcp) as the kernel lists them
+    std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"
+    /// Further facts by name (gfx_target, connected, aux function …); an object. See docs/facts.md.
+    Value extra = Value{Value::Object{}};
+};
+
+/// Everything stage 0 knows.
+struct Machine {
+    Host host = {};
+    std::vector<HardwareDevice> devices = {};  ///< sorted by id
+    std::vector<DeviceNode> shared_nodes =
+        {};                               ///< not of one device: /dev/kfd, /dev/nvidiactl, /dev/dxg
+    std::vector<std::string> notes = {};  ///< unreadable places, "path: reason"
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report.h"
+
+#include "base/value_json.h"
+
+namespace gpuprobe {
+
+Result<Report> parse_report(std::string_view json) {
+    auto value = parse_json(json, kMaxReport);
+    if (!value)
+        return std::move(value).error().in("report");
+    if (value->at("schema").as_int() != kReportSchema)
+        return Error{ErrorCode::Malformed, "report: schema: not " + std::to_string(kReportSchema)};
+    auto report = record_from<Report>(*value);
+    if (!report)
+        return std::move(report).error().in("report");
+    return report;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+#include "report/facts.h"
+#include "report/machine.h"
+#include "report/outcome.h"
+
+/// The capability report: one machine, one answer. data/schema/report.schema.json is normative.
+namespace gpuprobe {
+
+constexpr int kReportSchema = 1;
+
+enum class ReportState { Starting, Ready, Probing, Degraded };
+constexpr std::array<EnumName<ReportState>, 4> names_of(ReportState) {
+    return {{{ReportState::Starting, "starting"},
+             {ReportState::Ready, "ready"},
+             {ReportState::Probing, "probing"},
+             {ReportState::Degraded, "degraded"}}};
+}
+
+enum class ReportSource { Live, Cache, Replay };
+constexpr std::array<EnumName<ReportSource>, 3> names_of(ReportSource) {
+    return {{{ReportSource::Live, "live"},
+             {ReportSource::Cache, "cache"},
+             {ReportSource::Replay, "replay"}}};
+}
+
+enum class GpuKind { Discrete, Integrated, Virtual, DisplayOnly, Unknown };
+constexpr std::array<EnumName<GpuKind>, 5> names_of(GpuKind) {
+    return {{{GpuKind::Discrete, "discrete"},
+             {GpuKind::Integrated, "integrated"},
+             {GpuKind::Virtual, "virtual"},
+             {GpuKind::DisplayOnly, "display-only"},
+             {GpuKind::Unknown, "unknown"}}};
+}
+
+enum class MemoryKind { Dedicated, Carveout, Unified };
+constexpr std::array<EnumName<MemoryKind>, 3> names_of(MemoryKind) {
+    return {{{MemoryKind::Dedicated, "dedicated"},
+             {MemoryKind::Carveout, "carveout"},
+             {MemoryKind::Unified, "unified"}}};
+}
+
+struct PciInfo {
+    std::optional<PciAddress> address = {};
+    std::optional<std::string> vendor_id = {};
+    std::optional<std::string> device_id = {};
+    std::optional<std::string> subsystem_vendor_id = {};
+    std::optional<std::string> subsystem_device_id = {};
+    std::optional<std::string> pci_class = {};
+    std::optional<std::string> revision = {};
+    std::optional<int> numa_node = {};
+    bool operator==(const PciInfo&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, PciInfo& pci) {
+    visit("address", pci.address);
+    visit("vendor_id", pci.vendor_id);
+    visit("device_id", pci.device_id);
+    visit("subsystem_vendor_id", pci.subsystem_vendor_id);
+    visit("subsystem_device_id", pci.subsystem_device_id);
+    visit("class", pci.pci_class);
+    visit("revision", pci.revision);
+    visit("numa_node", pci.numa_node);
+}
+
+struct DriverInfo {
+    std::optional<std::string> name = {};
+    std::optional<std::string> version = {};
+    std::optional<std::string> flavour = {};
+    bool operator==(const DriverInfo&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, DriverInfo& driver) {
+    visit("name", driver.name);
+    visit("version", driver.version);
+    visit("flavour", driver.flavour);
+}
+
+/// Three sizes in bytes, each null when unknown; free ≤ allocatable ≤ physical holds.
+struct GpuMemory {
+    std::optional<MemoryKind> kind = {};
+    std::optional<Bytes> physical = {};
+    std::optional<Bytes> allocatable = {};
+    std::optional<Bytes> free = {};
+    std::optional<WallTime> free_at = {};
+    std::vector<MemoryReading> evidence = {};
+    bool operator==(const GpuMemory&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, GpuMemory& memory) {
+    visit("kind", memory.kind);
+    visit("physical", memory.physical);
+    visit("allocatable", memory.allocatable);
+    visit("free", memory.free);
+    visit("free_at_usec", memory.free_at);
+    visit("evidence", memory.evidence);
+}
+
+struct Identity {
+    std::optional<std::string> nvidia_uuid = {};
+    std::optional<std::string> vulkan_device_uuid = {};
+    std::optional<std::string> opencl_uuid = {};
+    std::optional<std::string> hip_unique_id = {};
+    std::optional<std::string> level_zero_uuid = {};
+    DrmNodes drm = {};
+    std::optional<std::string> luid = {};
+    bool operator==(const Identity&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Identity& identity) {
+    visit("nvidia_uuid", identity.nvidia_uuid);
+    visit("vulkan_device_uuid", identity.vulkan_device_uuid);
+    visit("opencl_uuid", identity.opencl_uuid);
+    visit("hip_unique_id", identity.hip_unique_id);
+    visit("level_zero_uuid", identity.level_zero_uuid);
+    visit("drm", identity.drm);
+    visit("luid", identity.luid);
+}
+
+struct Architecture {
+    std::optional<std::string> cuda_compute_capability = {};  ///< "9.0"
+    std::optional<std::string> gfx_target = {};               ///< "gfx90a"
+    std::optional<std::string> intel_ip = {};
+    bool operator==(const Architecture&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Architecture& architecture) {
+    visit("cuda_compute_capability", architecture.cuda_compute_capability);
+    visit("gfx_target", architecture.gfx_target);
+    visit("intel_ip", architecture.intel_ip);
+}
+
+struct Power {
+    std::optional<std::string> runtime_status = {};
+    bool operator==(const Power&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Power& power) {
+    visit("runtime_status", power.runtime_status);
+}
+
+/// One API's view of one GPU.
+struct ApiView {
+    Outcome outcome = Outcome::Absent;
+    std::optional<std::string> version = {};  ///< API version of the device
+    std::optional<std::uint32_t> index = {};
+    std::optional<std::string> driver = {};     ///< manifest path or driver name
+    std::optional<std::string> joined_by = {};  ///< "pci", "drm", "uuid" or "weak"
+    Value device = {};  ///< all facts, as value_of(DeviceFacts); null without a device
+    std::optional<Duration> age = {};  ///< of the facts, when the report was made
+    std::vector<Reason> reasons = {};
+    bool operator==(const ApiView&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, ApiView& view) {
+    visit("outcome", view.outcome);
+    visit("version", view.version);
+    visit("index", view.index);
+    visit("driver", view.driver);
+    visit("joined_by", view.joined_by);
+    visit("device", view.device);
+    visit("age_usec", view.age);
+    visit("reasons", view.reasons);
+}
+
+/// Whether a compute backend can run on one GPU, from facts alone. Policy is a profile's.
+struct BackendView {
+    std::optional<bool> usable =
+        {};                 ///< null: not known (not probed, or the probe did not end well)
+    bool verified = false;  ///< a dispatch was checked
+    std::optional<double> score = {};
+    std::vector<Reason> reasons = {};
+    bool operator==(const BackendView&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, BackendView& view) {
+    visit("usable", view.usable);
+    visit("verified", view.verified);
+    visit("score", view.score);
+    visit("reasons", view.reasons);
+}
+
+struct Gpu {
+    std::string id = {};
+    GpuKind kind = GpuKind::Unknown;
+    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …, see report/vendor.h
+    std::optional<std::string> name = {};
+    std::optional<PciInfo> pci = {};
+    DriverInfo driver = {};
+    std::vector<DeviceNode> nodes = {};
+    bool primary = false;  ///< the firmware's display, or the only GPU
+    GpuMemory memory = {};
+    Identity identity = {};
+    Architecture architecture = {};
+    Power power = {};
+    std::map<std::string, ApiView> apis = {};
+    std::map<std::string, BackendView> backends = {};
+    std::vector<Value> partitions = {};
+    std::string health = "ok";  ///< "ok", or the code of the gravest finding
+    std::vector<Reason> findings = {};
+    bool operator==(const Gpu&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Gpu& gpu) {
+    visit("id", gpu.id);
+    visit("kind", gpu.kind);
+    visit("vendor", gpu.vendor);
+    visit("name", gpu.name);
+    visit("pci", gpu.pci);
+    visit("driver", gpu.driver);
+    visit("nodes", gpu.nodes);
+    visit("primary", gpu.primary);
+    visit("memory", gpu.memory);
+    visit("identity", gpu.identity);
+    visit("architecture", gpu.architecture);
+    visit("power", gpu.power);
+    visit("apis", gpu.apis);
+    visit("backends", gpu.backends);
+    visit("partitions", gpu.partitions);
+    visit("health", gpu.health);
+    visit("findings", gpu.findings);
+}
+
+/// A software implementation of an API: listed so that nobody wonders, never a GPU.
+struct SoftwareDevice {
+    std::string api = {};
+    std::optional<std::string> name = {};
+    std::optional<std::string> driver = {};
+    Value device = {};
+    bool operator==(const SoftwareDevice&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, SoftwareDevice& software) {
+    visit("api", software.api);
+    visit("name", software.name);
+    visit("driver", software.driver);
+    visit("device", software.device);
+}
+
+/// An NPU or other accelerator that is no GPU.
+struct Accelerator {
+    std::string id = {};
+    std::optional<std::string> name = {};
+    std::optional<PciInfo> pci = {};
+    DriverInfo driver = {};
+    std::vector<DeviceNode> nodes = {};
+    Power power = {};
+    bool operator==(const Accelerator&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Accelerator& accelerator) {
+    visit("id", accelerator.id);
+    visit("name", accelerator.name);
+    visit("pci", accelerator.pci);
+    visit("driver", accelerator.driver);
+    visit("nodes", accelerator.nodes);
+    visit("power", accelerator.power);
+}
+
+struct RuntimeDriver {
+    std::string manifest = {};
+    std::optional<std::string> library = {};
+    Outcome outcome = Outcome::Absent;
+    std::optional<std::string> note = {};
+    bool operator==(const RuntimeDriver&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, RuntimeDriver& driver) {
+    visit("manifest", driver.manifest);
+    visit("library", driver.library);
+    visit("outcome", driver.outcome);
+    visit("note", driver.note);
+}
+
+/// One API on this machine, whatever devices it has.
+struct RuntimeInfo {
+    Outcome outcome = Outcome::Absent;
+    std::optional<std::string> loader = {};  ///< soname or path of what was loaded
+    std::optional<std::string> version = {};
+    std::vector<RuntimeDriver> drivers = {};
+    bool operator==(const RuntimeInfo&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, RuntimeInfo& runtime) {
+    visit("outcome", runtime.outcome);
+    visit("loader", runtime.loader);
+    visit("version", runtime.version);
+    visit("drivers", runtime.drivers);
+}
+
+struct ProbeEntry {
+    std::string api = {};
+    std::string driver = {};
+    std::string stage = {};
+    Outcome outcome = Outcome::Absent;
+    std::optional<Duration> duration = {};
+    std::optional<int> exit_code = {};
+    std::optional<int> signal = {};
+    std::optional<std::string> note = {};
+    bool operator==(const ProbeEntry&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, ProbeEntry& probe) {
+    visit("api", probe.api);
+    visit("driver", probe.driver);
+    visit("stage", probe.stage);
+    visit("outcome", probe.outcome);
+    visit("duration_usec", probe.duration);
+    visit("exit", probe.exit_code);
+    visit("signal", probe.signal);
+    visit("note", probe.note);
+}
+
+struct Report {
+    int schema = kReportSchema;
+    std::uint64_t generation = 0;
+    ReportState state = ReportState::Starting;
+    std::optional<WallTime> created = {};
+    ReportSource source = ReportSource::Live;
+    Host host = {};
+    std::vector<Gpu> gpus = {};  ///< best first
+    std::vector<SoftwareDevice> software = {};
+    std::vector<Accelerator> accelerators = {};
+    std::map<std::string, RuntimeInfo> runtimes = {};
+    std::vector<ProbeEntry> probes = {};
+    std::vector<Value> quarantine = {};
+    std::vector<Reason> notes = {};
+    bool operator==(const Report&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Report& report) {
+    visit("schema", report.schema);
+    visit("generation", report.generation);
+    visit("state", report.state);
+    visit("created_usec", report.created);
+    visit("source", report.source);
+    visit("host", report.host);
+    visit("gpus", report.gpus);
+    visit("software", report.software);
+    visit("accelerators", report.accelerators);
+    visit("runtimes", report.runtimes);
+    visit("probes", report.probes);
+    visit("quarantine", report.quarantine);
+    visit("notes", report.notes);
+}
+
+/// A report from its JSON. Errors: TooLarge, Malformed; another `schema` is Malformed too.
+Result<Report> parse_report(std::string_view json);
+constexpr Bytes kMaxReport = mib(8);
+
+}  // namespace gpuprobe
