@@ -9,13 +9,12 @@
 
 namespace gpuprobe {
 
-/// A text that is equal exactly when cached driver answers still hold: kernel release, boot, each
-/// device with its driver and version, and path, inode, size and time of every file in `watched`
-/// (manifests, libraries).
+/// A text that is equal exactly when cached driver answers still hold: our version, kernel release,
+/// each device with its driver, version and nodes, and path, inode, size and time of every file in
+/// `watched` (manifests, the dynamic linker's cache). A new boot alone changes nothing.
 std::string fingerprint_of(const Machine& machine,
                            const FileSystem& files,
                            const std::vector<std::string>& watched,
-                           std::string_view boot_id,
                            std::string_view program_version);
 
 }  // namespace gpuprobe

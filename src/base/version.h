@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace gpuprobe {
+
+/// The release, from the project's CMakeLists.txt.
+inline constexpr std::string_view kVersion = GPUPROBE_VERSION;
+
+}  // namespace gpuprobe

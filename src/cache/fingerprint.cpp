@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/fingerprint.h"
+
+#include "base/value_json.h"
+
+namespace gpuprobe {
+namespace {
+
+Value device_print(const HardwareDevice& device) {
+    Value print;
+    print["id"] = device.id;
+    print["vendor"] = to_value(device.vendor_id);
+    print["device"] = to_value(device.device_id);
+    print["subsystem"] = to_value(device.subsystem_device_id);
+    print["driver"] = to_value(device.driver);
+    print["version"] = to_value(device.driver_version);
+    print["drm"] = to_value(device.drm);
+    // A node that became usable changes what a driver can answer.
+    for (const auto& node : device.nodes)
+        print["nodes"].push_back(to_value(node));
+    return print;
+}
+
+Value file_print(const FileSystem& files, const std::string& path) {
+    Value print;
+    print["path"] = path;
+    if (const auto status = files.status(path)) {
+        print["inode"] = Value{static_cast<unsigned long long>(status->inode)};
+        print["size"] = to_value(status->size);
+        print["modified"] = to_value(status->modified);
+    }
+    return print;
+}
+
+}  // namespace
+
+std::string fingerprint_of(const Machine& machine,
+                           const FileSystem& files,
+                           const std::vector<std::string>& watched,
+                           std::string_view program_version) {
+    Value print;
+    print["program"] = Value{program_version};
+    print["kernel"] = to_value(machine.host.kernel);
+    for (const auto& device : machine.devices)
+        print["devices"].push_back(device_print(device));
+    for (const auto& node : machine.shared_nodes)
+        print["nodes"].push_back(to_value(node));
+    for (const auto& path : watched)
+        print["files"].push_back(file_print(files, path));
+    return json_line(print);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <sys/stat.h>
+
+#include "support/temporary_folder.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::TemporaryFolder;
+
+TEST(RootedFiles, ReadsAFileBelowTheRoot) {
+    const TemporaryFolder root;
+    root.write("sys/vendor", "0x10de\n");
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/sys/vendor", kib(1)).value(), "0x10de\n");
+    EXPECT_EQ(files.line("/sys/vendor"), "0x10de");
+}
+
+TEST(RootedFiles, AcceptsAFileOfExactlyTheLimitAndRefusesOneByteMore) {
+    const TemporaryFolder root;
+    root.write("eight", "12345678");
+    const RootedFiles files{root.path()};
+    EXPECT_TRUE(files.read("/eight", Bytes{8}));
+    EXPECT_EQ(files.read("/eight", Bytes{7}).error().code, ErrorCode::TooLarge);
+}
+
+TEST(RootedFiles, KeepsAbsoluteLinksWithinTheRoot) {
+    const TemporaryFolder root;
+    root.write("etc/real", "inside");
+    root.link("sys/link", "/etc/real");
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/sys/link", kib(1)).value(), "inside");
+    EXPECT_EQ(files.real_path("/sys/link").value(), "/etc/real");
+}
+
+TEST(RootedFiles, DoesNotClimbOutOfTheRoot) {
+    const TemporaryFolder root;
+    root.link("escape", "../../../../../../etc/passwd");
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/escape", kib(64)).error().code, ErrorCode::NotFound);
+    EXPECT_EQ(files.read("/../../etc/passwd", kib(64)).error().code, ErrorCode::NotFound);
+}
+
+TEST(RootedFiles, NamesTheFileAndTheReason) {
+    const TemporaryFolder root;
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/none", kib(1)).error().text, "/none: No such file or directory");
+}
+
+TEST(RootedFiles, EndsALoopOfLinks) {
+    const TemporaryFolder root;
+    root.link("a", "b");
+    root.link("b", "a");
+    EXPECT_EQ(RootedFiles{root.path()}.read("/a", kib(1)).error().code, ErrorCode::Io);
+}
+
+TEST(RootedFiles, RefusesAFifoWithoutWaitingForAWriter) {
+    const TemporaryFolder root;
+    ASSERT_EQ(::mkfifo((root.path() + "/fifo").c_str(), 0600), 0);
+    EXPECT_EQ(RootedFiles{root.path()}.read("/fifo", kib(1)).error().code, ErrorCode::Io);
+}
+
+TEST(RootedFiles, ListsNamesInOrder) {
+    const TemporaryFolder root;
+    root.write("d/b", "");
+    root.write("d/a", "");
+    EXPECT_EQ(RootedFiles{root.path()}.list("/d").value(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(WriteAtomically, ReplacesTheFileAndLeavesNothingElse) {
+    const TemporaryFolder root;
+    root.write("cache", "old");
+    ASSERT_TRUE(write_atomically(root.path() + "/cache", "new", 0600));
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/cache", kib(1)).value(), "new");
+    EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"cache"});
+    EXPECT_EQ(files.status("/cache").value().mode & 0777, 0600u);
+}
+
+TEST(WriteAtomically, SaysWhyItFailed) {
+    const auto status = write_atomically("/nonexistent/folder/file", "x");
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::NotFound);
+    EXPECT_EQ(status.error().text, "/nonexistent/folder/file: No such file or directory");
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/value_json.h"
+
+#include <gtest/gtest.h>
+
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+Result<Value> parsed(std::string_view text) {
+    return parse_json(text, mib(1));
+}
+
+TEST(ParseJson, KeepsTheOrderOfMembers) {
+    EXPECT_EQ(json_line(parsed(R"({"b":1,"a":[true,null,"x"]})").value()),
+              R"({"b":1,"a":[true,null,"x"]})");
+}
+
+TEST(ParseJson, TellsIntegersFromNumbers) {
+    const auto value = parsed("[18446744073709551615, -1, 1.5, 7]").value();
+    const auto& items = *value.as_array();
+    EXPECT_EQ(items[0].as_unsigned(), 18446744073709551615u);
+    EXPECT_EQ(items[0].as_int(), std::nullopt);
+    EXPECT_EQ(items[1].as_int(), -1);
+    EXPECT_EQ(items[1].as_unsigned(), std::nullopt);
+    EXPECT_EQ(items[2].as_double(), 1.5);
+    EXPECT_EQ(items[2].as_int(), std::nullopt);
+    EXPECT_EQ(items[3], Value{7u});
+}
+
+struct Bad {
+    const char* name;
+    std::string text;
+};
+class ParseJsonRefuses : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(ParseJsonRefuses, AsMalformed) {
+    const auto result = parsed(GetParam().text);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::Malformed);
+    EXPECT_FALSE(result.error().text.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Table,
+                         ParseJsonRefuses,
+                         ::testing::Values(Bad{"Nothing", ""},
+                                           Bad{"TwoDocuments", "{} {}"},
+                                           Bad{"ADuplicateKey", R"({"a":1,"a":2})"},
+                                           Bad{"ATrailingComma", "[1,]"},
+                                           Bad{"AnUnquotedKey", "{a:1}"},
+                                           Bad{"InvalidUtf8", "\"\xff\""},
+                                           Bad{"ALoneSurrogate", R"("\ud800")"},
+                                           Bad{"AnEndlessNumber", "1e999"},
+                                           Bad{"ANulByte", std::string("\0", 1)},
+                                           Bad{"TooManyLevels", std::string(100000, '[')}),
+                         gpuprobe::testing::case_name);
+
+TEST(ParseJson, AcceptsTheDeepestAllowedLevelAndNotOneMore) {
+    const auto nested = [](int levels) {
+        const auto count = static_cast<std::size_t>(levels);
+        return std::string(count, '[') + std::string(count, ']');
+    };
+    EXPECT_TRUE(parsed(nested(kMaxJsonDepth)));
+    EXPECT_FALSE(parsed(nested(kMaxJsonDepth + 1)));
+}
+
+TEST(ParseJson, RefusesEveryTruncationOfADocument) {
+    const std::string whole = R"({"a":{"b":[1,2,{"c":"déf"}]},"d":null})";
+    ASSERT_TRUE(parsed(whole));
+    for (std::size_t length = 0; length < whole.size(); ++length)
+        EXPECT_FALSE(parsed(whole.substr(0, length))) << length;
+}
+
+TEST(ParseJson, RefusesWhatIsOverTheLimit) {
+    EXPECT_TRUE(parse_json("[1]", Bytes{3}));
+    EXPECT_EQ(parse_json("[1]", Bytes{2}).error().code, ErrorCode::TooLarge);
+}
+
+TEST(JsonLine, NeverFailsOnBytesThatAreNotUtf8) {
+    EXPECT_EQ(json_line(Value{std::string{"a\xff"
+                                          "b"}}),
+              "\"a\xEF\xBF\xBD"
+              "b\"");
+}
+
+TEST(Value, ComparesObjectsWithoutRegardToOrder) {
+    EXPECT_EQ(parsed(R"({"a":1,"b":2})").value(), parsed(R"({"b":2,"a":1})").value());
+    EXPECT_NE(parsed(R"({"a":1})").value(), parsed(R"({"a":1,"b":2})").value());
+    EXPECT_NE(parsed(R"({"a":1})").value(), parsed("[1]").value());
+}
+
+}  // namespace
+}  // namespace gpuprobe
