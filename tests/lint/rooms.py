@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails on an include against the arrows between rooms, and on a foreign header outside its room.
+
+Usage: rooms.py SOURCE_FOLDER     prints "file:line: what is wrong" and ends with 1
+       rooms.py --self-test       proves that each rule can fail
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# room -> rooms whose headers it may include (and its own). Keep in step with src/CMakeLists.txt.
+ARROWS = {
+    "base": [],
+    "report": ["base"],
+    "decide": ["base", "report"],
+    "inventory": ["base", "report"],
+    "probe": ["base", "report"],
+    "backends": ["base", "report", "probe"],
+    "cache": ["base", "report"],
+    "engine": ["base", "report", "decide", "inventory", "probe", "cache"],
+    "bus": ["base"],
+    "service": ["base", "report", "decide", "engine", "bus"],
+    "client": ["base", "report", "decide", "bus"],
+    "cli": ["base", "report", "decide", "inventory", "probe", "engine", "client"],
+    "daemon": ["base", "report", "decide", "inventory", "probe", "cache", "engine", "bus", "service"],
+}
+
+# foreign header -> where it may be included: rooms, or single files.
+FOREIGN = [
+    (r"sdbus-c\+\+/", ["bus", "service", "client", "daemon"]),
+    (r"org\.[a-z.]+.*(adaptor|proxy)", ["service", "client"]),
+    (r"libudev\.h", ["inventory"]),
+    (r"nlohmann/", ["base/value_json.cpp"]),
+    (r"vulkan/", ["backends/vulkan"]),
+    (r"CL/", ["backends/opencl"]),
+    (r"pci/", ["backends/pci"]),
+    (r"dlfcn\.h", ["backends"]),
+    (r"CLI/", ["cli", "daemon", "backends/worker_main.cpp"]),
+    (r"fmt/", ["cli"]),
+    (r"zlib\.h", ["probe", "cache"]),
+    (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
+]
+# Rooms without files, time, environment or log.
+PURE = ["report", "decide"]
+IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def allowed(path, places):
+    return any(path == place or path.startswith(place + "/") for place in places)
+
+
+def problems_in(path, text):
+    """path: relative to src, as "room/file.cpp"."""
+    room = path.split("/")[0]
+    if not text.startswith("// SPDX-License-Identifier: Apache-2.0\n"):
+        yield 1, "the first line is not the licence"
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if not found:
+            continue
+        quote, header = found.groups()
+        target = header.split("/")[0]
+        if quote == '"' and target in ARROWS and target != room and target not in ARROWS.get(room, []):
+            yield number, f"{room} may not include from {target}"
+        if quote == '"' and target not in ARROWS and "/" in header and not re.match(FOREIGN[1][0], header):
+            yield number, f"{header} is in no room"
+        for pattern, places in FOREIGN:
+            if re.match(pattern, header) and not allowed(path, places):
+                yield number, f"{header} may only be included in {', '.join(places)}"
+        if room in PURE and quote == "<" and re.fullmatch(IMPURE_HEADERS, header):
+            yield number, f"{room} is pure: no {header}"
+
+
+def check(source):
+    bad = 0
+    for file in sorted(source.rglob("*")):
+        if file.suffix not in (".h", ".cpp"):
+            continue
+        path = file.relative_to(source).as_posix()
+        for number, problem in problems_in(path, file.read_text(encoding="utf-8")):
+            print(f"src/{path}:{number}: {problem}")
+            bad += 1
+    return bad
+
+
+def self_test():
+    licence = "// SPDX-License-Identifier: Apache-2.0\n"
+    rows = [
+        ("report/a.h", licence + '#include "base/value.h"\n', 0),
+        ("report/a.h", licence + '#include "decide/select.h"\n', 1),
+        ("base/a.h", licence + '#include "report/report.h"\n', 1),
+        ("engine/a.cpp", licence + "#include <sdbus-c++/sdbus-c++.h>\n", 1),
+        ("service/a.cpp", licence + "#include <sdbus-c++/sdbus-c++.h>\n", 0),
+        ("report/a.cpp", licence + "#include <nlohmann/json.hpp>\n", 1),
+        ("daemon/a.cpp", licence + '#include "backends/backend.h"\n', 1),
+        ("probe/a.cpp", licence + "#include <dlfcn.h>\n", 1),
+        ("decide/a.cpp", licence + "#include <fstream>\n", 1),
+        ("decide/a.cpp", "#include <map>\n", 1),
+        ("decide/a.cpp", licence + '#include "elsewhere/a.h"\n', 1),
+    ]
+    for path, text, wanted in rows:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / path
+            file.parent.mkdir(parents=True)
+            file.write_text(text, encoding="utf-8")
+            found = check(pathlib.Path(folder))
+            assert found == wanted, f"{path}: {text!r}: found {found}, wanted {wanted}"
+    print(f"{len(rows)} rows hold")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(self_test() if sys.argv[1] == "--self-test" else min(check(pathlib.Path(sys.argv[1])), 1))
