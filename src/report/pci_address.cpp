@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/pci_address.h"
+
+#include <cstdio>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad a domain like a pointer
+constexpr std::uint8_t kMaxDevice = 31;
+constexpr std::uint8_t kMaxFunction = 7;
+
+/// Without "pci:" or "PCI-E," in front, as NVML-based tools and clinfo print it.
+std::string_view without_prefix(std::string_view text) {
+    for (const std::string_view prefix : {"pci:", "pci-e,"})
+        if (lower_case(text.substr(0, prefix.size())) == prefix)
+            return trimmed(text.substr(prefix.size()));
+    return text;
+}
+
+/// Two digits, or eight where a bus above 7f went through a signed char.
+std::optional<std::uint8_t> bus_from(std::string_view text) {
+    if (text.size() == 8 && lower_case(text.substr(0, 6)) == "ffffff") {
+        const auto bus = parse_number<std::uint8_t>(text.substr(6), 16);
+        return bus && *bus >= 0x80 ? bus : std::nullopt;
+    }
+    return text.size() == 2 ? parse_number<std::uint8_t>(text, 16) : std::nullopt;
+}
+
+std::optional<std::uint32_t> domain_from(std::string_view text) {
+    return text.size() <= kMaxDomainDigits ? parse_number<std::uint32_t>(text, 16) : std::nullopt;
+}
+
+std::optional<std::uint8_t> limited(std::string_view text, std::size_t digits, std::uint8_t limit) {
+    if (text.size() > digits)
+        return std::nullopt;
+    const auto number = parse_number<std::uint8_t>(text, 16);
+    return number && *number <= limit ? number : std::nullopt;
+}
+
+}  // namespace
+
+std::string text_of(const PciAddress& address) {
+    char text[32] = {};
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", address.domain, address.bus,
+                  address.device, address.function);
+    return text;
+}
+
+std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<PciAddress>) {
+    const auto pieces = split(without_prefix(trimmed(text)), ':');
+    if (pieces.size() < 2 || pieces.size() > 3)
+        return std::nullopt;
+    const auto slot = pieces.back();
+    const auto dot = slot.find('.');
+    const auto function_text = dot == std::string_view::npos ? "0" : slot.substr(dot + 1);
+    const auto device_text = slot.substr(0, dot);
+
+    const auto domain = pieces.size() == 3 ? domain_from(pieces.front()) : 0U;
+    const auto bus = bus_from(pieces[pieces.size() - 2]);
+    const auto device =
+        device_text.size() == 2 ? limited(device_text, 2, kMaxDevice) : std::nullopt;
+    const auto function = limited(function_text, 2, kMaxFunction);
+    if (!domain || !bus || !device || !function)
+        return std::nullopt;
+    return PciAddress{.domain = *domain, .bus = *bus, .device = *device, .function = *function};
+}
+
+}  // namespace gpuprobe
