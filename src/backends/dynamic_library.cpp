@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/dynamic_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+
+ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message) {
+    const std::string asked{name};
+    const bool is_gone = linker_message.find("No such file or directory") != std::string_view::npos;
+    const bool is_itself =
+        linker_message.starts_with(asked + ": cannot open") ||
+        linker_message.starts_with("Error loading shared library " + asked + ":");
+    // musl names the library that needs a missing one: "Error loading … (needed by …)".
+    const bool is_needed = linker_message.find("(needed by ") != std::string_view::npos;
+    return is_gone && is_itself && !is_needed ? ErrorCode::NotFound : ErrorCode::Io;
+}
+
+Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
+    void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle)
+        return DynamicLibrary{name, handle};
+    const char* const words = ::dlerror();
+    const std::string message = words ? words : "no reason given";
+    return Error{dlopen_failure(name, message), scrubbed("dlopen: " + message)};
+}
+
+void* DynamicLibrary::find(const char* symbol_name) const {
+    return ::dlsym(handle_, symbol_name);
+}
+
+Error DynamicLibrary::missing(const char* symbol_name) const {
+    return Error{ErrorCode::NotFound, name_ + ": " + symbol_name + ": no such function"};
+}
+
+std::optional<std::string> DynamicLibrary::path() const {
+    link_map* map = nullptr;
+    if (::dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_name || !*map->l_name)
+        return std::nullopt;
+    return scrubbed(map->l_name);
+}
+
+}  // namespace gpuprobe
