@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/facts.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxDevices = 256;
+constexpr std::size_t kMaxReasons = 64;
+constexpr std::size_t kMaxName = 256;
+constexpr std::size_t kMaxKey = 128;
+constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxText = 16384;  // OpenCL's extension list alone takes several kilobytes
+constexpr std::size_t kMaxFactNodes = 8192;
+constexpr int kMaxFactDepth = 8;
+
+constexpr std::array<std::string_view, 9> kCommonKeys = {
+    "index", "name", "vendor_id", "device_id", "pci", "uuid", "drm", "type", "memory"};
+
+bool is_common(std::string_view key) {
+    return std::ranges::find(kCommonKeys, key) != kCommonKeys.end();
+}
+
+/// Copies foreign facts within limits: what is too deep becomes null, what is too much is left out.
+class Trimmer {
+public:
+    Value copy(const Value& value, int depth = 0) {
+        ++nodes_;
+        if (const auto* text = value.as_string())
+            return Value{scrubbed(*text, kMaxText)};
+        const auto* items = value.as_array();
+        const auto* members = value.as_object();
+        if (!items && !members)
+            return value;
+        if (depth == kMaxFactDepth)
+            return Value{};
+        return items ? list(*items, depth) : object(*members, depth);
+    }
+
+private:
+    Value list(const Value::Array& items, int depth) {
+        Value::Array kept;
+        for (const auto& item : items)
+            if (nodes_ < kMaxFactNodes)
+                kept.push_back(copy(item, depth + 1));
+        return Value{std::move(kept)};
+    }
+    Value object(const Value::Object& members, int depth) {
+        Value::Object kept;
+        for (const auto& member : members)
+            if (nodes_ < kMaxFactNodes)
+                kept.push_back(Value::Member{.key = scrubbed(member.key, kMaxKey),
+                                             .value = copy(member.value, depth + 1)});
+        return Value{std::move(kept)};
+    }
+
+    std::size_t nodes_ = 0;
+};
+
+std::optional<std::string> text_in(const Value& value, std::size_t limit) {
+    const auto* text = value.as_string();
+    if (!text || text->empty())
+        return std::nullopt;
+    return scrubbed(*text, limit);
+}
+
+/// At least four digits; Khronos gives vendors without a PCI id one above 0xffff (Vulkan
+/// specification, VkVendorId).
+std::optional<std::string> id_in(const Value& value) {
+    auto number = value.as_unsigned();
+    if (const auto* text = value.as_string())
+        number = parse_hex<std::uint32_t>(*text);
+    if (!number || *number > UINT32_MAX)
+        return std::nullopt;
+    std::string digits;
+    for (auto rest = *number; rest != 0 || digits.size() < 4; rest >>= 4)
+        digits.insert(digits.begin(), "0123456789abcdef"[rest & 0xF]);
+    return digits;
+}
+
+std::optional<std::uint32_t> index_in(const Value& value) {
+    const auto number = value.as_unsigned();
+    if (!number || *number > UINT32_MAX)
+        return std::nullopt;
+    return static_cast<std::uint32_t>(*number);
+}
+
+std::optional<PciAddress> pci_in(const Value& value) {
+    const auto* text = value.as_string();
+    if (!text)
+        return std::nullopt;
+    return parse_text(std::string_view{*text}, std::type_identity<PciAddress>{});
+}
+
+std::optional<DrmNodes> drm_in(const Value& value) {
+    if (!value.is_object())
+        return std::nullopt;
+    return DrmNodes{.primary = text_in(value.at("primary"), kMaxName),
+                    .render = text_in(value.at("render"), kMaxName)};
+}
+
+std::optional<DeviceType> type_in(const Value& value) {
+    const auto* text = value.as_string();
+    if (!text)
+        return std::nullopt;
+    return enum_from<DeviceType>(*text);
+}
+
+std::optional<Bytes> size_in(const Value& value) {
+    const auto number = value.as_unsigned();
+    if (!number)
+        return std::nullopt;
+    return Bytes{*number};
+}
+
+std::optional<FactMemory> memory_in(const Value& value) {
+    if (!value.is_object())
+        return std::nullopt;
+    return FactMemory{.total = size_in(value.at("total")), .free = size_in(value.at("free"))};
+}
+
+Value extra_in(const Value::Object& members) {
+    Value::Object extra;
+    for (const auto& member : members)
+        if (!is_common(member.key))
+            extra.push_back(member);
+    return Trimmer{}.copy(Value{std::move(extra)});
+}
+
+/// The members of a capture file as they are written. Those that a hand-made file may leave out
+/// are optional or containers.
+struct ProbeRecord {
+    std::optional<std::string> api = {};
+    std::optional<std::string> driver = {};
+    std::optional<std::string> stage = {};
+    Outcome outcome = Outcome::Absent;
+    std::vector<Value> devices = {};
+    Value runtime = {};
+    std::optional<std::string> note = {};
+    std::optional<Duration> duration = {};
+    std::optional<int> exit_code = {};
+    std::optional<int> signal = {};
+    std::vector<Reason> reasons = {};
+    std::optional<WallTime> at = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ProbeRecord& record) {
+    visit("api", record.api);
+    visit("driver", record.driver);
+    visit("stage", record.stage);
+    visit("outcome", record.outcome);
+    visit("devices", record.devices);
+    visit("runtime", record.runtime);
+    visit("note", record.note);
+    visit("duration_usec", record.duration);
+    visit("exit", record.exit_code);
+    visit("signal", record.signal);
+    visit("reasons", record.reasons);
+    visit("at_usec", record.at);
+}
+
+Error malformed(std::string text) {
+    return Error{ErrorCode::Malformed, std::move(text)};
+}
+
+std::optional<std::string> clean(const std::optional<std::string>& text, std::size_t limit) {
+    if (!text)
+        return std::nullopt;
+    return scrubbed(*text, limit);
+}
+
+std::vector<Reason> clean(const std::vector<Reason>& reasons) {
+    std::vector<Reason> kept;
+    for (const auto& reason : reasons)
+        kept.push_back(Reason{.code = scrubbed(reason.code, kMaxKey),
+                              .detail = reason.detail.is_object() ? Trimmer{}.copy(reason.detail)
+                                                                  : Value{Value::Object{}}});
+    return kept;
+}
+
+}  // namespace
+
+Value value_of(const DeviceFacts& facts) {
+    RecordWriter writer;
+    writer("index", facts.index);
+    writer("name", facts.name);
+    writer("vendor_id", facts.vendor_id);
+    writer("device_id", facts.device_id);
+    writer("pci", facts.pci);
+    writer("uuid", facts.uuid);
+    writer("drm", facts.drm);
+    writer("type", facts.type);
+    writer("memory", facts.memory);
+    if (const auto* extra = facts.extra.as_object())
+        for (const auto& member : *extra)
+            if (!is_common(member.key))
+                writer(member.key, member.value);
+    return writer.take();
+}
+
+Result<DeviceFacts> facts_from(const Value& value) {
+    const auto* members = value.as_object();
+    if (!members)
+        return malformed(wrong_type(value, "object"));
+    return DeviceFacts{.index = index_in(value.at("index")),
+                       .name = text_in(value.at("name"), kMaxName),
+                       .vendor_id = id_in(value.at("vendor_id")),
+                       .device_id = id_in(value.at("device_id")),
+                       .pci = pci_in(value.at("pci")),
+                       .uuid = text_in(value.at("uuid"), kMaxName),
+                       .drm = drm_in(value.at("drm")),
+                       .type = type_in(value.at("type")),
+                       .memory = memory_in(value.at("memory")),
+                       .extra = extra_in(*members)};
+}
+
+Value value_of(const ProbeResult& result) {
+    ProbeRecord record{.api = result.api,
+                       .driver = result.driver,
+                       .stage = result.stage,
+                       .outcome = result.outcome,
+                       .runtime = result.runtime,
+                       .note = result.note,
+                       .duration = result.duration,
+                       .exit_code = result.exit_code,
+                       .signal = result.signal,
+                       .reasons = result.reasons,
+                       .at = result.at};
+    for (const auto& device : result.devices)
+        record.devices.push_back(value_of(device));
+    return to_value(record);
+}
+
+Result<ProbeResult> probe_result_from(const Value& value) {
+    const auto record = TRY(record_from<ProbeRecord>(value));
+    if (record.devices.size() > kMaxDevices)
+        return malformed("devices: over " + std::to_string(kMaxDevices));
+    if (record.reasons.size() > kMaxReasons)
+        return malformed("reasons: over " + std::to_string(kMaxReasons));
+    if (!record.runtime.is_null() && !record.runtime.is_object())
+        return malformed("runtime: " + wrong_type(record.runtime, "object"));
+    ProbeResult result{.api = scrubbed(record.api.value_or("")),
+                       .driver = scrubbed(record.driver.value_or(""), kMaxPath),
+                       .stage = scrubbed(record.stage.value_or("query")),
+                       .outcome = record.outcome,
+                       .runtime = Trimmer{}.copy(record.runtime),
+                       .note = clean(record.note, kMaxNote),
+                       .duration = record.duration,
+                       .exit_code = record.exit_code,
+                       .signal = record.signal,
+                       .reasons = clean(record.reasons),
+                       .at = record.at};
+    for (const auto& device : record.devices) {
+        auto facts = facts_from(device);
+        if (!facts)
+            return std::move(facts).error().in("devices[" + std::to_string(result.devices.size()) +
+                                               "]");
+        result.devices.push_back(*std::move(facts));
+    }
+    return result;
+}
+
+}  // namespace gpuprobe
