@@ -41,6 +41,7 @@ struct EngineOptions {
     std::vector<std::string> profile_folders = {};  ///< later ones add and replace
     ProbeLimits limits = {};
     Duration settle = std::chrono::milliseconds{250};  ///< how long a burst of events may last
+    bool watch_hardware = false;                       ///< follow hot-plug (live machines only)
 };
 
 struct ProbeRequest {
@@ -69,6 +70,8 @@ public:
     /// The report as one line of JSON; rebuilt once per generation.
     [[nodiscard]] const std::string& report_json() const;
     [[nodiscard]] bool probing() const;
+    /// Whether this is a captured machine: its probes never run.
+    [[nodiscard]] bool is_replayed() const;
 
     /// Errors: UnknownConsumer, InvalidRequest.
     [[nodiscard]] Result<Decision> select(std::string_view consumer, const Value& request) const;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
+#include "base/value_json.h"
+#include "engine/engine.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxCaptureFile = mib(4);
+constexpr std::size_t kMaxProbeFiles = 128;
+
+Result<Value> read_document(const FileSystem& files, const std::string& path) {
+    const auto text = TRY(files.read(path, kMaxCaptureFile));
+    auto document = parse_json(text, kMaxCaptureFile);
+    if (!document)
+        return std::move(document).error().in(path);
+    return document;
+}
+
+/// "vulkan.radeon_icd.json" is API vulkan, driver radeon_icd.
+Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name) {
+    const auto path = "/probes/" + name;
+    const auto document = TRY(read_document(files, path));
+    auto probe = probe_result_from(document);
+    if (!probe)
+        return std::move(probe).error().in(path);
+    const auto stem = name.substr(0, name.size() - std::string_view{".json"}.size());
+    const auto dot = stem.find('.');
+    if (probe->api.empty())
+        probe->api = stem.substr(0, dot);
+    if (probe->driver.empty() && dot != std::string::npos)
+        probe->driver = stem.substr(dot + 1);
+    return probe;
+}
+
+Result<std::vector<ProbeResult>> read_probes(const FileSystem& files) {
+    std::vector<ProbeResult> probes;
+    const auto names = files.list("/probes");
+    if (!names && names.error().code == ErrorCode::NotFound)
+        return probes;
+    if (!names)
+        return names.error();
+    for (const auto& name : *names) {
+        if (!name.ends_with(".json"))
+            continue;
+        if (probes.size() == kMaxProbeFiles)
+            return Error{ErrorCode::TooLarge,
+                         "/probes: over " + std::to_string(kMaxProbeFiles) + " files"};
+        probes.push_back(TRY(read_probe(files, name)));
+    }
+    return probes;
+}
+
+Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
+    const auto text = files.read("/nodes.json", kMaxCaptureFile);
+    if (!text && text.error().code == ErrorCode::NotFound)
+        return std::shared_ptr<const NodeSource>{std::make_shared<RecordedNodes>()};
+    if (!text)
+        return text.error();
+    auto nodes = RecordedNodes::parse(*text);
+    if (!nodes)
+        return std::move(nodes).error().in("/nodes.json");
+    return std::shared_ptr<const NodeSource>{
+        std::make_shared<RecordedNodes>(std::move(nodes).value())};
+}
+
+/// `base` with every member of `over` that is not null put over it, level by level.
+Value overlaid(Value base, const Value& over) {
+    const auto* members = over.as_object();
+    if (!members)
+        return over.is_null() ? base : over;
+    if (!base.is_object())
+        return over;
+    for (const auto& member : *members)
+        base[member.key] = overlaid(base.at(member.key), member.value);
+    return base;
+}
+
+Result<MachineSource> read_capture(const std::string& folder) {
+    const RootedFiles files{folder};
+    const auto capture = TRY(read_document(files, "/capture.json"));
+    if (capture.at("schema").as_int() != 1)
+        return Error{ErrorCode::Malformed, "/capture.json: schema: not 1"};
+    MachineSource source;
+    auto host = record_from<Host>(overlaid(to_value(Host{}), capture.at("host")));
+    if (!host)
+        return std::move(host).error().in("/capture.json: host");
+    source.host = std::move(host).value();
+    if (const auto at = capture.at("recorded_usec").as_int())
+        source.recorded_at = WallTime{Duration{*at}};
+    source.nodes = TRY(read_nodes(files));
+    source.recorded = TRY(read_probes(files));
+    source.files = std::make_shared<RootedFiles>(folder + "/root");
+    return source;
+}
+
+}  // namespace
+
+Result<MachineSource> replayed_machine(const std::string& folder) {
+    auto source = read_capture(folder);
+    if (!source)
+        return std::move(source).error().in("capture " + folder);
+    return source;
+}
+
+MachineSource live_machine() {
+    return MachineSource{.files = std::make_shared<RootedFiles>(),
+                         .nodes = std::make_shared<LiveNodes>()};
+}
+
+}  // namespace gpuprobe
