@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converters from public recordings of machines to capture folders (see tests/data/machines/README.md)."""
