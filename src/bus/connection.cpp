@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bus/connection.h"
+
+#include <poll.h>
+
+#include "bus/errors.h"
+
+namespace gpuprobe::bus {
+namespace {
+
+std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
+    if (where == "system")
+        return sdbus::createSystemBusConnection();
+    if (where == "session")
+        return sdbus::createSessionBusConnection();
+    return sdbus::createSessionBusConnectionWithAddress(where);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
+                                                     EventLoop& loop) try {
+    return std::unique_ptr<Connection>{new Connection{connect(where), loop}};
+} catch (const sdbus::Error& problem) {
+    return Error{ErrorCode::Unavailable, "bus " + where + ": " + problem.getMessage()};
+}
+
+Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
+    : bus_{std::move(bus)}, loop_{loop} {}
+
+Connection::~Connection() = default;
+
+Status Connection::own_name(const std::string& name) try {
+    bus_->requestName(ServiceName{name});
+    return Done{};
+} catch (const sdbus::Error& problem) {
+    // sd_bus_request_name(3) says EEXIST for a name with an owner, and EACCES for a denied one,
+    // which the library turns into org.freedesktop.DBus.Error.FileExists and AccessDenied.
+    const std::string& kind = problem.getName();
+    const bool denied = kind.ends_with(".AccessDenied");
+    return Error{denied ? ErrorCode::NotAuthorized : ErrorCode::Unavailable,
+                 "bus name " + name + ": " +
+                     (denied ? "the bus policy does not let this user own it"
+                             : std::string{problem.getMessage()})};
+}
+
+void Connection::start(std::function<void(const std::string&)> lost) {
+    lost_ = std::move(lost);
+    update();
+}
+
+void Connection::step() {
+    try {
+        process(*bus_);
+    } catch (const sdbus::Error& problem) {
+        return lose(problem.getMessage());
+    }
+    update();
+}
+
+void Connection::update() {
+    if (!lost_ || farewell_)
+        return;
+    try {
+        const auto wish = poll_wish(*bus_);
+        watch(wish);
+        schedule(wish);
+    } catch (const sdbus::Error& problem) {
+        lose(problem.getMessage());
+    }
+}
+
+void Connection::watch(const PollWish& wish) {
+    if (ready_ && wish.events == watched_)
+        return;
+    watched_ = wish.events;
+    ready_ = loop_.watch(wish.fd, wish.events, EventLoop::Priority::Normal,
+                         [this](std::uint32_t) { step(); });
+}
+
+void Connection::schedule(const PollWish& wish) {
+    const auto now = loop_.now();
+    const bool at_once = wish.deadline && *wish.deadline <= now;
+    const auto at = at_once ? std::nullopt : wish.deadline;
+    if (!wish.deadline) {
+        due_.reset();
+        due_at_.reset();
+        return;
+    }
+    if (due_ && at == due_at_)
+        return;
+    due_at_ = at;
+    const auto run = [this] {
+        due_.reset();
+        step();
+    };
+    due_ = at_once ? loop_.defer(run) : loop_.after(*at - now, run);
+}
+
+bool Connection::congested() const {
+    bool full = true;
+    (void)attempt([&] { full = (poll_wish(*bus_).events & POLLOUT) != 0; });
+    return full;
+}
+
+void Connection::lose(const std::string& reason) {
+    ready_.reset();
+    due_.reset();
+    farewell_ = loop_.defer([this, reason] {
+        const auto tell = std::exchange(lost_, nullptr);
+        if (tell)
+            tell(reason);
+    });
+}
+
+}  // namespace gpuprobe::bus

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Well-known places. The bus name is the build's GPUPROBE_BUS_NAME; interfaces and paths are part
+/// of the interface and do not follow it.
+namespace gpuprobe::bus {
+
+constexpr const char* kBusName = GPUPROBE_BUS_NAME;
+constexpr const char* kRootPath = "/org/gpuprobe/GpuProbe1";
+constexpr const char* kGpuPath = "/org/gpuprobe/GpuProbe1/gpu/";
+constexpr const char* kJobPath = "/org/gpuprobe/GpuProbe1/job/";
+constexpr const char* kLogControlPath = "/org/freedesktop/LogControl1";
+
+}  // namespace gpuprobe::bus

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sdbus-c++/sdbus-c++.h>
+
+#include "base/clock.h"
+
+#if __has_include(<sdbus-c++/VTableItems.h>)
+#define GPUPROBE_SDBUS_2 1
+#endif
+
+/// Everything in which sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) differ and we notice. What is
+/// not here is written the same for both: generated adaptors and proxies, `sdbus::Variant{x}` and
+/// `.get<T>()`. Source: sdbus-c++, docs/using-sdbus-c++.md, "Migrating to sdbus-c++ v2".
+namespace gpuprobe::bus {
+
+/// a{sv}
+using Dictionary = std::map<std::string, sdbus::Variant>;
+
+#ifdef GPUPROBE_SDBUS_2
+using ErrorName = sdbus::Error::Name;
+using ServiceName = sdbus::ServiceName;
+using PropertyName = sdbus::PropertyName;
+/// What a reply handler of a proxy gets in front of the results.
+using ReplyError = std::optional<sdbus::Error>;
+#else
+using ErrorName = std::string;
+using ServiceName = std::string;
+using PropertyName = std::string;
+using ReplyError = const sdbus::Error*;
+#endif
+
+inline sdbus::Error make_error(const std::string& name, const std::string& text) {
+    return sdbus::Error{ErrorName{name}, text};
+}
+
+inline std::vector<PropertyName> property_names(const std::vector<std::string>& names) {
+    std::vector<PropertyName> list;
+    for (const auto& name : names)
+        list.emplace_back(name);
+    return list;
+}
+
+inline void add_object_manager(sdbus::IConnection& connection, const std::string& path) {
+#ifdef GPUPROBE_SDBUS_2
+    connection.addObjectManager(sdbus::ObjectPath{path});
+#else
+    connection.addObjectManager(path, sdbus::floating_slot);
+#endif
+}
+
+/// When a connection wants to be processed.
+struct PollWish {
+    int fd = -1;
+    std::uint32_t events = 0;                    ///< of poll(2)
+    std::optional<MonotonicTime> deadline = {};  ///< absolute; in the past when there is work now
+};
+
+inline PollWish poll_wish(const sdbus::IConnection& connection) {
+    const auto data = connection.getEventLoopPollData();
+#ifdef GPUPROBE_SDBUS_2
+    const auto deadline = data.timeout;
+    const bool none = deadline == std::chrono::microseconds::max();
+#else
+    const bool none = data.timeout_usec == UINT64_MAX;
+    const std::chrono::microseconds deadline{none ? 0 : data.timeout_usec};
+#endif
+    return {.fd = data.fd,
+            .events = static_cast<std::uint32_t>(static_cast<unsigned short>(data.events)),
+            .deadline = none ? std::nullopt : std::optional<MonotonicTime>{deadline}};
+}
+
+/// Handles at most one message. Throws sdbus::Error when the bus is gone.
+inline bool process(sdbus::IConnection& connection) {
+#ifdef GPUPROBE_SDBUS_2
+    return connection.processPendingEvent();
+#else
+    return connection.processPendingRequest();
+#endif
+}
+
+/// The unique name of whoever's call is being handled; "" outside of a call.
+inline std::string current_sender(const sdbus::IObject& object) {
+#ifdef GPUPROBE_SDBUS_2
+    const auto message = object.getCurrentlyProcessedMessage();
+    const char* sender = message.isValid() ? message.getSender() : nullptr;
+    return sender != nullptr ? sender : "";
+#else
+    const auto* message = object.getCurrentlyProcessedMessage();
+    return message != nullptr ? message->getSender() : std::string{};
+#endif
+}
+
+/// A proxy on a connection that someone else drives.
+inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
+                                                 const std::string& service,
+                                                 const std::string& path) {
+    return sdbus::createProxy(connection, ServiceName{service}, sdbus::ObjectPath{path});
+}
+
+/// The signature inside a variant, such as "a{sv}".
+inline std::string signature_in(const sdbus::Variant& variant) {
+#ifdef GPUPROBE_SDBUS_2
+    const char* signature = variant.peekValueType();
+    return signature != nullptr ? signature : "";
+#else
+    return variant.isEmpty() ? std::string{} : variant.peekValueType();
+#endif
+}
+
+}  // namespace gpuprobe::bus
