@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/device_info.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+
+std::optional<std::string> clean_text(const std::optional<std::string>& raw) {
+    if (!raw)
+        return std::nullopt;
+    auto text = scrubbed(trimmed(*raw));
+    return text.empty() ? std::nullopt : std::optional{std::move(text)};
+}
+
+std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw) {
+    if (!raw)
+        return std::nullopt;
+    std::vector<std::string> list;
+    for (const auto word : words(*raw))
+        if (list.size() < kMaxExtensionNames)
+            list.push_back(scrubbed(word));
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
+}
+
+}  // namespace gpuprobe

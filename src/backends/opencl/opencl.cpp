@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/opencl.h"
+
+#include <algorithm>
+
+#include "backends/dynamic_library.h"
+#include "backends/opencl/device_facts.h"
+#include "backends/opencl/opencl_names.h"
+#include "base/record.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kLoader = "libOpenCL.so.1";
+
+/// The part of the OpenCL loader that we call. Loaded whole or not at all.
+struct OpenClSymbols {
+    cl_int (*platforms)(cl_uint, cl_platform_id*, cl_uint*) = nullptr;
+    cl_int (*devices)(cl_platform_id, cl_device_type, cl_uint, cl_device_id*, cl_uint*) = nullptr;
+    PlatformInfo::Getter platform_info = nullptr;
+    DeviceInfo::Getter device_info = nullptr;
+};
+
+Result<OpenClSymbols> load_opencl(const DynamicLibrary& library) {
+    return OpenClSymbols{
+        .platforms =
+            TRY(library.symbol<cl_int(cl_uint, cl_platform_id*, cl_uint*)>("clGetPlatformIDs")),
+        .devices = TRY(library.symbol<cl_int(cl_platform_id, cl_device_type, cl_uint, cl_device_id*,
+                                             cl_uint*)>("clGetDeviceIDs")),
+        .platform_info =
+            TRY(library.symbol<cl_int(cl_platform_id, cl_uint, std::size_t, void*, std::size_t*)>(
+                "clGetPlatformInfo")),
+        .device_info =
+            TRY(library.symbol<cl_int(cl_device_id, cl_uint, std::size_t, void*, std::size_t*)>(
+                "clGetDeviceInfo")),
+    };
+}
+
+Answer failed(std::string_view function, cl_int error) {
+    return {.outcome = Outcome::Failed,
+            .note = std::string{function} + ": " + opencl_error_name(error)};
+}
+
+void tell_platforms(const std::vector<Value>& platforms, Sink& sink) {
+    Value facts{Value::Object{}};
+    facts["platforms"] = Value{Value::Array{platforms}};
+    const auto* version = platforms.front().at("platform_version").as_string();
+    facts["version"] = version ? to_value(api_version_in(*version)) : Value{};
+    sink.runtime(facts);
+}
+
+/// A platform's devices; no device is an empty list. The error is the driver's.
+struct DeviceList {
+    std::vector<cl_device_id> devices = {};
+    cl_int error = CL_SUCCESS;
+};
+
+DeviceList devices_of(const OpenClSymbols& opencl, cl_platform_id platform) {
+    DeviceList list{.devices = std::vector<cl_device_id>(kMaxOpenClDevices)};
+    cl_uint count = 0;
+    list.error = opencl.devices(platform, CL_DEVICE_TYPE_ALL, kMaxOpenClDevices,
+                                list.devices.data(), &count);
+    if (list.error == CL_DEVICE_NOT_FOUND) {
+        list.error = CL_SUCCESS;
+        count = 0;
+    }
+    list.devices.resize(list.error == CL_SUCCESS ? std::min(count, kMaxOpenClDevices) : 0);
+    return list;
+}
+
+Answer query_platforms(const OpenClSymbols& opencl,
+                       const std::vector<cl_platform_id>& platforms,
+                       Sink& sink) {
+    std::vector<Value> facts;
+    for (const cl_platform_id platform : platforms)
+        facts.push_back(platform_facts({opencl.platform_info, platform}));
+    tell_platforms(facts, sink);
+
+    std::uint32_t index = 0;
+    cl_int first_error = CL_SUCCESS;
+    for (std::size_t i = 0; i < platforms.size(); ++i) {
+        sink.phase("enumerate");
+        const auto list = devices_of(opencl, platforms[i]);
+        if (first_error == CL_SUCCESS)
+            first_error = list.error;
+        sink.phase("query");
+        for (const cl_device_id device : list.devices)
+            sink.device(opencl_facts({opencl.device_info, device}, index++, facts[i]));
+    }
+    if (first_error != CL_SUCCESS)
+        return failed("clGetDeviceIDs", first_error);
+    if (index == 0)
+        return {.outcome = Outcome::Absent,
+                .note = "driver offers no device",
+                .reasons = {Reason{.code = "no-device"}}};
+    return {};
+}
+
+}  // namespace
+
+Answer query_opencl(const ProbeTarget& target, Sink& sink) {
+    sink.phase("dlopen");
+    const auto library = DynamicLibrary::open(kLoader);
+    if (!library) {
+        const bool is_absent = library.error().code == ErrorCode::NotFound;
+        return {.outcome = is_absent ? Outcome::Absent : Outcome::Failed,
+                .note = library.error().text};
+    }
+    const auto opencl = load_opencl(*library);
+    if (!opencl)
+        return {.outcome = Outcome::Failed, .note = opencl.error().text};
+    sink.runtime(Value{Value::Object{{"loader", Value{library->name()}},
+                                     {"loader_path", to_value(library->path())}}});
+    if (target.driver.empty())
+        return {.outcome = Outcome::Absent, .note = "no .icd file"};
+
+    sink.phase("instance");
+    std::vector<cl_platform_id> platforms(kMaxOpenClPlatforms);
+    cl_uint count = 0;
+    const cl_int error = opencl->platforms(kMaxOpenClPlatforms, platforms.data(), &count);
+    if (error != CL_SUCCESS && error != CL_PLATFORM_NOT_FOUND_KHR)
+        return failed("clGetPlatformIDs", error);
+    platforms.resize(error == CL_SUCCESS ? std::min(count, kMaxOpenClPlatforms) : 0);
+    if (platforms.empty())
+        return {.outcome = Outcome::Absent,
+                .note = "driver offers no platform",
+                .reasons = {Reason{.code = "no-device"}}};
+    return query_platforms(*opencl, platforms, sink);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/opencl/opencl_api.h"
+#include "base/value.h"
+
+/// OpenCL's numbers as the words and texts that facts carry.
+namespace gpuprobe {
+
+/// "CL_DEVICE_NOT_FOUND"; "OpenCL error -77" for one that has no name here.
+std::string opencl_error_name(cl_int error);
+
+/// "3.0.0" of a packed cl_version: 10, 10 and 12 bits. Source: OpenCL 3.0 API, cl_version.
+std::string packed_version_text(cl_version version);
+
+/// "3.0" of "OpenCL 3.0 PoCL 3.1"; nullopt for anything else. Source: OpenCL 3.0 API,
+/// CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
+std::optional<std::string> api_version_in(std::string_view text);
+
+/// "12.55.8" of Intel's IP version: 10 bits of architecture, 8 of release, 6 of revision at the
+/// bottom. Source: compute-runtime, hw_ip_version.h; cl_intel_device_attribute_query.
+std::string intel_ip_text(cl_uint version);
+
+/// "gfx90a" of "gfx90a:sramecc+:xnack-"; nullopt when the name is no AMD target.
+std::optional<std::string> gfx_target_in(std::string_view device_name);
+
+/// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
+Value svm_words(cl_device_svm_capabilities capabilities);
+
+}  // namespace gpuprobe

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/vulkan/device_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "backends/hexadecimal.h"
+#include "backends/vulkan/feature_facts.h"
+#include "backends/vulkan/vulkan_names.h"
+#include "base/parse.h"
+#include "base/record.h"
+
+namespace gpuprobe {
+namespace {
+
+/// The text in a character array that may lack its final NUL; nullopt when there is none.
+template <std::size_t size>
+std::optional<std::string> text_in(const char (&array)[size]) {
+    auto text = scrubbed(trimmed({array, strnlen(array, size)}));
+    return text.empty() ? std::nullopt : std::optional{std::move(text)};
+}
+
+std::optional<std::uint32_t> driver_id(const DeviceReply& reply) {
+    if (!reply.driver || reply.driver->driverID == 0)
+        return std::nullopt;
+    return static_cast<std::uint32_t>(reply.driver->driverID);
+}
+
+std::optional<PciAddress> pci_address(const DeviceReply& reply) {
+    if (!reply.pci)
+        return std::nullopt;
+    const auto& bus = *reply.pci;
+    const bool is_zero = (bus.pciDomain | bus.pciBus | bus.pciDevice | bus.pciFunction) == 0;
+    if (is_zero || bus.pciBus > 0xff || bus.pciDevice > 31 || bus.pciFunction > 7)
+        return std::nullopt;
+    return PciAddress{.domain = bus.pciDomain,
+                      .bus = static_cast<std::uint8_t>(bus.pciBus),
+                      .device = static_cast<std::uint8_t>(bus.pciDevice),
+                      .function = static_cast<std::uint8_t>(bus.pciFunction)};
+}
+
+/// Linux device numbers are 12 bits and 20 bits wide.
+std::optional<std::string> device_number(VkBool32 is_present,
+                                         std::int64_t major,
+                                         std::int64_t minor) {
+    if (!is_present || major <= 0 || major > 0xfff || minor < 0 || minor > 0xfffff)
+        return std::nullopt;
+    return std::to_string(major) + ":" + std::to_string(minor);
+}
+
+std::optional<DrmNodes> drm_nodes(const DeviceReply& reply) {
+    if (!reply.drm)
+        return std::nullopt;
+    const auto& drm = *reply.drm;
+    DrmNodes nodes{.primary = device_number(drm.hasPrimary, drm.primaryMajor, drm.primaryMinor),
+                   .render = device_number(drm.hasRender, drm.renderMajor, drm.renderMinor)};
+    return nodes.primary || nodes.render ? std::optional{nodes} : std::nullopt;
+}
+
+Value heap_list(const DeviceReply& reply) {
+    Value::Array list;
+    for (const MemoryHeap& heap : heaps_of(reply)) {
+        Value entry{Value::Object{}};
+        entry["size"] = to_value(heap.size);
+        entry["device_local"] = heap.is_device_local;
+        entry["host_visible"] = heap.is_host_visible;
+        entry["budget"] = to_value(heap.budget);
+        entry["usage"] = to_value(heap.usage);
+        list.push_back(std::move(entry));
+    }
+    return Value{std::move(list)};
+}
+
+void add_driver(const DeviceReply& reply, Value& extra) {
+    const auto& properties = reply.properties;
+    const auto id = driver_id(reply);
+    extra["api_version"] = api_version_text(properties.apiVersion);
+    extra["driver_version"] =
+        driver_version_text(properties.driverVersion, properties.vendorID, id);
+    extra["driver_id"] = id ? Value{driver_word(*id)} : Value{};
+    extra["driver_name"] = reply.driver ? to_value(text_in(reply.driver->driverName)) : Value{};
+    extra["driver_info"] = reply.driver ? to_value(text_in(reply.driver->driverInfo)) : Value{};
+    if (!reply.driver) {
+        extra["conformance_version"] = Value{};
+        return;
+    }
+    const auto& version = reply.driver->conformanceVersion;
+    extra["conformance_version"] =
+        std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+        std::to_string(version.subminor) + "." + std::to_string(version.patch);
+}
+
+void add_identity(const DeviceReply& reply, Value& extra) {
+    const auto* identity = reply.identity ? &*reply.identity : nullptr;
+    const bool has_luid = identity && identity->deviceLUIDValid;
+    extra["driver_uuid"] = identity ? to_value(uuid_text(identity->driverUUID)) : Value{};
+    extra["luid"] = has_luid ? to_value(luid_text(identity->deviceLUID)) : Value{};
+    extra["vulkan_vendor_id"] = reply.properties.vendorID;
+    extra["software"] = is_software(reply);
+}
+
+/// A size that a driver gave; 0 and values no integer of JSON holds say nothing.
+Value limit(std::uint64_t size) {
+    return size == 0 ? Value{} : Value{size};
+}
+
+void add_limits(const DeviceReply& reply, Value& extra) {
+    const auto& limits = reply.properties.limits;
+    extra["max_compute_shared_memory_size"] = limit(limits.maxComputeSharedMemorySize);
+    extra["max_compute_workgroup_invocations"] = limit(limits.maxComputeWorkGroupInvocations);
+    extra["max_storage_buffer_range"] = limit(limits.maxStorageBufferRange);
+    extra["max_memory_allocation_size"] =
+        reply.maintenance3 ? limit(reply.maintenance3->maxMemoryAllocationSize) : Value{};
+    extra["max_buffer_size"] =
+        reply.maintenance4 ? limit(reply.maintenance4->maxBufferSize) : Value{};
+    const double period = static_cast<double>(limits.timestampPeriod);
+    extra["timestamp_period"] = std::isfinite(period) && period > 0 ? Value{period} : Value{};
+}
+
+void add_queues(const DeviceReply& reply, Value& extra) {
+    Value::Array list;
+    bool has_async_compute = false;
+    for (const VkQueueFamilyProperties& queue : reply.queues) {
+        const bool computes = (queue.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+        const bool draws = (queue.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+        has_async_compute = has_async_compute || (computes && !draws);
+        Value entry{Value::Object{}};
+        entry["flags"] = queue_flag_words(queue.queueFlags);
+        entry["count"] = queue.queueCount;
+        entry["timestamp_bits"] = queue.timestampValidBits;
+        list.push_back(std::move(entry));
+    }
+    extra["async_compute_queue"] = reply.queues.empty() ? Value{} : Value{has_async_compute};
+    extra["queues"] = Value{std::move(list)};
+}
+
+}  // namespace
+
+std::vector<MemoryHeap> heaps_of(const DeviceReply& reply) {
+    const auto& memory = reply.memory;
+    const auto count = std::min<std::uint32_t>(memory.memoryHeapCount, VK_MAX_MEMORY_HEAPS);
+    const auto types = std::min<std::uint32_t>(memory.memoryTypeCount, VK_MAX_MEMORY_TYPES);
+    std::vector<MemoryHeap> heaps;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        MemoryHeap heap{.size = Bytes{memory.memoryHeaps[i].size}};
+        heap.is_device_local = (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
+        for (const VkMemoryType& type : std::span{memory.memoryTypes}.first(types))
+            heap.is_host_visible =
+                heap.is_host_visible ||
+                (type.heapIndex == i && (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT));
+        if (reply.budget) {
+            heap.budget = Bytes{reply.budget->heapBudget[i]};
+            heap.usage = Bytes{reply.budget->heapUsage[i]};
+        }
+        heaps.push_back(heap);
+    }
+    return heaps;
+}
+
+bool is_software(const DeviceReply& reply) {
+    const auto id = driver_id(reply);
+    if (reply.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||
+        id == VK_DRIVER_ID_MESA_LLVMPIPE || id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
+        return true;
+    const auto name = lower_case(text_in(reply.properties.deviceName).value_or(""));
+    return name.find("llvmpipe") != std::string::npos ||
+           name.find("swiftshader") != std::string::npos ||
+           name.find("microsoft basic render") != std::string::npos;
+}
+
+DeviceFacts facts_of(const DeviceReply& reply) {
+    const auto& properties = reply.properties;
+    const auto type = device_type(properties.deviceType);
+    const auto vendor = pci_id_text(properties.vendorID);
+    DeviceFacts facts{
+        .index = reply.index,
+        .name = text_in(properties.deviceName),
+        .vendor_id = vendor,
+        .device_id = vendor ? pci_id_text(properties.deviceID) : std::nullopt,
+        .pci = pci_address(reply),
+        .uuid = reply.identity ? uuid_text(reply.identity->deviceUUID) : std::nullopt,
+        .drm = drm_nodes(reply),
+        .type = type,
+        .memory = device_memory(heaps_of(reply), heap_rule(type, driver_id(reply))),
+    };
+    add_driver(reply, facts.extra);
+    add_identity(reply, facts.extra);
+    facts.extra["heaps"] = heap_list(reply);
+    add_limits(reply, facts.extra);
+    add_queues(reply, facts.extra);
+    add_features(reply, facts.extra);
+    facts.extra["extensions"] = reply.extensions ? to_value(*reply.extensions) : Value{};
+    return facts;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/backend.h"
+
+namespace gpuprobe {
+
+/// Asks one Vulkan driver about its devices. Never creates a VkDevice.
+///
+/// The environment must name that driver alone (VK_DRIVER_FILES, VK_ICD_FILENAMES) and switch
+/// implicit layers off; without a driver in the target, only the loader is looked at.
+/// Absent: no loader, no manifest, or a driver that offers no device (it says so with
+/// VK_ERROR_INCOMPATIBLE_DRIVER, VK_ERROR_INITIALIZATION_FAILED or an empty list).
+Answer query_vulkan(const ProbeTarget& target, Sink& sink);
+
+constexpr std::uint32_t kMaxVulkanDevices = 64;
+
+}  // namespace gpuprobe

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/vulkan/vulkan_api.h"
+
+namespace gpuprobe {
+
+/// A core feature of Vulkan 1.0 by its name in the specification.
+struct CoreFeature {
+    std::string_view name = {};
+    VkBool32 VkPhysicalDeviceFeatures::*member = nullptr;
+};
+
+/// The Vulkan 1.0 features that a WebGPU implementation asks about.
+std::span<const CoreFeature> webgpu_features();
+
+enum class WebGpuLevel { None, Compatibility, Core };
+std::string_view word_of(WebGpuLevel level);
+
+struct WebGpuSupport {
+    WebGpuLevel level = WebGpuLevel::None;
+    std::vector<std::string> missing = {};  ///< what keeps the device from Core
+};
+
+/// Whether WebGPU can be built on this device: Core and Compatibility mode as Dawn draws the line.
+/// Source: dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp; gpuweb, "Compatibility Mode".
+WebGpuSupport webgpu_support(std::uint32_t api_version, const VkPhysicalDeviceFeatures& features);
+
+}  // namespace gpuprobe
