@@ -161,7 +161,7 @@ void Engine::Impl::scan() {
             probes.emplace(key_of(probe), probe);
         return;
     }
-    search = find_targets(*source.files);
+    search = find_targets(*source.files, options.folders);
     std::set<ProbeKey> offered;
     for (const auto& target : search.targets)
         offered.insert(key_of(target));

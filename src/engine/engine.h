@@ -40,6 +40,7 @@ struct EngineOptions {
     std::optional<std::string> cache_file = {};     ///< no cache when absent
     std::vector<std::string> profile_folders = {};  ///< later ones add and replace
     ProbeLimits limits = {};
+    TargetFolders folders = {};                        ///< where drivers announce themselves
     Duration settle = std::chrono::milliseconds{250};  ///< how long a burst of events may last
     bool watch_hardware = false;                       ///< follow hot-plug (live machines only)
 };
