@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/amdgpu_sysfs.h"
+
+#include <array>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxPlausible = gib(16384);
+
+struct MemoryFile {
+    const char* file;
+    const char* what;
+    bool zero_is_unknown;  ///< a total of nothing is no total; nothing used is a fact
+};
+constexpr std::array<MemoryFile, 6> kMemoryFiles{{
+    {"mem_info_vram_total", "total", true},
+    {"mem_info_vram_used", "used", false},
+    {"mem_info_vis_vram_total", "visible-total", true},
+    {"mem_info_vis_vram_used", "visible-used", false},
+    {"mem_info_gtt_total", "gtt-total", true},
+    {"mem_info_gtt_used", "gtt-used", false},
+}};
+
+void add_memory(const Sysfs& sysfs, HardwareDevice& device) {
+    for (const auto& row : kMemoryFiles) {
+        const auto size = sysfs.number(device.sysfs_path + "/" + row.file);
+        if (!size || *size > kMaxPlausible.count || (row.zero_is_unknown && *size == 0))
+            continue;
+        device.memory.push_back(
+            {.source = "amdgpu-sysfs", .what = row.what, .bytes = Bytes{*size}});
+    }
+}
+
+void add_text(const Sysfs& sysfs, const char* file, std::string_view key, HardwareDevice& device) {
+    const auto text = sysfs.text(device.sysfs_path + "/" + file);
+    if (text && *text != "unknown")
+        device.extra[key] = lower_case(*text);
+}
+
+}  // namespace
+
+std::optional<std::string> amd_serial(std::uint64_t serial) {
+    if (serial == 0)
+        return std::nullopt;
+    std::string digits(16, '0');
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, serial >>= 4)
+        *digit = "0123456789abcdef"[serial & 0xf];
+    return digits;
+}
+
+void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
+    if (device.driver != "amdgpu")
+        return;
+    add_memory(sysfs, device);
+    device.model = sysfs.text(device.sysfs_path + "/product_name");
+    if (const auto text = sysfs.text(device.sysfs_path + "/unique_id"))
+        if (const auto serial = parse_hex<std::uint64_t>(*text))
+            device.uuid = amd_serial(*serial);
+    add_text(sysfs, "mem_info_vram_vendor", "vram_vendor", device);
+    if (device.runtime_status == "suspended" || device.runtime_status == "suspending")
+        return;
+    add_text(sysfs, "current_compute_partition", "compute_partition", device);
+    add_text(sysfs, "current_memory_partition", "memory_partition", device);
+}
+
+}  // namespace gpuprobe

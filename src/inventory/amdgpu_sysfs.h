@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "inventory/sysfs.h"
+#include "report/machine.h"
+
+namespace gpuprobe {
+
+/// What amdgpu says without waking the GPU: memory sizes, serial, product name, partition mode.
+///
+/// mem_info_* are kept by the driver's memory managers and need no hardware access
+/// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c); gpu_busy_percent, pp_dpm_* and hwmon do,
+/// and are never read. The partition modes are only read while the GPU is not suspended.
+void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device);
+
+/// amdgpu's and KFD's serial as 16 hexadecimal digits; nullopt for none (0) and for anything else.
+std::optional<std::string> amd_serial(std::uint64_t serial);
+
+}  // namespace gpuprobe

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inventory/scan.h"
+
+namespace gpuprobe {
+
+/// The device nodes as one scan sees them.
+class DeviceNodes {
+public:
+    /// `source` is borrowed for as long as this lives.
+    explicit DeviceNodes(const NodeSource& source);
+
+    /// False when the source lists none at all, as in a capture that did not record them: then a
+    /// missing node proves nothing.
+    [[nodiscard]] bool known() const { return known_; }
+    [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const;
+    /// The node as it is, or what is known about one that sysfs names and /dev lacks.
+    [[nodiscard]] DeviceNode at(const std::string& path) const;
+    /// Those there are of a driver and not of one device: /dev/kfd, /dev/nvidiactl, /dev/dxg …
+    [[nodiscard]] std::vector<DeviceNode> shared() const;
+
+private:
+    const NodeSource& source_;
+    bool known_ = false;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/findings.h"
+
+#include "base/parse.h"
+#include "inventory/device_folder.h"
+#include "inventory/nvidia_proc.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kUvmNode = "/dev/nvidia-uvm";
+constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 is an ABI number
+
+/// Debian multiarch folder of a `uname -m`.
+std::string multiarch(const Host& host) {
+    const auto arch = host.arch.value_or("x86_64");
+    if (arch == "ppc64le")
+        return "powerpc64le-linux-gnu";
+    return arch + "-linux-gnu";
+}
+
+/// Where distributions and containers put the driver's libraries, the native word size first.
+std::vector<std::string> library_folders(const Host& host) {
+    const auto triplet = multiarch(host);
+    return {"/usr/lib/" + triplet,
+            "/lib/" + triplet,
+            "/usr/lib/" + triplet + "/nvidia/current",
+            "/usr/lib64",
+            "/usr/lib64/nvidia",
+            "/lib64",
+            "/run/opengl-driver/lib",   // NixOS
+            "/usr/local/nvidia/lib64",  // Container-Optimized OS
+            "/opt/nvidia/lib64",
+            "/usr/lib/nvidia",
+            "/usr/lib"};
+}
+
+std::optional<std::string> version_in_name(std::string_view name) {
+    constexpr std::string_view kPrefix = "libcuda.so.";
+    if (!name.starts_with(kPrefix))
+        return std::nullopt;
+    const auto version = name.substr(kPrefix.size());
+    if (version.find_first_not_of("0123456789.") != std::string_view::npos)
+        return std::nullopt;
+    const auto branch = parse_number<std::uint32_t>(version.substr(0, version.find('.')));
+    if (!branch || *branch < kFirstDriverBranch)
+        return std::nullopt;
+    return std::string{version};
+}
+
+bool is_passthrough(std::string_view driver) {
+    return driver == "pci-stub" || driver.ends_with("pciback") || driver.ends_with("vfio-pci") ||
+           driver.ends_with("vfio_pci");
+}
+
+Reason reason(std::string code) {
+    return Reason{.code = std::move(code)};
+}
+
+std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
+    if (device.driver || device.is_drm || device.is_accel || device.bus != HardwareBus::Pci)
+        return std::nullopt;
+    if (!DeviceFolder{sysfs, device.sysfs_path}.has_uevent())
+        return std::nullopt;
+    auto found = reason("no-driver");
+    found.detail["modalias"] = to_value(device.modalias);
+    return found;
+}
+
+std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
+    const auto kernel = nvidia_module(sysfs).version;
+    const auto library = installed_libcuda(sysfs, host);
+    if (!kernel || !library || library->version == *kernel)
+        return std::nullopt;
+    auto found = reason("driver-mismatch");
+    found.detail["kernel"] = *kernel;
+    found.detail["userspace"] = library->version;
+    found.detail["library"] = library->path;
+    return found;
+}
+
+std::optional<Reason> missing_uvm(const Sysfs& sysfs, const DeviceNodes& nodes) {
+    if (!nodes.known() || nodes.find(kUvmNode))
+        return std::nullopt;
+    auto found = reason("uvm-missing");
+    found.detail["node"] = kUvmNode;
+    found.detail["module_loaded"] = sysfs.exists("/sys/module/nvidia_uvm");
+    return found;
+}
+
+}  // namespace
+
+std::optional<CudaLibrary> installed_libcuda(const Sysfs& sysfs, const Host& host) {
+    for (const auto& folder : library_folders(host)) {
+        const auto path = sysfs.resolved(folder + "/libcuda.so.1");
+        if (!path)
+            continue;
+        auto version = version_in_name(base_name(*path));
+        return version ? std::optional{CudaLibrary{.version = std::move(*version), .path = *path}}
+                       : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+std::vector<Reason> findings_of(const Sysfs& sysfs,
+                                const DeviceNodes& nodes,
+                                const Host& host,
+                                const HardwareDevice& device) {
+    std::vector<Reason> found;
+    const auto add = [&found](std::optional<Reason> maybe) {
+        if (maybe)
+            found.push_back(std::move(*maybe));
+    };
+    add(missing_driver(sysfs, device));
+    if (device.driver && is_passthrough(*device.driver)) {
+        auto kept = reason("passthrough");
+        kept.detail["driver"] = *device.driver;
+        add(kept);
+    }
+    if (device.driver == "nvidia") {
+        add(mismatch(sysfs, host));
+        add(missing_uvm(sysfs, nodes));
+    }
+    return found;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/hardware_monitor.h"
+
+#include <cerrno>
+#include <vector>
+
+#include <libudev.h>
+#include <sys/epoll.h>
+
+#include "base/files.h"
+#include "base/handle.h"
+#include "inventory/event_filter.h"
+#include "inventory/node_watch.h"
+
+namespace gpuprobe {
+namespace {
+
+/// A burst of events (boot, a rack of GPUs) must fit. Beyond rmem_max the kernel grants it to
+/// CAP_NET_ADMIN only; the size asked for costs nothing until it is used.
+constexpr int kReceiveBuffer = 8 * 1024 * 1024;
+constexpr std::size_t kMaxEventsPerWake = 4096;
+
+using Udev = CHandle<udev, udev_unref>;
+using UdevMonitor = CHandle<udev_monitor, udev_monitor_unref>;
+using UdevDevice = CHandle<udev_device, udev_device_unref>;
+
+std::string text(const char* maybe) {
+    return maybe ? maybe : "";
+}
+
+KernelEvent event_of(udev_device& device) {
+    const auto property = [&device](const char* key) {
+        return text(udev_device_get_property_value(&device, key));
+    };
+    return KernelEvent{
+        .action = text(udev_device_get_action(&device)),
+        .subsystem = text(udev_device_get_subsystem(&device)),
+        .sysfs_path = text(udev_device_get_syspath(&device)),
+        .device_type = text(udev_device_get_devtype(&device)),
+        .pci_class = property("PCI_CLASS"),
+        .is_connector_change = property("HOTPLUG") == "1" || property("LEASE") == "1"};
+}
+
+Result<UdevMonitor> udev_listener(udev& context) {
+    UdevMonitor monitor{udev_monitor_new_from_netlink(&context, "udev")};
+    if (!monitor)
+        return errno_error("udev monitor", errno);
+    for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module"})
+        if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
+            return Error{ErrorCode::Internal, "udev monitor: filter"};
+    // Best effort: without the right to exceed rmem_max a burst may overflow, which is an event.
+    (void)udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
+    if (const int problem = udev_monitor_enable_receiving(monitor.get()); problem < 0)
+        return errno_error("udev monitor", -problem);
+    return monitor;
+}
+
+class Monitor final : public HardwareMonitor {
+public:
+    Monitor(Callback changed) : changed_{std::move(changed)} {}
+
+    Status start(EventLoop& loop);
+
+private:
+    Status listen_to_udev(EventLoop& loop);
+    void drain();
+    void deliver(std::vector<HardwareEvent> events);
+
+    Callback changed_ = {};
+    Udev context_ = {};
+    UdevMonitor udev_ = {};
+    std::unique_ptr<NodeWatch> nodes_ = {};
+    EventHandle udev_ready_ = {};
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // seen by deliver() alone
+};
+
+Status Monitor::listen_to_udev(EventLoop& loop) {
+    context_.reset(udev_new());
+    if (!context_)
+        return Error{ErrorCode::Internal, "udev: no context"};
+    udev_ = TRY(udev_listener(*context_));
+    udev_ready_ = loop.watch(udev_monitor_get_fd(udev_.get()), EPOLLIN,
+                             EventLoop::Priority::Hardware, [this](std::uint32_t) { drain(); });
+    if (!udev_ready_)
+        return Error{ErrorCode::Internal, "udev monitor: can't be watched"};
+    return Done{};
+}
+
+Status Monitor::start(EventLoop& loop) {
+    const auto udev = listen_to_udev(loop);
+    auto nodes =
+        NodeWatch::create(loop, "/dev", [this](const HardwareEvent& event) { deliver({event}); });
+    if (nodes)
+        nodes_ = std::move(nodes).value();
+    if (!udev && !nodes_)
+        return Error{ErrorCode::Unavailable, udev.error().text + "; " + nodes.error().text};
+    return Done{};
+}
+
+/// Takes every event that has arrived before anything else in the loop runs, so that a burst is one
+/// wake-up and no bus call is answered between two of its events.
+void Monitor::drain() {
+    std::vector<HardwareEvent> events;
+    for (std::size_t i = 0; i < kMaxEventsPerWake; ++i) {
+        errno = 0;
+        const UdevDevice device{udev_monitor_receive_device(udev_.get())};
+        if (device) {
+            auto event = event_of(*device);
+            if (concerns_gpus(event))
+                events.push_back({.action = std::move(event.action),
+                                  .subsystem = std::move(event.subsystem),
+                                  .sysfs_path = std::move(event.sysfs_path)});
+        } else if (errno == ENOBUFS) {
+            events.push_back({.action = "overflow", .subsystem = "udev"});
+        } else if (errno != EINTR) {
+            break;
+        }
+    }
+    deliver(std::move(events));
+}
+
+/// The callback may destroy this monitor.
+void Monitor::deliver(std::vector<HardwareEvent> events) {
+    const auto changed = changed_;
+    const std::weak_ptr<bool> alive = alive_;
+    for (const auto& event : events) {
+        if (alive.expired())
+            return;
+        changed(event);
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop,
+                                                                 Callback changed) {
+    auto monitor = std::make_unique<Monitor>(std::move(changed));
+    TRY(monitor->start(loop));
+    return std::unique_ptr<HardwareMonitor>{std::move(monitor)};
+}
+
+}  // namespace gpuprobe

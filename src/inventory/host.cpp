@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include <sys/utsname.h>
+
+#include "base/parse.h"
+#include "inventory/container.h"
+#include "inventory/cpu.h"
+#include "inventory/scan.h"
+#include "inventory/virtualization.h"
+
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxCpuinfo = mib(8);  // a kilobyte or two for each of thousands of processors
+constexpr Bytes kMaxMeminfo = kib(64);
+
+/// A line "MemTotal:  16316408 kB" of /proc/meminfo, where kB is 1024 bytes (proc(5)).
+std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key) {
+    for (const auto line : split(meminfo, '\n')) {
+        const auto columns = words(line);
+        if (columns.size() != 3 || columns[0] != key || columns[2] != "kB")
+            continue;
+        const auto count = parse_number<std::uint64_t>(columns[1]);
+        return count && *count < (1ULL << 54) ? std::optional{kib(*count)} : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+HostMemory memory_of(const FileSystem& files) {
+    const auto text = files.read("/proc/meminfo", kMaxMeminfo);
+    if (!text)
+        return {};
+    return {.total = memory_line(*text, "MemTotal:"),
+            .available = memory_line(*text, "MemAvailable:")};
+}
+
+Cpu cpu_of(const FileSystem& files) {
+    const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
+    auto cpu = text ? parse_cpuinfo(*text) : Cpu{};
+    if (const auto online = files.line("/sys/devices/system/cpu/online"))
+        if (const auto count = processors_in(*online))
+            cpu.cores = count;
+    return cpu;
+}
+
+[[maybe_unused]] bool has_musl_loader(const FileSystem& files) {
+    const auto names = files.list("/lib");
+    return names && std::ranges::any_of(*names, [](const std::string& name) {
+               return name.starts_with("ld-musl-");
+           });
+}
+
+/// The library this program runs on: other programs of the machine most likely do too.
+Libc libc_of([[maybe_unused]] const FileSystem& files) {
+#if defined(__GLIBC__)
+    return {.name = "glibc", .version = gnu_get_libc_version()};
+#else
+    // musl tells its version only when its loader is run as a program.
+    return {.name = has_musl_loader(files) ? std::optional<std::string>{"musl"} : std::nullopt};
+#endif
+}
+
+bool is_wsl(const FileSystem& files, std::string_view kernel) {
+    const auto release = lower_case(kernel);
+    return release.find("microsoft") != std::string::npos ||
+           release.find("wsl") != std::string::npos || files.exists("/dev/dxg");
+}
+
+}  // namespace
+
+Host detect_host(const FileSystem& files) {
+    Host host{.libc = libc_of(files),
+              .cpu = cpu_of(files),
+              .memory = memory_of(files),
+              .container = container_of(files),
+              .virtualization = virtualization_of(files, running_hypervisor())};
+    utsname names = {};
+    if (::uname(&names) == 0) {
+        host.os = lower_case(names.sysname);
+        host.arch = names.machine;
+        host.kernel = scrubbed(names.release);
+    }
+    host.wsl = is_wsl(files, host.kernel.value_or(""));
+    return host;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/kfd_topology.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "inventory/amdgpu_sysfs.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxKfdNodes = 256;
+constexpr std::size_t kMaxBanks = 64;
+constexpr Bytes kMaxPlausible = gib(16384);
+constexpr const char* kNodes = "/sys/class/kfd/kfd/topology/nodes";
+constexpr std::string_view kPartitionDevice = "platform:amdgpu_xcp";
+
+// include/uapi/linux/kfd_sysfs.h: HSA_MEM_HEAP_TYPE_FB_PUBLIC and _FB_PRIVATE
+constexpr std::uint64_t kFrameBufferPublic = 1;
+constexpr std::uint64_t kFrameBufferPrivate = 2;
+
+/// "key number" lines; what is no number is left out.
+std::map<std::string, std::uint64_t, std::less<>> properties(const Sysfs& sysfs,
+                                                             const std::string& path) {
+    std::map<std::string, std::uint64_t, std::less<>> values;
+    const auto text = sysfs.content(path);
+    if (!text)
+        return values;
+    for (const auto line : split(*text, '\n')) {
+        const auto pair = words(line);
+        const auto number = pair.size() == 2 ? parse_number<std::uint64_t>(pair[1]) : std::nullopt;
+        if (number)
+            values.emplace(pair[0], *number);
+    }
+    return values;
+}
+
+template <class T>
+std::optional<T> value_at(const std::map<std::string, std::uint64_t, std::less<>>& values,
+                          std::string_view key) {
+    const auto found = values.find(key);
+    if (found == values.end() || !std::in_range<T>(found->second))
+        return std::nullopt;
+    return static_cast<T>(found->second);
+}
+
+std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_folder) {
+    std::optional<Bytes> sum;
+    const auto folder = node_folder + "/mem_banks";
+    auto banks = sysfs.names(folder);
+    banks.resize(std::min(banks.size(), kMaxBanks));
+    for (const auto& bank : banks) {
+        const auto values = properties(sysfs, folder + "/" + bank + "/properties");
+        const auto type = value_at<std::uint64_t>(values, "heap_type");
+        const auto size = value_at<std::uint64_t>(values, "size_in_bytes");
+        const bool is_frame_buffer = type == kFrameBufferPublic || type == kFrameBufferPrivate;
+        if (is_frame_buffer && size && *size > 0 && *size <= kMaxPlausible.count)
+            sum = Bytes{sum.value_or(Bytes{}).count + *size};
+    }
+    return sum;
+}
+
+std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
+    const auto folder = std::string{kNodes} + "/" + std::to_string(number);
+    const auto values = properties(sysfs, folder + "/properties");
+    const auto simd_count = value_at<std::uint64_t>(values, "simd_count");
+    const auto location = value_at<std::uint32_t>(values, "location_id");
+    if (!simd_count || *simd_count == 0 || !location)
+        return std::nullopt;  // a CPU
+    KfdNode node{.number = number,
+                 .domain = value_at<std::uint32_t>(values, "domain"),
+                 .location = *location & 0xffff,
+                 .partition = *location >> 28,
+                 .render_minor = value_at<std::uint32_t>(values, "drm_render_minor"),
+                 .simd_count = simd_count,
+                 .simd_per_cu = value_at<std::uint64_t>(values, "simd_per_cu"),
+                 .cpu_cores = value_at<std::uint64_t>(values, "cpu_cores_count"),
+                 .memory = frame_buffer(sysfs, folder)};
+    if (node.render_minor == 0U)
+        node.render_minor.reset();  // render minors start at 128: no render node
+    if (const auto version = value_at<std::uint64_t>(values, "gfx_target_version"))
+        node.gfx_target = gfx_target_name(*version);
+    if (const auto serial = value_at<std::uint64_t>(values, "unique_id"))
+        node.unique_id = amd_serial(*serial);
+    return node;
+}
+
+bool sits_at(const HardwareDevice& device, const KfdNode& node) {
+    if (!device.pci || (node.domain && *node.domain != device.pci->domain))
+        return false;
+    const auto& pci = *device.pci;
+    return node.location == (static_cast<unsigned>(pci.bus) << 8 |
+                             static_cast<unsigned>(pci.device) << 3 | pci.function);
+}
+
+bool renders_on(const HardwareDevice& device, const KfdNode& node) {
+    return node.render_minor && device.drm.render == "226:" + std::to_string(*node.render_minor);
+}
+
+bool is_partition_device(const HardwareDevice& device) {
+    return device.id.starts_with(kPartitionDevice);
+}
+
+/// False where a kernel that gives no domain has two GPUs, or a list two nodes, at one address.
+bool address_is_unique(const KfdNode& node,
+                       const std::vector<KfdNode>& nodes,
+                       const std::vector<HardwareDevice>& devices) {
+    if (node.domain)
+        return true;
+    return std::ranges::count_if(
+               devices, [&node](const auto& device) { return sits_at(device, node); }) == 1 &&
+           std::ranges::count_if(nodes, [&node](const KfdNode& other) {
+               return other.location == node.location && other.partition == node.partition;
+           }) == 1;
+}
+
+/// The physical device of a node: the one with its render node, unless that is a partition's; else
+/// the one at its address.
+HardwareDevice* device_of(const KfdNode& node,
+                          const std::vector<KfdNode>& nodes,
+                          std::vector<HardwareDevice>& devices) {
+    for (auto& device : devices)
+        if (renders_on(device, node) && !is_partition_device(device))
+            return &device;
+    if (address_is_unique(node, nodes, devices))
+        for (auto& device : devices)
+            if (sits_at(device, node))
+                return &device;
+    return nullptr;
+}
+
+/// The facts of a device's first node; more nodes are its partitions.
+void add_first_node(const KfdNode& node, HardwareDevice& device) {
+    device.extra["kfd_node"] = node.number;
+    if (node.gfx_target)
+        device.extra["gfx_target"] = *node.gfx_target;
+    device.extra["simd_count"] = *node.simd_count;
+    if (node.simd_per_cu.value_or(0) > 0)
+        device.extra["compute_units"] = *node.simd_count / *node.simd_per_cu;
+    if (node.cpu_cores)
+        device.extra["kfd_cpu_cores"] = *node.cpu_cores;
+    if (!node.unique_id)
+        return;
+    device.extra["kfd_unique_id"] = *node.unique_id;
+    if (!device.uuid)
+        device.uuid = node.unique_id;  // the same number as amdgpu's unique_id file
+}
+
+void add_memory(const KfdNode& node, HardwareDevice& device) {
+    if (!node.memory)
+        return;
+    for (auto& reading : device.memory)
+        if (reading.source == "kfd") {
+            reading.bytes.count += node.memory->count;
+            return;
+        }
+    device.memory.push_back({.source = "kfd", .what = "total", .bytes = *node.memory});
+}
+
+void add_partition(const KfdNode& node, HardwareDevice& device) {
+    Value partition;
+    partition["partition"] = node.partition;
+    partition["kfd_node"] = node.number;
+    partition["render"] =
+        node.render_minor ? Value{"226:" + std::to_string(*node.render_minor)} : Value{};
+    device.extra["kfd_partitions"].push_back(std::move(partition));
+}
+
+/// The amdgpu_xcp_* device with this node's render node, other than `physical`.
+std::vector<HardwareDevice>::iterator partition_device(const KfdNode& node,
+                                                       std::vector<HardwareDevice>& devices) {
+    return std::ranges::find_if(devices, [&node](const HardwareDevice& device) {
+        return is_partition_device(device) && renders_on(device, node);
+    });
+}
+
+void absorb(HardwareDevice partition, HardwareDevice& device) {
+    device.partitions.emplace_back(base_name(partition.sysfs_path));
+    std::ranges::move(partition.nodes, std::back_inserter(device.nodes));
+}
+
+}  // namespace
+
+std::optional<std::string> gfx_target_name(std::uint64_t version) {
+    constexpr std::uint64_t kMaxVersion = 999999;
+    if (version == 0 || version > kMaxVersion)
+        return std::nullopt;
+    char name[24] = {};
+    std::snprintf(name, sizeof name, "gfx%u%x%x", static_cast<unsigned>(version / 10000),
+                  static_cast<unsigned>(version / 100 % 100), static_cast<unsigned>(version % 100));
+    return name;
+}
+
+std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs) {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& name : sysfs.names(kNodes))
+        if (const auto number = parse_number<std::uint32_t>(name))
+            numbers.push_back(*number);
+    std::ranges::sort(numbers);
+    if (numbers.size() > kMaxKfdNodes) {
+        sysfs.note(std::string{kNodes} + ": too many nodes");
+        numbers.resize(kMaxKfdNodes);
+    }
+    std::vector<KfdNode> nodes;
+    for (const auto number : numbers)
+        if (auto node = gpu_node(sysfs, number))
+            nodes.push_back(std::move(*node));
+    return nodes;
+}
+
+void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices) {
+    std::map<std::string, std::size_t> nodes_of;  // by device id
+    for (const auto& node : nodes)
+        if (const auto* device = device_of(node, nodes, devices))
+            ++nodes_of[device->id];
+    for (const auto& node : nodes) {
+        auto* device = device_of(node, nodes, devices);
+        if (!device)
+            continue;
+        if (!device->extra.find("kfd_node"))
+            add_first_node(node, *device);
+        add_memory(node, *device);
+        if (nodes_of[device->id] > 1)
+            add_partition(node, *device);
+        const auto partition = partition_device(node, devices);
+        if (partition == devices.end())
+            continue;
+        absorb(std::move(*partition), *device);
+        devices.erase(partition);
+    }
+}
+
+}  // namespace gpuprobe

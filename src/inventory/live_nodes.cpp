@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cerrno>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+#include "inventory/scan.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxListed = 4096;
+constexpr std::size_t kGroupBuffer = 16384;
+
+using Directory = CHandle<DIR, closedir>;
+
+/// The name of a group, or its number where no one knows the name.
+std::string group_name(gid_t id) {
+    std::vector<char> buffer(kGroupBuffer);
+    group entry = {};
+    group* found = nullptr;
+    if (getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
+        return found->gr_name;
+    return std::to_string(id);
+}
+
+bool is_node(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode);
+}
+
+}  // namespace
+
+std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
+    DeviceNode node{.path = std::string{path}};
+    struct stat info = {};
+    if (::stat(node.path.c_str(), &info) != 0 || !S_ISCHR(info.st_mode))
+        return std::nullopt;
+    node.device = std::to_string(major(info.st_rdev)) + ":" + std::to_string(minor(info.st_rdev));
+    node.mode = info.st_mode & 07777U;
+    node.group = group_name(info.st_gid);
+    node.accessible = ::faccessat(AT_FDCWD, node.path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+    if (!*node.accessible)
+        node.reason = errno == ENOENT ? "missing" : "no-permission";
+    return node;
+}
+
+std::vector<std::string> LiveNodes::list(std::string_view folder) const {
+    const std::string path{folder};
+    const Directory directory{::opendir(path.c_str())};
+    std::vector<std::string> found;
+    if (!directory)
+        return found;
+    while (const auto* entry = ::readdir(directory.get())) {
+        auto inside = path + "/" + entry->d_name;
+        if (found.size() < kMaxListed && is_node(inside))
+            found.push_back(std::move(inside));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+}  // namespace gpuprobe

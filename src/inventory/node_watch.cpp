@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/node_watch.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+
+#include "base/files.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
+constexpr std::size_t kMaxReads = 64;
+constexpr std::array<std::string_view, 3> kSubfolders{"dri", "accel", "nvidia-caps"};
+
+bool is_subfolder(std::string_view name) {
+    for (const auto known : kSubfolders)
+        if (name == known)
+            return true;
+    return false;
+}
+
+/// What matters directly in /dev, where terminals and loop devices come and go all day.
+bool is_gpu_name(std::string_view name) {
+    return name.starts_with("nvidia") || name == "dxg" || name == "kfd" || is_subfolder(name);
+}
+
+/// udevd and nvidia-modprobe make a node under another name and move it into place.
+bool is_temporary(std::string_view name) {
+    return name.starts_with('.') || name.starts_with('#');
+}
+
+struct Change {
+    int watch = -1;
+    std::uint32_t mask = 0;
+    std::string name = {};
+};
+
+/// The changes in one read's buffer; a piece that does not fit is left out.
+std::vector<Change> changes_in(std::string_view buffer) {
+    std::vector<Change> changes;
+    while (buffer.size() >= sizeof(inotify_event)) {
+        inotify_event event = {};
+        std::memcpy(&event, buffer.data(), sizeof event);
+        buffer.remove_prefix(sizeof event);
+        if (event.len > buffer.size())
+            break;
+        const auto padded = buffer.substr(0, event.len);
+        changes.push_back({.watch = event.wd,
+                           .mask = event.mask,
+                           .name = std::string{padded.substr(0, padded.find('\0'))}});
+        buffer.remove_prefix(event.len);
+    }
+    return changes;
+}
+
+std::vector<Change> read_changes(int fd) {
+    std::vector<Change> all;
+    char buffer[16384];
+    for (std::size_t i = 0; i < kMaxReads; ++i) {
+        const auto count = ::read(fd, buffer, sizeof buffer);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        for (auto& change : changes_in({buffer, static_cast<std::size_t>(count)}))
+            all.push_back(std::move(change));
+    }
+    return all;
+}
+
+}  // namespace
+
+NodeWatch::NodeWatch(UniqueFd fd, std::string folder, HardwareMonitor::Callback changed)
+    : fd_{std::move(fd)}, folder_{std::move(folder)}, changed_{std::move(changed)} {}
+
+NodeWatch::~NodeWatch() = default;
+
+Result<std::unique_ptr<NodeWatch>> NodeWatch::create(EventLoop& loop,
+                                                     std::string folder,
+                                                     HardwareMonitor::Callback changed) {
+    UniqueFd fd{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
+    if (!fd)
+        return Error{ErrorCode::Unavailable, errno_error("inotify", errno).text};
+    std::unique_ptr<NodeWatch> watch{
+        new NodeWatch{std::move(fd), std::move(folder), std::move(changed)}};
+    if (!watch->add(watch->folder_))
+        return Error{ErrorCode::Unavailable, errno_error(watch->folder_, errno).text};
+    for (const auto name : kSubfolders)
+        (void)watch->add(watch->folder_ + "/" + std::string{name});  // most machines lack some
+    watch->ready_ = loop.watch(watch->fd_.get(), EPOLLIN, EventLoop::Priority::Hardware,
+                               [raw = watch.get()](std::uint32_t) { raw->drain(); });
+    if (!watch->ready_)
+        return Error{ErrorCode::Unavailable, "inotify: can't be watched"};
+    return watch;
+}
+
+bool NodeWatch::add(const std::string& folder) {
+    const int watch = ::inotify_add_watch(fd_.get(), folder.c_str(), kEvents);
+    if (watch >= 0)
+        folders_[watch] = folder;
+    return watch >= 0;
+}
+
+/// One event for all that was read: whoever listens looks at the whole machine again, and creating
+/// a node is followed by changes of its mode and owner that have no event of their own.
+void NodeWatch::drain() {
+    HardwareEvent event{.subsystem = "node"};
+    for (const auto& change : read_changes(fd_.get())) {
+        if (change.mask & IN_Q_OVERFLOW)
+            event.action = "overflow";
+        if (change.mask & IN_IGNORED)
+            folders_.erase(change.watch);
+        const auto found = folders_.find(change.watch);
+        if (found == folders_.end() || change.name.empty() || is_temporary(change.name))
+            continue;
+        const bool is_top = found->second == folder_;
+        if (is_top && !is_gpu_name(change.name))
+            continue;
+        const bool appeared = (change.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+        event.action = appeared ? "add" : "remove";
+        event.sysfs_path = found->second + "/" + change.name;
+        if (is_top && appeared && is_subfolder(change.name))
+            (void)add(event.sysfs_path);  // "nvidia-caps" may be a plain node on odd systems
+    }
+    const auto changed = changed_;  // may destroy this
+    if (!event.action.empty())
+        changed(event);
+}
+
+}  // namespace gpuprobe

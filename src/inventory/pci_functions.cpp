@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/pci_functions.h"
+
+#include <algorithm>
+
+#include "inventory/device_folder.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxFunctions = 512;
+constexpr const char* kFolder = "/sys/bus/pci/devices";
+
+struct Function {
+    HardwareDevice device = {};
+    bool claimed = false;
+};
+
+bool same_slot(const PciAddress& left, const PciAddress& right) {
+    return left.domain == right.domain && left.bus == right.bus && left.device == right.device;
+}
+
+bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
+    const auto& device = function.device;
+    if (function.claimed || device.physical_function || device.pci_class != "0380" || !device.pci ||
+        device.pci->function == 0)
+        return false;
+    return std::ranges::any_of(all, [&device](const Function& other) {
+        return other.device.pci && other.device.pci->function == 0 &&
+               same_slot(*other.device.pci, *device.pci) && other.device.pci_class &&
+               other.device.pci_class->starts_with("03");
+    });
+}
+
+void name_on_function_zero(const HardwareDevice& auxiliary, std::vector<Function>& all) {
+    for (auto& function : all)
+        if (function.device.pci && function.device.pci->function == 0 &&
+            same_slot(*function.device.pci, *auxiliary.pci))
+            function.device.extra["auxiliary_functions"].push_back(auxiliary.id);
+}
+
+std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>& claimed) {
+    std::vector<Function> found;
+    for (const auto& name : sysfs.names(kFolder)) {
+        const auto link = std::string{kFolder} + "/" + name;
+        const auto path = sysfs.resolved(link);
+        if (!path)
+            continue;
+        const bool is_claimed = claimed.contains(*path);
+        const auto class_text = sysfs.text(*path + "/class");
+        const auto class_digits = class_text ? hex_digits(*class_text, 6) : std::nullopt;
+        if (!is_claimed && class_digits && !is_candidate_class(*class_digits))
+            continue;  // most functions: no more than one file read
+        const DeviceFolder folder{sysfs, *path};
+        if (!is_claimed && !is_candidate_class(folder.pci_class().value_or("")))
+            continue;
+        if (found.size() == kMaxFunctions) {
+            sysfs.note(std::string{kFolder} + ": too many display functions");
+            break;
+        }
+        found.push_back({.device = device_from(sysfs, folder), .claimed = is_claimed});
+    }
+    return found;
+}
+
+}  // namespace
+
+bool is_candidate_class(std::string_view pci_class) {
+    if (pci_class.size() < 4)
+        return false;
+    const auto base = pci_class.substr(0, 2);
+    const auto both = pci_class.substr(0, 4);
+    return base == "03" || both == "0001" || both == "0b40" || (base == "12" && both != "1201");
+}
+
+std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
+                                          const std::set<std::string>& claimed) {
+    auto all = candidates(sysfs, claimed);
+    std::vector<bool> skip;
+    for (const auto& function : all)
+        skip.push_back(is_auxiliary(function, all));
+    std::vector<HardwareDevice> devices;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (skip[i])
+            name_on_function_zero(all[i].device, all);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!skip[i])
+            devices.push_back(std::move(all[i].device));
+    return devices;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/scan.h"
+
+#include <algorithm>
+
+#include "inventory/amdgpu_sysfs.h"
+#include "inventory/class_nodes.h"
+#include "inventory/device_folder.h"
+#include "inventory/device_nodes.h"
+#include "inventory/driver_version.h"
+#include "inventory/findings.h"
+#include "inventory/kfd_topology.h"
+#include "inventory/nvidia_proc.h"
+#include "inventory/pci_functions.h"
+#include "inventory/platform_devices.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxDevices = 1024;
+
+/// By folder, or by address: a capture may hold a device twice.
+HardwareDevice* device_behind(const ClassNode& node,
+                              const DeviceFolder& parent,
+                              std::vector<HardwareDevice>& devices) {
+    const auto address = parent.pci_address();
+    const auto found = std::ranges::find_if(devices, [&](const HardwareDevice& device) {
+        return device.sysfs_path == node.parent || (address && device.pci == address);
+    });
+    return found == devices.end() ? nullptr : &*found;
+}
+
+void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDevice& device) {
+    auto below_dev = nodes.at(node.path());
+    if (!below_dev.device)
+        below_dev.device = node.device;
+    device.nodes.push_back(std::move(below_dev));
+    if (node.child_driver)
+        device.extra["child_driver"] = *node.child_driver;
+    if (node.connected)
+        device.extra["connected"] =
+            device.extra.at("connected").as_bool().value_or(false) || *node.connected;
+    if (node.boot_display)
+        device.extra["boot_display"] = *node.boot_display;
+    if (node.kind == ClassNodeKind::Accel) {
+        device.is_accel = true;
+        return;
+    }
+    device.is_drm = true;
+    auto& number = node.kind == ClassNodeKind::Card ? device.drm.primary : device.drm.render;
+    if (!number)
+        number = node.device;
+}
+
+/// The device of each class node, made where PCI did not have it.
+void add_class_nodes(const Sysfs& sysfs,
+                     const std::vector<ClassNode>& class_members,
+                     const DeviceNodes& nodes,
+                     std::vector<HardwareDevice>& devices) {
+    for (const auto& member : class_members) {
+        const DeviceFolder parent{sysfs, member.parent};
+        auto* device = device_behind(member, parent, devices);
+        if (!device && devices.size() == kMaxDevices)
+            return sysfs.note("/sys/class/drm: too many devices");
+        if (!device)
+            device = &devices.emplace_back(device_from(sysfs, parent));
+        add_class_node(member, nodes, *device);
+    }
+}
+
+void add_nvidia_node(const DeviceNodes& nodes, HardwareDevice& device) {
+    if (const auto minor = device.extra.at("nvidia_minor").as_unsigned())
+        device.nodes.push_back(nodes.at("/dev/nvidia" + std::to_string(*minor)));
+}
+
+std::set<std::string> parents_of(const std::vector<ClassNode>& members) {
+    std::set<std::string> parents;
+    for (const auto& member : members)
+        parents.insert(member.parent);
+    return parents;
+}
+
+}  // namespace
+
+Machine scan_machine(const FileSystem& files, const NodeSource& source, Host host) {
+    Machine machine;
+    machine.host = std::move(host);
+    const Sysfs sysfs{files, machine.notes};
+    const DeviceNodes nodes{source};
+    const auto members = class_nodes(sysfs);
+    auto& devices = machine.devices;
+    devices = pci_functions(sysfs, parents_of(members));
+    add_class_nodes(sysfs, members, nodes, devices);
+    add_platform_devices(sysfs, devices);
+    for (auto& device : devices) {
+        device.driver_version = driver_version(sysfs, device, machine.host);
+        add_nvidia_facts(sysfs, device);
+        add_nvidia_node(nodes, device);
+        add_amdgpu_facts(sysfs, device);
+        device.findings = findings_of(sysfs, nodes, machine.host, device);
+    }
+    join_kfd(kfd_nodes(sysfs), devices);
+    std::ranges::sort(devices, {}, &HardwareDevice::id);
+    machine.shared_nodes = nodes.shared();
+    return machine;
+}
+
+}  // namespace gpuprobe

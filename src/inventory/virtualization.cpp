@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/virtualization.h"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "base/parse.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+namespace gpuprobe {
+namespace {
+
+struct Signature {
+    std::string_view text;
+    const char* name;
+};
+
+/// Documentation/virt/kvm/x86/cpuid.rst, Hyper-V TLFS section 2, and each vendor's manual.
+constexpr std::array<Signature, 13> kCpuidSignatures{{
+    {"KVMKVMKVM", "kvm"},
+    {"Linux KVM Hv", "kvm"},
+    {"TCGTCGTCGTCG", "qemu"},
+    {"Microsoft Hv", "microsoft"},
+    {"VMwareVMware", "vmware"},
+    {"XenVMMXenVMM", "xen"},
+    {"VBoxVBoxVBox", "oracle"},
+    {"bhyve bhyve ", "bhyve"},
+    {"prl hyperv  ", "parallels"},
+    {"QNXQVMBSQG", "qnx"},
+    {"ACRNACRNACRN", "acrn"},
+    {"SRESRESRESRE", "sre"},
+    {"Apple VZ", "apple"},
+}};
+
+/// Beginnings of DMI strings. Those before kSpecificCount name a product whose hypervisor's CPUID
+/// says less.
+constexpr std::array<Signature, 17> kDmiPrefixes{{
+    {"Amazon EC2", "amazon"},
+    {"Google Compute Engine", "google"},
+    {"innotek GmbH", "oracle"},
+    {"VirtualBox", "oracle"},
+    {"Xen", "xen"},
+    {"Parallels", "parallels"},
+    {"Apple Virtualization", "apple"},
+    {"KVM", "kvm"},
+    {"OpenStack", "kvm"},
+    {"KubeVirt", "kvm"},
+    {"QEMU", "qemu"},
+    {"VMware", "vmware"},
+    {"VMW", "vmware"},
+    {"Bochs", "bochs"},
+    {"BHYVE", "bhyve"},
+    {"Hyper-V", "microsoft"},
+    {"Virtual Machine", "microsoft"},
+}};
+constexpr std::size_t kSpecificCount = 7;
+
+constexpr Bytes kMaxCpuinfo = mib(8);
+
+template <std::size_t count>
+std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
+                                   std::string_view text) {
+    for (std::size_t i = 0; i < count; ++i)
+        if (text.starts_with(rows[i].text))
+            return i;
+    return std::nullopt;
+}
+
+/// Amazon's bare-metal instances, also on Arm, where no processor flag tells ("a1.metal").
+bool is_metal_instance(const FileSystem& files) {
+    const auto product = files.line("/sys/class/dmi/id/product_name");
+    return product && product->find(".metal") != std::string::npos;
+}
+
+std::optional<std::size_t> dmi_row(const FileSystem& files) {
+    for (const auto* name :
+         {"product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"})
+        if (const auto text = files.line(std::string{"/sys/class/dmi/id/"} + name))
+            if (const auto row = row_for(kDmiPrefixes, *text))
+                return row;
+    return std::nullopt;
+}
+
+/// The first `hypervisor/compatible` of the device tree names it on Arm and POWER.
+std::optional<std::string> from_device_tree(const FileSystem& files) {
+    const auto compatible = files.line("/proc/device-tree/hypervisor/compatible");
+    if (!compatible)
+        return std::nullopt;
+    if (compatible->starts_with("linux,kvm"))
+        return "kvm";
+    if (compatible->find("xen") != std::string::npos)
+        return "xen";
+    return compatible->find("vmware") != std::string::npos ? "vmware" : "vm-other";
+}
+
+enum class CpuSays { Hypervisor, BareMetal, Nothing, UserModeLinux };
+
+CpuSays cpu_says(const FileSystem& files) {
+    const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
+    if (!text)
+        return CpuSays::Nothing;
+    for (const auto line : split(*text, '\n')) {
+        if (line.starts_with("vendor_id") && line.find("User Mode Linux") != std::string_view::npos)
+            return CpuSays::UserModeLinux;
+        if (!line.starts_with("flags"))
+            continue;
+        for (const auto word : words(line))
+            if (word == "hypervisor")
+                return CpuSays::Hypervisor;
+        return CpuSays::BareMetal;
+    }
+    return CpuSays::Nothing;
+}
+
+bool is_xen_dom0(const FileSystem& files) {
+    const auto capabilities = files.line("/proc/xen/capabilities");
+    return capabilities && capabilities->find("control_d") != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<std::string> virtualization_of(const FileSystem& files, std::string_view hypervisor) {
+    const auto cpu = cpu_says(files);
+    if (cpu == CpuSays::UserModeLinux)
+        return "uml";
+    if (is_xen_dom0(files))
+        return std::nullopt;
+    const auto type = files.line("/sys/hypervisor/type");
+    if ((cpu == CpuSays::BareMetal && type != "xen") || is_metal_instance(files))
+        return std::nullopt;
+    const auto dmi = dmi_row(files);
+    if (dmi && *dmi < kSpecificCount)
+        return kDmiPrefixes[*dmi].name;
+    if (const auto row = row_for(kCpuidSignatures, hypervisor); row && !hypervisor.empty())
+        return kCpuidSignatures[*row].name;
+    if (type == "xen")
+        return "xen";
+    if (dmi)
+        return kDmiPrefixes[*dmi].name;
+    if (auto named = from_device_tree(files))
+        return named;
+    return cpu == CpuSays::Hypervisor ? std::optional<std::string>{"vm-other"} : std::nullopt;
+}
+
+std::string running_hypervisor() {
+#if defined(__x86_64__) || defined(__i386__)
+    constexpr unsigned kHypervisorLeaf = 0x40000000;
+    constexpr unsigned kHypervisorBit = 1U << 31;
+    unsigned eax = 0;
+    unsigned registers[3] = {};
+    unsigned features = 0;
+    if (!__get_cpuid(1, &eax, &registers[0], &features, &registers[2]) ||
+        (features & kHypervisorBit) == 0)
+        return {};
+    __cpuid(kHypervisorLeaf, eax, registers[0], registers[1], registers[2]);
+    char signature[sizeof registers + 1] = {};
+    std::memcpy(signature, registers, sizeof registers);
+    return signature;
+#else
+    return {};
+#endif
+}
+
+}  // namespace gpuprobe
