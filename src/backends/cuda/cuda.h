@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/backend.h"
+
+namespace gpuprobe {
+
+/// What the CUDA driver says after cuInit, without ever making a context (which would take about
+/// half a gigabyte of device memory on the machines measured).
+Answer query_cuda(const ProbeTarget& target, Sink& sink);
+
+}  // namespace gpuprobe

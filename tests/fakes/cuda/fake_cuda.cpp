@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
+/// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
+/// query.
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+
+namespace {
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
+}  // namespace
+
+extern "C" {
+
+struct FakeUuid {
+    unsigned char bytes[16];
+};
+
+int cuInit(unsigned) {
+    return FAKE_INIT;
+}
+int cuDriverGetVersion(int* version) {
+    *version = 13000;
+    return kSuccess;
+}
+int cuGetErrorName(int code, const char** name) {
+    *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : code == 999 ? "CUDA_ERROR_UNKNOWN" : nullptr;
+    return *name ? kSuccess : kInvalidValue;
+}
+int cuDeviceGetCount(int* count) {
+    *count = 2;
+    return kSuccess;
+}
+int cuDeviceGet(int* device, int index) {
+    *device = index;
+    return kSuccess;
+}
+int cuDeviceGetName(char* name, int size, int device) {
+    if (FAKE_CRASH && device == 1)
+        std::raise(SIGSEGV);
+    std::strncpy(name, "Fake CUDA GPU", static_cast<std::size_t>(size));
+    return kSuccess;
+}
+int cuDeviceGetUuid_v2(FakeUuid* uuid, int device) {
+    for (unsigned char i = 0; i < 16; ++i)
+        uuid->bytes[i] = i;
+    uuid->bytes[15] = static_cast<unsigned char>(device);
+    return kSuccess;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+    *bytes = std::size_t{24} << 30U;
+    return kSuccess;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+    switch (attribute) {
+        case 75:
+            *value = 8;
+            return kSuccess;
+        case 76:
+            *value = 9;
+            return kSuccess;
+        case 16:
+            *value = 128;
+            return kSuccess;
+        case 18:
+            *value = 0;
+            return kSuccess;
+        case 13:
+            *value = 2520000;
+            return kSuccess;
+        default:
+            return kInvalidValue;
+    }
+}
+int cuDeviceGetPCIBusId(char* text, int size, int device) {
+    std::strncpy(text, device == 0 ? "0000:C1:00.0" : "0000:C2:00.0",
+                 static_cast<std::size_t>(size));
+    return kSuccess;
+}
+
+}  // extern "C"

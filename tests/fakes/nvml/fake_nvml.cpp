@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit.
+#include <cstdio>
+#include <cstring>
+
+namespace {
+constexpr int kSuccess = 0;
+constexpr int kNotSupported = 3;
+constexpr int kGpuIsLost = 15;
+
+int put(const char* text, char* buffer, unsigned size) {
+    std::strncpy(buffer, text, size);
+    return kSuccess;
+}
+int first_device = 0;
+}  // namespace
+
+extern "C" {
+
+struct FakeMemory {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+struct FakeMemoryV1 {
+    unsigned long long total, free, used;
+};
+struct FakePci {
+    char legacy[16];
+    unsigned domain, bus, device, id, subsystem;
+    char bus_id[32];
+};
+
+int nvmlInit_v2() {
+    return FAKE_INIT;
+}
+const char* nvmlErrorString(int code) {
+    switch (code) {
+        case 9:
+            return "Driver Not Loaded";
+        case 15:
+            return "GPU is lost";
+        case 18:
+            return "Driver/library version mismatch";
+        default:
+            return nullptr;
+    }
+}
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+    return put("580.159.04", text, size);
+}
+int nvmlSystemGetNVMLVersion(char* text, unsigned size) {
+    return put("13.580.159.04", text, size);
+}
+int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+    *version = 13000;
+    return kSuccess;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+    *count = 2;
+    return kSuccess;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, int** device) {
+    *device = &first_device;
+    return index == 0 ? kSuccess : kGpuIsLost;
+}
+int nvmlDeviceGetName(int*, char* text, unsigned size) {
+    return put("Fake \xff GPU", text, size);
+}
+int nvmlDeviceGetUUID(int*, char* text, unsigned size) {
+    return put("GPU-00010203-0405-0607-0809-0a0b0c0d0e00", text, size);
+}
+int nvmlDeviceGetPciInfo_v3(int*, FakePci* pci) {
+    pci->id = 0x268410de;
+    pci->subsystem = 0x16f110de;
+    std::snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:C1:00.0");
+    return kSuccess;
+}
+int nvmlDeviceGetMemoryInfo(int*, FakeMemoryV1*) {
+    return kNotSupported;
+}
+int nvmlDeviceGetMemoryInfo_v2(int*, FakeMemory* memory) {
+    // The caller must state the version it was built for: size | 2 << 24.
+    if (memory->version != (sizeof(FakeMemory) | 2u << 24u))
+        return 25;
+    memory->total = 1000;
+    memory->reserved = 100;
+    memory->free = 800;
+    memory->used = 100;
+    return kSuccess;
+}
+int nvmlDeviceGetCudaComputeCapability(int*, int* major, int* minor) {
+    *major = 8;
+    *minor = 9;
+    return kSuccess;
+}
+
+}  // extern "C"

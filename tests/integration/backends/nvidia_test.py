@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cuda and nvml against libraries of our own that behave as drivers are known to."""
+import os
+import signal
+import unittest
+
+from worker_process import run_worker
+
+FAKES = os.path.join(os.environ["GPUPROBE_FAKES"], "nvidia")
+
+
+def ask(api, variant):
+    return run_worker(api, library_path=os.path.join(FAKES, variant))
+
+
+class Cuda(unittest.TestCase):
+    def test_reports_what_the_driver_says(self):
+        answer = ask("cuda", "healthy")
+        self.assertEqual(answer.done["outcome"], "answered")
+        self.assertEqual(answer.runtime["version"], "13.0")
+        first, second = answer.devices
+        self.assertEqual(first["pci"], "0000:c1:00.0")
+        self.assertEqual(first["uuid"], "GPU-00010203-0405-0607-0809-0a0b0c0d0e00")
+        self.assertEqual(second["uuid"], "GPU-00010203-0405-0607-0809-0a0b0c0d0e01")
+        self.assertEqual(first["memory"], {"total": 24 << 30, "free": None})
+        self.assertEqual(first["compute_capability"], "8.9")
+        self.assertEqual(first["type"], "discrete")
+        self.assertEqual(first["clock_hz"], 2_520_000_000)
+
+    def test_says_null_where_the_driver_refuses(self):
+        self.assertIsNone(ask("cuda", "healthy").devices[0]["warp_size"])
+
+    def test_names_each_step_before_it_is_taken(self):
+        self.assertEqual(ask("cuda", "healthy").phases, ["dlopen", "instance", "enumerate", "query"])
+
+    def test_calls_a_driver_without_devices_absent(self):
+        answer = ask("cuda", "no-device")
+        self.assertEqual(answer.done["outcome"], "absent")
+        self.assertIn("CUDA_ERROR_NO_DEVICE", answer.done["note"])
+
+    def test_gives_the_code_of_a_refusal(self):
+        answer = ask("cuda", "unknown-error")
+        self.assertEqual(answer.done["outcome"], "failed")
+        self.assertEqual(answer.done["reasons"][0]["detail"], {"call": "cuInit", "code": 999})
+        self.assertEqual(answer.runtime["version"], "13.0", "what was known before stays")
+
+    def test_keeps_the_first_device_when_the_second_crashes_the_driver(self):
+        answer = ask("cuda", "crash")
+        self.assertEqual(answer.status, -signal.SIGSEGV)
+        self.assertIsNone(answer.done)
+        self.assertEqual(len(answer.devices), 1)
+
+    def test_is_absent_without_the_library(self):
+        if os.path.exists("/usr/lib/x86_64-linux-gnu/libcuda.so.1"):
+            self.skipTest("this machine has a CUDA driver")
+        answer = run_worker("cuda")
+        self.assertEqual(answer.done["outcome"], "absent")
+        self.assertIn("libcuda.so.1", answer.done["note"])
+
+
+class Nvml(unittest.TestCase):
+    def test_reports_identity_and_memory_with_the_reserve_apart(self):
+        answer = ask("nvml", "healthy")
+        self.assertEqual(answer.done["outcome"], "answered")
+        self.assertEqual(answer.runtime["driver_version"], "580.159.04")
+        self.assertEqual(answer.runtime["cuda_version"], "13.0")
+        first = answer.devices[0]
+        self.assertEqual(first["pci"], "0000:c1:00.0")
+        self.assertEqual((first["vendor_id"], first["device_id"]), ("10de", "2684"))
+        self.assertEqual(first["memory"], {"total": 1000, "free": 800})
+        self.assertEqual(first["memory_reserved"], 100)
+        self.assertEqual(first["compute_capability"], "8.9")
+
+    def test_repairs_a_name_that_is_not_text(self):
+        self.assertEqual(ask("nvml", "healthy").devices[0]["name"], "Fake \ufffd GPU")
+
+    def test_a_lost_gpu_does_not_hide_the_other(self):
+        answer = ask("nvml", "healthy")
+        self.assertEqual(len(answer.devices), 2)
+        self.assertIn("GPU is lost", answer.devices[1]["error"])
+
+    def test_calls_a_missing_kernel_module_absent(self):
+        answer = ask("nvml", "not-loaded")
+        self.assertEqual(answer.done["outcome"], "absent")
+        self.assertEqual(answer.done["reasons"][0]["code"], "driver-not-loaded")
+
+    def test_tells_a_version_mismatch_from_other_refusals(self):
+        answer = ask("nvml", "mismatch")
+        self.assertEqual(answer.done["outcome"], "failed")
+        self.assertEqual(answer.done["reasons"][0]["code"], "driver-mismatch")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs gpuprobe-worker by itself and takes its frames apart (src/probe/frame.h)."""
+import json
+import os
+import struct
+import subprocess
+
+BIN = os.environ.get("GPUPROBE_BIN", "build/dev/src")
+KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done"}
+
+
+class Frames:
+    def __init__(self, data, status):
+        self.status = status
+        self.phases, self.runtime, self.devices, self.done = [], {}, [], None
+        while len(data) >= 8:
+            length, kind = struct.unpack_from("<II", data)
+            payload, data = data[8 : 8 + length], data[8 + length :]
+            self._add(KINDS[kind], payload)
+
+    def _add(self, kind, payload):
+        # The last frame ends with the CRC-32 of what came before it.
+        facts = json.loads(payload[:-4] if kind == "done" else payload)
+        if kind == "phase":
+            self.phases.append(facts["name"])
+        elif kind == "runtime":
+            self.runtime.update(facts)
+        elif kind == "device":
+            self.devices.append(facts)
+        else:
+            self.done = facts
+
+
+def run_worker(api, *options, library_path=None, timeout=20):
+    """Frames on descriptor 3, as the supervisor hands it over."""
+    reader, writer = os.pipe()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
+    if library_path:
+        environment["LD_LIBRARY_PATH"] = library_path
+    # sh moves the pipe to descriptor 3: subprocess passes descriptors by their own number only.
+    command = ["/bin/sh", "-c", f'exec "$@" 3>&{writer}', "sh", f"{BIN}/gpuprobe-worker", api, *options]
+    process = subprocess.Popen(
+        command, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as frames:
+        data = frames.read()
+    return Frames(data, process.wait(timeout))
