@@ -33,6 +33,11 @@ struct Reason {
     bool operator==(const Reason&) const = default;
 };
 
+/// `because("driver-crashed", {{"driver", path}})`.
+inline Reason because(std::string code, Value::Object detail = {}) {
+    return Reason{.code = std::move(code), .detail = Value{std::move(detail)}};
+}
+
 template <class Visitor>
 void describe(Visitor& visit, Reason& reason) {
     visit("code", reason.code);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/api_device.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "report/driver_table.h"
+#include "report/uuid.h"
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
+    if (facts.vendor_id)
+        if (auto word = vendor_word(*facts.vendor_id))
+            return word;
+    return vendor_of_api(probe.api);
+}
+
+/// An API that knows no address often leaves zeros. They count only where hardware of that vendor
+/// really sits at 0000:00:00.0.
+std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDevice& device) {
+    const auto& address = device.facts->pci;
+    if (!address || *address != PciAddress{})
+        return address;
+    for (const auto& hardware : machine.devices)
+        if (hardware.pci == address && device.vendor && vendor_of(hardware) == device.vendor)
+            return address;
+    return std::nullopt;
+}
+
+std::optional<std::string> luid_of(const DeviceFacts& facts) {
+    const auto luid = text_fact(facts, "luid");
+    if (!luid || luid->size() != 16 || luid->find_first_not_of('0') == std::string::npos)
+        return std::nullopt;
+    return lower_case(*luid);
+}
+
+ApiDevice described(const Machine& machine, const ProbeResult& probe, const DeviceFacts& facts) {
+    ApiDevice device{.probe = &probe, .facts = &facts};
+    device.vendor = vendor_of(probe, facts);
+    device.address = plausible_address(machine, device);
+    device.packed = packed_address(device);
+    device.uuid = family_uuid(device);
+    device.luid = luid_of(facts);
+    return device;
+}
+
+/// Some drivers give every card of a model the same UUID (NVK up to Mesa 24.1).
+void drop_shared_uuids(std::vector<ApiDevice>& devices) {
+    std::map<std::pair<const ProbeResult*, std::string>, int> uses;
+    for (const auto& device : devices)
+        if (device.uuid)
+            ++uses[{device.probe, *device.uuid}];
+    for (auto& device : devices)
+        if (device.uuid && uses[{device.probe, *device.uuid}] > 1)
+            device.uuid.reset();
+}
+
+std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
+    std::vector<std::pair<std::string, const DeviceFacts*>> keyed;
+    for (const auto& facts : probe.devices)
+        keyed.emplace_back(json_line(value_of(facts)), &facts);
+    std::ranges::sort(keyed, [](const auto& left, const auto& right) {
+        return std::tie(left.second->index, left.first) <
+               std::tie(right.second->index, right.first);
+    });
+    std::vector<const DeviceFacts*> sorted;
+    for (const auto& [text, facts] : keyed)
+        sorted.push_back(facts);
+    return sorted;
+}
+
+}  // namespace
+
+std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes) {
+    using Key = std::tuple<std::string, std::string, std::string>;
+    using Age = std::tuple<std::optional<WallTime>, std::string>;
+    std::map<Key, std::pair<Age, const ProbeResult*>> newest;
+    for (const auto& probe : probes) {
+        std::pair<Age, const ProbeResult*> entry{{probe.at, json_line(value_of(probe))}, &probe};
+        auto& known = newest[{probe.api, probe.driver, probe.stage}];
+        if (!known.second || known.first < entry.first)
+            known = std::move(entry);
+    }
+    std::vector<const ProbeResult*> sorted;
+    for (const auto& [key, entry] : newest)
+        sorted.push_back(entry.second);
+    return sorted;
+}
+
+std::vector<ApiDevice> listed_devices(const Machine& machine,
+                                      const std::vector<const ProbeResult*>& probes) {
+    std::vector<ApiDevice> devices;
+    for (const auto* probe : probes) {
+        if (probe->stage != "query")
+            continue;
+        for (const auto* facts : sorted_devices(*probe))
+            devices.push_back(described(machine, *probe, *facts));
+    }
+    drop_shared_uuids(devices);
+    return devices;
+}
+
+std::optional<std::string> text_fact(const DeviceFacts& facts, std::string_view key) {
+    const auto* text = facts.extra.at(key).as_string();
+    return text && !text->empty() ? std::optional{*text} : std::nullopt;
+}
+
+std::optional<bool> flag_fact(const DeviceFacts& facts, std::string_view key) {
+    return facts.extra.at(key).as_bool();
+}
+
+std::optional<std::uint64_t> number_fact(const DeviceFacts& facts, std::string_view key) {
+    return facts.extra.at(key).as_unsigned();
+}
+
+std::string driver_words(const ApiDevice& device) {
+    std::string text{file_name(device.probe->driver)};
+    for (const auto* key : {"driver_name", "driver_id", "driver_info", "platform", "platform_name"})
+        if (const auto fact = text_fact(*device.facts, key))
+            text += " " + *fact;
+    return lower_case(text);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/api_view.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/parse.h"
+#include "report/driver_table.h"
+#include "report/identity.h"
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api) {
+    std::vector<const Claim*> claims;
+    for (const auto& claim : subject.claims)
+        if (claim.device.probe->api == api)
+            claims.push_back(&claim);
+    const auto key = [](const Claim* claim) {
+        const auto& probe = *claim->device.probe;
+        return std::tuple{probe.outcome != Outcome::Answered, claim->joined_by == "weak",
+                          preference_of(claim->device), std::string_view{probe.driver},
+                          claim->device.facts->index};
+    };
+    std::ranges::stable_sort(claims, {}, key);
+    return claims;
+}
+
+std::optional<Duration> age_of(const ProbeResult& probe, WallTime now) {
+    if (!probe.at)
+        return std::nullopt;
+    return std::max(Duration{}, std::chrono::duration_cast<Duration>(now - *probe.at));
+}
+
+std::optional<std::string> driver_of(const ApiDevice& device) {
+    if (!device.probe->driver.empty())
+        return device.probe->driver;
+    return text_fact(*device.facts, "driver_name");
+}
+
+std::optional<std::string> version_of(const ApiDevice& device) {
+    for (const auto* key : {"api_version", "version"})
+        if (auto text = text_fact(*device.facts, key))
+            return text;
+    const auto* text = device.probe->runtime.at("version").as_string();
+    return text && device.probe->driver.empty() ? std::optional{*text} : std::nullopt;
+}
+
+Value alternative(const Claim& claim) {
+    Value entry;
+    entry["driver"] = claim.device.probe->driver;
+    entry["device"] = value_of(*claim.device.facts);
+    return entry;
+}
+
+Reason ended_badly(const ProbeResult& probe, std::string code) {
+    Value::Object detail{{"driver", probe.driver}};
+    if (probe.note)
+        detail.push_back({"note", *probe.note});
+    return because(std::move(code), std::move(detail));
+}
+
+/// The code for a probe that ended so without naming the device.
+std::string_view code_of(const ProbeResult& probe) {
+    switch (probe.outcome) {
+        case Outcome::Crashed:
+            return "driver-crashed";
+        case Outcome::TimedOut:
+            return "driver-timed-out";
+        case Outcome::Failed:
+            return "driver-failed";
+        case Outcome::Absent:
+            if (!probe.runtime.is_null() || has_reason(probe.reasons, "no-device"))
+                return "not-listed";
+            return probe.driver.empty() ? "loader-missing" : "driver-missing";
+        case Outcome::Skipped:
+            return "skipped";
+        case Outcome::Answered:
+            break;
+    }
+    return "not-listed";
+}
+
+ApiView listed(const std::vector<const Claim*>& claims, WallTime now) {
+    const auto& best = *claims.front();
+    const auto& probe = *best.device.probe;
+    ApiView view{.outcome = probe.outcome,
+                 .version = version_of(best.device),
+                 .index = best.device.facts->index,
+                 .driver = driver_of(best.device),
+                 .joined_by = best.joined_by,
+                 .device = value_of(*best.device.facts),
+                 .age = age_of(probe, now),
+                 .reasons = best.reasons};
+    for (std::size_t i = 1; i < claims.size(); ++i)
+        view.device["alternatives"].push_back(alternative(*claims[i]));
+    // The facts came whole before the worker died.
+    if (probe.outcome != Outcome::Answered)
+        view.reasons.push_back(ended_badly(probe, std::string{code_of(probe)}));
+    view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
+    return view;
+}
+
+bool knows_word(std::string_view list, std::string_view word) {
+    const auto known = words(list);
+    return std::ranges::find(known, word) != known.end();
+}
+
+/// How surely a driver is the one for this GPU.
+enum class Service { Never, Perhaps, Named };
+
+Service service_of(const ProbeResult& probe, const Subject& subject) {
+    const auto known = known_driver(probe);
+    if (known.is_software)
+        return Service::Never;
+    if (known.vendor.empty())
+        return Service::Perhaps;
+    const auto vendor = vendor_of(subject);
+    if (vendor && *vendor != known.vendor)
+        return Service::Never;
+    const auto bound = subject.hardware ? subject.hardware->driver : std::nullopt;
+    if (bound && !knows_word(known.kernel_drivers, *bound))
+        return Service::Never;
+    return vendor && bound ? Service::Named : Service::Perhaps;
+}
+
+/// What explains an unlisted GPU best: a driver that should list it and broke, before one that did
+/// not mention it.
+int weight_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::Crashed:
+            return 0;
+        case Outcome::TimedOut:
+            return 1;
+        case Outcome::Failed:
+            return 2;
+        case Outcome::Skipped:
+            return 3;
+        case Outcome::Answered:
+            return 4;
+        case Outcome::Absent:
+            break;
+    }
+    return 5;
+}
+
+struct Serving {
+    const ProbeResult* probe = nullptr;
+    Service service = Service::Never;
+};
+
+Serving serving_probe(const Subject& subject,
+                      const std::vector<const ProbeResult*>& probes,
+                      std::string_view api) {
+    Serving best;
+    for (const auto* probe : probes) {
+        if (probe->api != api || probe->stage != "query")
+            continue;
+        const auto service = service_of(*probe, subject);
+        const bool is_better =
+            service > best.service || (service == best.service && service != Service::Never &&
+                                       weight_of(probe->outcome) < weight_of(best.probe->outcome));
+        if (is_better)
+            best = {probe, service};
+    }
+    return best;
+}
+
+/// No probe of this API is for such a GPU: the API is another vendor's, or this one's driver for
+/// it is not installed.
+Reason without_server(const Subject& subject, std::string_view api) {
+    const auto vendor = vendor_of(subject);
+    const auto needed = vendor_of_api(api);
+    if (vendor && needed && *needed != *vendor)
+        return because("vendor-mismatch", {{"vendor", *vendor}, {"needs", *needed}});
+    return because("driver-missing", {{"vendor", to_value(vendor)}});
+}
+
+void explain(const Serving& serving, std::string_view api, ApiView& view) {
+    const auto& probe = *serving.probe;
+    view.outcome = probe.outcome == Outcome::Answered ? Outcome::Absent : probe.outcome;
+    if (!probe.driver.empty())
+        view.driver = probe.driver;
+    const auto code = code_of(probe);
+    if (probe.outcome != Outcome::Skipped || probe.reasons.empty())
+        view.reasons.push_back(ended_badly(probe, std::string{code}));
+    view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
+    // A missing library is an answer; a library that sees nothing behind a bound driver is not.
+    if (code == "not-listed" && serving.service == Service::Named && api != "pci")
+        view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
+}
+
+ApiView unlisted(const Subject& subject,
+                 const std::vector<const ProbeResult*>& probes,
+                 std::string_view api,
+                 WallTime now) {
+    ApiView view;
+    const auto serving = serving_probe(subject, probes, api);
+    if (serving.probe) {
+        explain(serving, api, view);
+        view.age = age_of(*serving.probe, now);
+    } else {
+        view.reasons.push_back(without_server(subject, api));
+    }
+    for (const auto& device : subject.ambiguous)
+        if (device.probe->api == api)
+            view.reasons.push_back(because("ambiguous", {{"driver", device.probe->driver}}));
+    return view;
+}
+
+}  // namespace
+
+const Claim* preferred_claim(const Subject& subject, std::string_view api) {
+    const auto claims = claims_of(subject, api);
+    return claims.empty() ? nullptr : claims.front();
+}
+
+bool has_reason(const std::vector<Reason>& reasons, std::string_view code) {
+    return std::ranges::find(reasons, code, &Reason::code) != reasons.end();
+}
+
+std::map<std::string, ApiView> api_views(const Subject& subject,
+                                         const std::vector<const ProbeResult*>& probes,
+                                         WallTime now) {
+    std::map<std::string, ApiView> views;
+    for (const auto* probe : probes) {
+        if (probe->stage != "query" || views.contains(probe->api))
+            continue;
+        const auto claims = claims_of(subject, probe->api);
+        views[probe->api] =
+            claims.empty() ? unlisted(subject, probes, probe->api, now) : listed(claims, now);
+    }
+    return views;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/architecture.h"
+
+#include "report/api_view.h"
+
+namespace gpuprobe {
+namespace {
+
+std::optional<std::string> fact_by(const Subject& subject,
+                                   std::string_view api,
+                                   std::string_view key) {
+    const auto* claim = preferred_claim(subject, api);
+    return claim ? text_fact(*claim->device.facts, key) : std::nullopt;
+}
+
+std::optional<std::string> compute_capability(const Subject& subject) {
+    auto version = fact_by(subject, "cuda", "compute_capability");
+    return version ? version : fact_by(subject, "nvml", "compute_capability");
+}
+
+std::optional<std::string> without_features(std::string_view target) {
+    if (!target.starts_with("gfx"))
+        return std::nullopt;
+    return std::string{target.substr(0, target.find(':'))};
+}
+
+std::optional<std::string> gfx_target(const Subject& subject) {
+    if (subject.hardware)
+        if (const auto* target = subject.hardware->extra.at("gfx_target").as_string())
+            return without_features(*target);
+    for (const auto* key : {"gfx_target", "gcn_arch_name"})
+        if (const auto target = fact_by(subject, "hip", key))
+            return without_features(*target);
+    const auto* claim = preferred_claim(subject, "opencl");
+    return claim && claim->device.facts->name ? without_features(*claim->device.facts->name)
+                                              : std::nullopt;
+}
+
+std::optional<std::string> intel_ip(const Subject& subject) {
+    auto version = fact_by(subject, "level_zero", "ip_version");
+    return version ? version : fact_by(subject, "opencl", "ip_version");
+}
+
+}  // namespace
+
+Architecture architecture_of(const Subject& subject) {
+    return Architecture{.cuda_compute_capability = compute_capability(subject),
+                        .gfx_target = gfx_target(subject),
+                        .intel_ip = intel_ip(subject)};
+}
+
+}  // namespace gpuprobe

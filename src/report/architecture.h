@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "report/join.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// CUDA's compute capability as CUDA or NVML gives it; AMD's target as the KFD topology, HIP or
+/// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as Level Zero
+/// gives it.
+Architecture architecture_of(const Subject& subject);
+
+}  // namespace gpuprobe

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/assemble.h"
+
+#include <algorithm>
+
+#include "report/api_view.h"
+#include "report/architecture.h"
+#include "report/backend_view.h"
+#include "report/health.h"
+#include "report/identity.h"
+#include "report/join.h"
+#include "report/kind.h"
+#include "report/memory.h"
+#include "report/ranking.h"
+#include "report/runtime.h"
+#include "report/software.h"
+
+namespace gpuprobe {
+namespace {
+
+void append(std::vector<Reason>& all, std::vector<Reason> more) {
+    std::ranges::move(more, std::back_inserter(all));
+}
+
+DriverInfo driver_of(const HardwareDevice& hardware) {
+    return DriverInfo{.name = hardware.driver,
+                      .version = hardware.driver_version,
+                      .flavour = hardware.driver_flavour};
+}
+
+std::vector<Value> partitions_of(const HardwareDevice& hardware) {
+    std::vector<Value> partitions;
+    for (const auto& name : hardware.partitions) {
+        Value partition;
+        partition["name"] = name;
+        partitions.push_back(std::move(partition));
+    }
+    return partitions;
+}
+
+void add_hardware(const HardwareDevice& hardware, Gpu& gpu) {
+    gpu.driver = driver_of(hardware);
+    gpu.nodes = hardware.nodes;
+    gpu.power.runtime_status = hardware.runtime_status;
+    gpu.partitions = partitions_of(hardware);
+    gpu.findings = hardware.findings;
+    append(gpu.findings, node_findings(hardware.nodes));
+}
+
+Gpu gpu_of(const Subject& subject,
+           const Machine& machine,
+           const std::vector<const ProbeResult*>& probes,
+           WallTime now) {
+    Gpu gpu{.id = subject.id,
+            .kind = kind_of(subject),
+            .vendor = vendor_of(subject),
+            .name = name_of(subject),
+            .pci = pci_of(subject),
+            .identity = identity_of(subject),
+            .architecture = architecture_of(subject),
+            .apis = api_views(subject, probes, now)};
+    if (subject.hardware)
+        add_hardware(*subject.hardware, gpu);
+    auto memory = memory_of(subject, gpu.kind, machine.host, now);
+    gpu.memory = std::move(memory.memory);
+    append(gpu.findings, std::move(memory.findings));
+    append(gpu.findings, driver_findings(gpu.apis));
+    gpu.health = health_of(gpu.findings);
+    gpu.backends = backend_views(machine, gpu);
+    return gpu;
+}
+
+Accelerator accelerator_of(const Subject& subject) {
+    return Accelerator{.id = subject.id,
+                       .name = name_of(subject),
+                       .pci = pci_of(subject),
+                       .driver = driver_of(*subject.hardware),
+                       .nodes = subject.hardware->nodes,
+                       .power = {.runtime_status = subject.hardware->runtime_status}};
+}
+
+void add_devices(const Joined& joined,
+                 const Machine& machine,
+                 const std::vector<const ProbeResult*>& probes,
+                 Report& report,
+                 WallTime now) {
+    std::vector<const HardwareDevice*> hardware;
+    for (const auto& subject : joined.subjects) {
+        const auto role = role_of(subject);
+        if (role == Role::Accelerator)
+            report.accelerators.push_back(accelerator_of(subject));
+        if (role != Role::Gpu && role != Role::DisplayOnly)
+            continue;
+        report.gpus.push_back(gpu_of(subject, machine, probes, now));
+        hardware.push_back(subject.hardware);
+    }
+    mark_primary(report.gpus, hardware);
+    rank(report.gpus);
+}
+
+std::vector<Reason> notes_of(const Machine& machine, const Joined& joined) {
+    std::vector<Reason> notes;
+    for (const auto& note : machine.notes)
+        notes.push_back(because("unreadable", {{"note", note}}));
+    append(notes, joined.notes);
+    return notes;
+}
+
+}  // namespace
+
+Report assemble(const Machine& machine,
+                const std::vector<ProbeResult>& probes,
+                const ReportContext& context) {
+    const auto sorted = sorted_probes(probes);
+    const auto joined = join(machine, sorted);
+    Report report{.generation = context.generation,
+                  .state = context.state,
+                  .created = context.now,
+                  .source = context.source,
+                  .host = machine.host,
+                  .software = software_of(joined.software),
+                  .runtimes = runtimes_of(sorted),
+                  .probes = probe_entries(sorted),
+                  .notes = notes_of(machine, joined)};
+    add_devices(joined, machine, sorted, report, context.now);
+    return report;
+}
+
+}  // namespace gpuprobe

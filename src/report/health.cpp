@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/health.h"
+
+#include <array>
+
+#include "report/api_view.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::array kByGravity = std::to_array<std::string_view>(
+    {"lost", "wedged", "driver-mismatch", "no-driver", "passthrough", "driver-crashed",
+     "driver-timed-out", "no-permission", "uvm-missing", "driver-failed"});
+constexpr std::array kDriverCodes =
+    std::to_array<std::string_view>({"driver-crashed", "driver-timed-out", "driver-failed"});
+
+}  // namespace
+
+std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis) {
+    std::vector<Reason> findings;
+    for (const auto& [api, view] : apis)
+        for (const auto code : kDriverCodes)
+            if (has_reason(view.reasons, code))
+                findings.push_back(
+                    because(std::string{code}, {{"api", api}, {"driver", to_value(view.driver)}}));
+    return findings;
+}
+
+std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes) {
+    std::vector<Reason> findings;
+    for (const auto& node : nodes)
+        // A card node is for displays; compute does without it.
+        if (node.accessible == false && node.reason != "missing" &&
+            !node.path.starts_with("/dev/dri/card"))
+            findings.push_back(
+                because("no-permission", {{"node", node.path}, {"group", to_value(node.group)}}));
+    return findings;
+}
+
+std::string health_of(const std::vector<Reason>& findings) {
+    for (const auto code : kByGravity)
+        if (has_reason(findings, code))
+            return std::string{code};
+    return "ok";
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/identity.h"
+
+#include <array>
+
+#include "base/parse.h"
+#include "report/api_view.h"
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::array kNameSources =
+    std::to_array<std::string_view>({"nvml", "cuda", "hip", "level_zero", "vulkan", "opencl"});
+
+const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
+    const auto* claim = preferred_claim(subject, api);
+    return claim ? claim->device.facts : nullptr;
+}
+
+std::optional<std::string> uuid_by(const Subject& subject, std::string_view api) {
+    const auto* facts = facts_of(subject, api);
+    return facts ? facts->uuid : std::nullopt;
+}
+
+std::optional<std::string> nvidia_uuid(const Subject& subject) {
+    if (vendor_of(subject) != "nvidia")
+        return std::nullopt;
+    if (subject.hardware && subject.hardware->driver == "nvidia" && subject.hardware->uuid)
+        return subject.hardware->uuid;
+    auto uuid = uuid_by(subject, "nvml");
+    return uuid ? uuid : uuid_by(subject, "cuda");
+}
+
+std::optional<std::string> hip_unique_id(const Subject& subject) {
+    if (vendor_of(subject) != "amd")
+        return std::nullopt;
+    if (subject.hardware && subject.hardware->uuid)
+        return subject.hardware->uuid;
+    const auto uuid = uuid_by(subject, "hip");
+    // "GPU-XX" is what ROCm prints for devices without one.
+    return uuid && uuid->find('X') == std::string::npos ? uuid : std::nullopt;
+}
+
+DrmNodes drm_of(const Subject& subject) {
+    if (subject.hardware && subject.hardware->is_drm)
+        return subject.hardware->drm;
+    for (const auto& claim : subject.claims)
+        if (claim.device.facts->drm)
+            return *claim.device.facts->drm;
+    return subject.hardware ? subject.hardware->drm : DrmNodes{};
+}
+
+std::optional<std::string> luid_of(const Subject& subject) {
+    for (const auto& claim : subject.claims)
+        if (claim.device.luid)
+            return claim.device.luid;
+    return std::nullopt;
+}
+
+PciInfo pci_of(const HardwareDevice& hardware) {
+    return PciInfo{.address = hardware.pci,
+                   .vendor_id = hardware.vendor_id,
+                   .device_id = hardware.device_id,
+                   .subsystem_vendor_id = hardware.subsystem_vendor_id,
+                   .subsystem_device_id = hardware.subsystem_device_id,
+                   .pci_class = hardware.pci_class,
+                   .revision = hardware.revision,
+                   .numa_node = hardware.numa_node};
+}
+
+template <class T>
+void fill(std::optional<T>& known, const std::optional<T>& offered) {
+    if (!known)
+        known = offered;
+}
+
+/// Mesa appends its driver and the chip: "AMD Radeon RX 6900 XT (RADV NAVI21)".
+std::string without_driver(std::string name) {
+    for (const std::string_view mark : {" (RADV ", " (NVK "})
+        if (const auto at = name.find(mark); at != std::string::npos && name.ends_with(')'))
+            name.erase(at);
+    return name;
+}
+
+/// ROCm's OpenCL names the architecture only, and the board elsewhere.
+std::optional<std::string> marketing_name(const DeviceFacts& facts) {
+    for (const auto* key : {"board_name", "product_name"})
+        if (auto name = text_fact(facts, key))
+            return name;
+    if (!facts.name || trimmed(*facts.name).empty() || facts.name->starts_with("gfx"))
+        return std::nullopt;
+    return without_driver(std::string{trimmed(*facts.name)});
+}
+
+std::optional<std::string> listed_name(const Subject& subject) {
+    const auto* facts = facts_of(subject, "pci");
+    if (!facts)
+        return std::nullopt;
+    const auto vendor = text_fact(*facts, "vendor_name");
+    auto device = text_fact(*facts, "device_name");
+    if (!device)
+        device = facts->name;
+    if (vendor && device && !device->starts_with(*vendor))
+        return *vendor + " " + *device;
+    return device;
+}
+
+}  // namespace
+
+std::optional<std::string> vendor_of(const Subject& subject) {
+    if (subject.hardware)
+        return vendor_of(*subject.hardware);
+    for (const auto& claim : subject.claims)
+        if (claim.device.vendor)
+            return claim.device.vendor;
+    return std::nullopt;
+}
+
+Identity identity_of(const Subject& subject) {
+    return Identity{.nvidia_uuid = nvidia_uuid(subject),
+                    .vulkan_device_uuid = uuid_by(subject, "vulkan"),
+                    .opencl_uuid = uuid_by(subject, "opencl"),
+                    .hip_unique_id = hip_unique_id(subject),
+                    .level_zero_uuid = uuid_by(subject, "level_zero"),
+                    .drm = drm_of(subject),
+                    .luid = luid_of(subject)};
+}
+
+std::optional<PciInfo> pci_of(const Subject& subject) {
+    if (subject.hardware)
+        return subject.hardware->pci ? std::optional{pci_of(*subject.hardware)} : std::nullopt;
+    PciInfo pci;
+    for (const auto& claim : subject.claims) {
+        const auto& device = claim.device;
+        fill(pci.address, device.address);
+        fill(pci.address, device.packed);
+        fill(pci.vendor_id, device.facts->vendor_id);
+        fill(pci.device_id, device.facts->device_id);
+    }
+    return pci.address || pci.device_id ? std::optional{pci} : std::nullopt;
+}
+
+std::optional<std::string> name_of(const Subject& subject) {
+    for (const auto api : kNameSources)
+        if (const auto* facts = facts_of(subject, api))
+            if (auto name = marketing_name(*facts))
+                return name;
+    if (subject.hardware && subject.hardware->model)
+        return subject.hardware->model;
+    if (auto name = listed_name(subject))
+        return name;
+    const auto pci = pci_of(subject);
+    if (!pci || !pci->vendor_id || !pci->device_id)
+        return std::nullopt;
+    return *pci->vendor_id + ":" + *pci->device_id;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "report/join.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// The UUIDs of a GPU as each family of APIs spells them, and its DRM numbers.
+Identity identity_of(const Subject& subject);
+
+/// Ids and place on the bus; from the APIs where the hardware is hidden. nullopt off PCI.
+std::optional<PciInfo> pci_of(const Subject& subject);
+
+/// What to call it: an API's marketing name (NVML, CUDA, HIP, Level Zero, Vulkan, OpenCL; Mesa's
+/// code name in parentheses is left off), the kernel driver's model, "Vendor Device" of pci.ids, or
+/// "10de:2335". nullopt when not even ids are known.
+std::optional<std::string> name_of(const Subject& subject);
+
+/// The vendor's word; see report/vendor.h.
+std::optional<std::string> vendor_of(const Subject& subject);
+
+}  // namespace gpuprobe

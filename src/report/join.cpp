@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/join.h"
+
+#include <algorithm>
+
+#include "report/driver_table.h"
+#include "report/match.h"
+#include "report/uuid.h"
+
+namespace gpuprobe {
+namespace {
+
+Value index_of(const ApiDevice& device) {
+    return device.facts->index ? Value{*device.facts->index} : Value{};
+}
+
+Value::Object origin_of(const ApiDevice& device) {
+    return {
+        {"api", device.probe->api}, {"driver", device.probe->driver}, {"index", index_of(device)}};
+}
+
+class Joiner {
+public:
+    Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes);
+    Joined run();
+
+private:
+    using Step = bool (Joiner::*)(const ApiDevice&);
+    void add_hardware(const Machine& machine);
+    void each_pending(Step step);
+    Subject* hardware_at(const PciAddress& address);
+    Subject* hardware_with(const DrmNodes& nodes);
+    bool claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key);
+    bool by_address(const ApiDevice& device);
+    bool by_uuid(const ApiDevice& device);
+    bool weakly(const ApiDevice& device);
+    bool described_hardware(const ApiDevice& device);
+    bool by_founder(const ApiDevice& device);
+    bool found(const ApiDevice& device);
+    bool remember_ambiguous(const ApiDevice& device, const std::vector<Subject*>& candidates);
+    std::vector<Subject*> candidates_for(const ApiDevice& device);
+    [[nodiscard]] bool has_twin(const ApiDevice& device) const;
+    std::string new_id(const ApiDevice& device) const;
+
+    Joined joined_ = {};
+    std::vector<ApiDevice> pending_ = {};
+    std::vector<ApiDevice> twins_ = {};  ///< what was pending when weak joining began
+};
+
+Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
+    add_hardware(machine);
+    for (auto& device : listed_devices(machine, probes)) {
+        const bool is_api = device.probe->api != "pci";
+        (is_api && is_software(device) ? joined_.software : pending_).push_back(std::move(device));
+    }
+}
+
+void Joiner::add_hardware(const Machine& machine) {
+    for (const auto& hardware : machine.devices)
+        joined_.subjects.push_back(Subject{.id = hardware.id, .hardware = &hardware});
+    std::ranges::sort(joined_.subjects, {}, &Subject::id);
+    const auto same = [](const Subject& left, const Subject& right) { return left.id == right.id; };
+    auto& subjects = joined_.subjects;
+    subjects.erase(std::unique(subjects.begin(), subjects.end(), same), subjects.end());
+}
+
+/// Takes out of the pending devices those that the step has dealt with.
+void Joiner::each_pending(Step step) {
+    std::vector<ApiDevice> left;
+    for (const auto& device : pending_)
+        if (!(this->*step)(device))
+            left.push_back(device);
+    pending_ = std::move(left);
+}
+
+Subject* Joiner::hardware_at(const PciAddress& address) {
+    for (auto& subject : joined_.subjects)
+        if (subject.hardware && subject.hardware->pci == address)
+            return &subject;
+    return nullptr;
+}
+
+Subject* Joiner::hardware_with(const DrmNodes& nodes) {
+    for (auto& subject : joined_.subjects)
+        if (subject.hardware && same_node(subject.hardware->drm, nodes))
+            return &subject;
+    return nullptr;
+}
+
+bool Joiner::claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key) {
+    if (!contradicts(device, *subject.hardware)) {
+        subject.claims.push_back(Claim{.device = device, .joined_by = key});
+        return true;
+    }
+    auto detail = origin_of(device);
+    detail.push_back({"gpu", subject.id});
+    detail.push_back({"key", key});
+    detail.push_back({"vendor_id", to_value(device.facts->vendor_id)});
+    joined_.notes.push_back(because("conflict", std::move(detail)));
+    return true;
+}
+
+bool Joiner::by_address(const ApiDevice& device) {
+    if (device.address)
+        if (auto* subject = hardware_at(*device.address))
+            return claim_or_refuse(device, *subject, "pci");
+    if (device.facts->drm)
+        if (auto* subject = hardware_with(*device.facts->drm))
+            return claim_or_refuse(device, *subject, "drm");
+    return false;
+}
+
+bool Joiner::by_uuid(const ApiDevice& device) {
+    if (!device.address && device.packed)
+        if (auto* subject = hardware_at(*device.packed);
+            subject && !contradicts(device, *subject->hardware))
+            return claim_or_refuse(device, *subject, "uuid");
+    if (!device.uuid)
+        return false;
+    std::vector<Subject*> owners;
+    for (auto& subject : joined_.subjects) {
+        const bool owns = (subject.hardware && family_uuid(*subject.hardware) == device.uuid) ||
+                          std::ranges::any_of(subject.claims, [&](const Claim& claim) {
+                              return claim.device.uuid == device.uuid;
+                          });
+        if (owns && !is_claimed_by(subject, *device.probe))
+            owners.push_back(&subject);
+    }
+    if (owners.size() != 1)
+        return false;
+    owners.front()->claims.push_back(Claim{.device = device, .joined_by = "uuid"});
+    return true;
+}
+
+/// libpci sees the same functions as the inventory; what only it lists is no GPU.
+bool Joiner::described_hardware(const ApiDevice& device) {
+    return device.probe->api == "pci";
+}
+
+bool Joiner::has_twin(const ApiDevice& device) const {
+    const auto alike = [&](const ApiDevice& other) {
+        return other.probe == device.probe && other.vendor == device.vendor &&
+               !differ(other.facts->device_id, device.facts->device_id);
+    };
+    return std::ranges::count_if(twins_, alike) > 1;
+}
+
+std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
+    std::vector<Subject*> candidates;
+    for (auto& subject : joined_.subjects)
+        if (may_be(device, subject))
+            candidates.push_back(&subject);
+    return candidates;
+}
+
+bool Joiner::weakly(const ApiDevice& device) {
+    const auto candidates = candidates_for(device);
+    const bool is_only = candidates.size() == 1 && !has_twin(device);
+    if (!is_only || !device.vendor || !memory_agrees(device, *candidates.front()))
+        return false;
+    candidates.front()->claims.push_back(
+        Claim{.device = device,
+              .joined_by = "weak",
+              .reasons = {because("joined-weakly", {{"by", "vendor-and-device"}})}});
+    return true;
+}
+
+/// The key by which two records are one device; null when they share none.
+const char* shared_key(const ApiDevice& left, const ApiDevice& right) {
+    const auto address = address_of(left);
+    if (address && address == address_of(right))
+        return "pci";
+    if (left.facts->drm && right.facts->drm && same_node(*left.facts->drm, *right.facts->drm))
+        return "drm";
+    if (left.uuid && left.uuid == right.uuid && left.probe != right.probe)
+        return "uuid";
+    return left.luid && left.luid == right.luid ? "luid" : nullptr;
+}
+
+const char* shared_key(const ApiDevice& device, const Subject& subject) {
+    for (const auto& claim : subject.claims)
+        if (const auto* key = shared_key(device, claim.device))
+            return key;
+    return nullptr;
+}
+
+/// A device that is hidden from us, and which another API has already told of.
+bool Joiner::by_founder(const ApiDevice& device) {
+    for (auto& subject : joined_.subjects) {
+        const auto* key = subject.hardware ? nullptr : shared_key(device, subject);
+        if (!key)
+            continue;
+        subject.claims.push_back(Claim{.device = device, .joined_by = key});
+        return true;
+    }
+    return false;
+}
+
+std::string Joiner::new_id(const ApiDevice& device) const {
+    const auto taken = [&](const std::string& id) {
+        return std::ranges::any_of(joined_.subjects,
+                                   [&](const Subject& subject) { return subject.id == id; });
+    };
+    if (const auto address = address_of(device); address && !taken("pci:" + text_of(*address)))
+        return "pci:" + text_of(*address);
+    const auto index = device.facts->index.value_or(0);
+    const auto base =
+        device.probe->api + ":" +
+        (device.uuid && device.facts->uuid ? *device.facts->uuid : std::to_string(index));
+    auto id = base;
+    for (int copy = 2; taken(id); ++copy)
+        id = base + "." + std::to_string(copy);
+    return id;
+}
+
+bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subject*>& candidates) {
+    Value ids{Value::Array{}};
+    for (auto* subject : candidates) {
+        subject->ambiguous.push_back(device);
+        ids.push_back(subject->id);
+    }
+    auto detail = origin_of(device);
+    detail.push_back({"gpus", std::move(ids)});
+    joined_.notes.push_back(because("ambiguous", std::move(detail)));
+    return true;
+}
+
+bool Joiner::found(const ApiDevice& device) {
+    if (by_founder(device))
+        return true;
+    if (!address_of(device)) {
+        if (weakly(device))
+            return true;
+        if (const auto candidates = candidates_for(device); !candidates.empty())
+            return remember_ambiguous(device, candidates);
+    }
+    if (device.facts->extra.find("error")) {
+        // NVML keeps the place of a GPU that it can no longer reach.
+        auto detail = origin_of(device);
+        detail.push_back({"error", device.facts->extra.at("error")});
+        joined_.notes.push_back(because("device-error", std::move(detail)));
+        return true;
+    }
+    joined_.subjects.push_back(Subject{.id = new_id(device), .claims = {Claim{.device = device}}});
+    return true;
+}
+
+Joined Joiner::run() {
+    each_pending(&Joiner::by_address);
+    each_pending(&Joiner::described_hardware);
+    each_pending(&Joiner::by_uuid);
+    twins_ = pending_;
+    each_pending(&Joiner::weakly);
+    // Those with an address first: they give the better id.
+    std::stable_partition(pending_.begin(), pending_.end(),
+                          [](const ApiDevice& device) { return address_of(device).has_value(); });
+    each_pending(&Joiner::found);
+    return std::move(joined_);
+}
+
+}  // namespace
+
+Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
+    return Joiner{machine, probes}.run();
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/api_device.h"
+#include "report/role.h"
+
+/// Which records of which APIs are the same physical device.
+namespace gpuprobe {
+
+/// A device of an API that belongs to a subject.
+struct Claim {
+    ApiDevice device = {};
+    std::optional<std::string> joined_by = {};  ///< "pci", "drm", "uuid", "luid" or "weak"
+    std::vector<Reason> reasons = {};
+};
+
+/// One physical device: hardware, or what only APIs know.
+struct Subject {
+    std::string id = {};
+    const HardwareDevice* hardware = nullptr;  ///< borrowed from the machine; null when hidden
+    std::vector<Claim> claims = {};
+    /// Records that may be this device or a twin of it: nobody can tell.
+    std::vector<ApiDevice> ambiguous = {};
+};
+
+struct Joined {
+    std::vector<Subject> subjects = {};  ///< hardware in the order of its ids, then the rest
+    std::vector<ApiDevice> software = {};
+    std::vector<Reason> notes = {};  ///< "conflict", "ambiguous", "device-error"
+};
+
+/// Joins by PCI address, DRM device number, UUID within one driver family, LUID, and at last by
+/// vendor and device id where exactly one record and one device are left and their memory agrees
+/// ("weak"). Names are never compared.
+///
+/// A record whose address or node belongs to a device of another vendor is left out with the note
+/// `conflict`. One without any key that may be either of two devices is left out with the note
+/// `ambiguous`. The API "pci" describes hardware and never adds any.
+Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
+
+/// The devices' sizes agree: they differ by no more than 5 % of the larger or 512 MiB.
+/// Source: the margin that ollama uses to recognise one GPU in two APIs; reserved memory and
+/// driver overheads stay within it.
+bool similar_sizes(Bytes left, Bytes right);
+
+}  // namespace gpuprobe

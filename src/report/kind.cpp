@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/kind.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/memory.h"
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::array kTypeSources = std::to_array<std::string_view>(
+    {"vulkan", "cuda", "nvml", "hip", "level_zero", "drm", "opencl"});
+
+std::optional<GpuKind> kind_from(std::optional<DeviceType> type) {
+    if (type == DeviceType::Discrete)
+        return GpuKind::Discrete;
+    if (type == DeviceType::Integrated)
+        return GpuKind::Integrated;
+    if (type == DeviceType::Virtual)
+        return GpuKind::Virtual;
+    return std::nullopt;
+}
+
+std::optional<GpuKind> kind_by_apis(const Subject& subject) {
+    for (const auto api : kTypeSources)
+        for (const auto& claim : subject.claims)
+            if (claim.device.probe->api == api)
+                if (const auto kind = kind_from(claim.device.facts->type))
+                    return kind;
+    return std::nullopt;
+}
+
+GpuKind intel_kind(const HardwareDevice& hardware) {
+    constexpr PciAddress kIntegrated{.bus = 0, .device = 2};
+    if (!hardware.pci)
+        return GpuKind::Unknown;
+    return *hardware.pci == kIntegrated ? GpuKind::Integrated : GpuKind::Discrete;
+}
+
+bool looks_like_apu(const HardwareDevice& hardware) {
+    const auto vram = reading_of(hardware, "amdgpu-sysfs", "total");
+    const auto gtt = reading_of(hardware, "amdgpu-sysfs", "gtt-total");
+    const bool is_card = !hardware.extra.at("vram_vendor").is_null();
+    return vram && gtt && !is_card && *vram <= gib(4) && *gtt >= gib(8) &&
+           gtt->count / 4 >= vram->count;
+}
+
+GpuKind amd_kind(const HardwareDevice& hardware) {
+    if (hardware.extra.at("kfd_cpu_cores").as_unsigned().value_or(0) > 0)
+        return GpuKind::Integrated;
+    const auto& pci_class = hardware.pci_class;
+    if (pci_class == "0302" || pci_class == "1200")
+        return GpuKind::Discrete;
+    if (looks_like_apu(hardware))
+        return GpuKind::Integrated;
+    // Desktop APUs have been seen as 0380 too, so that class counts after the memory.
+    const bool has_memory = reading_of(hardware, "amdgpu-sysfs", "total").has_value();
+    return pci_class == "0380" || has_memory ? GpuKind::Discrete : GpuKind::Unknown;
+}
+
+GpuKind kind_by_hardware(const HardwareDevice& hardware) {
+    if (hardware.bus == HardwareBus::Platform)
+        return GpuKind::Integrated;
+    const auto vendor = vendor_of(hardware);
+    if (vendor == "intel")
+        return intel_kind(hardware);
+    if (vendor == "amd")
+        return amd_kind(hardware);
+    return vendor == "nvidia" ? GpuKind::Discrete : GpuKind::Unknown;
+}
+
+bool is_gpu_claim(const Claim& claim) {
+    return claim.device.probe->api != "pci";
+}
+
+}  // namespace
+
+Role role_of(const Subject& subject) {
+    if (!subject.hardware)
+        return Role::Gpu;
+    const auto role = role_of(*subject.hardware);
+    const bool is_listed = std::ranges::any_of(subject.claims, is_gpu_claim);
+    return role == Role::Dropped && is_listed && subject.hardware->pci ? Role::Gpu : role;
+}
+
+GpuKind kind_of(const Subject& subject) {
+    if (role_of(subject) == Role::DisplayOnly)
+        return GpuKind::DisplayOnly;
+    if (subject.hardware && is_virtual_gpu(*subject.hardware))
+        return GpuKind::Virtual;
+    if (const auto kind = kind_by_apis(subject))
+        return *kind;
+    return subject.hardware ? kind_by_hardware(*subject.hardware) : GpuKind::Unknown;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/memory.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "report/identity.h"
+
+namespace gpuprobe {
+namespace {
+
+/// A reading with the moment it was made.
+struct Sample {
+    MemoryReading reading = {};
+    bool is_kernel = false;
+    std::optional<WallTime> at = {};
+};
+
+using Sources = std::span<const std::string_view>;
+constexpr std::string_view kKernel = "kernel";
+constexpr std::array kPhysicalSources = std::to_array<std::string_view>(
+    {kKernel, "drm", "nvml", "vulkan", "cuda", "level_zero", "hip", "opencl"});
+constexpr std::array kAllocatableSources =
+    std::to_array<std::string_view>({"cuda", "hip", "level_zero", "vulkan", "opencl"});
+constexpr std::array kUnifiedSources =
+    std::to_array<std::string_view>({"vulkan", "cuda", "level_zero", "hip", "opencl"});
+constexpr std::array kFreeSources =
+    std::to_array<std::string_view>({kKernel, "nvml", "vulkan", "cuda", "hip", "drm"});
+
+bool is_plausible(Bytes bytes) {
+    return bytes.count > 0 && bytes <= kMaxGpuMemory;
+}
+
+/// A GPU may well be full, so nothing free is plausible.
+bool is_plausible_free(Bytes free, std::optional<Bytes> total) {
+    return free <= kMaxGpuMemory && (!total || free <= *total);
+}
+
+bool comes_from(const Sample& sample, std::string_view source) {
+    return source == kKernel ? sample.is_kernel
+                             : !sample.is_kernel && sample.reading.source == source;
+}
+
+class Samples {
+public:
+    Samples(const Subject& subject, WallTime now);
+    [[nodiscard]] std::optional<Sample> first(Sources sources, std::string_view what) const;
+    [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
+    [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
+    [[nodiscard]] std::vector<MemoryReading> evidence() const;
+    void add(std::string source, std::string what, std::optional<Bytes> bytes, WallTime at);
+
+private:
+    void add_claim(const ApiDevice& device);
+    [[nodiscard]] bool is_usable(const Sample& sample) const;
+    std::vector<Sample> samples_ = {};
+};
+
+Samples::Samples(const Subject& subject, WallTime now) {
+    if (subject.hardware)
+        for (const auto& reading : subject.hardware->memory)
+            samples_.push_back({.reading = reading, .is_kernel = true, .at = now});
+    for (const auto& claim : subject.claims)
+        add_claim(claim.device);
+}
+
+void Samples::add(std::string source, std::string what, std::optional<Bytes> bytes, WallTime at) {
+    if (bytes)
+        samples_.push_back({.reading = {std::move(source), std::move(what), *bytes}, .at = at});
+}
+
+void Samples::add_claim(const ApiDevice& device) {
+    const auto& api = device.probe->api;
+    const auto& memory = device.facts->memory;
+    const auto add_one = [&](const char* what, std::optional<Bytes> bytes) {
+        if (bytes)
+            samples_.push_back({.reading = {api, what, *bytes}, .at = device.probe->at});
+    };
+    if (memory) {
+        add_one("total", memory->total);
+        add_one("free", memory->free);
+    }
+    if (const auto reserved = number_fact(*device.facts, "memory_reserved"))
+        add_one("reserved", Bytes{*reserved});
+}
+
+/// A free size is judged beside the total of the same source.
+bool Samples::is_usable(const Sample& sample) const {
+    if (sample.reading.what.ends_with("used"))
+        return sample.reading.bytes <= kMaxGpuMemory;
+    if (sample.reading.what != "free")
+        return is_plausible(sample.reading.bytes);
+    std::optional<Bytes> total;
+    for (const auto& other : samples_)
+        if (other.reading.source == sample.reading.source && other.reading.what == "total")
+            total = std::max(total.value_or(Bytes{}), other.reading.bytes);
+    return is_plausible_free(sample.reading.bytes, total);
+}
+
+std::optional<Sample> Samples::first(Sources sources, std::string_view what) const {
+    for (const auto source : sources)
+        for (const auto& sample : samples_)
+            if (comes_from(sample, source) && sample.reading.what == what &&
+                sample.reading.source != "pci-bar" && is_usable(sample))
+                return sample;
+    return std::nullopt;
+}
+
+std::optional<Bytes> Samples::kernel(std::string_view what) const {
+    const auto sample = first(std::array{kKernel}, what);
+    return sample ? std::optional{sample->reading.bytes} : std::nullopt;
+}
+
+std::vector<MemoryReading> Samples::evidence() const {
+    std::vector<MemoryReading> readings;
+    for (const auto& sample : samples_)
+        readings.push_back(sample.reading);
+    return readings;
+}
+
+std::optional<Bytes> less(std::optional<Bytes> total, std::optional<Bytes> used) {
+    if (!total || !used || *used > *total)
+        return std::nullopt;
+    return Bytes{total->count - used->count};
+}
+
+Bytes sum(Bytes left, Bytes right) {
+    return Bytes{left.count + right.count};
+}
+
+/// The kernel often says how much is used, not how much is free.
+void derive_kernel_free(Samples& samples, const Subject& subject, WallTime now) {
+    if (!subject.hardware || samples.kernel("free"))
+        return;
+    if (const auto free = less(samples.kernel("total"), samples.kernel("used")))
+        samples.add("kernel-derived", "free", free, now);
+}
+
+Reason mismatch(const MemoryReading& kept, const MemoryReading& other) {
+    return because("memory-mismatch", {{"kept", to_value(kept)}, {"other", to_value(other)}});
+}
+
+std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept) {
+    std::vector<Reason> findings;
+    for (const auto& sample : samples.all()) {
+        const auto& other = sample.reading;
+        const bool counts =
+            other.what == "total" && other.source != "pci-bar" && is_plausible(other.bytes);
+        if (counts && !similar_sizes(kept.bytes, other.bytes))
+            findings.push_back(mismatch(kept, other));
+    }
+    return findings;
+}
+
+/// What a process may have: an API's word, or NVML's total less what the driver keeps.
+std::optional<Bytes> dedicated_allocatable(const Samples& samples) {
+    constexpr std::array kNvml = std::to_array<std::string_view>({"nvml"});
+    if (const auto cuda = samples.first(std::array<std::string_view, 1>{"cuda"}, "total"))
+        return cuda->reading.bytes;
+    const auto total = samples.first(kNvml, "total");
+    const auto reserved = samples.first(kNvml, "reserved");
+    if (total && reserved)
+        if (const auto left = less(total->reading.bytes, reserved->reading.bytes))
+            return left;
+    const auto api = samples.first(kAllocatableSources, "total");
+    return api ? std::optional{api->reading.bytes} : std::nullopt;
+}
+
+void set_free(GpuMemory& memory, const std::optional<Sample>& sample) {
+    if (!sample)
+        return;
+    memory.free = sample->reading.bytes;
+    memory.free_at = sample->at;
+}
+
+MemoryFindings dedicated(const Samples& samples) {
+    MemoryFindings result;
+    if (const auto physical = samples.first(kPhysicalSources, "total")) {
+        result.memory.physical = physical->reading.bytes;
+        result.findings = mismatches(samples, physical->reading);
+    }
+    result.memory.allocatable = dedicated_allocatable(samples);
+    auto free = samples.first(std::array<std::string_view, 1>{"kernel-derived"}, "free");
+    set_free(result.memory, free ? free : samples.first(kFreeSources, "free"));
+    return result;
+}
+
+MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) {
+    MemoryFindings result;
+    auto carved = samples.kernel("carveout");
+    if (!carved)
+        carved = samples.kernel("total");
+    const auto gtt = samples.kernel("gtt-total");
+    if (carved && gtt)
+        result.memory.allocatable = sum(*carved, *gtt);
+    else if (const auto api = samples.first(kUnifiedSources, "total"))
+        result.memory.allocatable = api->reading.bytes;
+    const auto carved_free = less(carved, samples.kernel("used"));
+    const auto gtt_free = less(gtt, samples.kernel("gtt-used"));
+    if (!carved_free || !gtt_free)
+        return result;
+    const auto shared =
+        host.memory.available ? std::min(*gtt_free, *host.memory.available) : *gtt_free;
+    result.memory.free = sum(*carved_free, shared);
+    result.memory.free_at = now;
+    return result;
+}
+
+MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, WallTime now) {
+    MemoryFindings result;
+    if (const auto api = samples.first(kUnifiedSources, "total"))
+        result.memory.allocatable = api->reading.bytes;
+    if (host.memory.available) {
+        const auto available = host.memory.available->count;
+        result.memory.free = Bytes{is_intel ? available / 10 * 9 : available};
+        result.memory.free_at = now;
+        return result;
+    }
+    set_free(result.memory, samples.first(kFreeSources, "free"));
+    return result;
+}
+
+void enforce_order(GpuMemory& memory) {
+    if (memory.allocatable && memory.physical)
+        memory.allocatable = std::min(*memory.allocatable, *memory.physical);
+    const auto limit = memory.allocatable ? memory.allocatable : memory.physical;
+    if (memory.free && limit)
+        memory.free = std::min(*memory.free, *limit);
+}
+
+void add_host_readings(Samples& samples, const Host& host, WallTime now) {
+    samples.add("meminfo", "host-total", host.memory.total, now);
+    samples.add("meminfo", "host-available", host.memory.available, now);
+}
+
+MemoryFindings integrated(Samples& samples,
+                          const Subject& subject,
+                          const Host& host,
+                          WallTime now) {
+    const auto vendor = vendor_of(subject);
+    const bool has_carveout = vendor == "amd";
+    add_host_readings(samples, host, now);
+    auto result = has_carveout ? carveout(samples, host, now)
+                               : unified(samples, vendor == "intel", host, now);
+    result.memory.kind = has_carveout ? MemoryKind::Carveout : MemoryKind::Unified;
+    return result;
+}
+
+}  // namespace
+
+std::optional<Bytes> reading_of(const HardwareDevice& hardware,
+                                std::string_view source,
+                                std::string_view what) {
+    for (const auto& reading : hardware.memory)
+        if (reading.source == source && reading.what == what && is_plausible(reading.bytes))
+            return reading.bytes;
+    return std::nullopt;
+}
+
+MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now) {
+    Samples samples{subject, now};
+    const auto evidence = samples.evidence();
+    if (kind == GpuKind::DisplayOnly)
+        return {.memory = {.evidence = evidence}};
+    MemoryFindings result;
+    if (kind == GpuKind::Integrated) {
+        result = integrated(samples, subject, host, now);
+    } else {
+        derive_kernel_free(samples, subject, now);
+        result = dedicated(samples);
+        if (kind != GpuKind::Unknown && result.memory.physical)
+            result.memory.kind = MemoryKind::Dedicated;
+    }
+    enforce_order(result.memory);
+    result.memory.evidence = kind == GpuKind::Integrated ? samples.evidence() : evidence;
+    return result;
+}
+
+}  // namespace gpuprobe

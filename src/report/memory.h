@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "report/join.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// Readings of zero or more than this are errors of a driver: kept as evidence, otherwise unused.
+constexpr Bytes kMaxGpuMemory = gib(4096);
+
+/// The hardware's reading of that source and meaning, if it is plausible.
+std::optional<Bytes> reading_of(const HardwareDevice& hardware,
+                                std::string_view source,
+                                std::string_view what);
+
+/// Sizes, and "memory-mismatch" for each source that contradicts a better one.
+struct MemoryFindings {
+    GpuMemory memory = {};
+    std::vector<Reason> findings = {};
+};
+
+/// The memory of a GPU by kind.
+///
+/// - Discrete and virtual (`dedicated`): `physical` is the first of kernel, NVML, Vulkan, CUDA,
+///   Level Zero, HIP, OpenCL; `allocatable` the first of CUDA, HIP, Level Zero, Vulkan, OpenCL
+///   (what a process can have), or NVML's total less what it reserves; `free` the first of kernel,
+///   NVML, Vulkan, CUDA, HIP. A BAR is evidence only: it says nothing about memory behind it.
+/// - Integrated AMD (`carveout`): `allocatable` is carve-out and GTT together, `free` what is free
+///   of both but no more than the host has available. The carve-out alone is evidence: it limits
+///   nothing.
+/// - Other integrated (`unified`): `allocatable` is what an API offers; `free` what the host has
+///   available, nine tenths of it for Intel as its Vulkan driver budgets.
+/// - Unknown: as dedicated, without a kind. Display-only: nothing.
+///
+/// `physical` is null, not zero, where memory is shared with the host. OpenCL's free memory and
+/// that of unprivileged i915 are never used. free ≤ allocatable ≤ physical holds for those known.
+/// Sources: docs and headers of each API; the order prefers what costs nothing and has no policy.
+MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now);
+
+}  // namespace gpuprobe

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// Puts the best GPU first: one with a usable backend before one where nobody knows, before one
+/// without; then discrete, integrated, virtual, unknown, display-only; then more memory (physical,
+/// or else allocatable); then by id. Nothing else counts, so the order is the same each time.
+void rank(std::vector<Gpu>& gpus);
+
+/// Marks the GPU the firmware shows its pictures on; where it names none, the only one with a
+/// connected screen; where none has, the only GPU that is more than a display.
+void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware);
+
+}  // namespace gpuprobe

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/runtime.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::array kBestFirst{Outcome::Answered, Outcome::Failed,  Outcome::TimedOut,
+                                Outcome::Crashed,  Outcome::Skipped, Outcome::Absent};
+
+bool is_better(Outcome left, Outcome right) {
+    return std::ranges::find(kBestFirst, left) < std::ranges::find(kBestFirst, right);
+}
+
+std::optional<std::string> text_at(const Value& runtime, std::string_view key) {
+    const auto* text = runtime.at(key).as_string();
+    return text && !text->empty() ? std::optional{*text} : std::nullopt;
+}
+
+/// The first of the keys that holds a text.
+std::optional<std::string> first_text(const Value& runtime,
+                                      std::initializer_list<std::string_view> keys) {
+    for (const auto key : keys)
+        if (auto text = text_at(runtime, key))
+            return text;
+    return std::nullopt;
+}
+
+void add_driver(const ProbeResult& probe, RuntimeInfo& runtime) {
+    if (!probe.driver.empty())
+        runtime.drivers.push_back(
+            RuntimeDriver{.manifest = probe.driver,
+                          .library = first_text(probe.runtime, {"library", "driver_library"}),
+                          .outcome = probe.outcome,
+                          .note = probe.note});
+}
+
+void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
+    const auto loader = probe.driver.empty()
+                            ? first_text(probe.runtime, {"loader", "loader_path", "library"})
+                            : first_text(probe.runtime, {"loader", "loader_path"});
+    if (!runtime.loader)
+        runtime.loader = loader;
+    if (!runtime.version)
+        runtime.version = first_text(probe.runtime, {"version", "loader_version", "api_version"});
+}
+
+}  // namespace
+
+std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes) {
+    std::map<std::string, RuntimeInfo> runtimes;
+    for (const auto* probe : probes) {
+        if (probe->stage != "query")
+            continue;
+        const auto [entry, is_new] = runtimes.try_emplace(probe->api);
+        auto& runtime = entry->second;
+        if (is_new || is_better(probe->outcome, runtime.outcome))
+            runtime.outcome = probe->outcome;
+        add_driver(*probe, runtime);
+        add_facts(*probe, runtime);
+    }
+    return runtimes;
+}
+
+std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes) {
+    std::vector<ProbeEntry> entries;
+    for (const auto* probe : probes)
+        entries.push_back(ProbeEntry{.api = probe->api,
+                                     .driver = probe->driver,
+                                     .stage = probe->stage,
+                                     .outcome = probe->outcome,
+                                     .duration = probe->duration,
+                                     .exit_code = probe->exit_code,
+                                     .signal = probe->signal,
+                                     .note = probe->note});
+    return entries;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/join.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+/// The machine and probes of a test, and how they join.
+struct Inputs {
+    std::vector<HardwareDevice> hardware = {};
+    std::vector<ProbeResult> probes = {};
+
+    Report report() const { return assemble(Machine{.devices = hardware}, probes, {.now = kNow}); }
+};
+
+std::vector<std::string> ids_of(const Report& report) {
+    std::vector<std::string> ids;
+    for (const auto& gpu : report.gpus)
+        ids.push_back(gpu.id);
+    std::ranges::sort(ids);
+    return ids;
+}
+
+bool has_note(const Report& report, std::string_view code) {
+    return std::ranges::find(report.notes, code, &Reason::code) != report.notes.end();
+}
+
+std::optional<std::string> joined_by(const Report& report, const char* id, const char* api) {
+    const auto gpu = gpu_at(report, id);
+    const auto view = gpu.apis.find(api);
+    return view == gpu.apis.end() ? std::nullopt : view->second.joined_by;
+}
+
+HardwareDevice nvidia_card(const char* where) {
+    auto device = pci_device(where, "10de", "2684", "0300");
+    device.driver = "nvidia";
+    return device;
+}
+
+DeviceFacts keyless(std::uint32_t index, const char* vendor, const char* device) {
+    return DeviceFacts{.index = index, .vendor_id = vendor, .device_id = device};
+}
+
+ProbeResult vulkan(std::vector<DeviceFacts> devices) {
+    return probe("vulkan", kNvidiaIcd, Outcome::Answered, std::move(devices));
+}
+
+TEST(Join, IgnoresAnAllZeroAddress) {
+    auto facts = keyless(0, "10de", "2684");
+    facts.pci = PciAddress{};
+    const auto report = Inputs{{nvidia_card("0000:01:00.0")}, {vulkan({facts})}}.report();
+    EXPECT_EQ(ids_of(report), std::vector<std::string>{"pci:0000:01:00.0"});
+    EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "vulkan"), "weak");
+}
+
+TEST(Join, TakesAnAllZeroAddressWhereHardwareOfThatVendorSits) {
+    auto facts = keyless(0, "10de", "2684");
+    facts.pci = PciAddress{};
+    const auto report = Inputs{
+        {nvidia_card("0000:00:00.0"), nvidia_card("0000:01:00.0")},
+        {vulkan({facts})}}.report();
+    EXPECT_EQ(joined_by(report, "pci:0000:00:00.0", "vulkan"), "pci");
+}
+
+TEST(Join, RefusesAnAddressOfAnotherVendor) {
+    auto facts = keyless(0, "1002", "744c");
+    facts.pci = address("0000:01:00.0");
+    const auto report = Inputs{{nvidia_card("0000:01:00.0")}, {vulkan({facts})}}.report();
+    EXPECT_EQ(ids_of(report), std::vector<std::string>{"pci:0000:01:00.0"});
+    EXPECT_TRUE(has_note(report, "conflict"));
+    EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "vulkan"), std::nullopt);
+}
+
+TEST(Join, UsesTheRenderNodeWhereThereIsNoAddress) {
+    HardwareDevice mali{.id = "platform:fb000000.gpu", .bus = HardwareBus::Platform};
+    mali.driver = "panthor";
+    with_drm(mali, 1, 129);
+    auto facts = keyless(0, "13b5", "a867");
+    facts.drm = DrmNodes{.render = "226:129"};
+    facts.type = DeviceType::Integrated;
+    const auto report = Inputs{{mali}, {vulkan({facts})}}.report();
+    ASSERT_EQ(report.gpus.size(), 1U);
+    EXPECT_EQ(joined_by(report, "platform:fb000000.gpu", "vulkan"), "drm");
+    EXPECT_EQ(report.gpus.front().vendor, "arm");
+    EXPECT_EQ(report.gpus.front().kind, GpuKind::Integrated);
+}
+
+TEST(Join, TellsIdenticalCardsApartByNvidiasUuid) {
+    auto first = nvidia_card("0000:01:00.0");
+    auto second = nvidia_card("0000:02:00.0");
+    first.uuid = "GPU-" + std::string{kUuid};
+    second.uuid = "GPU-" + std::string{kOtherUuid};
+    auto facts = keyless(0, "10de", "2684");
+    facts.uuid = kOtherUuid;
+    const auto report = Inputs{{first, second}, {vulkan({facts})}}.report();
+    EXPECT_EQ(ids_of(report).size(), 2U);
+    EXPECT_EQ(joined_by(report, "pci:0000:02:00.0", "vulkan"), "uuid");
+    EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "vulkan"), std::nullopt);
+}
+
+TEST(Join, IgnoresAUuidThatTwoDevicesOfOneApiShare) {
+    auto first = keyless(0, "10de", "2684");
+    auto second = keyless(1, "10de", "2684");
+    first.uuid = second.uuid = kUuid;
+    auto card = nvidia_card("0000:01:00.0");
+    card.uuid = "GPU-" + std::string{kUuid};
+    const auto report =
+        Inputs{{card, nvidia_card("0000:02:00.0")}, {vulkan({first, second})}}.report();
+    EXPECT_EQ(ids_of(report).size(), 2U);
+    EXPECT_TRUE(has_note(report, "ambiguous"));
+}
+
+TEST(Join, IgnoresAZeroUuid) {
+    auto card = nvidia_card("0000:01:00.0");
+    card.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+    auto facts = keyless(0, "10de", "2684");
+    facts.uuid = "00000000-0000-0000-0000-000000000000";
+    const auto report = Inputs{{card, nvidia_card("0000:02:00.0")}, {vulkan({facts})}}.report();
+    EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "vulkan"), std::nullopt);
+}
+
+TEST(Join, ReadsTheAddressThatIntelPacksIntoItsUuid) {
+    auto facts = keyless(0, "8086", "a788");
+    facts.uuid = "868088a7-0400-0000-0002-000000000000";
+    const auto report = Inputs{{intel_integrated()}, {vulkan({facts})}}.report();
+    EXPECT_EQ(joined_by(report, "pci:0000:00:02.0", "vulkan"), "uuid");
+}
+
+TEST(Join, NeverMergesTwoIdenticalRecordsOfOneProbe) {
+    // Two cards of one model, listed without any key and with equal names.
+    auto first = keyless(0, "1002", "744c");
+    auto second = keyless(1, "1002", "744c");
+    first.name = second.name = "Radeon RX 7900 XTX";
+    const auto hidden = Inputs{{}, {vulkan({first, second})}}.report();
+    EXPECT_EQ(ids_of(hidden), (std::vector<std::string>{"vulkan:0", "vulkan:1"}));
+    const auto seen = Inputs{{amd_card("0000:03:00.0", 0, 128), amd_card("0000:0a:00.0", 1, 129)},
+                             {vulkan({first, second})}}
+                          .report();
+    EXPECT_EQ(ids_of(seen).size(), 2U);
+    EXPECT_TRUE(has_note(seen, "ambiguous"));
+}
+
+TEST(Join, DoesNotMatchWeaklyWhenMemoryDiffers) {
+    auto card = amd_card("0000:03:00.0", 0, 128);
+    auto facts = keyless(0, "1002", "744c");
+    facts.memory = FactMemory{.total = gib(24)};
+    EXPECT_EQ(joined_by(Inputs{{card}, {vulkan({facts})}}.report(), "pci:0000:03:00.0", "vulkan"),
+              "weak");
+    facts.memory = FactMemory{.total = gib(8)};
+    EXPECT_EQ(joined_by(Inputs{{card}, {vulkan({facts})}}.report(), "pci:0000:03:00.0", "vulkan"),
+              std::nullopt);
+}
+
+TEST(Join, DoesNotMatchWeaklyAgainstAnAddress) {
+    auto facts = keyless(0, "10de", "2684");
+    facts.pci = address("0000:09:00.0");
+    const auto report = Inputs{{nvidia_card("0000:01:00.0")}, {vulkan({facts})}}.report();
+    EXPECT_EQ(ids_of(report), (std::vector<std::string>{"pci:0000:01:00.0", "pci:0000:09:00.0"}));
+}
+
+TEST(Join, GivesParavirtualGpusTheHostsVendor) {
+    auto device = pci_device("0000:00:01.0", "1af4", "1050", "0300");
+    device.driver = "virtio-pci";
+    with_drm(device, 0, 128);
+    auto facts = keyless(0, "8086", "a788");
+    facts.drm = device.drm;
+    facts.type = DeviceType::Virtual;
+    const auto report = Inputs{{device}, {vulkan({facts})}}.report();
+    EXPECT_EQ(joined_by(report, "pci:0000:00:01.0", "vulkan"), "drm");
+    EXPECT_EQ(report.gpus.front().kind, GpuKind::Virtual);
+}
+
+TEST(Join, ListsAVirtualDeviceOverLlvmpipeAsSoftware) {
+    auto facts = keyless(0, "10005", "0000");
+    facts.name = "Virtio-GPU Venus (llvmpipe (LLVM 15.0.6, 256 bits))";
+    facts.type = DeviceType::Virtual;
+    const auto report = Inputs{{}, {vulkan({facts})}}.report();
+    EXPECT_TRUE(report.gpus.empty());
+    EXPECT_EQ(report.software.size(), 1U);
+}
+
+TEST(Join, KeepsOtherDriversOfAnApiAsAlternatives) {
+    const auto report = assembled(two_identical());
+    EXPECT_EQ(report.gpus.size(), 2U);
+    const auto gpu = gpu_at(report, "pci:0000:0a:00.0");
+    const auto& view = gpu.apis.at("vulkan");
+    EXPECT_EQ(view.driver, kRadeonIcd);
+    ASSERT_NE(view.device.at("alternatives").as_array(), nullptr);
+    EXPECT_EQ(view.device.at("alternatives").as_array()->size(), 1U);
+    EXPECT_TRUE(
+        gpu_at(report, "pci:0000:03:00.0").apis.at("vulkan").device.at("alternatives").is_null());
+}
+
+TEST(Join, JoinsHiddenRecordsAcrossApis) {
+    // CUDA and two OpenCL platforms without any address: a GTX 1650, an AMD iGPU and the CPU.
+    DeviceFacts cuda{.index = 0, .name = "GeForce GTX 1650", .memory = FactMemory{mib(3911)}};
+    DeviceFacts amd{.index = 0, .name = "gfx902", .vendor_id = "1002"};
+    DeviceFacts nvidia{.index = 0,
+                       .name = "GeForce GTX 1650",
+                       .vendor_id = "10de",
+                       .memory = FactMemory{mib(3911)}};
+    const auto report = Inputs{{},
+                               {probe("cuda", "", Outcome::Answered, {cuda}),
+                                probe("opencl", "amdocl64.icd", Outcome::Answered, {amd}),
+                                probe("opencl", "nvidia.icd", Outcome::Answered, {nvidia}),
+                                probe("opencl", "pocl.icd", Outcome::Answered, {pocl_facts()})}}
+                            .report();
+    EXPECT_EQ(ids_of(report), (std::vector<std::string>{"cuda:0", "opencl:0"}));
+    EXPECT_EQ(joined_by(report, "cuda:0", "opencl"), "weak");
+    EXPECT_EQ(report.software.size(), 1U);
+}
+
+TEST(Join, TakesNoGpuFromLibpciAlone) {
+    DeviceFacts facts{.name = "NVIDIA Corporation AD102", .pci = address("0000:09:00.0")};
+    const auto report = Inputs{{}, {probe("pci", "", Outcome::Answered, {facts})}}.report();
+    EXPECT_TRUE(report.gpus.empty());
+}
+
+TEST(Join, KeepsALostGpuOffTheList) {
+    DeviceFacts facts{.index = 1};
+    facts.extra["error"] = "nvmlDeviceGetHandleByIndex_v2: GPU is lost";
+    const auto report = Inputs{{}, {probe("nvml", "", Outcome::Answered, {facts})}}.report();
+    EXPECT_TRUE(report.gpus.empty());
+    EXPECT_TRUE(has_note(report, "device-error"));
+}
+
+TEST(SimilarSizes, AllowFivePercentOrHalfAGibibyte) {
+    EXPECT_TRUE(similar_sizes(gib(4), Bytes{gib(4).count - mib(512).count}));
+    EXPECT_FALSE(similar_sizes(gib(4), Bytes{gib(4).count - mib(512).count - 1}));
+    EXPECT_TRUE(similar_sizes(gib(100), gib(95)));
+    EXPECT_FALSE(similar_sizes(gib(100), gib(94)));
+}
+
+}  // namespace
+}  // namespace gpuprobe::test

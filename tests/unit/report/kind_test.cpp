@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/kind.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+struct RoleCase {
+    const char* name;
+    const char* vendor;
+    const char* device;
+    const char* pci_class;
+    const char* driver;  ///< "" for none
+    Role want;
+};
+class RoleOf : public testing::TestWithParam<RoleCase> {};
+
+TEST_P(RoleOf, GoesByDriverVendorAndClass) {
+    auto device =
+        pci_device("0000:03:00.0", GetParam().vendor, GetParam().device, GetParam().pci_class);
+    if (*GetParam().driver)
+        device.driver = GetParam().driver;
+    EXPECT_EQ(role_of(device), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    RoleOf,
+    testing::Values(RoleCase{"NvidiaWithoutDriver", "10de", "2684", "0300", "", Role::Gpu},
+                    RoleCase{"NvidiaPassedThrough", "10de", "2684", "0300", "vfio-pci", Role::Gpu},
+                    RoleCase{"Headless3D", "10de", "2335", "0302", "nvidia", Role::Gpu},
+                    RoleCase{"InstinctAsAccelerator", "1002", "74a1", "1200", "amdgpu", Role::Gpu},
+                    RoleCase{"InstinctAsOther", "1002", "740f", "0380", "amdgpu", Role::Gpu},
+                    RoleCase{"VmwareWith3D", "15ad", "0405", "0300", "vmwgfx", Role::Gpu},
+                    RoleCase{"Virtio", "1af4", "1050", "0300", "virtio-pci", Role::Gpu},
+                    RoleCase{"Ast", "1a03", "2000", "0300", "ast", Role::DisplayOnly},
+                    RoleCase{"AstUnbound", "1a03", "2000", "0300", "", Role::DisplayOnly},
+                    RoleCase{"Mgag200", "102b", "0536", "0300", "mgag200", Role::DisplayOnly},
+                    RoleCase{"HisiliconBmc", "19e5", "1711", "0300", "", Role::DisplayOnly},
+                    RoleCase{"OtherHuawei", "19e5", "d802", "1200", "", Role::Accelerator},
+                    RoleCase{"QemuVga", "1234", "1111", "0300", "bochs-drm", Role::DisplayOnly},
+                    RoleCase{"Vmware2D", "15ad", "0405", "0300", "", Role::DisplayOnly},
+                    RoleCase{"OldVga", "1234", "0001", "0001", "", Role::DisplayOnly},
+                    RoleCase{"Gaudi", "1da3", "1020", "1200", "habanalabs", Role::Accelerator},
+                    RoleCase{"GaudiUnbound", "1da3", "1020", "1200", "", Role::Accelerator},
+                    RoleCase{"IntelNpu", "8086", "7d1d", "1200", "intel_vpu", Role::Accelerator},
+                    RoleCase{"AmdNpu", "1022", "1502", "1180", "amdxdna", Role::Accelerator},
+                    RoleCase{"XeonPhi", "8086", "225c", "0b40", "", Role::Accelerator},
+                    RoleCase{"QuickAssist", "8086", "37c8", "0b40", "c6xx", Role::Dropped},
+                    RoleCase{"Sdxi", "1022", "1640", "1201", "", Role::Dropped},
+                    RoleCase{"Vkms", "1234", "0000", "0300", "vkms", Role::Dropped},
+                    RoleCase{"TestDevice", "1b36", "0005", "1200", "", Role::Dropped}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+TEST(RoleOf, DropsTheSecondFunctionOfAnIntegratedGpu) {
+    auto device = pci_device("0000:00:02.1", "8086", "2a43", "0380");
+    EXPECT_EQ(role_of(device), Role::Dropped);
+    device.physical_function = "pci:0000:00:02.0";
+    EXPECT_EQ(role_of(device), Role::Gpu);
+}
+
+TEST(RoleOf, TellsRenderAndDisplayControllersOfASocApart) {
+    HardwareDevice display{.id = "platform:gpu", .bus = HardwareBus::Platform};
+    display.driver = "vc4";
+    display.is_drm = true;
+    display.drm.primary = "226:0";
+    EXPECT_EQ(role_of(display), Role::Dropped);
+    HardwareDevice render{.id = "platform:v3d", .bus = HardwareBus::Platform};
+    render.driver = "v3d";
+    with_drm(render, 1, 128);
+    EXPECT_EQ(role_of(render), Role::Gpu);
+    HardwareDevice firmware{.id = "platform:simple-framebuffer.0", .bus = HardwareBus::Platform};
+    firmware.driver = "simple-framebuffer";
+    EXPECT_EQ(role_of(firmware), Role::DisplayOnly);
+    HardwareDevice fake{.id = "platform:vgem", .bus = HardwareBus::Platform};
+    fake.driver = "vgem";
+    with_drm(fake, 2, 130);
+    EXPECT_EQ(role_of(fake), Role::Dropped);
+}
+
+TEST(RoleOf, TakesAListedFunctionOfUnknownClassForAGpu) {
+    auto device = pci_device("0000:03:00.0", "1ed5", "0200", "4000");
+    ApiDevice listed;
+    const auto vulkan = probe("vulkan", "", Outcome::Answered);
+    listed.probe = &vulkan;
+    Subject subject{.id = device.id, .hardware = &device};
+    EXPECT_EQ(role_of(subject), Role::Dropped);
+    subject.claims = {Claim{.device = listed}};
+    EXPECT_EQ(role_of(subject), Role::Gpu);
+}
+
+GpuKind kind_of_hardware(const HardwareDevice& device) {
+    return kind_of(Subject{.id = device.id, .hardware = &device});
+}
+
+TEST(KindOf, KnowsIntelsIntegratedGpuByItsAddress) {
+    EXPECT_EQ(kind_of_hardware(pci_device("0000:00:02.0", "8086", "a788", "0300")),
+              GpuKind::Integrated);
+    EXPECT_EQ(kind_of_hardware(pci_device("0000:03:00.0", "8086", "56a0", "0300")),
+              GpuKind::Discrete);
+}
+
+TEST(KindOf, KnowsAmdsApuByItsMemory) {
+    EXPECT_EQ(kind_of_hardware(amd_apu().machine.devices.front()), GpuKind::Integrated);
+    auto card = amd_card("0000:03:00.0", 0, 128);
+    EXPECT_EQ(kind_of_hardware(card), GpuKind::Discrete);
+    card.memory = {};
+    EXPECT_EQ(kind_of_hardware(card), GpuKind::Unknown);
+    card.extra["kfd_cpu_cores"] = 16;
+    EXPECT_EQ(kind_of_hardware(card), GpuKind::Integrated);
+}
+
+TEST(KindOf, BelievesVulkanBeforeOpenCl) {
+    auto device = pci_device("0000:03:00.0", "1002", "744c", "0300");
+    const auto vulkan =
+        probe("vulkan", "", Outcome::Answered, {DeviceFacts{.type = DeviceType::Discrete}});
+    const auto opencl =
+        probe("opencl", "", Outcome::Answered, {DeviceFacts{.type = DeviceType::Integrated}});
+    const auto claim = [](const ProbeResult& from) {
+        return Claim{.device = ApiDevice{.probe = &from, .facts = &from.devices.front()}};
+    };
+    EXPECT_EQ(kind_of(Subject{.hardware = &device, .claims = {claim(opencl), claim(vulkan)}}),
+              GpuKind::Discrete);
+    EXPECT_EQ(kind_of(Subject{.hardware = &device, .claims = {claim(opencl)}}),
+              GpuKind::Integrated);
+}
+
+TEST(KindOf, NeverCallsAHypervisorsDeviceReal) {
+    auto device = pci_device("0000:00:0f.0", "15ad", "0405", "0300");
+    device.driver = "vmwgfx";
+    EXPECT_EQ(kind_of_hardware(device), GpuKind::Virtual);
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
