@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "base/event_loop.h"
-#include "base/handle.h"
 #include "base/result.h"
 #include "probe/target.h"
 
@@ -19,8 +17,8 @@ struct WorkerExit {
     std::optional<int> signal = {};
 };
 
-/// One running worker, as whoever started it sees it. Destroying it kills and reaps (or abandons)
-/// it.
+/// One running worker, as whoever started it sees it. Destroying it kills it and waits a tenth of
+/// a second at most for its end; one that is stuck in the kernel is abandoned.
 class Worker {
 public:
     virtual ~Worker() = default;
@@ -34,7 +32,8 @@ public:
     [[nodiscard]] virtual int ended() const = 0;
     /// SIGKILL to the worker and everything it started. Never waits.
     virtual void kill() = 0;
-    /// The exit status once ended; nullopt while it runs. Never waits.
+    /// The exit status once ended; nullopt while it runs. Never waits. What the worker started goes
+    /// with it.
     [[nodiscard]] virtual std::optional<WorkerExit> reap() = 0;
 };
 
@@ -47,17 +46,31 @@ public:
 };
 
 /// Workers as children of this process, each in a process group of its own, with an environment
-/// made from nothing, stdin and stdout closed off and limits that drivers are known to bear.
+/// made from nothing (worker_environment.h), no stdin and the limits that drivers are known to
+/// bear. A process that a driver moves to another session outlives its worker; only the systemd
+/// unit's control group holds those.
 class SpawnLauncher final : public Launcher {
 public:
-    /// `program`: path of gpuprobe-worker. `cache_home`: a folder that drivers may write to, "" for
-    /// a temporary one.
-    SpawnLauncher(std::string program, std::string cache_home);
+    /// `program`: path of gpuprobe-worker. `cache_home`: a folder that drivers may write to, made
+    /// when missing; "" for a temporary one, which goes with the launcher. `extra_environment` is
+    /// added to every worker's, for tests and for installations whose drivers need LD_LIBRARY_PATH;
+    /// nothing is taken over from our own environment.
+    SpawnLauncher(std::string program,
+                  std::string cache_home,
+                  std::map<std::string, std::string> extra_environment = {});
+    ~SpawnLauncher() override;
+    SpawnLauncher(const SpawnLauncher&) = delete;
+    SpawnLauncher& operator=(const SpawnLauncher&) = delete;
+    /// Blocks until the program runs, about a millisecond.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
 
 private:
+    [[nodiscard]] Status prepare_home();
+
     std::string program_;
     std::string cache_home_;
+    std::map<std::string, std::string> extra_environment_;
+    bool is_temporary_ = false;  ///< cache_home_ is ours to remove
 };
 
 }  // namespace gpuprobe

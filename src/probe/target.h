@@ -16,21 +16,37 @@ struct ProbeTarget {
     std::string api = {};
     std::string driver =
         {};  ///< path of the ICD manifest or .icd file; "" for the API's only driver
-    std::optional<std::string> library = {};  ///< what that manifest names
+    /// What that manifest names; a path relative to the manifest is made absolute.
+    std::optional<std::string> library = {};
     std::string stage = "query";
     auto operator<=>(const ProbeTarget&) const = default;
 };
 
-struct TargetSearch {
-    std::vector<ProbeTarget> targets = {};  ///< sorted
-    std::vector<ProbeResult> unusable =
-        {};  ///< manifests that can't be tried: unreadable, malformed
+/// Where drivers announce themselves, in the order of search; the first of two that are one file
+/// counts.
+struct TargetFolders {
+    /// Source: Vulkan loader, LoaderDriverInterface.md, "Driver Discovery on Linux", with the
+    /// fallbacks of the variables: a daemon has no user's XDG folders.
+    std::vector<std::string> vulkan = {"/etc/xdg/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d",
+                                       "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d",
+                                       "/usr/share/vulkan/icd.d"};
+    /// Source: OpenCL extension specification, cl_khr_icd, "Source of the ICD on Linux".
+    std::vector<std::string> opencl = {"/etc/OpenCL/vendors"};
 };
 
-/// Every probe that this machine offers: `pci`, one per Vulkan ICD manifest, one per OpenCL .icd
-/// file. An API without any manifest keeps one target without driver, so that its loader is still
-/// looked for. Reads manifests, loads nothing. Source of the search paths: Vulkan loader,
-/// LoaderDriverInterface.md; OpenCL ICD extension cl_khr_icd.
-TargetSearch find_targets(const FileSystem& files);
+struct TargetSearch {
+    /// Those without manifests, then each API's in the order of search, names within a folder
+    /// sorted.
+    std::vector<ProbeTarget> targets = {};
+    /// Failed: manifests that can't be tried, with the reason "unreadable-manifest" or
+    /// "malformed-manifest" and a note that names the file.
+    std::vector<ProbeResult> unusable = {};
+};
+
+/// Every probe that this machine offers: `pci`, `nvml`, `cuda`, one per Vulkan ICD manifest, one
+/// per OpenCL .icd file. An API without any usable manifest keeps one target without driver, so
+/// that its loader is still looked for. Manifests for another processor (library_arch, or a name
+/// like intel_icd.i686.json) are passed over. Reads manifests, loads nothing; at most 64 per API.
+TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
 
 }  // namespace gpuprobe

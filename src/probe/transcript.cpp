@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/transcript.h"
+
+#include <cstring>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxPhase = 64;
+constexpr std::size_t kMaxRuntimeMembers = 512;
+
+/// The done frame as a result without devices; nullopt when it does not say one of the three words
+/// that are a worker's to say.
+std::optional<ProbeResult> verdict_from(const Value& done) {
+    auto result = probe_result_from(done);
+    if (!result)
+        return std::nullopt;
+    const auto outcome = result->outcome;
+    if (outcome != Outcome::Answered && outcome != Outcome::Absent && outcome != Outcome::Failed)
+        return std::nullopt;
+    return *std::move(result);
+}
+
+/// Facts about an API, within the limits of a capture.
+Value bounded_runtime(const Value& runtime) {
+    Value record;
+    record["outcome"] = to_value(Outcome::Answered);
+    record["runtime"] = runtime;
+    auto result = probe_result_from(record);
+    return result ? result->runtime : Value{};
+}
+
+std::string signal_name(int number) {
+    const char* name = sigabbrev_np(number);
+    return name ? "SIG" + std::string{name} : "signal " + std::to_string(number);
+}
+
+Reason output_reason(const std::vector<std::string>& lines) {
+    Value detail;
+    detail["lines"] = to_value(lines);
+    return Reason{.code = "worker-output", .detail = std::move(detail)};
+}
+
+Reason malformed_reason(const std::string& problem) {
+    Value detail;
+    detail["problem"] = Value{problem};
+    return Reason{.code = "malformed-answer", .detail = std::move(detail)};
+}
+
+}  // namespace
+
+std::string text_of_limit(Duration limit) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+    if (seconds == limit)
+        return std::to_string(seconds.count()) + " s";
+    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(limit).count()) + " ms";
+}
+
+void Transcript::add(std::string_view bytes) {
+    reader_.feed(bytes);
+    while (auto frame = reader_.next())
+        add(*std::move(frame));
+}
+
+void Transcript::add(Frame frame) {
+    switch (frame.kind) {
+        case FrameKind::Phase:
+            if (const auto* name = frame.payload.at("name").as_string())
+                phase_ = scrubbed(*name, kMaxPhase);
+            return;
+        case FrameKind::Runtime:
+            for (auto& member : *frame.payload.as_object())
+                set_runtime(std::move(member));
+            return;
+        case FrameKind::Device:
+            devices_.push_back(facts_from(frame.payload).value());  // the reader saw an object
+            return;
+        case FrameKind::Done:
+            verdict_ = verdict_from(frame.payload);
+            bad_verdict_ = !verdict_;
+    }
+}
+
+void Transcript::set_runtime(Value::Member member) {
+    const auto* members = runtime_.as_object();
+    const bool is_full = members && members->size() == kMaxRuntimeMembers;
+    if (!is_full || runtime_.find(member.key))
+        runtime_[member.key] = std::move(member.value);
+}
+
+ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
+    ProbeResult result{.api = target.api, .driver = target.driver, .stage = target.stage};
+    if (ending.exit) {
+        result.exit_code = ending.exit->code;
+        result.signal = ending.exit->signal;
+    }
+    if (!is_malformed()) {
+        result.devices = devices_;
+        result.runtime = bounded_runtime(runtime_);
+    }
+    if (is_complete())
+        take_verdict(result);
+    else
+        judge(ending, result);
+    if (result.outcome != Outcome::Answered && !ending.output_lines.empty())
+        result.reasons.push_back(output_reason(ending.output_lines));
+    return result;
+}
+
+void Transcript::take_verdict(ProbeResult& result) const {
+    result.outcome = verdict_->outcome;
+    result.note = verdict_->note;
+    result.reasons = verdict_->reasons;
+}
+
+void Transcript::judge(const Ending& ending, ProbeResult& result) const {
+    const auto exit = ending.exit.value_or(WorkerExit{});
+    if (is_malformed())
+        result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));
+    if (ending.missed) {
+        result.outcome = Outcome::TimedOut;
+        result.note = "timed out after " + text_of_limit(*ending.missed) + in_phase();
+        return;
+    }
+    if (exit.signal) {
+        result.outcome = Outcome::Crashed;
+        result.note = signal_name(*exit.signal) + in_phase();
+        return;
+    }
+    result.outcome = Outcome::Failed;
+    if (is_malformed())
+        result.note = "malformed answer" + in_phase();
+    else if (exit.code)
+        result.note = "exited " + std::to_string(*exit.code) + " without an answer" + in_phase();
+    else
+        result.note = "ended without an answer" + in_phase();
+}
+
+std::string Transcript::in_phase() const {
+    return phase_.empty() ? std::string{} : " in phase " + phase_;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "probe/frame.h"
+#include "probe/launcher.h"
+#include "probe/target.h"
+#include "report/facts.h"
+
+namespace gpuprobe {
+
+/// How a worker's run ended, seen from outside.
+struct Ending {
+    std::optional<WorkerExit> exit = {};         ///< null when it was stopped, or can't be known
+    std::optional<Duration> missed = {};         ///< the deadline that it missed
+    std::vector<std::string> output_lines = {};  ///< the last of its stdout and stderr, scrubbed
+};
+
+/// What one worker has said so far.
+class Transcript {
+public:
+    /// Takes the next bytes of its frames, in pieces of any size.
+    void add(std::string_view bytes);
+    /// Whether the worker said how it ended and nothing contradicts it.
+    [[nodiscard]] bool is_complete() const { return verdict_ && reader_.is_complete(); }
+    /// Whether its frames are not what a worker writes. Nothing further is read.
+    [[nodiscard]] bool is_malformed() const { return reader_.problem() || bad_verdict_; }
+
+    /// The answer. Answered, Absent and Failed are the worker's own word, given in a done frame;
+    /// without one it is TimedOut, Crashed or Failed by the way it ended, with the phase in the
+    /// note and the whole frames that arrived. Frames that do not add up are dropped, all of them.
+    [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;
+
+private:
+    void add(Frame frame);
+    void set_runtime(Value::Member member);
+    void take_verdict(ProbeResult& result) const;
+    void judge(const Ending& ending, ProbeResult& result) const;
+    [[nodiscard]] std::string in_phase() const;
+
+    FrameReader reader_ = {};
+    std::string phase_ = {};
+    Value runtime_ = {};
+    std::vector<DeviceFacts> devices_ = {};
+    std::optional<ProbeResult> verdict_ = {};
+    bool bad_verdict_ = false;
+};
+
+/// "15 s" or "200 ms".
+std::string text_of_limit(Duration limit);
+
+}  // namespace gpuprobe

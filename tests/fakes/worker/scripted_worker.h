@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "probe/frame.h"
+
+/// Workers that misbehave in one way each. A test program runs one instead of its tests when its
+/// first argument names it, so it can be its own gpuprobe-worker.
+namespace gpuprobe::scripted {
+
+inline void write_frames(std::string_view bytes) {
+    (void)!::write(3, bytes.data(), bytes.size());
+}
+
+/// Two phases, one runtime fact and two devices: what every script says before it goes its way.
+inline FrameWriter speak() {
+    FrameWriter writer;
+    write_frames(writer.phase("dlopen"));
+    Value runtime;
+    runtime["loader"] = Value{"libfake.so.1"};
+    write_frames(writer.runtime(runtime));
+    write_frames(writer.device(DeviceFacts{.index = 0, .name = "first"}));
+    write_frames(writer.device(DeviceFacts{.index = 1, .name = "second"}));
+    write_frames(writer.phase("enumerate"));
+    return writer;
+}
+
+inline void answer() {
+    auto writer = speak();
+    write_frames(writer.done(Outcome::Answered, "well", {}));
+}
+
+[[noreturn]] inline void hang() {
+    std::signal(SIGTERM, SIG_IGN);
+    for (;;)
+        ::pause();
+}
+
+/// A child that holds every descriptor for as long as it is let, but not for ever.
+inline void leave_child(bool in_own_session) {
+    if (::fork() != 0)
+        return;
+    if (in_own_session)
+        ::setsid();
+    ::alarm(3);
+    for (;;)
+        ::pause();
+}
+
+[[noreturn]] inline void flood(int fd, std::string_view bytes) {
+    for (;;)
+        (void)!::write(fd, bytes.data(), bytes.size());
+}
+
+inline Value limit_of(__rlimit_resource resource) {
+    rlimit limit = {};
+    ::getrlimit(resource, &limit);
+    return Value{static_cast<unsigned long long>(limit.rlim_cur)};
+}
+
+inline Value open_descriptors() {
+    Value list{Value::Array{}};
+    std::map<int, std::string> open;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"})
+        open.emplace(std::stoi(entry.path().filename()), "");
+    for (const auto& [fd, unused] : open)
+        if (::fcntl(fd, F_GETFD) >= 0)  // not the one that was used to look
+            list.push_back(Value{fd});
+    return list;
+}
+
+inline Value environment() {
+    Value variables{Value::Object{}};
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text{*entry};
+        const auto middle = text.find('=');
+        variables[text.substr(0, middle)] = Value{text.substr(middle + 1)};
+    }
+    return variables;
+}
+
+/// What the launcher made of this process.
+inline void describe_self(int argc, char** argv) {
+    Value self;
+    self["arguments"] = Value{Value::Array{}};
+    for (int i = 1; i < argc; ++i)
+        self["arguments"].push_back(Value{argv[i]});
+    self["environment"] = environment();
+    self["descriptors"] = open_descriptors();
+    self["folder"] = Value{std::filesystem::current_path().string()};
+    self["leads_group"] = Value{::getpgrp() == ::getpid()};
+    self["no_new_privileges"] = Value{::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1};
+    int death_signal = 0;
+    ::prctl(PR_GET_PDEATHSIG, &death_signal);
+    self["death_signal"] = Value{death_signal};
+    self["core"] = limit_of(RLIMIT_CORE);
+    self["files"] = limit_of(RLIMIT_NOFILE);
+    self["address_space"] = limit_of(RLIMIT_AS);
+    sigset_t blocked;
+    ::sigprocmask(SIG_SETMASK, nullptr, &blocked);
+    self["blocks_signals"] = Value{::sigismember(&blocked, SIGTERM) == 1};
+    FrameWriter writer;
+    write_frames(writer.runtime(self));
+    write_frames(writer.done(Outcome::Answered, std::nullopt, {}));
+}
+
+inline void print_and_fail() {
+    speak();
+    for (int i = 0; i < 2000; ++i)
+        (void)!::write(STDOUT_FILENO, "noise\n", 6);
+    constexpr std::string_view kLast = "\n\n\033[31mthe driver is broken\n";
+    (void)!::write(STDERR_FILENO, kLast.data(), kLast.size());
+}
+
+inline int run_quiet(std::string_view script) {
+    if (script == "good")
+        answer();
+    if (script == "silent" || script == "exit-7")
+        return script == "silent" ? 0 : 7;
+    if (script == "unfinished")
+        speak();
+    if (script == "garbage")
+        write_frames("this is not a frame at all");
+    if (script == "answer-then-more") {
+        answer();
+        write_frames("x");
+    }
+    if (script == "torn")
+        write_frames(speak().device(DeviceFacts{.name = "third"}).substr(0, 20));
+    if (script == "flipped") {
+        auto writer = speak();
+        auto done = writer.done(Outcome::Answered, std::nullopt, {});
+        done[10] = static_cast<char>(done[10] ^ 1);
+        write_frames(done);
+    }
+    return 0;
+}
+
+inline void run_violent(std::string_view script) {
+    speak();
+    if (script == "crash")
+        ::kill(::getpid(), SIGSEGV);
+    if (script == "abort")
+        std::abort();
+    if (script == "stop")
+        std::raise(SIGSTOP);
+    if (script == "close-everything")
+        ::close_range(0, ~0U, 0);
+    if (script == "flood-frames")
+        flood(3, FrameWriter{}.device(DeviceFacts{.name = std::string(200, 'x')}));
+    if (script == "flood-output")
+        flood(STDERR_FILENO, std::string(4096, 'x') + "\n");
+    hang();
+}
+
+inline int run_with_family(std::string_view script) {
+    if (script == "child-holds-pipes")
+        leave_child(/*in_own_session=*/false);
+    if (script == "daemon-holds-pipes")
+        leave_child(/*in_own_session=*/true);
+    answer();
+    if (script == "stay")
+        hang();
+    return 0;
+}
+
+/// The exit status of that script; never returns from some.
+inline int run(int argc, char** argv) {
+    const std::string_view script = argv[1];
+    if (script == "self")
+        describe_self(argc, argv);
+    else if (script == "print-and-fail")
+        print_and_fail();
+    else if (script == "stay" || script.ends_with("-holds-pipes"))
+        return run_with_family(script);
+    else if (script == "crash" || script == "abort" || script == "stop" || script == "hang" ||
+             script == "close-everything" || script.starts_with("flood-"))
+        run_violent(script);
+    else
+        return run_quiet(script);
+    return script == "print-and-fail" ? 1 : 0;
+}
+
+}  // namespace gpuprobe::scripted

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/transcript.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "base/value_json.h"
+
+namespace gpuprobe {
+namespace {
+
+const ProbeTarget kTarget{.api = "vulkan", .driver = "/icd.json"};
+
+Value object(const char* key, Value value) {
+    Value made;
+    made[key] = std::move(value);
+    return made;
+}
+
+/// A stream without its end, and one with.
+struct Streams {
+    std::string open = {};
+    std::string whole = {};
+};
+Streams streams() {
+    FrameWriter writer;
+    Streams made;
+    for (const auto& bytes :
+         {writer.phase("dlopen"), writer.runtime(object("loader", Value{"old"})),
+          writer.runtime(object("loader", Value{"new"})),
+          writer.runtime(object("version", Value{"1.3"})), writer.phase("query"),
+          writer.device(DeviceFacts{.name = "one"})})
+        made.open += bytes;
+    made.whole = made.open + writer.done(Outcome::Absent, "no driver", {Reason{.code = "r"}});
+    return made;
+}
+
+ProbeResult conclude(std::string_view bytes, const Ending& ending) {
+    Transcript transcript;
+    transcript.add(bytes);
+    return transcript.conclude(kTarget, ending);
+}
+
+Ending exited(int code) {
+    return Ending{.exit = WorkerExit{.code = code, .signal = std::nullopt}};
+}
+Ending killed(int signal) {
+    return Ending{.exit = WorkerExit{.code = std::nullopt, .signal = signal}};
+}
+
+TEST(Transcript, TakesTheWorkersWordFromADoneFrame) {
+    const auto result = conclude(streams().whole, exited(0));
+    EXPECT_EQ(result.outcome, Outcome::Absent);
+    EXPECT_EQ(result.note, "no driver");
+    EXPECT_EQ(result.reasons, std::vector{Reason{.code = "r"}});
+    EXPECT_EQ(result.api, "vulkan");
+    EXPECT_EQ(result.driver, "/icd.json");
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.devices.size(), 1U);
+}
+
+TEST(Transcript, LetsLaterRuntimeFactsReplaceEarlierOnes) {
+    EXPECT_EQ(json_line(conclude(streams().whole, exited(0)).runtime),
+              R"({"loader":"new","version":"1.3"})");
+}
+
+TEST(Transcript, BelievesACompleteAnswerWhateverHappensAfterwards) {
+    EXPECT_EQ(conclude(streams().whole, killed(SIGSEGV)).outcome, Outcome::Absent);
+    EXPECT_EQ(conclude(streams().whole, exited(1)).outcome, Outcome::Absent);
+}
+
+TEST(Transcript, KeepsFactsThatArrivedBeforeACrash) {
+    const auto result = conclude(streams().open, killed(SIGSEGV));
+    EXPECT_EQ(result.outcome, Outcome::Crashed);
+    EXPECT_EQ(result.note, "SIGSEGV in phase query");
+    EXPECT_EQ(result.signal, SIGSEGV);
+    EXPECT_EQ(result.devices.size(), 1U);
+    EXPECT_EQ(result.runtime.at("version"), Value{"1.3"});
+}
+
+TEST(Transcript, CallsAnExitWithoutAnAnswerAFailure) {
+    const auto result = conclude(streams().open, exited(0));
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.note, "exited 0 without an answer in phase query");
+    EXPECT_EQ(conclude("", exited(3)).note, "exited 3 without an answer");
+    EXPECT_EQ(conclude("", Ending{}).note, "ended without an answer");
+}
+
+TEST(Transcript, SaysHowLongItWaited) {
+    const auto late = [](Duration limit) {
+        return conclude(streams().open, Ending{.missed = limit});
+    };
+    EXPECT_EQ(late(std::chrono::seconds{15}).outcome, Outcome::TimedOut);
+    EXPECT_EQ(late(std::chrono::seconds{15}).note, "timed out after 15 s in phase query");
+    EXPECT_EQ(late(std::chrono::milliseconds{200}).note, "timed out after 200 ms in phase query");
+    EXPECT_EQ(late(std::chrono::seconds{15}).devices.size(), 1U);
+}
+
+TEST(Transcript, DropsEverythingThatDoesNotAddUp) {
+    const auto result = conclude(streams().whole + "x", exited(0));
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.note, "malformed answer in phase query");
+    EXPECT_TRUE(result.devices.empty());
+    EXPECT_TRUE(result.runtime.is_null());
+    ASSERT_EQ(result.reasons.size(), 1U);
+    EXPECT_EQ(result.reasons[0].code, "malformed-answer");
+}
+
+TEST(Transcript, TakesOnlyTheThreeWordsThatAreAWorkersToSay) {
+    for (const auto outcome : {Outcome::TimedOut, Outcome::Crashed, Outcome::Skipped}) {
+        const auto bytes = FrameWriter{}.done(outcome, std::nullopt, {});
+        const auto result = conclude(bytes, exited(0));
+        EXPECT_EQ(result.outcome, Outcome::Failed);
+        EXPECT_EQ(result.note, "malformed answer");
+    }
+}
+
+TEST(Transcript, GivesTheSameAnswerHoweverTheStreamIsCut) {
+    const auto whole = streams().whole;
+    const auto expected = json_line(value_of(conclude(whole, exited(0))));
+    for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+        Transcript transcript;
+        transcript.add(std::string_view{whole}.substr(0, cut));
+        EXPECT_EQ(transcript.is_complete(), cut == whole.size());
+        EXPECT_FALSE(transcript.is_malformed());
+        transcript.add(std::string_view{whole}.substr(cut));
+        EXPECT_EQ(json_line(value_of(transcript.conclude(kTarget, exited(0)))), expected) << cut;
+    }
+}
+
+TEST(Transcript, AddsWhatTheWorkerPrintedUnlessItAnswered) {
+    auto ending = exited(1);
+    ending.output_lines = {"cannot open"};
+    const auto failed = conclude(streams().open, ending);
+    ASSERT_EQ(failed.reasons.size(), 1U);
+    EXPECT_EQ(failed.reasons[0].code, "worker-output");
+    EXPECT_EQ(json_line(failed.reasons[0].detail), R"({"lines":["cannot open"]})");
+    const auto answered = FrameWriter{}.done(Outcome::Answered, std::nullopt, {});
+    EXPECT_TRUE(conclude(answered, ending).reasons.empty());
+}
+
+TEST(Transcript, KeepsABoundedNumberOfRuntimeFacts) {
+    FrameWriter writer;
+    std::string bytes;
+    for (int i = 0; i < 5000; ++i)
+        bytes += writer.runtime(object(std::to_string(i).c_str(), Value{i}));
+    bytes += writer.done(Outcome::Answered, std::nullopt, {});
+    EXPECT_EQ(conclude(bytes, exited(0)).runtime.as_object()->size(), 512U);
+}
+
+TEST(Transcript, ScrubsThePhase) {
+    const auto bytes = FrameWriter{}.phase("a\x1b[2J" + std::string(500, 'x'));
+    const auto note = *conclude(bytes, killed(SIGABRT)).note;
+    EXPECT_TRUE(note.starts_with("SIGABRT in phase a\uFFFD[2Jxxx")) << note;
+    EXPECT_LT(note.size(), 100U);
+}
+
+}  // namespace
+}  // namespace gpuprobe
