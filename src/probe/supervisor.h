@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <memory>
 
 #include "base/clock.h"
@@ -14,28 +13,35 @@
 namespace gpuprobe {
 
 struct ProbeLimits {
-    Duration query = std::chrono::seconds{15};  ///< hard stop; SIGKILL to the group
-    std::size_t concurrent = 8;                 ///< workers at a time; the rest wait
+    /// From the worker's start to its end, whatever it does in between; then SIGKILL to the group.
+    Duration query = std::chrono::seconds{15};
+    std::size_t concurrent = 8;  ///< workers at a time; the rest wait
 };
 
 /// Runs probes and turns whatever happens into one ProbeResult each. It never blocks and never
-/// throws: a worker that crashes, hangs, lies or floods costs its own answer only.
+/// throws: a worker that crashes, hangs, lies or floods costs its own answer only. One that
+/// outlives SIGKILL, stuck in the kernel, is not waited for; it is reaped whenever it ends.
+///
+/// Reasons it gives: "worker-not-started" {problem}, "malformed-answer" {problem}, "worker-output"
+/// {lines} where the probe did not answer, "cancelled".
 class Supervisor {
 public:
     using Done = std::function<void(ProbeResult)>;
 
+    /// `loop`, `launcher` and `clock` must outlive it.
     Supervisor(EventLoop& loop, Launcher& launcher, const Clock& clock, ProbeLimits limits);
+    /// Kills what runs; calls no `done`.
     ~Supervisor();
 
     /// Starts `target`, or queues it. `done` is called exactly once, never from within this call.
     void start(const ProbeTarget& target, Done done);
     /// Kills what runs and drops what waits; their `done` gets Outcome::Skipped with reason
-    /// "cancelled".
+    /// "cancelled", within this call.
     void cancel_all();
+    /// Nothing runs or waits.
     [[nodiscard]] bool idle() const;
 
 private:
-    class Run;
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

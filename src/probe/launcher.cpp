@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/launcher.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/files.h"
+#include "probe/spawn.h"
+#include "probe/worker_environment.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr int kFarewellMilliseconds = 100;
+
+class SpawnedWorker final : public Worker {
+public:
+    SpawnedWorker(SpawnedProcess process, UniqueFd frames, UniqueFd output)
+        : process_{std::move(process)}, frames_{std::move(frames)}, output_{std::move(output)} {}
+
+    SpawnedWorker(const SpawnedWorker&) = delete;
+    SpawnedWorker& operator=(const SpawnedWorker&) = delete;
+    ~SpawnedWorker() override {
+        kill();
+        pollfd end = {.fd = process_.pidfd.get(), .events = POLLIN, .revents = 0};
+        if (!exit_ && ::poll(&end, 1, kFarewellMilliseconds) > 0)
+            (void)reap();
+    }
+
+    [[nodiscard]] int frames() const override { return frames_.get(); }
+    [[nodiscard]] int output() const override { return output_.get(); }
+    [[nodiscard]] int ended() const override { return process_.pidfd.get(); }
+
+    void kill() override {
+        if (exit_)
+            return;  // reaped: the number may be someone else's by now
+        ::kill(-process_.pid, SIGKILL);
+        ::kill(process_.pid, SIGKILL);  // it may have left its group
+    }
+
+    [[nodiscard]] std::optional<WorkerExit> reap() override {
+        if (exit_)
+            return exit_;
+        siginfo_t info = {};
+        if (::waitid(P_PID, id(), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+            return std::nullopt;
+        // Before it is reaped: its number, and so its group's, can't have been given away yet.
+        kill();
+        exit_ = WorkerExit{};
+        if (::waitid(P_PID, id(), &info, WEXITED | WNOHANG) != 0)
+            return exit_;  // someone else has reaped it
+        if (info.si_code == CLD_EXITED)
+            exit_->code = info.si_status;
+        else
+            exit_->signal = info.si_status;
+        return exit_;
+    }
+
+private:
+    [[nodiscard]] id_t id() const { return static_cast<id_t>(process_.pid); }
+
+    SpawnedProcess process_ = {};
+    UniqueFd frames_ = {};
+    UniqueFd output_ = {};
+    std::optional<WorkerExit> exit_ = {};
+};
+
+std::vector<std::string> command_line(const std::string& program, const ProbeTarget& target) {
+    std::vector<std::string> arguments = {program, target.api, "--stage", target.stage};
+    if (!target.driver.empty())
+        arguments.insert(arguments.end(), {"--driver", target.driver});
+    if (target.library)
+        arguments.insert(arguments.end(), {"--library", *target.library});
+    return arguments;
+}
+
+Status make_folder(const std::string& path) {
+    std::error_code problem;
+    std::filesystem::create_directories(path, problem);
+    if (problem)
+        return errno_error(path, problem.value());
+    return Done{};
+}
+
+/// A folder that holds nothing but this target's .icd file, which is all that both OpenCL loaders
+/// agree on. "" when the target has no driver.
+Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string& home) {
+    if (target.api != "opencl" || !target.library)
+        return std::string{};
+    const auto* name = reinterpret_cast<const unsigned char*>(target.driver.data());
+    const auto sum = crc32(0, name, static_cast<uInt>(target.driver.size()));
+    const auto folder = home + "/opencl-" + std::to_string(sum);
+    (void)TRY(make_folder(folder));
+    const auto file = folder + "/driver.icd";
+    const auto content = *target.library + "\n";
+    const auto present = RootedFiles{}.read(file, kib(64));
+    if (!present || *present != content)
+        (void)TRY(write_atomically(file, content));
+    return folder;
+}
+
+Result<std::string> temporary_folder() {
+    std::error_code ignored;
+    auto name = (std::filesystem::temp_directory_path(ignored) / "gpuprobe-XXXXXX").string();
+    if (!::mkdtemp(name.data()))
+        return errno_error(name, errno);
+    return name;
+}
+
+Status make_non_blocking(const UniqueFd& fd) {
+    if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0)
+        return errno_error("fcntl", errno);
+    return Done{};
+}
+
+/// The worker's end closes on return: end-of-file then means that no worker holds it.
+Result<std::unique_ptr<Worker>> start(SpawnOrder order) {
+    auto frames = TRY(Pipe::create());
+    auto output = TRY(Pipe::create());
+    (void)TRY(make_non_blocking(frames.read));
+    (void)TRY(make_non_blocking(output.read));
+    order.frames = frames.write.get();
+    order.output = output.write.get();
+    auto process = TRY(spawn(order));
+    return std::unique_ptr<Worker>{std::make_unique<SpawnedWorker>(
+        std::move(process), std::move(frames.read), std::move(output.read))};
+}
+
+Error not_started(Error reason) {
+    return Error{ErrorCode::ProbeFailed, std::move(reason.text)};
+}
+
+}  // namespace
+
+SpawnLauncher::SpawnLauncher(std::string program,
+                             std::string cache_home,
+                             std::map<std::string, std::string> extra_environment)
+    : program_{std::move(program)},
+      cache_home_{std::move(cache_home)},
+      extra_environment_{std::move(extra_environment)} {}
+
+SpawnLauncher::~SpawnLauncher() {
+    std::error_code ignored;  // what can't be removed stays in the system's temporary folder
+    if (is_temporary_)
+        std::filesystem::remove_all(cache_home_, ignored);
+}
+
+Status SpawnLauncher::prepare_home() {
+    if (!cache_home_.empty())
+        return make_folder(cache_home_);
+    cache_home_ = TRY(temporary_folder());
+    is_temporary_ = true;
+    return Done{};
+}
+
+Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
+    if (auto home = prepare_home(); !home)
+        return not_started(std::move(home).error().in("the drivers' folder"));
+    const auto vendors = opencl_vendors(target, cache_home_);
+    if (!vendors)
+        return not_started(vendors.error());
+    auto worker = start(SpawnOrder{.arguments = command_line(program_, target),
+                                   .environment = environment_block(worker_environment(
+                                       target, cache_home_, *vendors, extra_environment_))});
+    if (!worker)
+        return not_started(std::move(worker).error());
+    return worker;
+}
+
+}  // namespace gpuprobe

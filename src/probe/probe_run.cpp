@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/probe_run.h"
+
+#include <array>
+#include <cerrno>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+/// How long a process may take to leave after its answer; freeing a driver's memory takes time.
+constexpr Duration kGrace = std::chrono::milliseconds{500};
+constexpr std::size_t kChunk = 65536;  // a pipe's capacity, pipe(7)
+constexpr std::size_t kMaxProblem = 512;
+
+enum class Reading { Empty, Bytes, Closed };
+
+/// Reads once. An error is an end: nothing more can come from there.
+template <class Take>
+Reading read_chunk(int fd, Take take) {
+    std::array<char, kChunk> chunk;
+    ssize_t count = 0;
+    do {
+        count = ::read(fd, chunk.data(), chunk.size());
+    } while (count < 0 && errno == EINTR);
+    if (count < 0 && errno == EAGAIN)
+        return Reading::Empty;
+    if (count <= 0)
+        return Reading::Closed;
+    take(std::string_view{chunk.data(), static_cast<std::size_t>(count)});
+    return Reading::Bytes;
+}
+
+}  // namespace
+
+ProbeRun::ProbeRun(EventLoop& loop, ProbeTarget target, Duration limit, Ended ended)
+    : loop_{loop}, target_{std::move(target)}, limit_{limit}, ended_{std::move(ended)} {}
+
+void ProbeRun::begin(Launcher& launcher) {
+    started_ = loop_.now();
+    auto worker = launcher.launch(target_);
+    if (!worker)
+        return refuse(worker.error().text);
+    worker_ = *std::move(worker);
+    if (watch_worker())
+        return;
+    worker_ = abandon();
+    refuse("the event loop takes no more descriptors");
+}
+
+void ProbeRun::refuse(std::string problem) {
+    started_ = loop_.now();
+    const auto text = scrubbed(problem, kMaxProblem);
+    refusal_ = loop_.defer([this, text] {
+        Value detail;
+        detail["problem"] = Value{text};
+        ProbeResult result{.api = target_.api,
+                           .driver = target_.driver,
+                           .stage = target_.stage,
+                           .outcome = Outcome::Failed,
+                           .note = text,
+                           .reasons = {Reason{.code = "worker-not-started", .detail = detail}}};
+        end(std::move(result), abandon());
+    });
+}
+
+std::unique_ptr<Worker> ProbeRun::abandon() {
+    for (auto* source :
+         {&frames_source_, &output_source_, &ended_source_, &deadline_, &refusal_, &grace_})
+        source->reset();
+    return std::move(worker_);
+}
+
+bool ProbeRun::watch_worker() {
+    using Priority = EventLoop::Priority;
+    frames_source_ =
+        loop_.watch(worker_->frames(), EPOLLIN, Priority::Worker, [this](auto) { on_frames(); });
+    // Not Worker: a driver that never stops printing would keep the deadline from being seen.
+    if (worker_->output() >= 0)
+        output_source_ = loop_.watch(worker_->output(), EPOLLIN, Priority::Normal,
+                                     [this](auto) { on_output(); });
+    if (worker_->ended() >= 0)
+        ended_source_ =
+            loop_.watch(worker_->ended(), EPOLLIN, Priority::Worker, [this](auto) { on_ended(); });
+    deadline_ = loop_.after(limit_, [this] { on_deadline(); });
+    return frames_source_ && deadline_ && (output_source_ || worker_->output() < 0) &&
+           (ended_source_ || worker_->ended() < 0);
+}
+
+void ProbeRun::on_frames() {
+    const bool is_open = read_frames();
+    if (transcript_.is_malformed())
+        return finish(Ending{});
+    if (!is_open && !ended_source_)
+        return on_ended();  // nothing else would tell
+    if (!is_open)
+        frames_source_.reset();
+    if (transcript_.is_complete() && !grace_)
+        grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
+}
+
+bool ProbeRun::read_frames() {
+    for (;;) {
+        const auto reading = read_chunk(worker_->frames(),
+                                        [this](std::string_view bytes) { transcript_.add(bytes); });
+        if (reading != Reading::Bytes || transcript_.is_malformed())
+            return reading != Reading::Closed;
+    }
+}
+
+void ProbeRun::on_output() {
+    if (!read_output())
+        output_source_.reset();
+}
+
+bool ProbeRun::read_output() {
+    return read_chunk(worker_->output(), [this](std::string_view bytes) { output_.add(bytes); }) !=
+           Reading::Closed;
+}
+
+void ProbeRun::on_ended() {
+    const auto exit = worker_->reap();
+    if (!exit && ended_source_)
+        return;
+    // Whatever it wrote is in the pipes by now, and what others write there is no answer.
+    (void)read_frames();
+    finish(Ending{.exit = exit});
+}
+
+void ProbeRun::on_deadline() {
+    (void)read_frames();
+    const bool is_answered = transcript_.is_complete();
+    finish(Ending{.missed = is_answered ? std::nullopt : std::optional{limit_}});
+}
+
+void ProbeRun::finish(const Ending& ending) {
+    if (!ending.exit)
+        worker_->kill();
+    if (worker_->output() >= 0)
+        (void)read_output();
+    auto whole = ending;
+    whole.output_lines = output_.lines();
+    auto result = transcript_.conclude(target_, whole);
+    auto worker = abandon();  // whoever gets it may watch it, and a descriptor has one watcher
+    if (ending.exit)
+        worker.reset();
+    end(std::move(result), std::move(worker));
+}
+
+void ProbeRun::end(ProbeResult result, std::unique_ptr<Worker> worker) {
+    const auto ended = std::move(ended_);  // the call may destroy this
+    ended(std::move(result), std::move(worker));
+}
+
+}  // namespace gpuprobe

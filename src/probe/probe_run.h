@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/event_loop.h"
+#include "probe/launcher.h"
+#include "probe/output_tail.h"
+#include "probe/target.h"
+#include "probe/transcript.h"
+
+namespace gpuprobe {
+
+/// One worker from its start to its result.
+///
+/// It ends with the process, not with the pipes: a driver's child may hold those open. It ends
+/// early when the deadline passes, when the frames are malformed, or when the process stays on
+/// after a complete answer; the worker is then killed and not waited for.
+class ProbeRun {
+public:
+    /// `ended` is called once, from the loop; it may destroy this. It gets the result without times
+    /// and, when the worker has not been seen to end, the worker.
+    using Ended = std::function<void(ProbeResult, std::unique_ptr<Worker>)>;
+
+    ProbeRun(EventLoop& loop, ProbeTarget target, Duration limit, Ended ended);
+
+    /// Starts the worker. A failure to do so is a result too.
+    void begin(Launcher& launcher);
+    /// Ends in a Failed result without having started.
+    void refuse(std::string problem);
+    /// Stops watching and gives up the worker, null when there is none. `ended` is not called.
+    [[nodiscard]] std::unique_ptr<Worker> abandon();
+
+    [[nodiscard]] const ProbeTarget& target() const { return target_; }
+    [[nodiscard]] MonotonicTime started() const { return started_; }
+
+private:
+    [[nodiscard]] bool watch_worker();
+    void on_frames();
+    void on_output();
+    void on_ended();
+    void on_deadline();
+    /// Reads what is there; false at end-of-file.
+    [[nodiscard]] bool read_frames();
+    [[nodiscard]] bool read_output();
+    void finish(const Ending& ending);
+    void end(ProbeResult result, std::unique_ptr<Worker> worker);
+
+    EventLoop& loop_;
+    ProbeTarget target_;
+    Duration limit_;
+    Ended ended_;
+    MonotonicTime started_ = {};
+    std::unique_ptr<Worker> worker_ = {};
+    Transcript transcript_ = {};
+    OutputTail output_ = {};
+    // Below the worker, so that they stop watching before its descriptors close.
+    EventHandle frames_source_ = {};
+    EventHandle output_source_ = {};
+    EventHandle ended_source_ = {};
+    EventHandle deadline_ = {};
+    EventHandle refusal_ = {};
+    EventHandle grace_ = {};  ///< for a process that stays on after its answer
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/spawn.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/files.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr int kFramesFd = 3;
+constexpr int kFirstOwnFd = 10;  // above every descriptor that the worker is given
+/// Below 64 descriptors CUDA answers "no device" instead of failing.
+constexpr rlim_t kMinOpenFiles = 1024;
+
+/// Everything the child needs, made before the fork: nothing may allocate after it.
+struct Plan {
+    const char* program = nullptr;
+    char* const* arguments = nullptr;
+    char* const* environment = nullptr;
+    int null = -1;
+    int frames = -1;
+    int output = -1;
+    int report = -1;  ///< takes errno when the program can't be run
+    rlimit files = {};
+    pid_t parent = -1;
+};
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (const auto& text : texts)
+        pointers.push_back(const_cast<char*>(text.c_str()));  // execve writes to neither
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// The same file under a number that no descriptor of the worker has.
+Result<UniqueFd> raised(UniqueFd low) {
+    if (low.get() >= kFirstOwnFd)
+        return low;
+    UniqueFd high{::fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstOwnFd)};
+    if (!high)
+        return errno_error("duplicating a descriptor", errno);
+    return high;
+}
+
+Result<UniqueFd> open_null() {
+    UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    if (!null)
+        return errno_error("/dev/null", errno);
+    return raised(std::move(null));
+}
+
+Result<UniqueFd> open_pidfd(pid_t pid) {
+    UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};  // close-on-exec
+    if (!pidfd)
+        return errno_error("pidfd_open", errno);
+    return pidfd;
+}
+
+rlimit open_files() {
+    rlimit files = {};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = std::max(files.rlim_cur, std::min(kMinOpenFiles, files.rlim_max));
+    return files;
+}
+
+// From here to execve only async-signal-safe calls: another thread may have held any lock.
+
+void reset_signals() {
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    for (int signal = 1; signal < NSIG; ++signal)
+        ::sigaction(signal, &standard, nullptr);  // fails for KILL, STOP and libc's own two
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+bool arrange_descriptors(const Plan& plan) {
+    if (::dup2(plan.null, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
+        ::dup2(plan.output, STDERR_FILENO) < 0 || ::dup2(plan.frames, kFramesFd) < 0)
+        return false;
+    // Ours are close-on-exec from birth; this is for those of libraries. Kernels before 5.11 don't
+    // know the flag.
+    (void)::syscall(SYS_close_range, kFramesFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    return true;
+}
+
+bool arrange_limits(const Plan& plan) {
+    // One byte and not zero: dump handlers behind a pipe run at zero, core(5).
+    const rlimit core = {.rlim_cur = 1, .rlim_max = 1};
+    (void)::setrlimit(RLIMIT_CORE, &core);  // fails where the limit is lower already
+    (void)::setrlimit(RLIMIT_NOFILE, &plan.files);
+    ::umask(077);
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir("/") == 0;
+}
+
+[[noreturn]] void become_worker(const Plan& plan) {
+    reset_signals();
+    const bool is_bound = ::setpgid(0, 0) == 0 && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
+    if (is_bound && ::getppid() != plan.parent)
+        ::_exit(EXIT_FAILURE);  // it died before the signal was set
+    if (is_bound && arrange_limits(plan) && arrange_descriptors(plan))
+        ::execve(plan.program, plan.arguments, plan.environment);
+    const int problem = errno;
+    (void)!::write(plan.report, &problem, sizeof problem);
+    ::_exit(EXIT_FAILURE);
+}
+
+// ------------------------------------------------------------------------------------------------
+
+/// Forks with every signal blocked, so that no handler of ours runs in the child.
+pid_t fork_worker(const Plan& plan) {
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = ::fork();
+    if (pid == 0)
+        become_worker(plan);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return pid;
+}
+
+/// What kept the child from running the program; 0 when it runs.
+int problem_from(int report) {
+    int problem = 0;
+    ssize_t count = 0;
+    do {
+        count = ::read(report, &problem, sizeof problem);
+    } while (count < 0 && errno == EINTR);
+    return count == static_cast<ssize_t>(sizeof problem) ? problem : 0;
+}
+
+void discard(pid_t pid) {
+    ::kill(pid, SIGKILL);
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+/// The child, or why there is none: its fork, its preparations or its program failed.
+Result<SpawnedProcess> run(Plan plan) {
+    auto null = TRY(open_null());
+    auto report = TRY(Pipe::create());
+    plan.null = null.get();
+    plan.report = report.write.get();
+    const pid_t pid = fork_worker(plan);
+    if (pid < 0)
+        return errno_error("fork", errno);
+    report.write.reset();
+    if (const int problem = problem_from(report.read.get()); problem != 0) {
+        discard(pid);
+        return errno_error("can't be run", problem);
+    }
+    auto pidfd = open_pidfd(pid);
+    if (!pidfd) {
+        discard(pid);
+        return std::move(pidfd).error();
+    }
+    return SpawnedProcess{.pid = pid, .pidfd = *std::move(pidfd)};
+}
+
+}  // namespace
+
+Result<Pipe> Pipe::create() {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return errno_error("pipe", errno);
+    UniqueFd low_read{ends[0]};
+    UniqueFd low_write{ends[1]};
+    auto read = TRY(raised(std::move(low_read)));
+    auto write = TRY(raised(std::move(low_write)));
+    return Pipe{.read = std::move(read), .write = std::move(write)};
+}
+
+Result<SpawnedProcess> spawn(const SpawnOrder& order) {
+    const auto arguments = pointers_to(order.arguments);
+    const auto environment = pointers_to(order.environment);
+    auto started = run(Plan{.program = arguments.front(),
+                            .arguments = arguments.data(),
+                            .environment = environment.data(),
+                            .frames = order.frames,
+                            .output = order.output,
+                            .files = open_files(),
+                            .parent = ::getpid()});
+    if (!started)
+        return Error{ErrorCode::ProbeFailed, order.arguments.front() + ": " + started.error().text};
+    return started;
+}
+
+}  // namespace gpuprobe

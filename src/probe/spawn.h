@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/handle.h"
+#include "base/result.h"
+
+namespace gpuprobe {
+
+/// Both ends close-on-exec, and above the descriptors that a worker is given.
+struct Pipe {
+    UniqueFd read = {};
+    UniqueFd write = {};
+    /// Errors: Io.
+    static Result<Pipe> create();
+};
+
+/// A program to run as a worker: stdin is /dev/null, stdout and stderr are `output`, descriptor 3
+/// is `frames`, and no other descriptor is open.
+struct SpawnOrder {
+    std::vector<std::string> arguments = {};  ///< the program's path first
+    std::vector<std::string> environment = {};
+    int frames = -1;  ///< borrowed; an end of a Pipe
+    int output = -1;  ///< borrowed; an end of a Pipe
+};
+
+struct SpawnedProcess {
+    pid_t pid = -1;  ///< also its process group; not reaped
+    UniqueFd pidfd = {};
+};
+
+/// Starts it in a process group of its own, to die with the thread that starts it, without new
+/// privileges, core dumps or our signal mask, in "/". There is no limit on address space: CUDA
+/// reserves more than any machine has.
+///
+/// Returns when the program runs, or could not. Errors: ProbeFailed, naming the program.
+Result<SpawnedProcess> spawn(const SpawnOrder& order);
+
+}  // namespace gpuprobe

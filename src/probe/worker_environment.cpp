@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/worker_environment.h"
+
+namespace gpuprobe {
+namespace {
+
+/// No such folder exists: an empty one below `home` could be filled by a driver.
+constexpr const char* kNowhere = "/nonexistent";
+
+void add_vulkan(Variables& variables, const std::string& manifest) {
+    // A list that is set and empty is ignored, so "no driver" is a manifest that does not exist.
+    const auto drivers = manifest.empty() ? std::string{kNowhere} + "/none.json" : manifest;
+    variables["VK_DRIVER_FILES"] = drivers;
+    variables["VK_ICD_FILENAMES"] = drivers;  // loaders before 1.3.207
+    variables["VK_LOADER_LAYERS_DISABLE"] = "~all~";
+    variables["VK_IMPLICIT_LAYER_PATH"] = kNowhere;  // loaders before 1.3.234
+    variables["VK_LAYER_PATH"] = kNowhere;
+}
+
+}  // namespace
+
+Variables worker_environment(const ProbeTarget& target,
+                             const std::string& home,
+                             const std::string& opencl_vendors,
+                             const Variables& extra) {
+    Variables variables = {
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"},  // pocl runs the linker
+        {"LANG", "C.UTF-8"},
+        {"HOME", home},
+        {"TMPDIR", home},
+        {"XDG_CACHE_HOME", home},
+        {"XDG_CONFIG_HOME", kNowhere},
+        {"XDG_CONFIG_DIRS", kNowhere},
+        {"XDG_DATA_HOME", kNowhere},
+        {"XDG_DATA_DIRS", kNowhere},
+        {"POCL_CACHE_DIR", home + "/pocl"},
+        {"MESA_SHADER_CACHE_DISABLE", "true"},
+        {"CUDA_CACHE_DISABLE", "1"},
+        {"NEO_CACHE_PERSISTENT", "0"},
+        {"__GL_SHADER_DISK_CACHE", "0"},
+    };
+    if (target.api == "vulkan")
+        add_vulkan(variables, target.driver);
+    if (target.api == "opencl")
+        variables["OCL_ICD_VENDORS"] = opencl_vendors.empty() ? kNowhere : opencl_vendors;
+    for (const auto& [name, value] : extra)
+        variables.insert_or_assign(name, value);
+    return variables;
+}
+
+std::vector<std::string> environment_block(const Variables& variables) {
+    std::vector<std::string> block;
+    for (const auto& [name, value] : variables)
+        block.push_back(name + "=" + value);
+    return block;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/launcher.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/value_json.h"
+#include "probe/transcript.h"
+#include "probe/worker_environment.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Waits for the worker and gives its answer.
+ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
+    pollfd end = {.fd = worker.ended(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&end, 1, 10'000), 1);
+    Transcript transcript;
+    char bytes[4096];
+    for (ssize_t count = 0; (count = ::read(worker.frames(), bytes, sizeof bytes)) > 0;)
+        transcript.add({bytes, static_cast<std::size_t>(count)});
+    return transcript.conclude(target, Ending{.exit = worker.reap()});
+}
+
+/// What a worker for that target says about itself.
+Value self_of(const ProbeTarget& target, SpawnLauncher& launcher) {
+    const auto worker = launcher.launch(target);
+    EXPECT_TRUE(worker);
+    return worker ? answer_of(**worker, target).runtime : Value{};
+}
+
+Value self_of(const ProbeTarget& target, Variables extra = {}) {
+    SpawnLauncher launcher{"/proc/self/exe", "", std::move(extra)};
+    return self_of(target, launcher);
+}
+
+const ProbeTarget kSelf{.api = "self"};
+
+TEST(SpawnLauncher, TellsTheWorkerItsJob) {
+    EXPECT_EQ(json_line(self_of(kSelf).at("arguments")), R"(["self","--stage","query"])");
+    const ProbeTarget whole{.api = "self", .driver = "/a.json", .library = "liba.so"};
+    EXPECT_EQ(json_line(self_of(whole).at("arguments")),
+              R"(["self","--stage","query","--driver","/a.json","--library","liba.so"])");
+}
+
+TEST(SpawnLauncher, GivesTheWorkerFourDescriptors) {
+    const int inherited = ::open("/dev/null", O_RDONLY);  // as a careless library would
+    EXPECT_EQ(json_line(self_of(kSelf).at("descriptors")), "[0,1,2,3]");
+    ::close(inherited);
+}
+
+TEST(SpawnLauncher, KeepsItsOwnEnvironmentToItself) {
+    for (const auto* name : {"LD_PRELOAD_FAKE", "DISPLAY", "CUDA_VISIBLE_DEVICES"})
+        ::setenv(name, "x", 1);
+    const auto environment = self_of(kSelf).at("environment");
+    for (const auto* name : {"LD_PRELOAD_FAKE", "DISPLAY", "CUDA_VISIBLE_DEVICES"}) {
+        EXPECT_EQ(environment.find(name), nullptr) << name;
+        ::unsetenv(name);
+    }
+    EXPECT_EQ(environment.at("LANG"), Value{"C.UTF-8"});
+}
+
+TEST(SpawnLauncher, AddsWhatItIsToldTo) {
+    const auto environment = self_of(kSelf, {{"LD_LIBRARY_PATH", "/fakes"}}).at("environment");
+    EXPECT_EQ(environment.at("LD_LIBRARY_PATH"), Value{"/fakes"});
+}
+
+TEST(SpawnLauncher, ConfinesTheWorker) {
+    sigset_t terminate;
+    sigset_t before;
+    ::sigemptyset(&terminate);
+    ::sigaddset(&terminate, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &terminate, &before);
+    const auto self = self_of(kSelf);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(self.at("leads_group"), Value{true});
+    EXPECT_EQ(self.at("no_new_privileges"), Value{true});
+    EXPECT_EQ(self.at("death_signal"), Value{SIGKILL});
+    EXPECT_EQ(self.at("blocks_signals"), Value{false});
+    EXPECT_EQ(self.at("folder"), Value{"/"});
+    EXPECT_LE(*self.at("core").as_unsigned(), 1U);
+    rlimit files = {};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    EXPECT_GE(*self.at("files").as_unsigned(), std::min<rlim_t>(1024, files.rlim_max));
+    rlimit space = {};
+    ::getrlimit(RLIMIT_AS, &space);
+    EXPECT_EQ(*self.at("address_space").as_unsigned(), space.rlim_cur);
+}
+
+TEST(SpawnLauncher, GivesDriversATemporaryHomeThatGoesWithIt) {
+    std::string home;
+    {
+        SpawnLauncher launcher{"/proc/self/exe", ""};
+        home = *self_of(kSelf, launcher).at("environment").at("HOME").as_string();
+        EXPECT_TRUE(std::filesystem::is_directory(home));
+        std::ofstream{home + "/left-behind"} << "x";
+    }
+    EXPECT_FALSE(std::filesystem::exists(home));
+}
+
+TEST(SpawnLauncher, ShowsOpenclAFolderWithOneDriver) {
+    auto name = (std::filesystem::temp_directory_path() / "gpuprobe-home-XXXXXX").string();
+    const std::string home = ::mkdtemp(name.data());
+    SpawnLauncher launcher{"/proc/self/exe", home + "/below"};
+    const ProbeTarget target{.api = "opencl", .driver = "/vendors/x.icd", .library = "libx.so"};
+    const auto worker = launcher.launch(target);
+    ASSERT_TRUE(worker);
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator{home})
+        if (entry.is_regular_file())
+            found.push_back(entry.path());
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_TRUE(found[0].ends_with("/driver.icd"));
+    std::string line;
+    std::getline(std::ifstream{found[0]}, line);
+    EXPECT_EQ(line, "libx.so");
+    std::filesystem::remove_all(home);
+}
+
+TEST(SpawnLauncher, NamesTheProgramThatItCanNotRun) {
+    for (const auto* program : {"/nonexistent/worker", "/etc/passwd", "/"}) {
+        const auto worker = SpawnLauncher{program, ""}.launch(kSelf);
+        ASSERT_FALSE(worker) << program;
+        EXPECT_EQ(worker.error().code, ErrorCode::ProbeFailed);
+        EXPECT_TRUE(worker.error().text.starts_with(std::string{program} + ": can't be run: "))
+            << worker.error().text;
+    }
+}
+
+TEST(SpawnLauncher, NamesTheFolderThatItCanNotMake) {
+    const auto worker = SpawnLauncher{"/proc/self/exe", "/proc/none"}.launch(kSelf);
+    ASSERT_FALSE(worker);
+    EXPECT_EQ(worker.error().code, ErrorCode::ProbeFailed);
+    EXPECT_TRUE(worker.error().text.starts_with("the drivers' folder: /proc/none: "))
+        << worker.error().text;
+}
+
+TEST(AWorker, TakesItsChildrenWithIt) {
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    const ProbeTarget target{.api = "child-holds-pipes"};
+    const auto worker = launcher.launch(target);
+    ASSERT_TRUE(worker);
+    EXPECT_EQ(answer_of(**worker, target).outcome, Outcome::Answered);
+    // The child held the pipe; now that it is gone, the pipe ends.
+    pollfd frames = {.fd = (*worker)->frames(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&frames, 1, 2'000), 1);
+    EXPECT_TRUE(frames.revents & POLLHUP);
+}
+
+TEST(AWorker, TellsItsExitAgainWhenAskedAgain) {
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    const auto worker = launcher.launch({.api = "exit-7"});
+    ASSERT_TRUE(worker);
+    pollfd end = {.fd = (*worker)->ended(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&end, 1, 10'000), 1);
+    EXPECT_EQ((*worker)->reap()->code, 7);
+    EXPECT_EQ((*worker)->reap()->code, 7);
+    (*worker)->kill();
+}
+
+}  // namespace
+}  // namespace gpuprobe

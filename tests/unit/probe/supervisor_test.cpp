@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/supervisor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "base/handle.h"
+#include "base/value_json.h"
+
+namespace gpuprobe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kShort = milliseconds{200};
+constexpr Duration kLong = seconds{20};
+
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator folder{"/proc/self/fd"};
+    return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
+}
+
+bool has_children() {
+    return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD;
+}
+
+/// A supervisor whose workers are the scripts of tests/fakes/worker.
+class Stage {
+public:
+    explicit Stage(Duration limit = kLong, std::size_t concurrent = 8)
+        : limits_{.query = limit, .concurrent = concurrent} {}
+
+    std::vector<ProbeResult> run(const std::vector<std::string>& scripts) {
+        for (const auto& script : scripts)
+            start(ProbeTarget{.api = script});
+        wait();
+        return std::exchange(results_, {});
+    }
+    ProbeResult run(const std::string& script) { return run(std::vector{script}).at(0); }
+
+    void start(const ProbeTarget& target) {
+        ++awaited_;
+        supervisor_.start(target,
+                          [this](ProbeResult result) { results_.push_back(std::move(result)); });
+    }
+    void wait() {
+        const auto all_ended = [this] { return results_.size() == awaited_; };
+        ASSERT_TRUE(loop_->run_until(all_ended));
+        awaited_ = 0;
+        EXPECT_TRUE(supervisor_.idle());
+    }
+    Supervisor& supervisor() { return supervisor_; }
+    SystemLoop& loop() { return *loop_; }
+    std::vector<ProbeResult>& results() { return results_; }
+
+private:
+    std::unique_ptr<SystemLoop> loop_ = SystemLoop::create().value();
+    SystemClock clock_ = {};
+    SpawnLauncher launcher_{"/proc/self/exe", ""};
+    ProbeLimits limits_ = {};
+    Supervisor supervisor_{*loop_, launcher_, clock_, limits_};
+    std::vector<ProbeResult> results_ = {};
+    std::size_t awaited_ = 0;
+};
+
+TEST(Supervisor, DeliversAWorkersAnswer) {
+    const auto before = SystemClock{}.wall();
+    const auto result = Stage{}.run("good");
+    EXPECT_EQ(result.outcome, Outcome::Answered);
+    EXPECT_EQ(result.note, "well");
+    EXPECT_EQ(result.devices.size(), 2U);
+    EXPECT_EQ(result.devices[1].name, "second");
+    EXPECT_EQ(json_line(result.runtime), R"({"loader":"libfake.so.1"})");
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.signal, std::nullopt);
+    EXPECT_GT(result.duration, Duration{});
+    EXPECT_GE(result.at, before);
+}
+
+TEST(Supervisor, KeepsFactsThatArrivedBeforeACrash) {
+    const auto result = Stage{}.run("crash");
+    EXPECT_EQ(result.outcome, Outcome::Crashed);
+    EXPECT_EQ(result.signal, SIGSEGV);
+    EXPECT_EQ(result.exit_code, std::nullopt);
+    EXPECT_EQ(result.note, "SIGSEGV in phase enumerate");
+    EXPECT_EQ(result.devices.size(), 2U);
+}
+
+TEST(Supervisor, KillsAWorkerThatMissesItsDeadline) {
+    for (const auto* script : {"hang", "stop", "close-everything"}) {
+        const auto result = Stage{kShort}.run(script);
+        EXPECT_EQ(result.outcome, Outcome::TimedOut) << script;
+        EXPECT_EQ(result.note, "timed out after 200 ms in phase enumerate") << script;
+        EXPECT_EQ(result.devices.size(), 2U) << script;
+        EXPECT_GE(*result.duration, kShort) << script;
+        EXPECT_LT(*result.duration, kShort + seconds{2}) << script;
+        EXPECT_FALSE(has_children()) << script;
+    }
+}
+
+TEST(Supervisor, TakesNoExitStatusForAnAnswer) {
+    const auto silent = Stage{}.run("silent");
+    EXPECT_EQ(silent.outcome, Outcome::Failed);
+    EXPECT_EQ(silent.note, "exited 0 without an answer");
+    EXPECT_EQ(Stage{}.run("exit-7").note, "exited 7 without an answer");
+    const auto unfinished = Stage{}.run("unfinished");
+    EXPECT_EQ(unfinished.outcome, Outcome::Failed);
+    EXPECT_EQ(unfinished.note, "exited 0 without an answer in phase enumerate");
+    EXPECT_EQ(unfinished.devices.size(), 2U);
+}
+
+TEST(Supervisor, DropsATornLastFrame) {
+    const auto result = Stage{}.run("torn");
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.devices.size(), 2U);
+}
+
+TEST(Supervisor, DropsAnswersThatDoNotAddUp) {
+    for (const auto* script : {"garbage", "answer-then-more", "flipped", "flood-frames"}) {
+        const auto result = Stage{}.run(script);
+        EXPECT_EQ(result.outcome, Outcome::Failed) << script;
+        EXPECT_TRUE(result.note->starts_with("malformed answer")) << script;
+        EXPECT_TRUE(result.devices.empty()) << script;
+        EXPECT_FALSE(has_children()) << script;
+    }
+}
+
+TEST(Supervisor, SeesTheDeadlineWhileAWorkerFloodsItsOutput) {
+    const auto result = Stage{kShort}.run("flood-output");
+    EXPECT_EQ(result.outcome, Outcome::TimedOut);
+    EXPECT_LT(*result.duration, kShort + seconds{2});
+}
+
+TEST(Supervisor, KeepsTheLastLinesThatAFailingWorkerPrints) {
+    const auto result = Stage{}.run("print-and-fail");
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.note, "exited 1 without an answer in phase enumerate");
+    ASSERT_EQ(result.reasons.size(), 1U);
+    EXPECT_EQ(result.reasons[0].code, "worker-output");
+    const auto* lines = result.reasons[0].detail.at("lines").as_array();
+    ASSERT_NE(lines, nullptr);
+    EXPECT_EQ(lines->size(), 32U);
+    EXPECT_EQ(lines->back(), Value{"\uFFFD[31mthe driver is broken"});
+}
+
+TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
+    for (const auto* script : {"child-holds-pipes", "daemon-holds-pipes"}) {
+        const auto result = Stage{}.run(script);
+        EXPECT_EQ(result.outcome, Outcome::Answered) << script;
+        EXPECT_LT(*result.duration, seconds{2}) << script;
+    }
+}
+
+TEST(Supervisor, DoesNotWaitForAWorkerThatStaysAfterItsAnswer) {
+    const auto result = Stage{}.run("stay");
+    EXPECT_EQ(result.outcome, Outcome::Answered);
+    EXPECT_LT(*result.duration, seconds{5});
+    EXPECT_FALSE(has_children());
+}
+
+TEST(Supervisor, RunsWorkersSideBySideUpToItsLimit) {
+    const auto began = SystemClock{}.monotonic();
+    Stage stage{kShort, 3};
+    const auto results = stage.run(std::vector<std::string>(6, "hang"));
+    EXPECT_EQ(results.size(), 6U);
+    for (const auto& result : results)
+        EXPECT_EQ(result.outcome, Outcome::TimedOut);
+    const auto taken = SystemClock{}.monotonic() - began;
+    EXPECT_GE(taken, 2 * kShort);
+    EXPECT_LT(taken, 6 * kShort);
+}
+
+TEST(Supervisor, LetsOneBadWorkerCostItsOwnAnswerOnly) {
+    const auto results = Stage{kShort}.run({"crash", "good", "garbage", "hang", "good", "silent"});
+    const auto answered = std::ranges::count(results, Outcome::Answered, &ProbeResult::outcome);
+    EXPECT_EQ(answered, 2);
+}
+
+TEST(Supervisor, NeverCallsBackFromWithinStart) {
+    Stage stage;
+    stage.start(ProbeTarget{.api = "silent"});
+    EXPECT_TRUE(stage.results().empty());
+    EXPECT_FALSE(stage.supervisor().idle());
+    stage.wait();
+}
+
+TEST(Supervisor, CancelsWhatRunsAndWhatWaits) {
+    Stage stage{kLong, 1};
+    stage.start(ProbeTarget{.api = "hang"});
+    stage.start(ProbeTarget{.api = "good"});
+    stage.supervisor().cancel_all();
+    ASSERT_EQ(stage.results().size(), 2U);
+    for (const auto& result : stage.results()) {
+        EXPECT_EQ(result.outcome, Outcome::Skipped);
+        EXPECT_EQ(result.reasons, std::vector{Reason{.code = "cancelled"}});
+        EXPECT_NE(result.at, std::nullopt);
+    }
+    EXPECT_EQ(stage.results()[1].api, "good");
+    EXPECT_TRUE(stage.supervisor().idle());
+}
+
+TEST(Supervisor, MayBeDestroyedByTheCallerItCalls) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    auto supervisor = std::make_unique<Supervisor>(*loop, launcher, clock, ProbeLimits{});
+    supervisor->start(ProbeTarget{.api = "hang"}, [](ProbeResult) { FAIL(); });
+    supervisor->start(ProbeTarget{.api = "good"}, [&](ProbeResult) { supervisor.reset(); });
+    ASSERT_TRUE(loop->run_until([&] { return !supervisor; }));
+    EXPECT_FALSE(has_children());
+}
+
+TEST(Supervisor, ReportsAWorkerThatCanNotBeStarted) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    SpawnLauncher launcher{"/nonexistent/worker", ""};
+    Supervisor supervisor{*loop, launcher, clock, {}};
+    std::optional<ProbeResult> result;
+    supervisor.start(ProbeTarget{.api = "pci"}, [&](ProbeResult got) { result = std::move(got); });
+    EXPECT_EQ(result, std::nullopt);
+    ASSERT_TRUE(loop->run_until([&] { return result.has_value(); }));
+    EXPECT_EQ(result->outcome, Outcome::Failed);
+    EXPECT_EQ(result->reasons.at(0).code, "worker-not-started");
+    EXPECT_EQ(result->note, "/nonexistent/worker: can't be run: No such file or directory");
+    EXPECT_FALSE(has_children());
+}
+
+TEST(Supervisor, LeaksNothingInTwoHundredRuns) {
+    std::size_t first = 0;
+    {
+        Stage stage{milliseconds{50}};
+        (void)stage.run("good");
+        first = open_descriptors();
+        for (int i = 0; i < 20; ++i)
+            (void)stage.run({"good", "crash", "silent", "garbage", "torn", "good", "unfinished",
+                             "answer-then-more", "child-holds-pipes", "hang"});
+        // Workers that were killed leave when they have ended; the last of them may just do so.
+        const auto is_clean = [&] { return open_descriptors() <= first; };
+        const auto end = stage.loop().now() + seconds{5};
+        while (!is_clean() && stage.loop().now() < end)
+            (void)stage.run("silent");
+        EXPECT_EQ(open_descriptors(), first);
+    }
+    EXPECT_FALSE(has_children());
+}
+
+/// A worker in the kernel's hands: nothing ends it.
+class StuckWorker final : public Worker {
+public:
+    explicit StuckWorker(int& kills) : kills_{kills} {
+        int frames[2];
+        int ended[2];
+        EXPECT_EQ(::pipe2(frames, O_CLOEXEC | O_NONBLOCK), 0);
+        EXPECT_EQ(::pipe2(ended, O_CLOEXEC | O_NONBLOCK), 0);
+        for (const int fd : {frames[0], frames[1], ended[0], ended[1]})
+            fds_.emplace_back(fd);
+    }
+    [[nodiscard]] int frames() const override { return fds_[0].get(); }
+    [[nodiscard]] int output() const override { return -1; }
+    [[nodiscard]] int ended() const override { return fds_[2].get(); }
+    void kill() override { ++kills_; }
+    [[nodiscard]] std::optional<WorkerExit> reap() override { return std::nullopt; }
+
+private:
+    int& kills_;
+    std::vector<UniqueFd> fds_ = {};
+};
+
+class StuckLauncher final : public Launcher {
+public:
+    Result<std::unique_ptr<Worker>> launch(const ProbeTarget&) override {
+        return std::unique_ptr<Worker>{std::make_unique<StuckWorker>(kills)};
+    }
+    int kills = 0;
+};
+
+TEST(Supervisor, DoesNotWaitForAWorkerThatOutlivesItsKill) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    StuckLauncher launcher;
+    Supervisor supervisor{*loop, launcher, clock, {.query = milliseconds{20}}};
+    std::optional<ProbeResult> result;
+    supervisor.start(ProbeTarget{.api = "x"}, [&](ProbeResult got) { result = std::move(got); });
+    ASSERT_TRUE(loop->run_until([&] { return result.has_value(); }));
+    EXPECT_EQ(result->outcome, Outcome::TimedOut);
+    EXPECT_EQ(result->exit_code, std::nullopt);
+    EXPECT_EQ(result->signal, std::nullopt);
+    EXPECT_GT(launcher.kills, 0);
+    EXPECT_TRUE(supervisor.idle());
+}
+
+TEST(Supervisor, StartsNoMoreWorkersWhenTooManyAreStuck) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    StuckLauncher launcher;
+    Supervisor supervisor{*loop, launcher, clock, {.query = milliseconds{1}, .concurrent = 64}};
+    std::vector<ProbeResult> results;
+    const auto collect = [&](ProbeResult got) { results.push_back(std::move(got)); };
+    for (int i = 0; i < 65; ++i)
+        supervisor.start(ProbeTarget{.api = "x"}, collect);
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 65; }));
+    supervisor.start(ProbeTarget{.api = "x"}, collect);
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 66; }));
+    EXPECT_EQ(results.back().outcome, Outcome::Failed);
+    EXPECT_EQ(results.back().reasons.at(0).code, "worker-not-started");
+}
+
+}  // namespace
+}  // namespace gpuprobe
