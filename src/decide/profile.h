@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,21 +23,28 @@ constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
              {IntegratedPolicy::Never, "never"}}};
 }
 
+/// Variable → template. Applies whole or not at all: when every fact that its templates name is
+/// known (decide/selector_facts.h) and no earlier rule has set one of its variables.
+using EnvironmentRule = std::map<std::string, std::string>;
+
+/// The key of `Profile::vendors` for every vendor that has none of its own.
+constexpr std::string_view kAnyVendor = "*";
+
 /// One consumer's policy as data: data/profiles/<name>.json, schema
-/// data/schema/profile.schema.json.
+/// data/schema/profile.schema.json, meaning docs/profiles.md.
 struct Profile {
     int schema = 1;
     std::string name = {};
     std::string description = {};
-    std::vector<std::string> backends = {};  ///< in order of preference
-    std::map<std::string, std::vector<std::string>> vendors =
-        {};  ///< vendor → backends it may use, in order
+    std::vector<std::string> backends = {};  ///< in order of preference; cpu, if any, is last
+    /// Vendor → backends it may use, in order for one GPU; empty: every vendor, every backend.
+    std::map<std::string, std::vector<std::string>> vendors = {};
     CpuPolicy cpu = CpuPolicy::Last;
     IntegratedPolicy integrated = IntegratedPolicy::Fallback;
     bool strict = false;
     std::map<std::string, std::string> translate = {};  ///< our backend name → the consumer's
-    /// Backend → variable → template with {uuids}, {vulkan_indices}, {pci} … (docs/profiles.md).
-    std::map<std::string, std::map<std::string, std::string>> environment = {};
+    std::map<std::string, std::vector<EnvironmentRule>> environment = {};  ///< by our backend name
+    bool operator==(const Profile&) const = default;
 };
 template <class Visitor>
 void describe(Visitor& visit, Profile& profile) {
@@ -53,7 +60,10 @@ void describe(Visitor& visit, Profile& profile) {
     visit("environment", profile.environment);
 }
 
-/// Errors: TooLarge, Malformed with the member at fault; an unknown member is an error.
+constexpr Bytes kMaxProfileText = kib(64);
+
+/// A profile from its JSON. Errors: TooLarge; Malformed with the member at fault, for a member,
+/// backend or fact that is not known, for a limit of docs/profiles.md, and for a contradiction.
 Result<Profile> parse_profile(std::string_view json);
 
 }  // namespace gpuprobe

@@ -12,22 +12,31 @@
 
 namespace gpuprobe {
 
-/// What only the caller knows.
+/// What only the caller knows. Backends go by the consumer's names or by ours, in lower case.
 struct SelectRequest {
     std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
     std::vector<std::string> deny = {};                  ///< backends or GPU ids never to use
-    std::optional<std::string> backend = {};             ///< forced; no other is considered
+    std::optional<std::string> backend = {};             ///< forced; "auto" is the same as absent
     std::optional<bool> strict = {};                     ///< absent: as the profile says
     std::optional<Bytes> min_memory = {};                ///< per GPU, of `allocatable`
+    std::vector<std::string> prefer = {};                ///< GPU backends before all others
+    std::optional<std::vector<std::string>> only = {};   ///< backends; absent: any
+    std::optional<std::vector<std::string>> gpus = {};   ///< ids; absent: any
+    bool include_rejected = true;                        ///< among the decision's candidates
+    bool operator==(const SelectRequest&) const = default;
 };
 
-/// A request from its named values. Errors: InvalidRequest, with the key at fault, for an unknown
-/// key, a wrong type or an impossible value.
+/// A request from its named values (docs/profiles.md, "The request"); null is an empty one.
+/// Errors: InvalidRequest, with the key at fault, for an unknown key, a wrong type or an impossible
+/// value.
 Result<SelectRequest> select_request_from(const Value& object);
 
 /// The choice, and every candidate with its verdict. Pure: the same inputs give the same answer
-/// whatever their order. Errors: InvalidRequest, when the request names a backend that the profile
-/// does not know.
+/// whatever their order.
+///
+/// Only what is known counts: a candidate whose verdict is unknown is never chosen. Errors:
+/// InvalidRequest, when the request forces a backend that the profile does not know or has a word
+/// that is no backend or GPU id; UnknownDevice, when it asks for a GPU that is not there.
 Result<Decision> select(const Profile& profile, const SelectRequest& request, const Report& report);
 
 }  // namespace gpuprobe

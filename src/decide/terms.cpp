@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decide/terms.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "decide/backend_words.h"
+
+namespace gpuprobe {
+namespace {
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+/// A backend of the profile by the consumer's name or, where no other has taken that name, by ours.
+/// The CPU is one also where the profile forbids it: asking for it is no mistake, only in vain.
+std::optional<std::string> backend_from(const Profile& profile, const std::string& word) {
+    for (const auto& [backend, translation] : profile.translate)
+        if (translation == word)
+            return backend;
+    if (contains(profile.backends, word) || word == kCpu)
+        return word;
+    return std::nullopt;
+}
+
+Error refused(std::string_view key, std::string_view word, std::string_view reason) {
+    return Error{ErrorCode::InvalidRequest, "request: " + std::string{key} + ": " +
+                                                scrubbed(word, 64) + ": " + std::string{reason}};
+}
+
+/// Adds the backend that the word means here; one that only others have is no mistake.
+Status add_backend(const Profile& profile,
+                   std::string_view key,
+                   const std::string& word,
+                   std::set<std::string>& out) {
+    if (auto backend = backend_from(profile, word))
+        out.insert(std::move(*backend));
+    else if (!is_backend(word) && !is_foreign_backend(word))
+        return refused(key, word, "no such backend");
+    return Done{};
+}
+
+Result<std::optional<std::set<std::string>>> backends_from(
+    const Profile& profile,
+    std::string_view key,
+    const std::optional<std::vector<std::string>>& words) {
+    if (!words)
+        return std::optional<std::set<std::string>>{};
+    std::set<std::string> backends;
+    for (const auto& word : *words)
+        TRY(add_backend(profile, key, word, backends));
+    return std::optional{std::move(backends)};
+}
+
+const Gpu* find_gpu(const Report& report, std::string_view id) {
+    const auto found = std::ranges::find_if(
+        report.gpus, [id](const Gpu& gpu) { return lower_case(gpu.id) == id; });
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+/// The id as the report would write it; a PCI address may be given in any of its spellings.
+std::optional<std::string> gpu_id_from(const Report& report, const std::string& word) {
+    if (const auto* gpu = find_gpu(report, word))
+        return gpu->id;
+    if (const auto address = parse_text(std::string_view{word}, std::type_identity<PciAddress>{}))
+        return "pci:" + text_of(*address);
+    return word.starts_with("platform:") ? std::optional{word} : std::nullopt;
+}
+
+Status add_denied(const Report& report, const std::string& word, Terms& terms) {
+    if (word.find(':') == std::string::npos)
+        return add_backend(terms.profile, "deny", word, terms.denied);
+    auto id = gpu_id_from(report, word);
+    if (!id)
+        return refused("deny", word, "no id of a GPU");
+    terms.denied_gpus.insert(std::move(*id));
+    return Done{};
+}
+
+Status add_wanted_gpu(const Report& report, const std::string& word, Terms& terms) {
+    auto id = gpu_id_from(report, word);
+    if (!id || !find_gpu(report, lower_case(*id)))
+        return Error{ErrorCode::UnknownDevice,
+                     "request: gpus: " + scrubbed(word, 64) + ": no such GPU"};
+    terms.gpus->insert(std::move(*id));
+    return Done{};
+}
+
+Status add_gpus(const SelectRequest& request, const Report& report, Terms& terms) {
+    for (const auto& word : request.deny)
+        TRY(add_denied(report, word, terms));
+    if (!request.gpus)
+        return Done{};
+    terms.gpus.emplace();
+    for (const auto& word : *request.gpus)
+        TRY(add_wanted_gpu(report, word, terms));
+    return Done{};
+}
+
+Status force(const SelectRequest& request, Terms& terms) {
+    if (!request.backend)
+        return Done{};
+    terms.forced = backend_from(terms.profile, *request.backend);
+    if (terms.forced)
+        return Done{};
+    std::string known;
+    for (const auto& backend : terms.profile.backends)
+        known += (known.empty() ? "" : ", ") + terms.word_for(backend);
+    return refused("backend", *request.backend, "none of " + known);
+}
+
+Status prefer(const SelectRequest& request, Terms& terms) {
+    for (const auto& word : request.prefer) {
+        const auto backend = backend_from(terms.profile, word);
+        if (backend == kCpu)
+            return refused("prefer", word, "always last; ask for it with \"backend\"");
+        if (backend && !contains(terms.preferred, *backend))
+            terms.preferred.push_back(*backend);
+        if (!backend && !is_backend(word) && !is_foreign_backend(word))
+            return refused("prefer", word, "no such backend");
+    }
+    return Done{};
+}
+
+/// The list with what the request prefers in front, as far as the list has it.
+std::vector<std::string> preferred_first(const Terms& terms, std::vector<std::string> backends) {
+    auto next = backends.begin();
+    for (const auto& backend : terms.preferred) {
+        const auto found = std::find(next, backends.end(), backend);
+        if (found == backends.end())
+            continue;
+        std::rotate(next, found, found + 1);
+        ++next;
+    }
+    return backends;
+}
+
+}  // namespace
+
+std::string Terms::word_for(const std::string& backend) const {
+    const auto found = profile.translate.find(backend);
+    return found == profile.translate.end() ? backend : found->second;
+}
+
+std::vector<std::string> Terms::backends_for(const std::optional<std::string>& vendor) const {
+    if (profile.vendors.empty())
+        return backends;
+    auto found = profile.vendors.find(vendor.value_or(std::string{kAnyVendor}));
+    if (found == profile.vendors.end())
+        found = profile.vendors.find(std::string{kAnyVendor});
+    if (found == profile.vendors.end())
+        return {};
+    return preferred_first(*this, found->second);
+}
+
+Result<Terms> terms_of(const Profile& profile, const SelectRequest& request, const Report& report) {
+    Terms terms{.profile = profile};
+    terms.built = TRY(backends_from(profile, "built", request.built));
+    terms.only = TRY(backends_from(profile, "only", request.only));
+    terms.strict = request.strict.value_or(profile.strict);
+    terms.min_memory = request.min_memory;
+    TRY(add_gpus(request, report, terms));
+    TRY(force(request, terms));
+    TRY(prefer(request, terms));
+    terms.backends = preferred_first(terms, profile.backends);
+    std::erase(terms.backends, kCpu);
+    return terms;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decide/select.h"
+
+namespace gpuprobe {
+
+/// A profile and a request made one: every word is a backend of ours or the id of a GPU.
+struct Terms {
+    const Profile& profile;                   // borrowed for one decision
+    std::vector<std::string> preferred = {};  ///< GPU backends that the request puts first
+    std::vector<std::string> backends = {};   ///< all GPU backends, in order of preference
+    std::optional<std::set<std::string>> built = {};
+    std::optional<std::set<std::string>> only = {};
+    std::set<std::string> denied = {};
+    std::set<std::string> denied_gpus = {};
+    std::optional<std::set<std::string>> gpus = {};
+    std::optional<std::string> forced = {};
+    bool strict = false;
+    std::optional<Bytes> min_memory = {};
+
+    /// The consumer's word for a backend.
+    [[nodiscard]] std::string word_for(const std::string& backend) const;
+    /// The backends that the profile has for a vendor, in order of preference for one GPU.
+    [[nodiscard]] std::vector<std::string> backends_for(
+        const std::optional<std::string>& vendor) const;
+};
+
+/// Errors: as select().
+Result<Terms> terms_of(const Profile& profile, const SelectRequest& request, const Report& report);
+
+}  // namespace gpuprobe
