@@ -2,6 +2,7 @@
 #include "inventory/hardware_monitor.h"
 
 #include <cstdlib>
+#include <optional>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -145,11 +146,11 @@ TEST_F(HardwareMonitorTest, HearsOfDriversThatTakeAGpuAndNotOfOtherFunctions) {
     EXPECT_TRUE(events_[0].sysfs_path.ends_with("/0000:01:00.0"));
 }
 
-TEST_F(HardwareMonitorTest, TakesABurstInOneGo) {
+TEST_F(HardwareMonitorTest, TakesABurstBeforeAnythingElseRuns) {
     if (!has_umockdev())
         GTEST_SKIP() << "libumockdev.so.0 is not installed";
     if (!is_inside()) {
-        EXPECT_EQ(run_under_umockdev("HardwareMonitorTest.TakesABurstInOneGo"), 0);
+        EXPECT_EQ(run_under_umockdev("HardwareMonitorTest.TakesABurstBeforeAnythingElseRuns"), 0);
         return;
     }
     const TestBed bed;
@@ -159,11 +160,10 @@ TEST_F(HardwareMonitorTest, TakesABurstInOneGo) {
     constexpr std::size_t kBurst = 8;  // umockdev sends on a socket that queues ten
     for (std::size_t i = 0; i < kBurst; ++i)
         bed.send(card, "change");
-    std::size_t seen_by_other = 0;
+    std::optional<std::size_t> seen_by_other;
     const auto other = loop_->defer([&] { seen_by_other = events_.size(); });
-    wait_for(kBurst);
-    EXPECT_EQ(events_.size(), kBurst);
-    EXPECT_EQ(seen_by_other, kBurst) << "something of lower priority ran within the burst";
+    ASSERT_TRUE(loop_->run_until([&] { return seen_by_other.has_value(); }));
+    EXPECT_EQ(seen_by_other, kBurst);
 }
 
 }  // namespace
