@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "report/api_view.h"
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+using Memory = std::tuple<std::optional<Bytes>, std::optional<Bytes>, std::optional<Bytes>>;
+
+ProbeResult told(const char* api, std::optional<Bytes> total, std::optional<Bytes> free = {}) {
+    DeviceFacts facts{.memory = FactMemory{.total = total, .free = free}};
+    return probe(api, "", Outcome::Answered, {facts});
+}
+
+struct Case {
+    const char* name;
+    std::vector<MemoryReading> kernel;
+    std::vector<ProbeResult> probes;
+    GpuKind kind;
+    Memory want;  ///< physical, allocatable, free
+    bool mismatch = false;
+};
+
+MemoryFindings found(const Case& row, const char* vendor = "10de") {
+    auto device = pci_device("0000:01:00.0", vendor, "1234", "0300");
+    device.memory = row.kernel;
+    Subject subject{.id = device.id, .hardware = &device};
+    for (const auto& probe : row.probes)
+        subject.claims.push_back(
+            Claim{.device = ApiDevice{.probe = &probe, .facts = &probe.devices.front()}});
+    return memory_of(subject, row.kind, linux_host(), kNow);
+}
+
+class MemoryOf : public testing::TestWithParam<Case> {};
+
+TEST_P(MemoryOf, PrefersTheBestSource) {
+    const auto [memory, findings] = found(GetParam());
+    EXPECT_EQ((Memory{memory.physical, memory.allocatable, memory.free}), GetParam().want);
+    EXPECT_EQ(has_reason(findings, "memory-mismatch"), GetParam().mismatch);
+}
+
+MemoryReading kernel(const char* what, Bytes bytes) {
+    return {.source = "amdgpu-sysfs", .what = what, .bytes = bytes};
+}
+
+constexpr auto kCard = GpuKind::Discrete;
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    MemoryOf,
+    testing::Values(Case{"NothingKnownIsNull", {}, {}, kCard, {}},
+                    Case{"KernelBeforeNvml",
+                         {kernel("total", gib(8))},
+                         {told("nvml", mib(8100))},
+                         kCard,
+                         {gib(8), {}, {}}},
+                    Case{"CudaIsWhatAProcessGets",
+                         {},
+                         {told("nvml", mib(143771), mib(143155)), told("cuda", mib(143155))},
+                         kCard,
+                         {mib(143771), mib(143155), mib(143155)}},
+                    Case{"OpenClFreeIsNotBelieved",
+                         {},
+                         {told("opencl", gib(8), gib(8))},
+                         kCard,
+                         {gib(8), gib(8), {}}},
+                    Case{"KernelFreeIsTotalLessUsed",
+                         {kernel("total", gib(8)), kernel("used", gib(3))},
+                         {told("vulkan", gib(8), gib(7))},
+                         kCard,
+                         {gib(8), gib(8), gib(5)}},
+                    Case{"NothingUsedIsAllFree",
+                         {kernel("total", gib(8)), kernel("used", Bytes{})},
+                         {},
+                         kCard,
+                         {gib(8), {}, gib(8)}},
+                    Case{"AFullGpuHasNothingFree",
+                         {kernel("total", gib(8)), kernel("used", gib(8))},
+                         {},
+                         kCard,
+                         {gib(8), {}, Bytes{}}},
+                    Case{"AllocatableNeverExceedsPhysical",
+                         {kernel("total", gib(8))},
+                         {told("vulkan", mib(8200))},
+                         kCard,
+                         {gib(8), gib(8), {}}},
+                    Case{"FreeNeverExceedsAllocatable",
+                         {},
+                         {told("nvml", mib(8192), mib(8000)), told("cuda", mib(7900))},
+                         kCard,
+                         {mib(8192), mib(7900), mib(7900)}},
+                    Case{"AFigureFarOffIsReported",
+                         {kernel("total", gib(24))},
+                         {told("vulkan", gib(12))},
+                         kCard,
+                         {gib(24), gib(12), {}},
+                         true},
+                    Case{"TotalOfZeroIsUnknown", {}, {told("vulkan", Bytes{})}, kCard, {}},
+                    Case{"FourTebibytesIsTheLimit",
+                         {},
+                         {told("vulkan", gib(4096))},
+                         kCard,
+                         {gib(4096), gib(4096), {}}},
+                    Case{"OverFourTebibytesIsAnError",
+                         {},
+                         {told("vulkan", Bytes{gib(4096).count + 1})},
+                         kCard,
+                         {}},
+                    Case{"FreeOverTotalIsAnError",
+                         {},
+                         {told("vulkan", gib(8), gib(9))},
+                         kCard,
+                         {gib(8), gib(8), {}}},
+                    Case{"AnUnderflowIsAnError",
+                         {},
+                         {told("vulkan", gib(8), Bytes{~std::uint64_t{0}})},
+                         kCard,
+                         {gib(8), gib(8), {}}},
+                    Case{"ABarIsNoMemory",
+                         {{.source = "pci-bar", .what = "total", .bytes = mib(256)}},
+                         {},
+                         kCard,
+                         {}},
+                    Case{
+                        "ADisplayHasNone", {kernel("total", gib(8))}, {}, GpuKind::DisplayOnly, {}},
+                    // The host has 20 GiB available.
+                    Case{"UnifiedHasNoPhysicalSize",
+                         {},
+                         {told("vulkan", gib(30))},
+                         GpuKind::Integrated,
+                         {{}, gib(30), gib(20)}},
+                    Case{"UnifiedFreeIsWithinAllocatable",
+                         {},
+                         {told("vulkan", gib(16))},
+                         GpuKind::Integrated,
+                         {{}, gib(16), gib(16)}}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+TEST(MemoryOf, AddsCarveOutAndGttOfAnApu) {
+    const Case apu{"",
+                   {kernel("total", gib(1)), kernel("used", mib(24)), kernel("gtt-total", gib(30)),
+                    kernel("gtt-used", gib(2))},
+                   {},
+                   GpuKind::Integrated,
+                   {}};
+    const auto memory = found(apu, "1002").memory;
+    EXPECT_EQ(memory.kind, MemoryKind::Carveout);
+    EXPECT_EQ(memory.physical, std::nullopt);
+    EXPECT_EQ(memory.allocatable, gib(31));
+    EXPECT_EQ(memory.free, mib(1000 + 20 * 1024)) << "no more than the host has available";
+}
+
+TEST(MemoryOf, LeavesATenthToTheHostAsIntelsDriverDoes) {
+    const Case gpu{"", {}, {told("vulkan", gib(31))}, GpuKind::Integrated, {}};
+    EXPECT_EQ(found(gpu, "8086").memory.free, Bytes{gib(20).count / 10 * 9});
+}
+
+TEST(MemoryOf, TakesNvmlsReserveOffItsTotal) {
+    auto nvml = told("nvml", mib(143771));
+    nvml.devices.front().extra["memory_reserved"] = mib(615).count;
+    EXPECT_EQ(found(Case{"", {}, {nvml}, kCard, {}}).memory.allocatable, mib(143156));
+}
+
+TEST(MemoryOf, KeepsEveryReadingAsEvidence) {
+    const Case gpu{"", {kernel("total", gib(8))}, {told("vulkan", gib(8), gib(9))}, kCard, {}};
+    const auto evidence = found(gpu).memory.evidence;
+    ASSERT_EQ(evidence.size(), 3U);
+    EXPECT_EQ(evidence[2].source, "vulkan");
+    EXPECT_EQ(evidence[2].bytes, gib(9));
+}
+
+TEST(MemoryOf, SaysWhenItWasFree) {
+    const Case gpu{"", {}, {told("nvml", gib(8), gib(4))}, kCard, {}};
+    EXPECT_EQ(found(gpu).memory.free_at, kProbed);
+}
+
+}  // namespace
+}  // namespace gpuprobe::test

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "report/api_view.h"
+#include "report/driver_table.h"
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+constexpr const char* kGpu = "pci:0000:01:00.0";
+
+HardwareDevice bare_nvidia() {
+    auto device = nvidia_laptop();
+    device.nodes.clear();
+    return device;
+}
+
+Gpu gpu_of(const HardwareDevice& device,
+           std::vector<ProbeResult> probes,
+           std::vector<DeviceNode> shared = {}) {
+    const Machine machine{.devices = {device}, .shared_nodes = std::move(shared)};
+    return gpu_at(assemble(machine, probes, {.now = kNow}), device.id);
+}
+
+std::vector<std::string> codes_of(const std::vector<Reason>& reasons) {
+    std::vector<std::string> codes;
+    for (const auto& reason : reasons)
+        codes.push_back(reason.code);
+    return codes;
+}
+
+ProbeResult absent_cuda(Outcome outcome, const char* reason = nullptr) {
+    auto result = probe("cuda", "", outcome);
+    result.runtime = {};
+    if (reason)
+        result.reasons.push_back(because(reason));
+    return result;
+}
+
+struct Case {
+    const char* name;
+    ProbeResult cuda;
+    Outcome outcome;
+    std::optional<bool> usable;
+    std::vector<std::string> codes;
+};
+class UnlistedGpu : public testing::TestWithParam<Case> {};
+
+TEST_P(UnlistedGpu, HasTheReasonOfTheDriverThatShouldServeIt) {
+    const auto gpu = gpu_of(bare_nvidia(), {GetParam().cuda});
+    EXPECT_EQ(gpu.apis.at("cuda").outcome, GetParam().outcome);
+    EXPECT_EQ(codes_of(gpu.apis.at("cuda").reasons), GetParam().codes);
+    EXPECT_EQ(gpu.backends.at("cuda").usable, GetParam().usable);
+    EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), GetParam().codes);
+}
+
+using Codes = std::vector<std::string>;
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    UnlistedGpu,
+    testing::Values(Case{"LibraryMissing", absent_cuda(Outcome::Absent), Outcome::Absent, false,
+                         Codes{"loader-missing"}},
+                    Case{"LibrarySeesNothing", absent_cuda(Outcome::Absent, "no-device"),
+                         Outcome::Absent, std::nullopt,
+                         Codes{"not-listed", "no-device", "inconclusive"}},
+                    Case{"AnsweredWithoutIt", absent_cuda(Outcome::Answered), Outcome::Absent,
+                         std::nullopt, Codes{"not-listed", "inconclusive"}},
+                    Case{"Crashed", absent_cuda(Outcome::Crashed), Outcome::Crashed, std::nullopt,
+                         Codes{"driver-crashed"}},
+                    Case{"Hung", absent_cuda(Outcome::TimedOut), Outcome::TimedOut, std::nullopt,
+                         Codes{"driver-timed-out"}},
+                    Case{"LeftWithoutAnswer", absent_cuda(Outcome::Failed), Outcome::Failed,
+                         std::nullopt, Codes{"driver-failed"}},
+                    Case{"SaidNo", absent_cuda(Outcome::Failed, "api-refused"), Outcome::Failed,
+                         false, Codes{"driver-failed", "api-refused"}},
+                    Case{"Asleep", absent_cuda(Outcome::Skipped, "asleep"), Outcome::Skipped,
+                         std::nullopt, Codes{"asleep"}},
+                    Case{"SkippedForNoReason", absent_cuda(Outcome::Skipped), Outcome::Skipped,
+                         std::nullopt, Codes{"skipped"}}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+TEST(Backends, AreUnknownBeforeAnyProbe) {
+    const auto gpu = gpu_of(bare_nvidia(), {});
+    EXPECT_TRUE(gpu.apis.empty());
+    EXPECT_EQ(gpu.backends.at("cuda").usable, std::nullopt);
+    EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), Codes{"not-probed"});
+    EXPECT_EQ(gpu.backends.at("rocm").usable, false);
+    EXPECT_EQ(codes_of(gpu.backends.at("rocm").reasons), Codes{"vendor-mismatch"});
+}
+
+TEST(Backends, NameTheNodeThatIsShut) {
+    auto device = bare_nvidia();
+    device.nodes = {node("/dev/nvidia0", false)};
+    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Absent, "no-device")});
+    const auto& cuda = gpu.backends.at("cuda");
+    EXPECT_EQ(cuda.usable, false);
+    ASSERT_FALSE(cuda.reasons.empty());
+    EXPECT_EQ(cuda.reasons.front(),
+              because("no-permission",
+                      {{"node", "/dev/nvidia0"}, {"group", "render"}, {"mode", "0660"}}));
+    EXPECT_EQ(gpu.health, "no-permission");
+}
+
+TEST(Backends, LookAtTheSharedNodesTheyOpen) {
+    const auto card = amd_card("0000:03:00.0", 0, 128);
+    const auto gpu = gpu_of(card, {probe("hip", "", Outcome::Answered)}, {node("/dev/kfd", false)});
+    EXPECT_EQ(gpu.backends.at("rocm").usable, false);
+    EXPECT_EQ(gpu.backends.at("rocm").reasons.front().code, "no-permission");
+    EXPECT_EQ(codes_of(gpu.backends.at("vulkan").reasons), Codes{"not-probed"});
+}
+
+TEST(Backends, AreRuledOutByPassthrough) {
+    auto device = bare_nvidia();
+    device.driver = "vfio-pci";
+    device.findings = {because("passthrough", {{"driver", "vfio-pci"}})};
+    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Answered)});
+    for (const auto* backend : {"cuda", "vulkan", "opencl", "webgpu"}) {
+        EXPECT_EQ(gpu.backends.at(backend).usable, false) << backend;
+        EXPECT_EQ(codes_of(gpu.backends.at(backend).reasons), Codes{"passthrough"}) << backend;
+    }
+    EXPECT_EQ(gpu.health, "passthrough");
+}
+
+TEST(Backends, BlameMissingUvmOnlyOnceCudaWasAsked) {
+    auto device = bare_nvidia();
+    device.findings = {because("uvm-missing")};
+    EXPECT_EQ(gpu_of(device, {}).backends.at("cuda").usable, std::nullopt);
+    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Failed, "api-refused")});
+    EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), Codes{"uvm-missing"});
+}
+
+TEST(Backends, BelieveAnAnswerBeforeAnySuspicion) {
+    auto device = bare_nvidia();
+    device.findings = {because("driver-mismatch"), because("uvm-missing")};
+    const auto gpu = gpu_of(
+        device, {probe("cuda", "", Outcome::Answered, {cuda_facts(0, "0000:01:00.0", mib(7900))})});
+    EXPECT_EQ(gpu.backends.at("cuda").usable, true);
+    EXPECT_EQ(gpu.health, "driver-mismatch");
+}
+
+TEST(Backends, KnowWhatWebGpuMisses) {
+    auto facts =
+        vulkan_facts(0, "GPU", "10de", "2860", "0000:01:00.0", DeviceType::Discrete, gib(8));
+    Value missing{Value::Array{Value{"robustBufferAccess"}}};
+    facts.extra["webgpu"]["level"] = "no";
+    facts.extra["webgpu"]["missing"] = missing;
+    const auto gpu =
+        gpu_of(bare_nvidia(), {probe("vulkan", kNvidiaIcd, Outcome::Answered, {facts})});
+    EXPECT_EQ(gpu.backends.at("vulkan").usable, true);
+    EXPECT_EQ(gpu.backends.at("webgpu").usable, false);
+    EXPECT_EQ(gpu.backends.at("webgpu").reasons.front(),
+              because("webgpu-features", {{"missing", missing}}));
+}
+
+TEST(Backends, DoNotTrustADriverThatCrashedAfterItsAnswer) {
+    auto result = probe("cuda", "", Outcome::Crashed, {cuda_facts(0, "0000:01:00.0", mib(7900))});
+    const auto gpu = gpu_of(bare_nvidia(), {result});
+    EXPECT_FALSE(gpu.apis.at("cuda").device.is_null());
+    EXPECT_EQ(gpu.apis.at("cuda").outcome, Outcome::Crashed);
+    EXPECT_EQ(gpu.backends.at("cuda").usable, std::nullopt);
+    EXPECT_EQ(gpu.health, "driver-crashed");
+}
+
+TEST(ApiViews, BlameTheDriverOfTheVendor) {
+    // One Intel driver crashed; that the other and NVIDIA's do not list this GPU says nothing.
+    const auto report = assemble(
+        Machine{.devices = {intel_integrated()}},
+        {probe("vulkan", kIntelIcd, Outcome::Crashed),
+         probe("vulkan", "/usr/share/vulkan/icd.d/intel_hasvk_icd.x86_64.json", Outcome::Answered),
+         probe("vulkan", kNvidiaIcd, Outcome::Answered)},
+        {.now = kNow});
+    const auto view = gpu_at(report, "pci:0000:00:02.0").apis.at("vulkan");
+    EXPECT_EQ(view.outcome, Outcome::Crashed);
+    EXPECT_EQ(view.driver, kIntelIcd);
+}
+
+TEST(ApiViews, MissTheDriverOfTheVendor) {
+    const auto gpu = gpu_of(amd_card("0000:03:00.0", 0, 128),
+                            {probe("vulkan", kNvidiaIcd, Outcome::Answered),
+                             probe("vulkan", kLavapipeIcd, Outcome::Answered, {lavapipe_facts()})});
+    EXPECT_EQ(codes_of(gpu.apis.at("vulkan").reasons), Codes{"driver-missing"});
+    EXPECT_EQ(gpu.backends.at("vulkan").usable, false);
+}
+
+TEST(ApiViews, DoNotExpectNouveausGpuFromNvidiasDriver) {
+    auto device = bare_nvidia();
+    device.driver = "nouveau";
+    const auto gpu = gpu_of(device, {probe("vulkan", kNvidiaIcd, Outcome::Answered)});
+    EXPECT_EQ(codes_of(gpu.apis.at("vulkan").reasons), Codes{"driver-missing"});
+}
+
+TEST(ApiViews, TellTheAgeOfTheirFacts) {
+    const auto gpu = gpu_at(assembled(laptop()), kGpu);
+    EXPECT_EQ(gpu.apis.at("cuda").age, std::chrono::seconds{1});
+}
+
+TEST(Probes, CountOnceWhenRunAgain) {
+    auto old = absent_cuda(Outcome::Crashed);
+    old.at = kProbed - std::chrono::hours{1};
+    const auto report = assemble(
+        Machine{.devices = {bare_nvidia()}},
+        {probe("cuda", "", Outcome::Answered, {cuda_facts(0, "0000:01:00.0", mib(7900))}), old},
+        {.now = kNow});
+    EXPECT_EQ(report.probes.size(), 1U);
+    EXPECT_EQ(gpu_at(report, kGpu).backends.at("cuda").usable, true);
+}
+
+TEST(Software, IsKnownByTypeDriverAndName) {
+    const auto vulkan = probe("vulkan", "", Outcome::Answered);
+    const auto is_soft = [&](DeviceFacts facts) {
+        return is_software(ApiDevice{.probe = &vulkan, .facts = &facts});
+    };
+    EXPECT_TRUE(is_soft({.type = DeviceType::Cpu}));
+    EXPECT_TRUE(is_soft({.vendor_id = "10005"}));
+    EXPECT_TRUE(is_soft({.name = "SwiftShader Device (LLVM 10.0.0)"}));
+    EXPECT_TRUE(is_soft({.name = "Microsoft Basic Render Driver"}));
+    EXPECT_TRUE(is_soft(pocl_facts()));
+    EXPECT_FALSE(is_soft({.name = "Intel(R) Graphics", .type = DeviceType::Integrated}));
+    auto pocl_gpu = pocl_facts();
+    pocl_gpu.type = DeviceType::Discrete;
+    EXPECT_FALSE(is_soft(pocl_gpu));
+}
+
+TEST(Ranking, PutsWhatComputesFirst) {
+    const auto order = [](std::vector<HardwareDevice> devices, std::vector<ProbeResult> probes) {
+        std::vector<std::string> ids;
+        for (const auto& gpu :
+             assemble(Machine{.devices = std::move(devices)}, probes, {.now = kNow}).gpus)
+            ids.push_back(gpu.id);
+        return ids;
+    };
+    auto small = amd_card("0000:02:00.0", 0, 128);
+    small.memory.front().bytes = gib(8);
+    small.memory.back().bytes = Bytes{};
+    const auto large = amd_card("0000:03:00.0", 1, 129);
+    EXPECT_EQ(order({small, large}, {}),
+              (std::vector<std::string>{"pci:0000:03:00.0", "pci:0000:02:00.0"}));
+    const auto listed =
+        vulkan_facts(0, "GPU", "1002", "744c", "0000:02:00.0", DeviceType::Discrete, gib(8));
+    EXPECT_EQ(order({small, large}, {probe("vulkan", kRadeonIcd, Outcome::Answered, {listed})}),
+              (std::vector<std::string>{"pci:0000:02:00.0", "pci:0000:03:00.0"}));
+}
+
+TEST(Accelerators, AreNoGpus) {
+    auto npu = pci_device("0000:00:0b.0", "8086", "7d1d", "1200");
+    npu.driver = "intel_vpu";
+    npu.is_accel = true;
+    const auto report = assemble(Machine{.devices = {npu}}, {}, {.now = kNow});
+    EXPECT_TRUE(report.gpus.empty());
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    EXPECT_EQ(report.accelerators.front().name, "8086:7d1d");
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
