@@ -113,19 +113,24 @@ def expect(machine, function, facts):
         index = int(match[2] or match[5])
         device_facts = facts_of(api, index, infos, address)
         facts.setdefault(api, []).append(device_facts)
-        apis[api] = answered(index=index, name=infos["GPUModel"])
+        apis[api] = {**answered(index=index, name=infos["GPUModel"]), "index": index, "joined_by": "pci"}
         if device_facts["memory"]:
             readings.append({"source": api, "bytes": device_facts["memory"]["total"]})
         uuid = uuid or infos.get("NVIDIAUUID")
     display = vendor in ("1a03", "102b") or (vendor, device) in DISPLAY_CHIPS
-    expected = gpu(address, kind="display-only" if display else "discrete", vendor=VENDORS[vendor],
+    kind = "display-only" if display else "discrete"
+    memory_kind = "dedicated"
+    if vendor == "1002" and not display:
+        kind = {"_known_gap": "class 0300 and OpenCL's size alone do not tell a card from an APU", "_value": kind}
+        memory_kind = {"_known_gap": "follows the kind", "_value": memory_kind}
+    expected = gpu(address, kind=kind, vendor=VENDORS[vendor],
                    pci={"address": address, "vendor_id": vendor, "device_id": device,
                         "subsystem_vendor_id": sub_vendor, "subsystem_device_id": sub_device,
                         "class": pci_class, "revision": revision})
     if apis:
         expected["apis"] = apis
     if readings:
-        expected["memory"] = {"kind": "dedicated", "evidence": {"_contains": readings}}
+        expected["memory"] = {"kind": memory_kind, "evidence": {"_contains": readings}}
     if uuid:
         expected["identity"] = {"nvidia_uuid": uuid}
     return expected

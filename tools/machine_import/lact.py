@@ -90,10 +90,9 @@ def expect(machine, card_name, address, uevent, snap):
     integrated = card_name in INTEGRATED
     total = snap["stats"].get("vram", {}).get("total")
     memory = {"physical": total}
-    if card_name == "amd/phoenix":
-        memory["kind"] = "carveout"
-    elif total:
-        memory["kind"] = "dedicated"
+    if total:
+        memory = {"kind": "carveout" if integrated else "dedicated", "physical": total,
+                  "evidence": {"_contains": [{"source": "amdgpu-sysfs", "what": "total", "bytes": total}]}}
     machine.expected = {"gpus": [gpu(
         address, kind="integrated" if integrated else "discrete",
         vendor=card_name.split("/")[0],
@@ -101,7 +100,7 @@ def expect(machine, card_name, address, uevent, snap):
              "subsystem_vendor_id": subsystem["vendor_id"].lower(),
              "subsystem_device_id": subsystem["model_id"].lower(), "class": "0300"},
         driver={"name": snap["info"]["driver"]}, memory=memory)], "software": [], "accelerators": []}
-    machine.expected["gpus"][0]["name"] = model.get("model")
+    machine.expected["gpus"][0]["name"] = f"{model['vendor']} {model['model']}"
     machine.probe("pci", [{
         "index": 0, "name": model.get("model"), "vendor_id": vendor, "device_id": device, "pci": address,
         "vendor_name": model.get("vendor"), "subsystem_name": subsystem.get("model"),
@@ -125,7 +124,10 @@ def add_opencl(machine, folder):
                       runtime={"platform": platform["CL_PLATFORM_NAME"], "version": platform["CL_PLATFORM_VERSION"].strip()})
     machine.converted("clinfo.json says 0000:0a:00.0 where the sysfs tree says 0000:0b:00.0 (two boots), so pci and the "
                       "address bytes' carrier (uuid) are null in probes/opencl.intel.json: what is left is vendor, device and name.")
-    machine.expected["gpus"][0]["apis"] = {"opencl": answered(name="Intel(R) Arc(TM) A380 Graphics")}
+    expected = machine.expected["gpus"][0]
+    expected["apis"] = {"opencl": answered(name="Intel(R) Arc(TM) A380 Graphics")}
+    expected["name"] = "Intel(R) Arc(TM) A380 Graphics"
+    expected["memory"] = {"kind": "dedicated", "evidence": {"_contains": [{"source": "opencl", "bytes": 6064541696}]}}
 
 
 def opencl_facts(index, device, platform):

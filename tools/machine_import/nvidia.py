@@ -186,8 +186,11 @@ def expect(device, system, has_tree):
     if has_tree:
         pci.update({"vendor_id": device["vendor_id"], "device_id": device["device_id"],
                     "subsystem_vendor_id": device["subsystem"][0], "subsystem_device_id": device["subsystem"][1]})
+    free = device["free"]
+    if free is not None and device["reserved"] is not None:
+        free = min(free, device["total"] - device["reserved"])  # whole MiB do not always add up
     expected = gpu(address, kind="discrete", vendor="nvidia", name=device["name"], pci=pci,
-                   memory={"kind": "dedicated", "physical": device["total"], "free": device["free"]},
+                   memory={"kind": "dedicated", "physical": device["total"], "free": free},
                    identity={"nvidia_uuid": None if masked else device["uuid"]},
                    apis={"nvml": answered(name=device["name"])})
     if has_tree:

@@ -3,17 +3,15 @@
 
 import json
 
-from .machine import Machine, gpu
+from .machine import Machine, case_source, gpu
 
 MIB = 1024 * 1024
 MANIFESTS = {"amdvlk": "amd_icd64", "radv": "radeon_icd", "anv": "intel_icd"}  # as their packages name them
-GAPS = {
-    "identity-rocm-gentoo-1650": "the excerpt gives names and sizes only; no rule joins CUDA and OpenCL by those",
-    "identity-vk-rx480-two": "the excerpt gives names only; on the machine both drivers report the same position as UUID",
-}
+GAPS = {}  # name of a machine: why its GPUs cannot be found
 
 
-def convert(corpus, _cases):
+def convert(corpus, cases):
+    yield jetson(next(case for case in cases if case["id"] == "yzma-bench"))
     with open(f"{corpus}/identity/cases.json", encoding="utf-8") as file:
         puzzles = {case["id"]: case for case in json.load(file)["cases"]}
     for identifier, make in (("hc-4224", hashcat), ("rocm-gentoo-1650", gentoo), ("vk-rx480-two", two_drivers),
@@ -84,10 +82,12 @@ def hashcat(machine, records):
 def gentoo(machine, records):
     cuda, amd, nvidia, cpu = records
     machine.probe("cuda", [record(0, cuda["name"], memory=size(cuda["mem_mb"] * MIB))])
-    machine.probe("opencl", [record(0, amd["name"], memory=size(amd["mem_mb"] * MIB), platform=amd["platform"])], driver="amd")
-    machine.probe("opencl", [record(0, nvidia["name"], memory=size(nvidia["mem_mb"] * MIB), platform=nvidia["platform"])],
-                  driver="nvidia")
+    machine.probe("opencl", [record(0, amd["name"], memory=size(amd["mem_mb"] * MIB), platform=amd["platform"],
+                                    vendor_id="1002")], driver="amd")
+    machine.probe("opencl", [record(0, nvidia["name"], memory=size(nvidia["mem_mb"] * MIB), platform=nvidia["platform"],
+                                    vendor_id="10de")], driver="nvidia")
     machine.probe("opencl", [record(0, cpu["name"], type="cpu", platform=cpu["platform"])], driver="pocl")
+    machine.converted("vendor_id follows from the platform: CL_DEVICE_VENDOR_ID is a query that each of them answers.")
     machine.expected["gpus"] = [
         {"apis": {"cuda": {"outcome": "answered"}, "opencl": {"outcome": "answered"}}},
         {"apis": {"opencl": {"outcome": "answered", "device": {"name": "gfx902"}}}}]
@@ -96,7 +96,8 @@ def gentoo(machine, records):
 
 def two_drivers(machine, records):
     for entry in records:
-        machine.probe("vulkan", [record(0, entry["name"])], driver=MANIFESTS[entry["icd"]])
+        machine.probe("vulkan", [record(0, entry["name"], vendor_id="1002")], driver=MANIFESTS[entry["icd"]])
+    machine.converted("vendor_id is added: both drivers serve AMD alone.")
     machine.expected["gpus"] = [{"apis": {"vulkan": {"outcome": "answered"}}}]
 
 
@@ -140,11 +141,27 @@ def positional_uuid(machine, entry, suffix):
     facts = record(0, entry["name"], uuid=text, pci=entry.get("pci"))
     machine.probe("vulkan", [facts], driver=MANIFESTS[suffix])
     machine.converted("One of three outputs of three machines that the puzzle sets side by side.")
-    expected = {"name": entry["name"], "identity": {"nvidia_uuid": None, "vulkan_device_uuid": text},
+    expected = {"name": entry["name"].split(" (RADV")[0], "identity": {"nvidia_uuid": None, "vulkan_device_uuid": text},
                 "apis": {"vulkan": {"outcome": "answered"}}}
     if entry.get("pci"):
         expected["id"] = f"pci:{entry['pci']}"
     machine.expected["gpus"] = [expected]
+
+
+def jetson(case):
+    """nvidia-smi and vulkaninfo of an Orin: no PCI, no size, no address on either side."""
+    machine = Machine("identity-yzma-orin", case_source(case))
+    machine.stated("one GPU: Orin (nvgpu), driver 540.5.0, CUDA 12.6; Vulkan calls it integrated", "BENCHMARKS.md:136-275")
+    machine.host["arch"] = "aarch64"
+    machine.probe("nvml", [record(0, "Orin (nvgpu)")], runtime={"driver_version": "540.5.0", "cuda_version": "12.6"})
+    machine.probe("vulkan", [record(
+        0, "NVIDIA Tegra Orin (nvgpu)", vendor_id="10de", type="integrated", uuid="1388f9e0-987e-54a0-908f-6a30d8fd5f29",
+        driver_id="nvidia-proprietary", driver_name="NVIDIA", driver_info="540.5.0", api_version="1.3.251")], driver="nvidia_icd")
+    machine.converted("nvidia-smi prints N/A for bus and memory and no UUID, so those are null. vulkaninfo's deviceID 0x97ba03d7 is no "
+                      "PCI id: null.")
+    machine.expected = {"gpus": [{"kind": "integrated", "vendor": "nvidia", "memory": {"physical": None},
+                                  "apis": {"nvml": {"outcome": "answered"}, "vulkan": {"outcome": "answered"}}}]}
+    return finished(machine)
 
 
 # -- puzzles from other projects' tests
@@ -198,6 +215,7 @@ def dual_icd(machine, given):
                                         pci=entry["CL_DEVICE_PCI_BUS_INFO_KHR"], memory=size(entry["CL_DEVICE_GLOBAL_MEM_SIZE"]))],
                       driver=driver)
     total = max(entry["CL_DEVICE_GLOBAL_MEM_SIZE"] for entry in given["clinfo"])
+    machine.expected["software"] = [{"api": "opencl", "name": given["clinfo"][1]["name"]}]
     machine.expected["gpus"] = [gpu("0000:03:00.0", vendor="intel", apis={"opencl": {"outcome": "answered"}},
                                     memory={"evidence": {"_contains": [{"source": "opencl", "bytes": total}]}})]
 

@@ -63,5 +63,5 @@ def add_card(machine, key, card, names):
     if series:
         names.append({"index": len(names), "name": series, "vendor_id": "1002", "device_id": device, "pci": address,
                       "vendor_name": card.get("Card vendor") or card.get("Card Vendor")})
-        expected["name"] = series
+        expected["name"] = f"{names[-1]['vendor_name']} {series}"
     return expected

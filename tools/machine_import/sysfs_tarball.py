@@ -17,6 +17,7 @@ NAMES = {
 GPU_CLASSES = ("0x03", "0x0b40", "0x12")
 # What is known of the functions besides what the tree says: kind by chip (pci.ids names them).
 KINDS = {"1a03:2000": "display-only", "102b:0532": "display-only", "1002:6758": "discrete", "8086:46a6": "integrated"}
+GAPS = {"1002:6758": "an old snapshot without memory sizes or sensors: nothing tells a card from an APU"}
 VENDORS = {"0x1a03": "aspeed", "0x102b": "matrox", "0x1002": "amd", "0x8086": "intel"}
 
 
@@ -100,5 +101,6 @@ def expect(tree, address, device, pci_class):
     key = f"{vendor[2:]}:{product[2:]}"
     pci = {"address": address, "vendor_id": vendor[2:], "device_id": product[2:], "class": pci_class[2:6]}
     if pci_class.startswith("0x03"):
-        return gpu(address, kind=KINDS[key], vendor=VENDORS[vendor], pci=pci)
+        kind = {"_known_gap": GAPS[key], "_value": KINDS[key]} if key in GAPS else KINDS[key]
+        return gpu(address, kind=kind, vendor=VENDORS[vendor], pci=pci)
     return gpu(address, pci=pci)

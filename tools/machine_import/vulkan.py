@@ -34,7 +34,7 @@ def convert_profile(path, case):
     machine.probe("vulkan", [facts], driver=MANIFESTS[facts["driver_name"]])
     machine.stated(f"name {name}", "profiles.*.label")
     machine.expected = {"gpus": [gpu(
-        facts["pci"], vendor=VENDORS[properties["VkPhysicalDeviceProperties"]["vendorID"]], name=name,
+        facts["pci"], vendor=VENDORS[properties["VkPhysicalDeviceProperties"]["vendorID"]], name=name.split(" (RADV")[0],
         pci={"address": facts["pci"], "vendor_id": facts["vendor_id"]},
         identity={"vulkan_device_uuid": facts["uuid"], "drm": facts["drm"]},
         apis={"vulkan": {**answered(driver_id=facts["driver_id"], driver_info=facts["driver_info"]),
