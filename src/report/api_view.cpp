@@ -71,9 +71,11 @@ std::string_view code_of(const ProbeResult& probe) {
         case Outcome::Failed:
             return "driver-failed";
         case Outcome::Absent:
-            if (!probe.runtime.is_null() || has_reason(probe.reasons, "no-device"))
+            if (has_reason(probe.reasons, "no-device"))
                 return "not-listed";
-            return probe.driver.empty() ? "loader-missing" : "driver-missing";
+            // A loader that spoke found no driver to load.
+            return probe.driver.empty() && probe.runtime.is_null() ? "loader-missing"
+                                                                   : "driver-missing";
         case Outcome::Skipped:
             return "skipped";
         case Outcome::Answered:
@@ -183,7 +185,10 @@ void explain(const Serving& serving, std::string_view api, ApiView& view) {
     if (!probe.driver.empty())
         view.driver = probe.driver;
     const auto code = code_of(probe);
-    if (probe.outcome != Outcome::Skipped || probe.reasons.empty())
+    const bool explains_itself =
+        (probe.outcome == Outcome::Skipped || probe.outcome == Outcome::Absent) &&
+        !probe.reasons.empty() && code != "not-listed";
+    if (!explains_itself)
         view.reasons.push_back(ended_badly(probe, std::string{code}));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
     // A missing library is an answer; a library that sees nothing behind a bound driver is not.

@@ -28,17 +28,18 @@ std::optional<std::string> gfx_target(const Subject& subject) {
     if (subject.hardware)
         if (const auto* target = subject.hardware->extra.at("gfx_target").as_string())
             return without_features(*target);
-    for (const auto* key : {"gfx_target", "gcn_arch_name"})
-        if (const auto target = fact_by(subject, "hip", key))
+    for (const auto* api : {"hip", "opencl"})
+        if (const auto target = fact_by(subject, api, "gfx_target"))
             return without_features(*target);
+    // ROCm's OpenCL, in captures that have the name only.
     const auto* claim = preferred_claim(subject, "opencl");
     return claim && claim->device.facts->name ? without_features(*claim->device.facts->name)
                                               : std::nullopt;
 }
 
 std::optional<std::string> intel_ip(const Subject& subject) {
-    auto version = fact_by(subject, "level_zero", "ip_version");
-    return version ? version : fact_by(subject, "opencl", "ip_version");
+    auto version = fact_by(subject, "level_zero", "intel_ip");
+    return version ? version : fact_by(subject, "opencl", "intel_ip");
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
     UnlistedGpu,
     testing::Values(Case{"LibraryMissing", absent_cuda(Outcome::Absent), Outcome::Absent, false,
                          Codes{"loader-missing"}},
+                    Case{"ModuleNotLoaded", absent_cuda(Outcome::Absent, "driver-not-loaded"),
+                         Outcome::Absent, false, Codes{"driver-not-loaded"}},
                     Case{"LibrarySeesNothing", absent_cuda(Outcome::Absent, "no-device"),
                          Outcome::Absent, std::nullopt,
                          Codes{"not-listed", "no-device", "inconclusive"}},
@@ -181,6 +183,15 @@ TEST(ApiViews, MissTheDriverOfTheVendor) {
                              probe("vulkan", kLavapipeIcd, Outcome::Answered, {lavapipe_facts()})});
     EXPECT_EQ(codes_of(gpu.apis.at("vulkan").reasons), Codes{"driver-missing"});
     EXPECT_EQ(gpu.backends.at("vulkan").usable, false);
+}
+
+TEST(ApiViews, MissAnyDriverWhenTheLoaderHasNone) {
+    auto loader = probe("vulkan", "", Outcome::Absent);
+    EXPECT_EQ(codes_of(gpu_of(bare_nvidia(), {loader}).apis.at("vulkan").reasons),
+              Codes{"loader-missing"});
+    loader.runtime["loader"] = "libvulkan.so.1";
+    EXPECT_EQ(codes_of(gpu_of(bare_nvidia(), {loader}).apis.at("vulkan").reasons),
+              Codes{"driver-missing"});
 }
 
 TEST(ApiViews, DoNotExpectNouveausGpuFromNvidiasDriver) {
