@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/event_loop.h"
+#include "base/version.h"
+#include "bus/names.h"
+#include "engine/engine.h"
+#include "probe/launcher.h"
+#include "service/bus_session.h"
+#include "service/inline_budget.h"
+#include "service/log.h"
+
+namespace gpuprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
+
+struct Settings {
+    std::string bus = "system";
+    std::optional<std::string> replay = {};
+    std::optional<std::string> worker = {};
+    std::optional<std::string> cache_folder = {};
+    bool has_cache = true;
+    std::vector<std::string> profiles = {};
+    unsigned settle_ms = 250;
+    LogLevel log_level = LogLevel::Info;
+};
+
+/// What ended the daemon. Codes: sysexits.h.
+int exit_code(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::NotAuthorized:
+            return EX_NOPERM;
+        case ErrorCode::Unavailable:
+            return EX_UNAVAILABLE;
+        case ErrorCode::NotFound:
+        case ErrorCode::Malformed:
+            return EX_NOINPUT;
+        default:
+            return EX_SOFTWARE;
+    }
+}
+
+/// The worker named, else the one beside this program. Errors: NotFound.
+Result<std::string> worker_program(const Settings& settings) {
+    if (settings.replay)
+        return std::string{};  // a capture's probes have been answered
+    std::error_code problem;
+    const auto beside =
+        fs::read_symlink("/proc/self/exe", problem).parent_path() / "gpuprobe-worker";
+    const auto path = settings.worker.value_or(beside.string());
+    if (::access(path.c_str(), X_OK) != 0)
+        return Error{ErrorCode::NotFound, "no probe worker at " + path};
+    return path;
+}
+
+/// The folder for what drivers said and what they cache: the one named, else systemd's
+/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt when it cannot be
+/// used: the daemon then probes at each start.
+std::optional<std::string> cache_folder(const Settings& settings) {
+    if (!settings.has_cache || settings.replay)
+        return std::nullopt;
+    const auto from = [](const char* variable, const char* below) -> std::optional<std::string> {
+        const char* value = std::getenv(variable);
+        if (value == nullptr || *value != '/')
+            return std::nullopt;
+        return (fs::path{value} / below).lexically_normal().string();
+    };
+    auto folder = settings.cache_folder;
+    if (!folder)
+        folder = from("CACHE_DIRECTORY", "");
+    if (!folder)
+        folder = from("XDG_CACHE_HOME", "gpuprobe");
+    if (!folder)
+        folder = from("HOME", ".cache/gpuprobe");
+    if (!folder)
+        return std::nullopt;
+    std::error_code problem;
+    if (fs::create_directories(*folder, problem))
+        ::chmod(folder->c_str(), 0700);
+    return ::access(folder->c_str(), W_OK) == 0 ? folder : std::nullopt;
+}
+
+std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
+    if (!folder)
+        return "";
+    const auto home = fs::path{*folder} / "drivers";
+    std::error_code problem;
+    fs::create_directories(home, problem);
+    return problem ? "" : home.string();
+}
+
+/// Parses, or ends the program as CLI11 does for --help and mistakes.
+Settings settings_from(int argc, char** argv) {
+    Settings settings;
+    CLI::App app{"Knows the GPUs of this machine and answers on D-Bus.", "gpuprobed"};
+    app.set_version_flag("--version", "gpuprobed " + std::string{kVersion});
+    app.add_option("--bus", settings.bus, "system, session, or the address of a bus")
+        ->capture_default_str();
+    app.add_option("--replay", settings.replay, "Serve the captured machine in this folder")
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--worker", settings.worker, "The program that loads drivers");
+    app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
+    app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
+    app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--settle-ms", settings.settle_ms, "How long a burst of hot-plug may last")
+        ->check(CLI::Range(0U, 10'000U))
+        ->capture_default_str();
+    std::string level{name_of(settings.log_level)};
+    std::vector<std::string> levels;
+    for (const auto& entry : names_of(LogLevel{}))
+        levels.emplace_back(entry.name);
+    app.add_option("--log-level", level, "The least important entries to log")
+        ->check(CLI::IsMember(levels))
+        ->capture_default_str();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        std::exit(app.exit(problem) == 0 ? 0 : EX_USAGE);
+    }
+    settings.log_level = enum_from<LogLevel>(level).value_or(settings.log_level);
+    return settings;
+}
+
+EngineOptions engine_options(const Settings& settings, const std::optional<std::string>& cache) {
+    EngineOptions options;
+    if (cache)
+        options.cache_file = *cache + "/probes";
+    options.profile_folders = {kProfileFolder};
+    options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
+                                   settings.profiles.end());
+    options.settle = std::chrono::milliseconds{settings.settle_ms};
+    options.watch_hardware = !settings.replay;
+    return options;
+}
+
+/// Everything from the loop to READY. The name is owned before anything is probed, because bus
+/// activation gives up after 25 seconds.
+Result<int> serve(const Settings& settings, Log& log) {
+    auto source = settings.replay ? TRY(replayed_machine(*settings.replay)) : live_machine();
+    const auto worker = TRY(worker_program(settings));
+    const auto cache = cache_folder(settings);
+    const auto files = source.files;
+    const auto loop = TRY(SystemLoop::create());
+    TRY(loop->stop_on_signals());
+    TRY(loop->feed_watchdog());
+
+    const SystemClock clock;
+    SpawnLauncher launcher{worker, cache_home_of_drivers(cache)};
+    const auto engine = TRY(
+        Engine::create(std::move(source), *loop, launcher, clock, engine_options(settings, cache)));
+    InlineBudget budget{clock};
+    const ServiceContext context{.engine = *engine, .files = *files, .budget = budget};
+    BusSession session{settings.bus, bus::kBusName, *loop, context, log};
+    TRY(session.start());
+    engine->start();
+    log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
+    sd_notify(0, "READY=1");
+    auto code = loop->run();
+    sd_notify(0, "STOPPING=1");
+    return code;
+}
+
+}  // namespace
+}  // namespace gpuprobe
+
+int main(int argc, char** argv) try {
+    using namespace gpuprobe;
+    const Settings settings = settings_from(argc, argv);
+    Log log{"gpuprobed"};
+    log.set_level(settings.log_level);
+    log.set_target(Log::usual_target());
+    const auto code = serve(settings, log);
+    if (code)
+        return *code;
+    log.write(LogLevel::Error, code.error().text);
+    return exit_code(code.error());
+} catch (const std::exception& problem) {
+    std::fprintf(stderr, "gpuprobed: %s\n", problem.what());
+    return EX_SOFTWARE;
+}

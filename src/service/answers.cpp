@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/answers.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "bus/text.h"
+#include "bus/value.h"
+
+namespace gpuprobe {
+namespace {
+
+bus::Dictionary candidate_from(const Candidate& candidate, const PathOf& path_of) {
+    bus::Dictionary entry;
+    entry.emplace("Backend", sdbus::Variant{bus::bus_text(candidate.backend)});
+    entry.emplace("Verdict", sdbus::Variant{std::string{name_of(candidate.verdict)}});
+    entry.emplace("Reasons", sdbus::Variant{bus::record_dictionaries(to_value(candidate.reasons))});
+    if (candidate.gpu)
+        entry.emplace("Gpu", sdbus::Variant{path_of(*candidate.gpu)});
+    return entry;
+}
+
+std::map<std::string, std::string> environment_from(
+    const std::map<std::string, std::string>& variables) {
+    std::map<std::string, std::string> clean;
+    for (const auto& [name, text] : variables)
+        clean.emplace(bus::bus_text(name), bus::bus_text(text));
+    return clean;
+}
+
+void add_size(bus::Dictionary& answer, const char* key, const std::optional<Bytes>& size) {
+    if (size)
+        answer.emplace(key, sdbus::Variant{size->count});
+}
+
+}  // namespace
+
+bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of) {
+    std::vector<sdbus::ObjectPath> gpus;
+    for (const auto& id : decision.gpus)
+        gpus.push_back(path_of(id));
+    std::vector<bus::Dictionary> candidates;
+    for (const auto& candidate : decision.candidates)
+        candidates.push_back(candidate_from(candidate, path_of));
+    bus::Dictionary answer;
+    answer.emplace("Backend", sdbus::Variant{bus::bus_text(decision.backend.value_or(""))});
+    answer.emplace("Gpus", sdbus::Variant{gpus});
+    answer.emplace("Environment", sdbus::Variant{environment_from(decision.environment)});
+    answer.emplace("Decision", sdbus::Variant{bus::bus_text(decision.summary)});
+    answer.emplace("Candidates", sdbus::Variant{candidates});
+    answer.emplace("Generation", sdbus::Variant{decision.generation});
+    return answer;
+}
+
+bus::Dictionary answer_from(const GpuMemory& memory) {
+    bus::Dictionary answer;
+    if (memory.kind)
+        answer.emplace("Kind", sdbus::Variant{std::string{name_of(*memory.kind)}});
+    add_size(answer, "Physical", memory.physical);
+    add_size(answer, "Allocatable", memory.allocatable);
+    add_size(answer, "Free", memory.free);
+    if (memory.free_at) {
+        const std::int64_t instant = memory.free_at->time_since_epoch().count();
+        answer.emplace("FreeAtUsec", sdbus::Variant{instant});
+    }
+    answer.emplace("Evidence", sdbus::Variant{bus::record_dictionaries(to_value(memory.evidence))});
+    return answer;
+}
+
+bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis) {
+    std::vector<bus::Dictionary> probes;
+    for (const auto& probe : report.probes)
+        if (apis.empty() || std::ranges::find(apis, probe.api) != apis.end())
+            probes.push_back(bus::record_dictionary(to_value(probe)));
+    bus::Dictionary answer;
+    answer.emplace("Generation", sdbus::Variant{report.generation});
+    answer.emplace("Probes", sdbus::Variant{probes});
+    return answer;
+}
+
+std::map<std::string, bus::Dictionary> backends_from(const Value& backends) {
+    std::map<std::string, bus::Dictionary> answer;
+    if (const auto* members = backends.as_object())
+        for (const auto& member : *members)
+            answer.emplace(bus::bus_text(member.key), bus::record_dictionary(member.value));
+    return answer;
+}
+
+std::string no_match_message(const Decision& decision) {
+    const auto line =
+        scrubbed("no backend fits for " + decision.consumer + ": " + decision.summary, 1024);
+    auto trace = json_line(to_value(decision));
+    auto shorter = decision;
+    if (trace.size() > kMaxTrace.count) {
+        for (auto& candidate : shorter.candidates)
+            for (auto& reason : candidate.reasons)
+                reason.detail = Value{Value::Object{}};
+        trace = json_line(to_value(shorter));
+    }
+    if (trace.size() > kMaxTrace.count) {
+        for (auto& candidate : shorter.candidates)
+            candidate.reasons.clear();
+        trace = json_line(to_value(shorter));
+    }
+    if (trace.size() > kMaxTrace.count) {
+        shorter.candidates.clear();
+        trace = json_line(to_value(shorter));
+    }
+    return line + "\n" + trace;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "bus/sdbus.h"
+#include "decide/decision.h"
+#include "report/report.h"
+
+/// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
+namespace gpuprobe {
+
+/// From a GPU's id to its object.
+using PathOf = std::function<sdbus::ObjectPath(const std::string& id)>;
+
+constexpr Bytes kMaxTrace = kib(32);
+
+bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of);
+bus::Dictionary answer_from(const GpuMemory& memory);
+/// The probes of these APIs (none: of all) and the generation that holds them.
+bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis);
+/// Backend → Usable, Verified, Score, Reasons; `backends` is an object of BackendViews.
+std::map<std::string, bus::Dictionary> backends_from(const Value& backends);
+
+/// The message of Error.NoMatch: a line for people, then the decision as one line of JSON of at
+/// most kMaxTrace. Over that, reasons lose their details, then candidates their reasons, then all
+/// candidates go.
+std::string no_match_message(const Decision& decision);
+
+}  // namespace gpuprobe

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/bus_session.h"
+
+#include <algorithm>
+
+#include "bus/errors.h"
+
+namespace gpuprobe {
+
+BusSession::BusSession(
+    std::string where, std::string name, EventLoop& loop, const ServiceContext& context, Log& log)
+    : where_{std::move(where)}, name_{std::move(name)}, loop_{loop}, context_{context}, log_{log} {}
+
+Status BusSession::start() {
+    TRY(connect());
+    context_.engine.on_change([this] {
+        if (service_)
+            service_->update();
+    });
+    return Done{};
+}
+
+Status BusSession::connect() try {
+    auto connection = TRY(bus::Connection::open(where_, loop_));
+    TRY(connection->own_name(name_));
+    auto service = std::make_unique<Service>(*connection, context_, log_);
+    connection_ = std::move(connection);
+    service_ = std::move(service);
+    connection_->start([this](const std::string& reason) { lost(reason); });
+    return Done{};
+} catch (const sdbus::Error& problem) {
+    return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
+}
+
+void BusSession::lost(const std::string& reason) {
+    log_.write(LogLevel::Warning, "bus " + where_ + ": lost: " + reason);
+    service_.reset();
+    connection_.reset();
+    wait_ = kFirstRetry;
+    retry();
+}
+
+void BusSession::retry() {
+    retry_ = loop_.after(wait_, [this] {
+        const auto connected = connect();
+        if (connected) {
+            log_.write(LogLevel::Notice, "bus " + where_ + ": back");
+            return;
+        }
+        log_.write(LogLevel::Debug, connected.error().text);
+        wait_ = std::min(2 * wait_, kLastRetry);
+        retry();
+    });
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/event_loop.h"
+#include "service/service.h"
+
+namespace gpuprobe {
+
+/// Our presence on a bus: connection, name and objects. When the bus goes away it comes back by
+/// itself, with the engine's state as it is.
+class BusSession {
+public:
+    static constexpr Duration kFirstRetry = std::chrono::milliseconds{250};
+    static constexpr Duration kLastRetry = std::chrono::seconds{2};
+
+    BusSession(std::string where,
+               std::string name,
+               EventLoop& loop,
+               const ServiceContext& context,
+               Log& log);
+
+    /// Connects, owns the name and shows the objects. Errors: as Connection::open and own_name.
+    Status start();
+
+private:
+    Status connect();
+    void lost(const std::string& reason);
+    void retry();
+
+    std::string where_;
+    std::string name_;
+    EventLoop& loop_;
+    const ServiceContext& context_;
+    Log& log_;
+    std::unique_ptr<bus::Connection> connection_ = {};
+    std::unique_ptr<Service> service_ = {};  // after connection_: it ends first
+    EventHandle retry_ = {};
+    Duration wait_ = kFirstRetry;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/gpu_objects.h"
+
+#include <algorithm>
+
+#include "bus/names.h"
+
+namespace gpuprobe {
+
+void GpuObjects::update() {
+    const auto& gpus = context_.engine.report().gpus;
+    std::erase_if(by_path_, [&gpus](const auto& entry) {
+        return std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
+    });
+    for (const auto& gpu : gpus) {
+        const auto known = std::ranges::find_if(
+            by_path_, [&gpu](const auto& entry) { return entry.second->id() == gpu.id; });
+        if (known != by_path_.end()) {
+            known->second->update(gpu);
+            continue;
+        }
+        const auto path = free_path(gpu.id);
+        by_path_.emplace(path, std::make_unique<GpuObject>(connection_, path, gpu, context_));
+    }
+}
+
+std::vector<sdbus::ObjectPath> GpuObjects::paths() const {
+    std::vector<sdbus::ObjectPath> paths;
+    for (const auto& gpu : context_.engine.report().gpus)
+        paths.push_back(path_of(gpu.id));
+    return paths;
+}
+
+sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
+    const auto known = std::ranges::find_if(
+        by_path_, [&id](const auto& entry) { return entry.second->id() == id; });
+    return sdbus::ObjectPath{known == by_path_.end() ? std::string{"/"} : known->first};
+}
+
+const Gpu* GpuObjects::at(const std::string& path) const {
+    const auto known = by_path_.find(path);
+    if (known == by_path_.end())
+        return nullptr;
+    const auto& gpus = context_.engine.report().gpus;
+    const auto found = std::ranges::find(gpus, known->second->id(), &Gpu::id);
+    return found == gpus.end() ? nullptr : &*found;
+}
+
+std::string GpuObjects::free_path(const std::string& id) const {
+    std::string path = bus::kGpuPath + path_element(id);
+    while (by_path_.contains(path))  // two ids that differ only in punctuation
+        path += "_";
+    return path;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "service/gpu_object.h"
+
+namespace gpuprobe {
+
+/// The GPU objects of one connection: one for each GPU of the report.
+class GpuObjects {
+public:
+    GpuObjects(sdbus::IConnection& connection, const ServiceContext& context)
+        : connection_{connection}, context_{context} {}
+
+    /// Makes the objects agree with the report, with a signal for each difference.
+    void update();
+    /// Every path, best GPU first.
+    [[nodiscard]] std::vector<sdbus::ObjectPath> paths() const;
+    /// "/" for a GPU that is not there.
+    [[nodiscard]] sdbus::ObjectPath path_of(const std::string& id) const;
+    /// nullptr when no GPU has that path.
+    [[nodiscard]] const Gpu* at(const std::string& path) const;
+
+private:
+    [[nodiscard]] std::string free_path(const std::string& id) const;
+
+    sdbus::IConnection& connection_;
+    const ServiceContext& context_;
+    std::map<std::string, std::unique_ptr<GpuObject>> by_path_ = {};
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <org.gpuprobe.GpuProbe1.Job.adaptor.h>
+
+#include "bus/reply.h"
+#include "bus/sdbus.h"
+
+namespace gpuprobe {
+
+/// A running call on the bus, and the answer it owes.
+class JobObject final : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Job_adaptor,
+                                                        sdbus::ManagedObject_adaptor,
+                                                        sdbus::Properties_adaptor> {
+public:
+    /// Someone asks to end the job; whoever handles it asks who that is.
+    using OnCancel = std::function<void(const std::string& sender, bus::Reply<> reply)>;
+
+    JobObject(sdbus::IConnection& connection,
+              const std::string& path,
+              uid_t started_by,
+              bus::Reply<bus::Dictionary> reply,
+              OnCancel on_cancel);
+    /// A job that is destroyed without an end was cancelled.
+    ~JobObject();
+
+    void set_progress(double part);
+    void succeed(const bus::Dictionary& answer);
+    void fail(const Error& error);
+    [[nodiscard]] uid_t started_by() const { return started_by_; }
+
+private:
+    void Cancel(sdbus::Result<>&& result) override;
+    std::string Operation() override { return "probe"; }
+    double Progress() override { return progress_; }
+    std::uint32_t StartedByUid() override { return started_by_; }
+
+    uid_t started_by_;
+    bus::Reply<bus::Dictionary> reply_;
+    OnCancel on_cancel_;
+    double progress_ = 0;
+    bool ended_ = false;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/jobs.h"
+
+#include <algorithm>
+
+#include "bus/names.h"
+#include "service/answers.h"
+
+namespace gpuprobe {
+
+Jobs::Jobs(bus::Connection& connection, Engine& engine)
+    : connection_{connection},
+      engine_{engine},
+      self_{std::make_shared<Jobs*>(this)},
+      callers_{connection.bus()} {}
+
+Jobs::~Jobs() = default;
+
+void Jobs::probe(const std::string& sender,
+                 const ProbeRequest& request,
+                 bus::Reply<bus::Dictionary> reply) {
+    const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
+    callers_.uid_of(sender, [this, request, pending](const Result<uid_t>& uid) {
+        if (uid)
+            start(*uid, request, pending);
+        else
+            pending->fail(uid.error());
+    });
+}
+
+std::size_t Jobs::running_of(uid_t uid) const {
+    const auto is_theirs = [uid](const auto& entry) { return entry.second->started_by() == uid; };
+    return static_cast<std::size_t>(std::ranges::count_if(jobs_, is_theirs));
+}
+
+void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
+    if (jobs_.size() >= kMaxJobs || running_of(uid) >= kMaxJobsPerUid)
+        return reply->fail(Error{ErrorCode::TooManyRequests, "too many probes are waited for"});
+    const auto number = ++last_number_;
+    const auto on_cancel = [this, number](const std::string& sender, bus::Reply<> answer) {
+        cancel(number, sender, std::move(answer));
+    };
+    jobs_.emplace(number, std::make_unique<JobObject>(connection_.bus(),
+                                                      bus::kJobPath + std::to_string(number), uid,
+                                                      std::move(*reply), on_cancel));
+    run(number, request);
+}
+
+void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
+    const std::weak_ptr<Jobs*> weak = self_;
+    const auto progress = [weak, number](double part) {
+        const auto self = weak.lock();
+        if (!self || !(*self)->jobs_.contains(number))
+            return;
+        (*self)->jobs_.at(number)->set_progress(part);
+        (*self)->connection_.update();
+    };
+    const auto done = [weak, number, apis = request.apis] {
+        const auto self = weak.lock();
+        if (!self || !(*self)->jobs_.contains(number))
+            return;
+        auto& jobs = **self;
+        (void)bus::attempt(
+            [&] { jobs.jobs_.at(number)->succeed(probe_answer(jobs.engine_.report(), apis)); });
+        jobs.jobs_.erase(number);
+        jobs.connection_.update();
+    };
+    const auto started = engine_.probe(request, progress, done);
+    if (started)
+        return;
+    jobs_.at(number)->fail(started.error());
+    jobs_.erase(number);
+}
+
+void Jobs::cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply) {
+    const auto pending = std::make_shared<bus::Reply<>>(std::move(reply));
+    // Not from within the job's own method: the answer comes in a later turn of the loop.
+    callers_.uid_of(sender, [this, number, pending](const Result<uid_t>& uid) {
+        const auto job = jobs_.find(number);
+        if (job == jobs_.end())
+            return pending->fail(Error{ErrorCode::NotFound, "the job has ended"});
+        if (!uid || (*uid != 0 && *uid != job->second->started_by()))
+            return pending->fail(Error{ErrorCode::NotAuthorized, "someone else's job"});
+        job->second->fail(Error{ErrorCode::Cancelled, "cancelled"});
+        jobs_.erase(job);
+        pending->send();
+    });
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/manager_object.h"
+
+#include "base/version.h"
+#include "bus/errors.h"
+#include "bus/names.h"
+#include "bus/text.h"
+#include "bus/value.h"
+#include "service/answers.h"
+#include "service/memory_file.h"
+#include "service/power.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+
+/// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
+Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
+    const auto given = options.find(key);
+    if (given == options.end())
+        return fallback;
+    const auto flag = TRY(bus::value_from(given->second)).as_bool();
+    if (!flag)
+        return Error{ErrorCode::InvalidRequest, key + ": expected a boolean"};
+    return *flag;
+}
+
+/// Errors: InvalidRequest for anything but the one stage there is.
+Status check_stage(const bus::Dictionary& options) {
+    const auto given = options.find("stage");
+    if (given == options.end())
+        return Done{};
+    const auto value = TRY(bus::value_from(given->second));
+    if (!value.is_string())
+        return Error{ErrorCode::InvalidRequest, "stage: expected a string"};
+    if (*value.as_string() != "query")
+        return Error{ErrorCode::InvalidRequest, "stage: there is only query"};
+    return Done{};
+}
+
+}  // namespace
+
+ManagerObject::ManagerObject(bus::Connection& connection,
+                             const ServiceContext& context,
+                             const GpuObjects& gpus,
+                             Jobs& jobs)
+    : AdaptorInterfaces{connection.bus(), sdbus::ObjectPath{bus::kRootPath}},
+      connection_{connection},
+      context_{context},
+      gpus_{gpus},
+      jobs_{jobs} {
+    published_ = current();
+    registerAdaptor();
+}
+
+ManagerObject::~ManagerObject() {
+    (void)bus::attempt([this] { unregisterAdaptor(); });
+}
+
+ManagerObject::Published ManagerObject::current() const {
+    const auto& report = context_.engine.report();
+    const auto* best = default_gpu(report.gpus);
+    return {.generation = report.generation,
+            .state = std::string{name_of(report.state)},
+            .default_gpu = best ? std::string{gpus_.path_of(best->id)} : "/"};
+}
+
+void ManagerObject::update() {
+    const auto before = std::exchange(published_, current());
+    std::vector<std::string> changed;
+    if (before.generation != published_.generation)
+        changed.emplace_back("Generation");
+    if (before.state != published_.state)
+        changed.emplace_back("State");
+    if (before.default_gpu != published_.default_gpu)
+        changed.emplace_back("DefaultGpu");
+    if (!changed.empty())
+        (void)bus::attempt([&] {
+            emitPropertiesChangedSignal(Manager_adaptor::INTERFACE_NAME,
+                                        bus::property_names(changed));
+        });
+}
+
+std::string ManagerObject::Describe() {
+    return bus::guard([this] {
+        if (connection_.congested())
+            throw bus::sdbus_error(
+                Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"});
+        const auto& json = context_.engine.report_json();
+        bus::unwrap(context_.budget.take(bus::current_sender(getObject()), Bytes{json.size()}));
+        return bus::bus_text(json, kMaxReport);
+    });
+}
+
+sdbus::UnixFd ManagerObject::DescribeFd() {
+    return bus::guard([this] {
+        auto file = bus::unwrap(sealed_file("gpuprobe-report", context_.engine.report_json()));
+        return sdbus::UnixFd{file.release(), sdbus::adopt_fd};
+    });
+}
+
+std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*options*/) {
+    return bus::guard([this] { return gpus_.paths(); });
+}
+
+bus::Dictionary ManagerObject::SelectBackend(const std::string& consumer,
+                                             const bus::Dictionary& request) {
+    return bus::guard([&] {
+        auto wanted = bus::unwrap(bus::value_from(request));
+        for (const char* key : {"gpus", "deny"})
+            name_by_id(wanted.find(key));
+        const auto decision = bus::unwrap(context_.engine.select(consumer, wanted));
+        if (!decision.backend)
+            throw bus::sdbus_error(Error{ErrorCode::NoMatch, no_match_message(decision)});
+        return answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); });
+    });
+}
+
+void ManagerObject::name_by_id(Value* names) const {
+    auto* items = names ? names->as_array() : nullptr;
+    if (!items)
+        return;
+    for (auto& item : *items)
+        if (const auto* gpu = item.is_string() ? gpus_.at(*item.as_string()) : nullptr)
+            item = Value{gpu->id};
+}
+
+Status ManagerObject::refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
+                                      bool allow_wake) const {
+    for (const auto& path : gpus) {
+        const auto* gpu = gpus_.at(path);
+        if (!gpu)
+            return Error{ErrorCode::UnknownDevice, path + ": no such GPU"};
+        if (!allow_wake && is_asleep(context_.files, *gpu))
+            return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow-wake was not given"};
+    }
+    return Done{};
+}
+
+Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::ObjectPath>& gpus,
+                                                  const std::vector<std::string>& apis,
+                                                  const bus::Dictionary& options) const {
+    if (gpus.size() > kMaxNames || apis.size() > kMaxNames)
+        return Error{ErrorCode::InvalidRequest, "too many names"};
+    const bool allow_wake = TRY(flag_option(options, "allow-wake", false));
+    TRY(check_stage(options));
+    TRY(refuse_sleepers(gpus, allow_wake));
+    return ProbeRequest{.apis = apis, .allow_wake = allow_wake};
+}
+
+void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
+                          std::vector<sdbus::ObjectPath> gpus,
+                          std::vector<std::string> apis,
+                          bus::Dictionary options) {
+    // Nothing may be thrown once the reply is ours: it would be answered twice.
+    bus::Reply<bus::Dictionary> reply{std::move(result)};
+    try {
+        const auto request = probe_request(gpus, apis, options);
+        if (!request)
+            return reply.fail(request.error());
+        jobs_.probe(bus::current_sender(getObject()), *request, std::move(reply));
+    } catch (const std::exception& problem) {
+        reply.fail(Error{ErrorCode::Internal, problem.what()});
+    }
+}
+
+std::string ManagerObject::Version() {
+    return std::string{kVersion};
+}
+
+std::vector<std::string> ManagerObject::Features() {
+    return bus::guard([this] {
+        std::vector<std::string> features{"select", "probe", "describe-fd"};
+        if (context_.engine.is_replayed())
+            features.emplace_back("replay");
+        return features;
+    });
+}
+
+}  // namespace gpuprobe

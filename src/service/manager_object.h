@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
+
+#include "bus/connection.h"
+#include "service/gpu_objects.h"
+#include "service/jobs.h"
+
+namespace gpuprobe {
+
+/// The machine on the bus. It translates; the engine decides.
+class ManagerObject final
+    : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Manager_adaptor,
+                                      sdbus::Properties_adaptor> {
+public:
+    ManagerObject(bus::Connection& connection,
+                  const ServiceContext& context,
+                  const GpuObjects& gpus,
+                  Jobs& jobs);
+    ~ManagerObject();
+
+    /// Signals what changed; call it after the GPU objects were updated.
+    void update();
+
+private:
+    /// The properties that announce changes, as last announced.
+    struct Published {
+        std::uint64_t generation = 0;
+        std::string state = {};
+        std::string default_gpu = {};
+    };
+
+    std::string Describe() override;
+    sdbus::UnixFd DescribeFd() override;
+    std::vector<sdbus::ObjectPath> ListGpus(const bus::Dictionary& options) override;
+    bus::Dictionary SelectBackend(const std::string& consumer,
+                                  const bus::Dictionary& request) override;
+    void Probe(sdbus::Result<bus::Dictionary>&& result,
+               std::vector<sdbus::ObjectPath> gpus,
+               std::vector<std::string> apis,
+               bus::Dictionary options) override;
+    std::string Version() override;
+    std::vector<std::string> Features() override;
+    std::uint64_t Generation() override { return published_.generation; }
+    std::string State() override { return published_.state; }
+    sdbus::ObjectPath DefaultGpu() override { return sdbus::ObjectPath{published_.default_gpu}; }
+
+    [[nodiscard]] Published current() const;
+    /// GPUs that a request names by object path get their ids.
+    void name_by_id(Value* names) const;
+    [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
+                                         bool allow_wake) const;
+    [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
+                                                     const std::vector<std::string>& apis,
+                                                     const bus::Dictionary& options) const;
+
+    bus::Connection& connection_;
+    const ServiceContext& context_;
+    const GpuObjects& gpus_;
+    Jobs& jobs_;
+    Published published_ = {};
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/service.h"
+
+#include "bus/names.h"
+
+namespace gpuprobe {
+
+Service::Root::Root(sdbus::IConnection& connection) {
+    bus::add_object_manager(connection, bus::kRootPath);
+}
+
+Service::Service(bus::Connection& connection, const ServiceContext& context, Log& log)
+    : connection_{connection},
+      root_{connection.bus()},
+      gpus_{connection.bus(), context},
+      jobs_{connection, context.engine},
+      manager_{connection, context, gpus_, jobs_},
+      log_control_{connection.bus(), log} {
+    update();
+}
+
+void Service::update() {
+    gpus_.update();
+    manager_.update();
+    connection_.update();
+}
+
+}  // namespace gpuprobe
