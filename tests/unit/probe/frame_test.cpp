@@ -185,7 +185,7 @@ TEST(FrameWriter, LeavesOutWhatWouldBreakALimit) {
     std::string bytes = writer.runtime(endless);
     EXPECT_EQ(bytes, "");
     bytes += writer.device(DeviceFacts{.name = "kept", .extra = endless});
-    for (int i = 0; i < 300; ++i)
+    for (int i = 0; i < 90; ++i)
         bytes += writer.device(DeviceFacts{.name = std::string(100'000, 'x')});
     bytes += writer.done(Outcome::Failed, std::string(100'000, 'x'),
                          std::vector<Reason>(1000, Reason{.code = std::string(1000, 'x')}));
