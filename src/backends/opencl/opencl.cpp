@@ -43,7 +43,7 @@ Answer failed(std::string_view function, cl_int error) {
 
 void tell_platforms(const std::vector<Value>& platforms, Sink& sink) {
     Value facts{Value::Object{}};
-    facts["platforms"] = Value{Value::Array{platforms}};
+    facts["platforms"] = to_value(platforms);
     const auto* version = platforms.front().at("platform_version").as_string();
     facts["version"] = version ? to_value(api_version_in(*version)) : Value{};
     sink.runtime(facts);

@@ -55,11 +55,12 @@ void tell_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sin
 
 /// The loader reads its driver list anew in each vkCreateInstance, so that a second try may name
 /// another manifest. The first result stands when there is nothing else to try.
-VkResult retry_behind_egl(const LoaderSymbols& loader,
+VkResult retry_behind_egl(const FileSystem& files,
+                          const LoaderSymbols& loader,
                           const ProbeTarget& target,
                           VkResult first,
                           Session& session) {
-    const auto content = egl_manifest(RootedFiles{}, target.driver);
+    const auto content = egl_manifest(files, target.driver);
     if (!content)
         return first;
     const auto manifest = TemporaryManifest::create(*content);
@@ -72,12 +73,15 @@ VkResult retry_behind_egl(const LoaderSymbols& loader,
     return second == VK_SUCCESS ? second : first;
 }
 
-VkResult open_session(const LoaderSymbols& loader, const ProbeTarget& target, Session& session) {
+VkResult open_session(const FileSystem& files,
+                      const LoaderSymbols& loader,
+                      const ProbeTarget& target,
+                      Session& session) {
     session.version = std::min(loader_version(loader), kMaxInstanceVersion);
     const VkResult result = create_instance(loader, session.version, session.instance);
     if (result != VK_ERROR_INCOMPATIBLE_DRIVER)
         return result;
-    return retry_behind_egl(loader, target, result, session);
+    return retry_behind_egl(files, loader, target, result, session);
 }
 
 void tell_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
@@ -115,6 +119,10 @@ Answer query_devices(const InstanceSymbols& vulkan, const Session& session, Sink
 }  // namespace
 
 Answer query_vulkan(const ProbeTarget& target, Sink& sink) {
+    return query_vulkan_on(RootedFiles{}, target, sink);
+}
+
+Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink) {
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open(kLoader);
     if (!library)
@@ -128,7 +136,7 @@ Answer query_vulkan(const ProbeTarget& target, Sink& sink) {
 
     sink.phase("instance");
     Session session;
-    const VkResult result = open_session(*loader, target, session);
+    const VkResult result = open_session(files, *loader, target, session);
     if (result != VK_SUCCESS)
         return refused("vkCreateInstance", result);
     const auto vulkan = load_instance(*loader, session.instance);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "base/files.h"
 
 namespace gpuprobe {
 
@@ -12,6 +13,10 @@ namespace gpuprobe {
 /// Absent: no loader, no manifest, or a driver that offers no device (it says so with
 /// VK_ERROR_INCOMPATIBLE_DRIVER, VK_ERROR_INITIALIZATION_FAILED or an empty list).
 Answer query_vulkan(const ProbeTarget& target, Sink& sink);
+
+/// The same, with the files from which the probe learns that NVIDIA's kernel driver is loaded and
+/// what the manifest says. The loader reads its own files from the running system.
+Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink);
 
 constexpr std::uint32_t kMaxVulkanDevices = 64;
 

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queries against real loaders and made-up drivers, each in a process of its own.
+#include <filesystem>
+
+#include "backends/dynamic_library.h"
+#include "backends/opencl/opencl.h"
+#include "backends/vulkan/vulkan.h"
+#include "base/handle.h"
+#include "in_child.h"
+#include "recording_sink.h"
+
+namespace gpuprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+constexpr const char* kPocl = "/etc/OpenCL/vendors/pocl.icd";
+
+std::string fake(const std::string& api, const std::string& variant) {
+    const std::string ending = api == "vulkan" ? ".json" : ".icd";
+    return std::string{GPUPROBE_BINARY_DIR} + "/fakes/" + api + "/" + variant + "/" + variant +
+           ending;
+}
+
+bool has_loader(const char* soname) {
+    return status_of_child([&] { EXPECT_TRUE(DynamicLibrary::open(soname)); }) == 0;
+}
+
+ProbeTarget pinned_vulkan(const std::string& manifest) {
+    ::setenv("VK_DRIVER_FILES", manifest.c_str(), 1);
+    ::setenv("VK_ICD_FILENAMES", manifest.c_str(), 1);
+    ::setenv("VK_LOADER_LAYERS_DISABLE", "~all~", 1);
+    return {.api = "vulkan", .driver = manifest};
+}
+
+ProbeTarget pinned_opencl(const std::string& icd) {
+    ::setenv("OCL_ICD_VENDORS", fs::path{icd}.parent_path().c_str(), 1);
+    return {.api = "opencl", .driver = icd};
+}
+
+/// Skips where the machine lacks the loader or the build lacks the driver.
+class VulkanDriver : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!fs::exists(fake("vulkan", "gpu")))
+            GTEST_SKIP() << "the fake drivers are not built";
+        if (!has_loader("libvulkan.so.1"))
+            GTEST_SKIP() << "no Vulkan loader";
+    }
+};
+class OpenClDriver : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!fs::exists(fake("opencl", "gpu")))
+            GTEST_SKIP() << "the fake drivers are not built";
+        if (!has_loader("libOpenCL.so.1"))
+            GTEST_SKIP() << "no OpenCL loader";
+    }
+};
+
+TEST_F(VulkanDriver, TellsAllOfAHealthyGpu) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "gpu")), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Answered);
+        EXPECT_EQ(sink.phases,
+                  (std::vector<std::string>{"dlopen", "instance", "enumerate", "query"}));
+        EXPECT_EQ(sink.told.at("loader"), Value{"libvulkan.so.1"});
+        ASSERT_EQ(sink.devices.size(), 1U);
+        const auto& device = sink.devices.front();
+        EXPECT_EQ(device.name, "Fake GPU 24G");
+        EXPECT_EQ(device.vendor_id, "10de");
+        EXPECT_EQ(device.device_id, "2684");
+        EXPECT_EQ(device.pci, PciAddress{.bus = 1});
+        EXPECT_EQ(device.drm, (DrmNodes{.primary = "226:0", .render = "226:128"}));
+        EXPECT_EQ(device.uuid, "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
+        EXPECT_EQ(device.type, DeviceType::Discrete);
+        EXPECT_EQ(device.memory, (FactMemory{.total = gib(24), .free = gib(23)}));
+        EXPECT_EQ(device.extra.at("driver_version"), Value{"580.159.04"});
+        EXPECT_EQ(device.extra.at("driver_id"), Value{"nvidia-proprietary"});
+        EXPECT_EQ(device.extra.at("api_version"), Value{"1.3.277"});
+        EXPECT_EQ(device.extra.at("shader_float16"), Value{true});
+        EXPECT_EQ(device.extra.at("storage_buffer_16bit"), Value{true});
+        EXPECT_EQ(device.extra.at("async_compute_queue"), Value{true});
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, StopsAtItsLimitOfDevices) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "many")), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Answered);
+        EXPECT_TRUE(answer.note);
+        EXPECT_EQ(sink.devices.size(), std::size_t{kMaxVulkanDevices});
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, BelievesNoLie) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "liar")), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Answered);
+        ASSERT_EQ(sink.devices.size(), 1U);
+        const auto& device = sink.devices.front();
+        EXPECT_EQ(device.vendor_id, std::nullopt);
+        EXPECT_EQ(device.device_id, std::nullopt);
+        EXPECT_EQ(device.pci, std::nullopt);
+        EXPECT_EQ(device.drm, std::nullopt);
+        EXPECT_EQ(device.uuid, std::nullopt);
+        EXPECT_EQ(device.type, std::nullopt);
+        EXPECT_EQ(device.memory, FactMemory{});
+        EXPECT_TRUE(device.extra.at("luid").is_null());
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, IsAbsentWhenItOffersNoDevice) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "no-device")), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Absent);
+        EXPECT_EQ(answer.note, "driver offers no device (VK_ERROR_INITIALIZATION_FAILED)");
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, IsAbsentWithoutAManifest) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_vulkan({.api = "vulkan"}, sink);
+        EXPECT_EQ(answer.outcome, Outcome::Absent);
+        EXPECT_EQ(answer.note, "no ICD manifest");
+        EXPECT_FALSE(sink.told.at("version").is_null());
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, KeepsWhatCameBeforeACrash) {
+    /// Writes one byte a device to a pipe.
+    struct PipeSink final : Sink {
+        explicit PipeSink(int end) : fd{end} {}
+        void phase(std::string_view) override {}
+        void runtime(const Value&) override {}
+        void device(const DeviceFacts&) override { EXPECT_EQ(::write(fd, "d", 1), 1); }
+        int fd = -1;
+    };
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe(ends), 0);
+    const UniqueFd reading{ends[0]};
+    UniqueFd writing{ends[1]};
+    const int status = status_of_child([&] {
+        PipeSink sink{writing.get()};
+        (void)query_vulkan(pinned_vulkan(fake("vulkan", "crash-late")), sink);
+    });
+    writing.reset();
+    EXPECT_EQ(WTERMSIG(status), SIGSEGV);
+    char told[8] = {};
+    EXPECT_EQ(::read(reading.get(), told, sizeof told), 1) << "the first device, not the second";
+}
+
+TEST_F(VulkanDriver, MayEndTheProcessInItsOwnWays) {
+    const auto status_of = [](const char* variant, unsigned seconds) {
+        return status_of_child(
+            [&] {
+                RecordingSink sink;
+                (void)query_vulkan(pinned_vulkan(fake("vulkan", variant)), sink);
+                ADD_FAILURE() << "came back";
+            },
+            seconds);
+    };
+    EXPECT_EQ(WTERMSIG(status_of("crash", 20)), SIGSEGV);
+    EXPECT_EQ(WTERMSIG(status_of("crash-constructor", 20)), SIGSEGV);
+    EXPECT_EQ(WTERMSIG(status_of("hang", 1)), SIGALRM);
+    EXPECT_EQ(status_of("print-exit", 20), 0) << "looks like success to whoever reads exit codes";
+}
+
+/// The running system with NVIDIA's kernel driver.
+class WithNvidiaKernelDriver final : public FileSystem {
+public:
+    Result<std::string> read(std::string_view path, Bytes limit) const override {
+        return files_.read(path, limit);
+    }
+    Result<std::vector<std::string>> list(std::string_view path) const override {
+        return files_.list(path);
+    }
+    Result<std::string> link_target(std::string_view path) const override {
+        return files_.link_target(path);
+    }
+    Result<std::string> real_path(std::string_view path) const override {
+        return files_.real_path(path);
+    }
+    Result<FileStatus> status(std::string_view path) const override {
+        return path == "/proc/driver/nvidia" ? Result<FileStatus>{FileStatus{}}
+                                             : files_.status(path);
+    }
+
+private:
+    RootedFiles files_;
+};
+
+TEST_F(VulkanDriver, OfNvidiaIsTriedBehindEgl) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto target = pinned_vulkan(fake("vulkan", "nvidia-headless"));
+        const auto answer = query_vulkan_on(WithNvidiaKernelDriver{}, target, sink);
+        EXPECT_EQ(answer.outcome, Outcome::Answered);
+        ASSERT_EQ(answer.reasons.size(), 1U);
+        EXPECT_EQ(answer.reasons.front().code, "nvidia-icd-needs-egl");
+        EXPECT_EQ(sink.told.at("icd"), Value{"egl-fallback"});
+        ASSERT_EQ(sink.devices.size(), 1U);
+        EXPECT_EQ(sink.devices.front().extra.at("icd"), Value{"egl-fallback"});
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, OfNvidiaIsAbsentWithoutItsKernelDriver) {
+    if (fs::exists("/proc/driver/nvidia"))
+        GTEST_SKIP() << "this machine has NVIDIA's kernel driver";
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "nvidia-headless")), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Absent);
+        EXPECT_EQ(answer.note, "driver offers no device (VK_ERROR_INCOMPATIBLE_DRIVER)");
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(VulkanDriver, MayBeSoftware) {
+    if (!fs::exists(kLavapipe))
+        GTEST_SKIP() << "no lavapipe";
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        EXPECT_EQ(query_vulkan(pinned_vulkan(kLavapipe), sink).outcome, Outcome::Answered);
+        ASSERT_EQ(sink.devices.size(), 1U);
+        EXPECT_EQ(sink.devices.front().type, DeviceType::Cpu);
+        EXPECT_EQ(sink.devices.front().extra.at("software"), Value{true});
+        EXPECT_EQ(sink.devices.front().extra.at("driver_id"), Value{"mesa-llvmpipe"});
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(OpenClDriver, TellsAllOfAHealthyGpu) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_opencl(pinned_opencl(fake("opencl", "gpu")), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Answered);
+        EXPECT_EQ(sink.told.at("version"), Value{"3.0"});
+        ASSERT_EQ(sink.devices.size(), 1U);
+        const auto& device = sink.devices.front();
+        EXPECT_EQ(device.name, "Fake GPU 24G");
+        EXPECT_EQ(device.pci, PciAddress{.bus = 1});
+        EXPECT_EQ(device.uuid, "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
+        EXPECT_EQ(device.type, DeviceType::Discrete);
+        EXPECT_EQ(device.memory->total, gib(24));
+        EXPECT_EQ(device.extra.at("compute_capability"), Value{"8.9"});
+        EXPECT_EQ(device.extra.at("platform_name"), Value{"Fake OpenCL"});
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(OpenClDriver, BelievesNoLie) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        EXPECT_EQ(query_opencl(pinned_opencl(fake("opencl", "liar")), sink).outcome,
+                  Outcome::Answered);
+        ASSERT_EQ(sink.devices.size(), std::size_t{kMaxOpenClDevices});
+        EXPECT_EQ(sink.devices.front().pci, std::nullopt);
+        EXPECT_EQ(sink.devices.front().vendor_id, std::nullopt);
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(OpenClDriver, IsAbsentWhenItOffersNoDevice) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        EXPECT_EQ(query_opencl(pinned_opencl(fake("opencl", "no-device")), sink).outcome,
+                  Outcome::Absent);
+        EXPECT_EQ(sink.told.at("version"), Value{"3.0"});
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(OpenClDriver, IsAbsentWithoutAPlatform) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        const auto answer = query_opencl(pinned_opencl("/nonexistent/no.icd"), sink);
+        EXPECT_EQ(answer.outcome, Outcome::Absent);
+        EXPECT_EQ(answer.note, "driver offers no platform");
+    });
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(OpenClDriver, MayEndTheProcessInItsOwnWays) {
+    const auto status_of = [](const char* variant, unsigned seconds) {
+        return status_of_child(
+            [&] {
+                RecordingSink sink;
+                (void)query_opencl(pinned_opencl(fake("opencl", variant)), sink);
+                ADD_FAILURE() << "came back";
+            },
+            seconds);
+    };
+    EXPECT_EQ(WTERMSIG(status_of("crash", 20)), SIGSEGV);
+    EXPECT_EQ(WTERMSIG(status_of("hang", 1)), SIGALRM);
+}
+
+TEST_F(OpenClDriver, MayBeACpu) {
+    if (!fs::exists(kPocl))
+        GTEST_SKIP() << "no pocl";
+    const int status = status_of_child([] {
+        ::setenv("OCL_ICD_VENDORS", kPocl, 1);
+        RecordingSink sink;
+        EXPECT_EQ(query_opencl({.api = "opencl", .driver = kPocl}, sink).outcome,
+                  Outcome::Answered);
+        ASSERT_EQ(sink.devices.size(), 1U);
+        EXPECT_EQ(sink.devices.front().type, DeviceType::Cpu);
+        EXPECT_TRUE(sink.devices.front().memory->total);
+    });
+    EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace gpuprobe

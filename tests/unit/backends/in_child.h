@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuprobe {
+
+/// Runs a test's body in a process of its own, so that a driver's library never enters this one.
+/// The status is that of waitpid: 0 when the body ran to its end and every expectation held.
+/// A child that hangs is ended by SIGALRM, whatever it does with other signals.
+template <class Body>
+int status_of_child(Body body, unsigned seconds = 20) {
+    ::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::signal(SIGALRM, SIG_DFL);
+        ::alarm(seconds);
+        body();
+        ::fflush(nullptr);
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
+}
+
+}  // namespace gpuprobe
