@@ -116,7 +116,8 @@ void add_limits(const DeviceInfo& device, Value& extra) {
     extra["max_work_group_size"] =
         to_value(device.value<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE));
     extra["compute_units"] = to_value(device.value<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS));
-    extra["max_clock_mhz"] = to_value(device.value<cl_uint>(CL_DEVICE_MAX_CLOCK_FREQUENCY));
+    const auto megahertz = device.value<cl_uint>(CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    extra["clock_hz"] = megahertz && *megahertz != 0 ? Value{*megahertz * 1'000'000ULL} : Value{};
     extra["available"] = to_value(device.flag(CL_DEVICE_AVAILABLE));
     extra["compiler_available"] = to_value(device.flag(CL_DEVICE_COMPILER_AVAILABLE));
     const auto svm = device.value<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES);
