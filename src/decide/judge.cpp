@@ -134,7 +134,7 @@ std::string_view code_of(const RuntimeInfo& runtime) {
         case Outcome::Answered:
             return "";
         case Outcome::Absent:
-            return runtime.loader ? "driver-missing" : "loader-missing";
+            return runtime.loader ? "" : "loader-missing";
         case Outcome::Failed:
             return "driver-failed";
         case Outcome::TimedOut:

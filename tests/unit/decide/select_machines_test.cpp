@@ -64,7 +64,6 @@ TEST(MachineWithoutGpu, GetsTheCpuAndANamedReasonForEverythingElse) {
 TEST(MachineWithoutGpu, SaysWhatBecameOfEachApi) {
     const std::pair<RuntimeInfo, const char*> rows[] = {
         {{.outcome = Outcome::Absent}, "loader-missing"},
-        {{.outcome = Outcome::Absent, .loader = "libcuda.so.1"}, "driver-missing"},
         {{.outcome = Outcome::Failed}, "driver-failed"},
         {{.outcome = Outcome::TimedOut}, "driver-timed-out"},
         {{.outcome = Outcome::Crashed}, "driver-crashed"},
@@ -75,9 +74,13 @@ TEST(MachineWithoutGpu, SaysWhatBecameOfEachApi) {
         EXPECT_EQ(detail_of(decide(report), "cuda", code), (Value{Value::Object{{"api", "cuda"}}}))
             << code;
     }
-    auto report = report_of({});
-    report.runtimes["cuda"] = {.outcome = Outcome::Answered};
-    EXPECT_EQ(decide(report).candidates[0].reasons.size(), 1U);
+    for (const auto& runtime :
+         {RuntimeInfo{.outcome = Outcome::Answered},
+          RuntimeInfo{.outcome = Outcome::Absent, .loader = "libcuda.so.1"}}) {
+        auto report = report_of({});
+        report.runtimes["cuda"] = runtime;
+        EXPECT_EQ(decide(report).candidates[0].reasons.size(), 1U);
+    }
 }
 
 TEST(DataCentreCard, IsNamedByItsUuid) {
