@@ -27,7 +27,8 @@ std::optional<DeviceNode> DeviceNodes::find(std::string_view path) const {
 DeviceNode DeviceNodes::at(const std::string& path) const {
     if (auto found = source_.find(path))
         return std::move(*found);
-    DeviceNode node{.path = path};
+    DeviceNode node;
+    node.path = path;
     if (known_) {
         node.accessible = false;
         node.reason = "missing";
