@@ -98,6 +98,8 @@ EventHandle SystemLoop::after(Duration delay, Callback due) {
                                    /*accuracy=*/1000, on_time, source.get()) < 0)
         return nullptr;
     source->source.reset(raw);
+    // A deadline must not wait behind a worker that never stops writing.
+    sd_event_source_set_priority(raw, order_of(Priority::Worker) - 1);
     return source;
 }
 

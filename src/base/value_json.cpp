@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/value_json.h"
 
+#include <string>
+#include <unordered_set>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 namespace gpuprobe {
@@ -27,7 +31,7 @@ public:
     bool end_array() override { return close(); }
 
     bool key(string_t& name) override {
-        if (open_.back()->find(name))
+        if (!keys_.back().insert(name).second)
             return refuse("a key appears twice");
         key_ = std::move(name);
         return true;
@@ -76,16 +80,20 @@ private:
             return refuse("nested too deeply");
         // Only the innermost open container grows, so pointers to the outer ones stay valid.
         open_.push_back(place(std::move(value)));
+        keys_.emplace_back();
         return true;
     }
 
     bool close() {
         open_.pop_back();
+        keys_.pop_back();
         return true;
     }
 
     Value root_ = {};
     std::vector<Value*> open_ = {};
+    /// The keys of each open container: looking them up in the object would cost their square.
+    std::vector<std::unordered_set<std::string>> keys_ = {};
     std::string key_ = {};
     std::string problem_ = {};
 };
@@ -110,7 +118,7 @@ Json to_json(const Value& value) {
     if (const auto* members = value.as_object()) {
         auto object = Json::object();
         for (const auto& member : *members)
-            object[member.key] = to_json(member.value);
+            object.get_ref<Json::object_t&>().emplace_back(member.key, to_json(member.value));
         return object;
     }
     return nullptr;

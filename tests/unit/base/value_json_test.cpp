@@ -77,6 +77,15 @@ TEST(ParseJson, RefusesWhatIsOverTheLimit) {
     EXPECT_EQ(parse_json("[1]", Bytes{2}).error().code, ErrorCode::TooLarge);
 }
 
+TEST(ParseJson, TakesTimeInProportionToTheNumberOfKeys) {
+    std::string text = "{";
+    for (int i = 0; i < 100000; ++i)
+        text += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":0";
+    // With a search through the members for each key this takes minutes under a sanitizer.
+    EXPECT_EQ(parse_json(text + "}", mib(4)).value().as_object()->size(), 100000u);
+    EXPECT_FALSE(parse_json(text + ",\"k7\":0}", mib(4)));
+}
+
 TEST(JsonLine, NeverFailsOnBytesThatAreNotUtf8) {
     EXPECT_EQ(json_line(Value{std::string{"a\xff"
                                           "b"}}),
