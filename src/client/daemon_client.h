@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "base/value.h"
+
+namespace gpuprobe {
+
+/// The name that an error of ours has on the bus: "org.gpuprobe.GpuProbe1.Error.NoMatch".
+std::string bus_error_name(ErrorCode code);
+
+/// The daemon, seen from a program that asks one thing at a time. Every call waits for its answer.
+/// Common errors: Unavailable when nobody answers, NotAuthorized when the bus or the daemon
+/// refuses.
+class DaemonClient {
+public:
+    using Progress = std::function<void(double)>;
+
+    /// `where`: "system", "session" or a D-Bus address. May start the daemon. The loop is turned by
+    /// probe() and watch() and must outlive the client.
+    static Result<std::unique_ptr<DaemonClient>> connect(const std::string& where,
+                                                         SystemLoop& loop);
+    ~DaemonClient();
+
+    /// The properties of the manager as they were at connect(): "Version", "Features",
+    /// "Generation", "State" …
+    [[nodiscard]] const Value& properties() const;
+
+    /// The report as JSON, of at most 8 MiB. Errors: TooLarge, TooManyRequests.
+    Result<std::string> report_json();
+
+    /// An object: backend (null when nothing matches), gpus (ids), environment, decision,
+    /// candidates, generation. Errors: UnknownConsumer, InvalidRequest.
+    Result<Value> select(const std::string& consumer, const Value& request);
+
+    /// Asks the drivers again, waiting at most five minutes. `gpus` are ids; empty lists mean all.
+    /// Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests, Cancelled.
+    Status probe(const std::vector<std::string>& gpus,
+                 const std::vector<std::string>& apis,
+                 bool allow_wake,
+                 const Progress& progress);
+
+    /// Calls `changed` after each change of generation or state. Returns only when the daemon left
+    /// the bus: always an Error, Unavailable.
+    Status watch(const std::function<void()>& changed);
+
+private:
+    struct Impl;
+    explicit DaemonClient(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gpuprobe

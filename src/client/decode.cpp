@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/decode.h"
+
+#include "bus/names.h"
+#include "bus/value.h"
+
+namespace gpuprobe::client {
+namespace {
+
+template <class T>
+T member(const bus::Dictionary& dictionary, const char* key) {
+    const auto found = dictionary.find(key);
+    return found == dictionary.end() ? T{} : found->second.get<T>();
+}
+
+Value text_or_null(const std::string& text) {
+    return text.empty() ? Value{} : Value{text};
+}
+
+Value gpu_value(const std::string& path, const GpuIds& ids) {
+    if (path.empty() || path == "/")
+        return Value{};
+    const auto found = ids.find(path);
+    return Value{found == ids.end() ? path : found->second};
+}
+
+Value reason_value(const bus::Dictionary& reason) {
+    Value value;
+    value["code"] = member<std::string>(reason, "Code");
+    // A detail beyond the limits of a request is dropped, not the reason it belongs to.
+    auto detail = bus::value_from(member<bus::Dictionary>(reason, "Detail"));
+    value["detail"] = detail ? std::move(detail).value() : Value{Value::Object{}};
+    return value;
+}
+
+Value candidate_value(const bus::Dictionary& candidate, const GpuIds& ids) {
+    Value value;
+    value["backend"] = member<std::string>(candidate, "Backend");
+    value["gpu"] = gpu_value(member<sdbus::ObjectPath>(candidate, "Gpu"), ids);
+    value["verdict"] = member<std::string>(candidate, "Verdict");
+    Value reasons{Value::Array{}};
+    for (const auto& reason : member<std::vector<bus::Dictionary>>(candidate, "Reasons"))
+        reasons.push_back(reason_value(reason));
+    value["reasons"] = reasons;
+    return value;
+}
+
+}  // namespace
+
+GpuIds gpu_ids(const ManagedObjects& objects) {
+    GpuIds ids;
+    for (const auto& [path, interfaces] : objects) {
+        const auto gpu = interfaces.find("org.gpuprobe.GpuProbe1.Gpu");
+        if (gpu != interfaces.end())
+            ids.emplace(path, member<std::string>(gpu->second, "Id"));
+    }
+    return ids;
+}
+
+Value decision_value(const bus::Dictionary& answer, const GpuIds& ids) {
+    Value decision;
+    decision["backend"] = text_or_null(member<std::string>(answer, "Backend"));
+    Value gpus{Value::Array{}};
+    for (const auto& path : member<std::vector<sdbus::ObjectPath>>(answer, "Gpus"))
+        gpus.push_back(gpu_value(path, ids));
+    decision["gpus"] = gpus;
+    Value environment{Value::Object{}};
+    for (const auto& [name, value] :
+         member<std::map<std::string, std::string>>(answer, "Environment"))
+        environment[name] = value;
+    decision["environment"] = environment;
+    decision["decision"] = member<std::string>(answer, "Decision");
+    Value candidates{Value::Array{}};
+    for (const auto& candidate : member<std::vector<bus::Dictionary>>(answer, "Candidates"))
+        candidates.push_back(candidate_value(candidate, ids));
+    decision["candidates"] = candidates;
+    decision["generation"] = member<std::uint64_t>(answer, "Generation");
+    return decision;
+}
+
+Value properties_value(const bus::Dictionary& properties) {
+    Value object{Value::Object{}};
+    for (const auto& [name, variant] : properties)
+        if (auto value = bus::value_from(variant))
+            object[name] = std::move(value).value();
+    return object;
+}
+
+}  // namespace gpuprobe::client

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "bus/sdbus.h"
+
+/// What the daemon's answers hold. Each function ignores keys it does not know and leaves null what
+/// is missing. They throw sdbus::Error for a type that is not the interface's.
+namespace gpuprobe::client {
+
+/// Object path to GPU id.
+using GpuIds = std::map<std::string, std::string>;
+/// What ObjectManager.GetManagedObjects answers.
+using ManagedObjects =
+    std::map<sdbus::ObjectPath, std::map<std::string, std::map<std::string, sdbus::Variant>>>;
+
+GpuIds gpu_ids(const ManagedObjects& objects);
+
+/// The answer of SelectBackend in the report's form. A GPU that is gone meanwhile keeps its path.
+Value decision_value(const bus::Dictionary& answer, const GpuIds& ids);
+
+/// What the properties of an interface hold; one of an unknown type is left out.
+Value properties_value(const bus::Dictionary& properties);
+
+}  // namespace gpuprobe::client
