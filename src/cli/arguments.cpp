@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "cli/help.h"
+#include "cli/sizes.h"
+#include "cli/suggestion.h"
+
+namespace gpuprobe {
+namespace {
+
+/// What CLI11 fills; turned into Arguments once the whole line has been read.
+struct Raw {
+    std::string json = "off";
+    std::string colour = "auto";
+    std::optional<std::string> built = {};
+    std::string prefer = {};
+    std::string deny = {};
+    std::string only_gpus = {};
+    std::string apis = {};
+    std::string min_memory = {};
+    bool is_json = false;
+    bool no_legend = false;
+    bool no_cache = false;
+    bool no_pager = false;
+    bool wants_help = false;
+    bool wants_version = false;
+};
+
+std::vector<std::string> comma_list(std::string_view text) {
+    std::vector<std::string> items;
+    for (const auto item : split(text, ','))
+        if (!trimmed(item).empty())
+            items.emplace_back(trimmed(item));
+    return items;
+}
+
+void add_global_options(CLI::App& app, Arguments& arguments, Raw& raw) {
+    app.add_option("--json", raw.json)->check(CLI::IsMember({"pretty", "short", "off"}));
+    app.add_flag("-j", raw.is_json);
+    app.add_option("--color,--colour", raw.colour)
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    app.add_flag("--no-legend", raw.no_legend);
+    app.add_flag("--no-pager", raw.no_pager);
+    app.add_flag("-q,--quiet", arguments.is_quiet);
+    app.add_option("--bus", arguments.bus);
+    app.add_flag("--direct", arguments.is_direct);
+    app.add_option("--replay", arguments.replay);
+    app.add_option("--worker", arguments.worker);
+    app.add_option("--profiles", arguments.profile_folders);
+    app.add_flag("--no-cache", raw.no_cache);
+    app.add_flag("-h,--help", raw.wants_help);
+    app.add_flag("--version", raw.wants_version);
+}
+
+void add_select_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
+    auto& select = arguments.select;
+    verb.add_option("CONSUMER", select.consumer);
+    verb.add_option("--built", raw.built);
+    verb.add_option("--prefer", raw.prefer);
+    verb.add_option("--deny", raw.deny);
+    verb.add_option("--gpu", raw.only_gpus);
+    verb.add_option("--backend", select.backend);
+    verb.add_option("--min-memory", raw.min_memory);
+    verb.add_flag("--strict", select.strict);
+    verb.add_flag("--explain", select.explain);
+}
+
+void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
+    for (const auto& name : verb_names()) {
+        auto& verb = *app.add_subcommand(name);
+        verb.set_help_flag();
+        verb.fallthrough();
+        if (name == "show" || name == "probe")
+            verb.add_option("GPU", arguments.gpus)->expected(0, -1);
+        if (name == "describe")
+            verb.add_option("GPU", arguments.gpus)->expected(0, 1);
+        if (name == "select" || name == "env")
+            add_select_options(verb, arguments, raw);
+        if (name == "help")
+            verb.add_option("VERB", arguments.topic);
+        if (name == "probe") {
+            verb.add_option("--api", raw.apis);
+            verb.add_flag("--allow-wake", arguments.allow_wake);
+        }
+    }
+}
+
+Parsed refused(std::string_view problem, std::string_view hint) {
+    return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n{}\n", problem, hint)}};
+}
+
+/// "--jsno" could be "--json": the options of the help text are the ones there are.
+std::string advice(const std::string& word, std::string_view verb) {
+    const bool is_option = word.starts_with("-");
+    const auto near =
+        closest(word.substr(0, word.find('=')), is_option ? option_names() : verb_names());
+    if (near)
+        return fmt::format("Did you mean '{}'?", *near);
+    return verb.empty() || !is_option ? "See 'gpuprobectl help'."
+                                      : fmt::format("See 'gpuprobectl help {}'.", verb);
+}
+
+std::string chosen_verb(const CLI::App& app) {
+    const auto chosen = app.get_subcommands();
+    return chosen.empty() ? "" : chosen.front()->get_name();
+}
+
+Parsed unexpected(const CLI::App& app) {
+    const auto extras = app.remaining(true);
+    const auto word = scrubbed(extras.empty() ? "" : extras.front(), 64);
+    const auto verb = chosen_verb(app);
+    if (word.starts_with("-"))
+        return refused(fmt::format("unknown option '{}'", word), advice(word, verb));
+    if (!verb.empty())
+        return refused(fmt::format("{}: unexpected '{}'", verb, word),
+                       fmt::format("See 'gpuprobectl help {}'.", verb));
+    return refused(fmt::format("unknown verb '{}'", word), advice(word, verb));
+}
+
+/// What has to be there or makes no sense together. Empty when all is well.
+std::string contradiction(const Arguments& arguments) {
+    if (arguments.bus && (arguments.is_direct || arguments.replay))
+        return "--bus asks a daemon and --direct or --replay does not: give one of them";
+    if (arguments.verb == "show" && arguments.gpus.empty())
+        return "show: which GPU? 'gpuprobectl list' shows them";
+    return "";
+}
+
+JsonMode json_mode(const Raw& raw, bool is_terminal) {
+    if (raw.json != "off")
+        return raw.json == "pretty" ? JsonMode::Pretty : JsonMode::Short;
+    if (raw.is_json)
+        return is_terminal ? JsonMode::Pretty : JsonMode::Short;
+    return JsonMode::Off;
+}
+
+ColourMode colour_mode(std::string_view word) {
+    if (word == "always")
+        return ColourMode::Always;
+    return word == "never" ? ColourMode::Never : ColourMode::Auto;
+}
+
+Parsed finished(Arguments arguments, const Raw& raw, bool is_terminal) {
+    arguments.json = json_mode(raw, is_terminal);
+    arguments.colour = colour_mode(raw.colour);
+    arguments.has_legend = !raw.no_legend;
+    arguments.has_cache = !raw.no_cache;
+    arguments.apis = comma_list(raw.apis);
+    arguments.select.prefer = comma_list(raw.prefer);
+    arguments.select.deny = comma_list(raw.deny);
+    arguments.select.gpus = comma_list(raw.only_gpus);
+    if (raw.built)
+        arguments.select.built = comma_list(*raw.built);
+    if (raw.wants_version)
+        arguments.verb = "version";
+    if (!raw.min_memory.empty()) {
+        arguments.select.min_memory = parse_size(raw.min_memory);
+        if (!arguments.select.min_memory)
+            return refused(fmt::format("--min-memory: '{}' is not a size", raw.min_memory),
+                           "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.");
+    }
+    if (const auto problem = contradiction(arguments); !problem.empty())
+        return refused(problem, fmt::format("See 'gpuprobectl help {}'.", arguments.verb));
+    return {.arguments = std::move(arguments)};
+}
+
+/// In the order that CLI11 takes them: the last first. It takes "--built=" for a missing value, and
+/// an empty word behind "--built" for an empty one.
+std::vector<std::string> reversed(const std::vector<std::string>& words) {
+    std::vector<std::string> last_first;
+    for (auto word = words.rbegin(); word != words.rend(); ++word) {
+        const bool is_empty_value = word->starts_with("--") && word->find('=') + 1 == word->size();
+        if (is_empty_value)
+            last_first.emplace_back();
+        last_first.push_back(is_empty_value ? word->substr(0, word->size() - 1) : *word);
+    }
+    return last_first;
+}
+
+}  // namespace
+
+const std::vector<std::string>& verb_names() {
+    static const std::vector<std::string> names{"status",    "list",    "show",  "describe",
+                                                "select",    "env",     "probe", "monitor",
+                                                "consumers", "version", "help"};
+    return names;
+}
+
+Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal) {
+    Arguments arguments;
+    Raw raw;
+    CLI::App app;
+    app.set_help_flag();
+    app.require_subcommand(0, 1);
+    add_global_options(app, arguments, raw);
+    add_verbs(app, arguments, raw);
+    try {
+        app.parse(reversed(words));
+    } catch (const CLI::ExtrasError&) {
+        return unexpected(app);
+    } catch (const CLI::ParseError& problem) {
+        return refused(scrubbed(problem.what()), "See 'gpuprobectl help'.");
+    }
+    const auto verb = chosen_verb(app);
+    if (raw.wants_help || verb == "help") {
+        const auto topic = arguments.topic.value_or(verb == "help" ? "" : verb);
+        if (const auto text = help_text(topic))
+            return {.refusal = Refusal{.is_help = true, .text = *text}};
+        return refused(fmt::format("no help on '{}'", scrubbed(topic, 64)), advice(topic, ""));
+    }
+    arguments.verb = verb.empty() ? "status" : verb;
+    return finished(std::move(arguments), raw, is_terminal);
+}
+
+Value request_of(const SelectArguments& arguments) {
+    Value request{Value::Object{}};
+    if (arguments.built)
+        request["built"] = to_value(*arguments.built);
+    if (!arguments.prefer.empty())
+        request["prefer"] = to_value(arguments.prefer);
+    if (!arguments.gpus.empty())
+        request["gpus"] = to_value(arguments.gpus);
+    if (!arguments.deny.empty())
+        request["deny"] = to_value(arguments.deny);
+    if (arguments.backend)
+        request["backend"] = *arguments.backend;
+    if (arguments.strict)
+        request["strict"] = true;
+    if (arguments.min_memory)
+        request["min-memory"] = to_value(*arguments.min_memory);
+    return request;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/value.h"
+#include "cli/screen.h"
+
+namespace gpuprobe {
+
+enum class JsonMode { Off, Short, Pretty };
+
+struct SelectArguments {
+    std::string consumer = "default";
+    std::optional<std::vector<std::string>> built = {};
+    std::vector<std::string> prefer = {};
+    std::vector<std::string> deny = {};
+    std::vector<std::string> gpus = {};  ///< any selector; the verb turns them into ids
+    std::optional<std::string> backend = {};
+    std::optional<Bytes> min_memory = {};
+    bool strict = false;
+    bool explain = false;
+};
+
+/// One command line, read.
+struct Arguments {
+    std::string verb = "status";
+
+    JsonMode json = JsonMode::Off;
+    ColourMode colour = ColourMode::Auto;
+    bool has_legend = true;
+    bool is_quiet = false;
+
+    std::optional<std::string> bus = {};  ///< "system", "session" or a D-Bus address
+    bool is_direct = false;
+    std::optional<std::string> replay = {};
+    std::optional<std::string> worker = {};
+    std::vector<std::string> profile_folders = {};
+    bool has_cache = true;
+
+    std::optional<std::string> topic = {};  ///< the verb that `help` is about
+    std::vector<std::string> gpus = {};     ///< of show, describe and probe
+    std::vector<std::string> apis = {};     ///< of probe
+    bool allow_wake = false;                ///< of probe
+    SelectArguments select = {};            ///< of select and env
+};
+
+/// A command line that asks for nothing to be done: help, or a mistake.
+struct Refusal {
+    bool is_help = false;
+    std::string text = {};  ///< with a final newline
+};
+
+/// Exactly one of the two is set.
+struct Parsed {
+    std::optional<Arguments> arguments = {};
+    std::optional<Refusal> refusal = {};
+};
+
+/// Reads a command line without the program's name. `is_terminal` decides what -j means: pretty on
+/// a terminal, short otherwise.
+Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
+
+/// The named values that SelectBackend takes; what was not asked for is not in it.
+Value request_of(const SelectArguments& arguments);
+
+/// The verbs, in the order of the help.
+const std::vector<std::string>& verb_names();
+
+}  // namespace gpuprobe

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bus_oracle.h"
+
+#include "base/value_json.h"
+#include "cli/known_consumers.h"
+
+namespace gpuprobe {
+
+Result<std::unique_ptr<Oracle>> BusOracle::open(const std::string& where) {
+    auto loop = TRY(SystemLoop::create());
+    auto daemon = TRY(DaemonClient::connect(where, *loop));
+    return std::unique_ptr<Oracle>{new BusOracle{std::move(loop), std::move(daemon)}};
+}
+
+Result<Value> BusOracle::document() {
+    const auto json = TRY(daemon_->report_json());
+    return parse_json(json, kMaxReport);
+}
+
+Result<Report> BusOracle::report() {
+    const auto json = TRY(daemon_->report_json());
+    return parse_report(json);
+}
+
+Result<Decision> BusOracle::select(const std::string& consumer, const Value& request) {
+    const auto answer = TRY(daemon_->select(consumer, request));
+    auto decision = record_from<Decision>(answer);
+    if (!decision)
+        return std::move(decision).error().in("the daemon's decision");
+    return decision;
+}
+
+/// The bus does not list them: the daemon has the built-in ones and those that an administrator
+/// put where it looks.
+std::vector<std::string> BusOracle::consumers() {
+    return known_consumers({});
+}
+
+Status BusOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
+    return daemon_->probe(order.gpus, order.apis, order.allow_wake, progress);
+}
+
+Status BusOracle::watch(const std::function<void()>& changed) {
+    return daemon_->watch(changed);
+}
+
+OracleInfo BusOracle::info() {
+    const auto& properties = daemon_->properties();
+    OracleInfo info{.kind = "daemon"};
+    if (const auto* version = properties.at("Version").as_string())
+        info.version = *version;
+    (void)read_value(properties.at("Features"), info.features);  // unreadable: none known
+    return info;
+}
+
+}  // namespace gpuprobe

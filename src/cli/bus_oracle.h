@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/event_loop.h"
+#include "cli/oracle.h"
+#include "client/daemon_client.h"
+
+namespace gpuprobe {
+
+/// The daemon's answers.
+class BusOracle final : public Oracle {
+public:
+    /// `where`: "system", "session" or an address. Errors: Unavailable, NotAuthorized.
+    static Result<std::unique_ptr<Oracle>> open(const std::string& where);
+
+    [[nodiscard]] Result<Value> document() override;
+    [[nodiscard]] Result<Report> report() override;
+    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+                                          const Value& request) override;
+    [[nodiscard]] std::vector<std::string> consumers() override;
+    Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
+    Status watch(const std::function<void()>& changed) override;
+    [[nodiscard]] OracleInfo info() override;
+
+private:
+    BusOracle(std::unique_ptr<SystemLoop> loop, std::unique_ptr<DaemonClient> daemon)
+        : loop_{std::move(loop)}, daemon_{std::move(daemon)} {}
+
+    std::unique_ptr<SystemLoop> loop_;  // outlives the client
+    std::unique_ptr<DaemonClient> daemon_;
+};
+
+}  // namespace gpuprobe

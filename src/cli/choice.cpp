@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/choice.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "cli/decision_text.h"
+#include "cli/failure.h"
+#include "cli/pick_gpu.h"
+#include "cli/suggestion.h"
+
+namespace gpuprobe {
+namespace {
+
+Error unknown_consumer(const std::string& consumer, const std::vector<std::string>& known) {
+    auto text = fmt::format("no consumer '{}'", scrubbed(consumer, 64));
+    const auto near = closest(consumer, known);
+    text += near ? fmt::format("; did you mean '{}'?", *near)
+                 : std::string{"; 'gpuprobectl consumers' lists them"};
+    return {ErrorCode::UnknownConsumer, text};
+}
+
+Result<std::vector<std::string>> gpu_ids(Context& context,
+                                         const std::vector<std::string>& selectors) {
+    const auto report = TRY(context.oracle.report());
+    std::vector<std::string> ids;
+    for (const auto& selector : selectors)
+        ids.push_back(TRY(pick_gpu(report, selector))->id);
+    return ids;
+}
+
+}  // namespace
+
+Result<Decision> choose(Context& context) {
+    auto wanted = context.arguments.select;
+    if (!wanted.gpus.empty())
+        wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
+    auto decision = context.oracle.select(wanted.consumer, request_of(wanted));
+    if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
+        return unknown_consumer(wanted.consumer, context.oracle.consumers());
+    return decision;
+}
+
+ExitCode report_no_match(const Context& context, const Decision& decision) {
+    const Error error{ErrorCode::NoMatch,
+                      fmt::format("nothing on this machine satisfies '{}'",
+                                  scrubbed(context.arguments.select.consumer, 64))};
+    const auto code = report_failure(context.arguments, error, decision.candidates);
+    if (context.wants_json() || context.arguments.is_quiet)
+        return code;
+    const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
+    const auto text = candidates_text(decision, screen);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return code;
+}
+
+}  // namespace gpuprobe

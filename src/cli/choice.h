@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/context.h"
+
+namespace gpuprobe {
+
+/// The decision that select and env are about. Errors: as Oracle::select; an unknown consumer names
+/// the nearest known one.
+Result<Decision> choose(Context& context);
+
+/// Tells the user that nothing matches, with every candidate's reason on standard error or in the
+/// JSON document.
+ExitCode report_no_match(const Context& context, const Decision& decision);
+
+}  // namespace gpuprobe

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/context.h"
+
+#include <cstdio>
+#include <string>
+
+#include "base/value_json.h"
+
+namespace gpuprobe {
+
+void print(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void print_json(const Arguments& arguments, const Value& document) {
+    if (arguments.json == JsonMode::Short)
+        print(json_line(document) + "\n");
+    else
+        print(json_pretty(document));
+}
+
+void remark(const Arguments& arguments, std::string_view text) {
+    if (arguments.is_quiet)
+        return;
+    const auto line = "gpuprobectl: " + std::string{text} + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace gpuprobe

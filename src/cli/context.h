@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/value.h"
+#include "cli/arguments.h"
+#include "cli/oracle.h"
+#include "cli/screen.h"
+
+namespace gpuprobe {
+
+/// What a verb works with, borrowed for one run of it.
+struct Context {
+    const Arguments& arguments;
+    Screen screen = {};
+    Oracle& oracle;
+
+    [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
+};
+
+/// Exit codes, as `help` lists them.
+enum class ExitCode : int {
+    Answered = 0,
+    Failed = 1,
+    Usage = 2,
+    NoMatch = 3,
+    NoDaemon = 4,
+    NotAuthorized = 5,
+};
+
+/// To standard output. A reader that went away ends the program quietly, as SIGPIPE would.
+void print(std::string_view text);
+/// One document, in the form the arguments ask for.
+void print_json(const Arguments& arguments, const Value& document);
+/// A remark on standard error, "gpuprobectl: …"; nothing with --quiet or with JSON on a pipe.
+void remark(const Arguments& arguments, std::string_view text);
+
+}  // namespace gpuprobe

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/screen.h"
+#include "decide/decision.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// "cuda on NVIDIA H200 (pci:0000:00:06.0)", the environment and the summary. `report` names the
+/// GPUs; null leaves their ids. Pure.
+std::string decision_text(const Decision& decision, const Report* report, const Screen& screen);
+
+/// Every candidate with a sentence, then what helps. Pure.
+std::string candidates_text(const Decision& decision, const Screen& screen);
+
+/// The document of `select -j`.
+Value decision_document(const Decision& decision);
+
+}  // namespace gpuprobe

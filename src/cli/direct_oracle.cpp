@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/direct_oracle.h"
+
+#include <algorithm>
+
+#include "base/version.h"
+#include "cli/known_consumers.h"
+#include "cli/places.h"
+
+namespace gpuprobe {
+namespace {
+
+EngineOptions engine_options(const DirectOptions& options) {
+    EngineOptions engine{.profile_folders = {kProfileFolder},
+                         .watch_hardware = options.follows_hardware};
+    engine.profile_folders.insert(engine.profile_folders.end(), options.profile_folders.begin(),
+                                  options.profile_folders.end());
+    if (options.has_cache && !options.replay)
+        engine.cache_file = user_cache_file();
+    return engine;
+}
+
+/// A worker that is not needed is not looked for: a capture's probes have been answered.
+Result<std::string> worker_for(const DirectOptions& options) {
+    if (options.replay)
+        return std::string{};
+    return worker_program(options.worker);
+}
+
+}  // namespace
+
+DirectOracle::DirectOracle(std::unique_ptr<SystemLoop> loop, const std::string& worker)
+    : loop_{std::move(loop)}, launcher_{worker, ""} {}
+
+Result<std::unique_ptr<Oracle>> DirectOracle::open(const DirectOptions& options) {
+    auto source = options.replay ? TRY(replayed_machine(*options.replay)) : live_machine();
+    const auto worker = TRY(worker_for(options));
+    auto loop = TRY(SystemLoop::create());
+    TRY(loop->stop_on_signals());
+    std::unique_ptr<DirectOracle> oracle{new DirectOracle{std::move(loop), worker}};
+    oracle->engine_ = TRY(Engine::create(std::move(source), *oracle->loop_, oracle->launcher_,
+                                         oracle->clock_, engine_options(options)));
+    auto& engine = *oracle->engine_;
+    engine.start();
+    if (engine.probing() && options.waiting)
+        options.waiting(true);
+    const auto turned = oracle->turn_until([&engine] { return !engine.probing(); });
+    if (options.waiting)
+        options.waiting(false);
+    if (!turned)
+        return turned.error();
+    return std::unique_ptr<Oracle>{std::move(oracle)};
+}
+
+/// The loop ends early only on SIGINT or SIGTERM.
+Status DirectOracle::turn_until(const std::function<bool()>& done) {
+    if (!loop_->run_until(done))
+        return Error{ErrorCode::Cancelled, "interrupted"};
+    return Done{};
+}
+
+Result<Value> DirectOracle::document() {
+    return to_value(engine_->report());
+}
+
+Result<Report> DirectOracle::report() {
+    return engine_->report();
+}
+
+Result<Decision> DirectOracle::select(const std::string& consumer, const Value& request) {
+    return engine_->select(consumer, request);
+}
+
+std::vector<std::string> DirectOracle::consumers() {
+    return engine_->consumers();
+}
+
+Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
+    bool is_done = false;
+    TRY(engine_->probe(ProbeRequest{.apis = order.apis, .allow_wake = order.allow_wake}, progress,
+                       [&is_done] { is_done = true; }));
+    return turn_until([&is_done] { return is_done; });
+}
+
+Status DirectOracle::watch(const std::function<void()>& changed) {
+    engine_->on_change(changed);
+    return turn_until([] { return false; });
+}
+
+OracleInfo DirectOracle::info() {
+    return {.kind = engine_->is_replayed() ? "replay" : "direct", .version = std::string{kVersion}};
+}
+
+}  // namespace gpuprobe

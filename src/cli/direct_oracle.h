@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "cli/oracle.h"
+#include "engine/engine.h"
+#include "probe/launcher.h"
+
+namespace gpuprobe {
+
+struct DirectOptions {
+    std::optional<std::string> replay = {};  ///< a capture folder
+    std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; found when absent
+    std::vector<std::string> profile_folders = {};
+    bool has_cache = true;
+    bool follows_hardware = false;  ///< watch() is going to be called
+    /// Called with true when probes start to be waited for, with false when that is over.
+    std::function<void(bool)> waiting = {};
+};
+
+/// The engine in this process.
+class DirectOracle final : public Oracle {
+public:
+    /// Returns when every probe has ended. Errors: NotFound or Malformed for a capture, NotFound
+    /// without a worker program, Cancelled on an interrupt.
+    static Result<std::unique_ptr<Oracle>> open(const DirectOptions& options);
+
+    [[nodiscard]] Result<Value> document() override;
+    [[nodiscard]] Result<Report> report() override;
+    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+                                          const Value& request) override;
+    [[nodiscard]] std::vector<std::string> consumers() override;
+    Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
+    Status watch(const std::function<void()>& changed) override;
+    [[nodiscard]] OracleInfo info() override;
+
+private:
+    DirectOracle(std::unique_ptr<SystemLoop> loop, const std::string& worker);
+    Status turn_until(const std::function<bool()>& done);
+
+    // In the order in which they depend on one another.
+    std::unique_ptr<SystemLoop> loop_;
+    SystemClock clock_ = {};
+    SpawnLauncher launcher_;
+    std::unique_ptr<Engine> engine_ = {};
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/fact_list.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "cli/sizes.h"
+#include "cli/text_width.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kMaxItemsShown = 64;
+
+bool names_a_size(std::string_view key) {
+    return key.starts_with("memory.") || key.ends_with("bytes") || key.ends_with("memory") ||
+           key.ends_with("memory_size");
+}
+
+std::string item_text(const Value& item) {
+    const auto* text = item.as_string();
+    return text ? *text : json_line(item);
+}
+
+std::string array_text(const Value::Array& items) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(items.size(), kMaxItemsShown); ++i)
+        text += (i == 0 ? "" : ", ") + item_text(items[i]);
+    if (items.size() > kMaxItemsShown)
+        text += " and " + std::to_string(items.size() - kMaxItemsShown) + " more";
+    return text;
+}
+
+std::string value_text(std::string_view key, const Value& value) {
+    if (const auto flag = value.as_bool())
+        return *flag ? "yes" : "no";
+    if (const auto bytes = value.as_unsigned(); bytes && names_a_size(key))
+        return size_text(Bytes{*bytes});
+    if (const auto* items = value.as_array())
+        return array_text(*items);
+    return item_text(value);
+}
+
+}  // namespace
+
+void FactList::add(std::string_view label, std::string_view text, Tone tone) {
+    facts_.push_back({.label = scrubbed(label), .text = scrubbed(text, 4096), .tone = tone});
+}
+
+void FactList::add_known(std::string_view label, const std::optional<std::string>& text) {
+    if (text && !text->empty())
+        add(label, *text);
+}
+
+void FactList::add_member(const std::string& key, const Value& value) {
+    if (value.is_null())
+        return;
+    if (const auto* members = value.as_object()) {
+        for (const auto& member : *members)
+            add_member(key + "." + member.key, member.value);
+        return;
+    }
+    if (const auto text = value_text(key, value); !text.empty())
+        add(key, text);
+}
+
+void FactList::add_members(const Value& object, const std::vector<std::string>& but) {
+    const auto* members = object.as_object();
+    if (!members)
+        return;
+    for (const auto& member : *members)
+        if (std::find(but.begin(), but.end(), member.key) == but.end())
+            add_member(member.key, member.value);
+}
+
+std::size_t FactList::label_width() const {
+    std::size_t width = 0;
+    for (const auto& fact : facts_)
+        width = std::max(width, display_width(fact.label));
+    return width;
+}
+
+std::string FactList::text(const Screen& screen, std::size_t width) const {
+    if (facts_.empty())
+        return "";
+    width = std::max(width, label_width());
+    std::string lines = "\n" + toned(screen, Tone::Strong, title_) + "\n";
+    for (const auto& fact : facts_) {
+        const auto lead = "  " + toned(screen, Tone::Faint, padded_right(fact.label, width)) + "  ";
+        const std::size_t lead_width = kIndent + width + 2;
+        lines += hanging(screen, lead, lead_width, fact.text, fact.tone);
+    }
+    return lines;
+}
+
+}  // namespace gpuprobe

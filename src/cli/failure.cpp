@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/failure.h"
+
+#include <cstdio>
+#include <string>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "client/daemon_client.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxMessage = 4096;
+
+}  // namespace
+
+ExitCode exit_code_of(ErrorCode code, bool bus_was_named) {
+    switch (code) {
+        case ErrorCode::InvalidRequest:
+            return ExitCode::Usage;
+        case ErrorCode::NoMatch:
+            return ExitCode::NoMatch;
+        case ErrorCode::NotAuthorized:
+            return ExitCode::NotAuthorized;
+        case ErrorCode::Unavailable:
+            return bus_was_named ? ExitCode::NoDaemon : ExitCode::Failed;
+        default:
+            return ExitCode::Failed;
+    }
+}
+
+Value failure_document(const Error& error, const std::vector<Candidate>& candidates) {
+    Value details{Value::Object{}};
+    details["name"] = bus_error_name(error.code);
+    details["message"] = scrubbed(error.text, kMaxMessage);
+    details["candidates"] = to_value(candidates);
+    Value document{Value::Object{}};
+    document["error"] = details;
+    return document;
+}
+
+ExitCode report_failure(const Arguments& arguments,
+                        const Error& error,
+                        const std::vector<Candidate>& candidates) {
+    if (arguments.json != JsonMode::Off) {
+        print_json(arguments, failure_document(error, candidates));
+    } else {
+        const auto line = "gpuprobectl: " + scrubbed(error.text, kMaxMessage) + "\n";
+        std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+    return exit_code_of(error.code, arguments.bus.has_value());
+}
+
+}  // namespace gpuprobe

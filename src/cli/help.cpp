@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kOverview = R"(Usage: gpuprobectl [VERB] [OPTION…]
+
+What GPUs this machine has, what works on them, and which backend to use.
+
+  status            one screen about this machine (default)
+  list              one line per GPU
+  show GPU…         everything known about a GPU
+  describe [GPU]    the report as JSON
+  select [CONSUMER] the backend a consumer should use, and why not the others
+  env [CONSUMER]    the same as KEY=VALUE lines, for eval or EnvironmentFile=
+  probe [GPU…]      ask the drivers again
+  monitor           follow hot-plug and changes
+  consumers         the names that select and env know
+  version           this program's version, and the daemon's
+  help [VERB]       this page, or the one on a verb
+
+Output
+  -j                JSON: indented on a terminal, one line otherwise
+      --json=MODE   pretty, short or off
+      --color=WHEN  auto, always or never (NO_COLOR is honoured)
+      --no-legend   no titles and closing hints
+  -q, --quiet       no remarks on standard error; select prints the backend alone
+      --no-pager    accepted; there is no pager
+
+Whom to ask
+      --bus=BUS     system, session or an address; without it the system bus, then the machine
+      --direct      ask the machine from this process, without the daemon
+      --replay DIR  answer for a captured machine
+      --worker PATH the probe worker, with --direct
+      --profiles DIR  more consumer profiles, with --direct or --replay; may be repeated
+      --no-cache    forget what earlier --direct runs learned
+
+A GPU is named by its id, its index in the list, its PCI address, a node such as
+/dev/dri/renderD128, or the start of its id.
+
+Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with --bus),
+5 not authorised.
+)";
+
+struct Page {
+    std::string_view verb;
+    std::string_view text;
+};
+
+constexpr std::string_view kSelectOptions = R"(
+      --built=LIST        the backends that the consumer is built with: cuda,vulkan,…
+      --prefer=LIST       backends to try first
+      --deny=LIST         backends or GPU ids never to use
+      --gpu=LIST          these GPUs or none
+      --backend=NAME      this backend or none
+      --min-memory=SIZE   memory a GPU must offer: 8GiB, 8GB, 8192MiB
+      --strict            fail rather than fall back to the CPU
+)";
+
+constexpr Page kPages[] = {
+    {"status", R"page(Usage: gpuprobectl [status] [OPTION…]
+
+One screen: the GPUs, the backends that work on them, why others do not, what crashed, and what to
+do about it.
+)page"},
+    {"list", R"page(Usage: gpuprobectl list [OPTION…]
+
+One line per GPU, best first.
+)page"},
+    {"show", R"page(Usage: gpuprobectl show GPU… [OPTION…]
+
+Everything known about one GPU or several: hardware, driver, nodes, memory and where its size was
+read, and what each API says.
+)page"},
+    {"describe", R"page(Usage: gpuprobectl describe [GPU] [OPTION…]
+
+The report as JSON, or the part of it about one GPU.
+)page"},
+    {"select", R"page(Usage: gpuprobectl select [CONSUMER] [OPTION…]
+
+The backend that CONSUMER should use on this machine, on which GPU, with which environment. Without
+a name, what any inference runtime should use.
+Exit status 3 when nothing satisfies the request; the candidates then say why.
+
+      --explain           every candidate with the reason for its verdict)page"},
+    {"env", R"page(Usage: gpuprobectl env [CONSUMER] [OPTION…]
+
+The environment of the choice as KEY=VALUE lines:
+
+  eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
+  gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
+)page"},
+    {"probe", R"page(Usage: gpuprobectl probe [GPU…] [OPTION…]
+
+Asks the drivers again and shows how each probe ended.
+
+      --api=LIST          only these APIs: vulkan,opencl,…
+      --allow-wake        wake sleeping GPUs
+)page"},
+    {"monitor", R"page(Usage: gpuprobectl monitor [OPTION…]
+
+Prints a line when a GPU comes, goes or changes, until interrupted or the daemon leaves.
+With -j each line is a JSON document.
+)page"},
+    {"consumers", R"page(Usage: gpuprobectl consumers [OPTION…]
+
+The consumer profiles that select and env know.
+)page"},
+    {"version", R"page(Usage: gpuprobectl version [OPTION…]
+
+The version of this program and of the daemon that answers.
+)page"},
+    {"help", R"page(Usage: gpuprobectl help [VERB]
+
+The overview, or the page on a verb.
+)page"},
+};
+
+std::vector<std::string> options_in(std::string_view text) {
+    std::vector<std::string> found;
+    for (const auto word : words(text)) {
+        const auto end = std::min(word.find_first_of("=,;."), word.size());
+        if (word.starts_with("--") && end > 2)
+            found.emplace_back(word.substr(0, end));
+    }
+    return found;
+}
+
+}  // namespace
+
+std::optional<std::string> help_text(std::string_view verb) {
+    if (verb.empty())
+        return std::string{kOverview};
+    for (const auto& page : kPages) {
+        if (page.verb != verb)
+            continue;
+        std::string text{page.text};
+        if (verb == "select" || verb == "env")
+            text += kSelectOptions;
+        return text + "\nCommon options: see 'gpuprobectl help'.\n";
+    }
+    return std::nullopt;
+}
+
+const std::vector<std::string>& option_names() {
+    static const std::vector<std::string> names = [] {
+        auto all = options_in(kOverview);
+        for (const auto& page : kPages)
+            for (auto& name : options_in(page.text))
+                all.push_back(std::move(name));
+        for (auto& name : options_in(kSelectOptions))
+            all.push_back(std::move(name));
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        return all;
+    }();
+    return names;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuprobe {
+
+/// Where an administrator's profiles are.
+inline constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
+
+/// The names of the built-in profiles, the administrator's and those in `folders`, sorted. What
+/// cannot be read is left out.
+std::vector<std::string> known_consumers(const std::vector<std::string>& folders);
+
+}  // namespace gpuprobe

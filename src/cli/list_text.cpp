@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/list_text.h"
+
+#include "cli/gpu_words.h"
+#include "cli/table.h"
+
+namespace gpuprobe {
+
+std::string list_text(const Report& report, const Screen& screen) {
+    Table table{{{.title = "#", .is_right_aligned = true},
+                 {.title = "GPU"},
+                 {.title = "NAME", .may_shrink = true},
+                 {.title = "KIND", .may_go = true},
+                 {.title = "MEMORY", .is_right_aligned = true},
+                 {.title = "FREE", .is_right_aligned = true, .may_go = true},
+                 {.title = "DRIVER", .may_shrink = true, .may_go = true},
+                 {.title = "BACKENDS"}}};
+    for (std::size_t index = 0; index < report.gpus.size(); ++index) {
+        const auto& gpu = report.gpus[index];
+        table.add({{.text = std::to_string(index), .tone = Tone::Faint},
+                   {.text = gpu.id},
+                   {.text = gpu_title(gpu), .tone = Tone::Strong},
+                   {.text = kind_title(gpu)},
+                   {.text = size_or_dash(known_memory(gpu.memory), screen)},
+                   {.text = size_or_dash(gpu.memory.free, screen)},
+                   {.text = driver_title(gpu.driver, screen)},
+                   backends_cell(gpu, screen)});
+    }
+    return table.empty() ? "" : table.text(screen);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/screen.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// One line per GPU with the index by which verbs know it; "" without GPUs. Pure.
+std::string list_text(const Report& report, const Screen& screen);
+
+}  // namespace gpuprobe

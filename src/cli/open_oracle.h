@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "cli/arguments.h"
+#include "cli/oracle.h"
+
+namespace gpuprobe {
+
+/// Whoever the arguments ask: a capture, this process, the daemon on the named bus; and without a
+/// word the daemon on the system bus, or this process when none answers, with a remark.
+/// Errors: those of BusOracle and DirectOracle.
+Result<std::unique_ptr<Oracle>> open_oracle(const Arguments& arguments);
+
+}  // namespace gpuprobe

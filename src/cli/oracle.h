@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "decide/decision.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// What `probe` asks for.
+struct ProbeOrder {
+    std::vector<std::string> gpus = {};  ///< ids; none: all
+    std::vector<std::string> apis = {};  ///< none: all
+    bool allow_wake = false;
+};
+
+/// Who answers, for `version`.
+struct OracleInfo {
+    std::string kind = {};  ///< "daemon", "direct" or "replay"
+    std::optional<std::string> version = {};
+    std::vector<std::string> features = {};
+};
+
+/// Whoever knows this machine: the daemon, or the engine in this process. Verbs do not see which.
+class Oracle {
+public:
+    virtual ~Oracle() = default;
+
+    /// The report as it came, with members that this program does not know.
+    /// Errors: Unavailable when the daemon went away, TooManyRequests, Malformed.
+    [[nodiscard]] virtual Result<Value> document() = 0;
+    /// The same as far as this program knows it.
+    [[nodiscard]] virtual Result<Report> report() = 0;
+    /// A decision whose `backend` is null is an answer too. Errors: UnknownConsumer,
+    /// InvalidRequest, Unavailable.
+    [[nodiscard]] virtual Result<Decision> select(const std::string& consumer,
+                                                  const Value& request) = 0;
+    /// Names that select() knows, sorted.
+    [[nodiscard]] virtual std::vector<std::string> consumers() = 0;
+    /// Asks the drivers again and returns when the report holds the answers. `progress` gets a
+    /// share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests, Cancelled.
+    virtual Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) = 0;
+    /// Calls `changed` at each new generation until the source ends. Errors: Unavailable when the
+    /// daemon left, Cancelled on an interrupt.
+    virtual Status watch(const std::function<void()>& changed) = 0;
+    [[nodiscard]] virtual OracleInfo info() = 0;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pick_gpu.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+using Gpus = std::vector<const Gpu*>;
+
+template <class Predicate>
+Gpus matching(const Report& report, Predicate matches) {
+    Gpus found;
+    for (const auto& gpu : report.gpus)
+        if (matches(gpu))
+            found.push_back(&gpu);
+    return found;
+}
+
+bool has_node(const Gpu& gpu, std::string_view path) {
+    return std::any_of(gpu.nodes.begin(), gpu.nodes.end(),
+                       [path](const DeviceNode& node) { return node.path == path; });
+}
+
+bool has_address(const Gpu& gpu, std::string_view selector) {
+    const auto address = parse_text(selector, std::type_identity<PciAddress>{});
+    return address && gpu.pci && gpu.pci->address == address;
+}
+
+bool starts(std::string_view text, std::string_view start) {
+    return lower_case(text).starts_with(lower_case(start));
+}
+
+bool starts_like(const Gpu& gpu, std::string_view selector) {
+    if (starts(gpu.id, selector))
+        return true;
+    if (gpu.pci && gpu.pci->address && starts(text_of(*gpu.pci->address), selector))
+        return true;
+    return gpu.identity.nvidia_uuid && starts(*gpu.identity.nvidia_uuid, selector);
+}
+
+std::string listing(const Gpus& gpus) {
+    std::string text;
+    for (const auto* gpu : gpus)
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", gpu->id,
+                            gpu->name.value_or("unnamed"));
+    return text;
+}
+
+Error unknown(const Report& report, std::string_view selector) {
+    if (report.gpus.empty())
+        return {ErrorCode::UnknownDevice,
+                fmt::format("no GPU '{}': this machine has no GPU", selector)};
+    return {ErrorCode::UnknownDevice,
+            fmt::format("no GPU '{}'; there is {}", selector,
+                        listing(matching(report, [](const Gpu&) { return true; })))};
+}
+
+Result<const Gpu*> only(const Gpus& found, std::string_view selector) {
+    if (found.size() == 1)
+        return found.front();
+    return Error{ErrorCode::UnknownDevice,
+                 fmt::format("'{}' could mean {}", selector, listing(found))};
+}
+
+}  // namespace
+
+Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector) {
+    if (selector.empty())
+        return unknown(report, selector);
+    if (const auto index = parse_number<std::size_t>(selector);
+        index && *index < report.gpus.size())
+        return &report.gpus[*index];
+    const auto exact = matching(report, [selector](const Gpu& gpu) {
+        return gpu.id == selector || has_node(gpu, selector) || has_address(gpu, selector);
+    });
+    if (!exact.empty())
+        return only(exact, selector);
+    const auto similar =
+        matching(report, [selector](const Gpu& gpu) { return starts_like(gpu, selector); });
+    return similar.empty() ? Result<const Gpu*>{unknown(report, selector)}
+                           : only(similar, selector);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/probe_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "cli/sizes.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+
+namespace gpuprobe {
+namespace {
+
+std::string past_tense(const ProbeEntry& probe) {
+    switch (probe.outcome) {
+        case Outcome::Crashed:
+            return probe.signal ? "crashed with " + signal_name(*probe.signal) : "crashed";
+        case Outcome::TimedOut:
+            return "did not answer in time";
+        case Outcome::Failed:
+            return "failed";
+        default:
+            return std::string{name_of(probe.outcome)};
+    }
+}
+
+}  // namespace
+
+bool went_wrong(const ProbeEntry& probe) {
+    return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut ||
+           probe.outcome == Outcome::Failed;
+}
+
+std::string problem_sentence(const ProbeEntry& probe) {
+    auto text = scrubbed(probe.api) + ": ";
+    text += probe.driver.empty() ? "the driver" : scrubbed(probe.driver);
+    text += " " + past_tense(probe);
+    if (probe.duration)
+        text += " after " + duration_text(*probe.duration, "u");
+    if (probe.note)
+        text += ": " + scrubbed(*probe.note);
+    return text;
+}
+
+std::string driver_file(const ProbeEntry& probe, const Screen& screen) {
+    if (probe.driver.empty())
+        return std::string{screen.dash()};
+    return probe.driver.substr(probe.driver.rfind('/') + 1);
+}
+
+std::string ending(const ProbeEntry& probe) {
+    std::string text;
+    if (probe.signal)
+        text = signal_name(*probe.signal);
+    else if (probe.exit_code && *probe.exit_code != 0)
+        text = fmt::format("exit code {}", *probe.exit_code);
+    if (probe.note)
+        text += (text.empty() ? "" : ": ") + *probe.note;
+    return text;
+}
+
+Tone tone_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::Answered:
+            return Tone::Good;
+        case Outcome::Absent:
+            return Tone::Faint;
+        case Outcome::Skipped:
+            return Tone::Unsure;
+        default:
+            return Tone::Bad;
+    }
+}
+
+std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& screen) {
+    Table table{{{.title = "API"},
+                 {.title = "DRIVER", .may_shrink = true},
+                 {.title = "OUTCOME"},
+                 {.title = "TIME", .is_right_aligned = true},
+                 {.title = "NOTE", .may_shrink = true}}};
+    for (const auto& probe : probes)
+        table.add({{.text = probe.api},
+                   {.text = driver_file(probe, screen)},
+                   {.text = std::string{name_of(probe.outcome)}, .tone = tone_of(probe.outcome)},
+                   {.text = probe.duration ? duration_text(*probe.duration, screen.micro())
+                                           : std::string{screen.dash()}},
+                   {.text = ending(probe)}});
+    return table.empty() ? "" : table.text(screen);
+}
+
+std::string probe_summary(const std::vector<ProbeEntry>& probes) {
+    std::string counts;
+    for (const auto& entry : names_of(Outcome{})) {
+        const auto count = std::count_if(
+            probes.begin(), probes.end(),
+            [&entry](const ProbeEntry& probe) { return probe.outcome == entry.value; });
+        if (count > 0)
+            counts += fmt::format("{}{} {}", counts.empty() ? ": " : ", ", count, entry.name);
+    }
+    return fmt::format("{} probe{}{}", probes.size(), probes.size() == 1 ? "" : "s", counts);
+}
+
+}  // namespace gpuprobe

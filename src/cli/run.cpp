@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.h"
+
+#include <array>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "cli/failure.h"
+#include "cli/open_oracle.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+struct Verb {
+    std::string_view name;
+    Result<ExitCode> (*run)(Context&);
+};
+constexpr std::array<Verb, 8> kVerbs = {{{"status", run_status},
+                                         {"list", run_list},
+                                         {"show", run_show},
+                                         {"describe", run_describe},
+                                         {"select", run_select},
+                                         {"env", run_env},
+                                         {"probe", run_probe},
+                                         {"monitor", run_monitor}}};
+
+Result<ExitCode> run_verb(const Arguments& arguments) {
+    if (arguments.verb == "version")
+        return run_version(arguments);
+    if (arguments.verb == "consumers")
+        return run_consumers(arguments);
+    const auto oracle = TRY(open_oracle(arguments));
+    auto screen = screen_of(STDOUT_FILENO, arguments.colour);
+    screen.has_legend = arguments.has_legend;
+    Context context{.arguments = arguments, .screen = screen, .oracle = *oracle};
+    for (const auto& verb : kVerbs)
+        if (verb.name == arguments.verb)
+            return verb.run(context);
+    return Error{ErrorCode::Internal, "verb " + arguments.verb + " has no function"};
+}
+
+ExitCode refuse(const Refusal& refusal) {
+    std::fwrite(refusal.text.data(), 1, refusal.text.size(), refusal.is_help ? stdout : stderr);
+    return refusal.is_help ? ExitCode::Answered : ExitCode::Usage;
+}
+
+/// What is still buffered has to arrive: a full disk is a failure. (A reader that is gone has
+/// already ended the process by SIGPIPE.)
+int flushed(ExitCode code) {
+    if (std::fflush(stdout) == 0)
+        return static_cast<int>(code);
+    std::perror("gpuprobectl: standard output");
+    return static_cast<int>(ExitCode::Failed);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+    const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
+    if (parsed.refusal)
+        return flushed(refuse(*parsed.refusal));
+    const auto& arguments = *parsed.arguments;
+    const auto done = run_verb(arguments);
+    return flushed(done ? *done : report_failure(arguments, done.error()));
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuprobe {
+
+/// The whole program but main(). `words`: the command line without the program's name. Returns the
+/// exit code.
+int run(const std::vector<std::string>& words);
+
+}  // namespace gpuprobe

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/show_text.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "cli/fact_list.h"
+#include "cli/gpu_words.h"
+#include "cli/obstacles.h"
+#include "cli/probe_words.h"
+#include "cli/sizes.h"
+#include "cli/wording.h"
+#include "decide/backend_words.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Facts of an API that the GPU itself already shows.
+const std::vector<std::string> kShownAbove{"index", "name", "vendor_id", "device_id", "pci"};
+
+std::string pci_ids(const PciInfo& pci) {
+    std::string text;
+    if (pci.vendor_id && pci.device_id)
+        text += fmt::format("[{}:{}]", *pci.vendor_id, *pci.device_id);
+    if (pci.subsystem_vendor_id && pci.subsystem_device_id)
+        text +=
+            fmt::format(" subsystem [{}:{}]", *pci.subsystem_vendor_id, *pci.subsystem_device_id);
+    if (pci.pci_class)
+        text += ", class " + *pci.pci_class;
+    if (pci.revision)
+        text += ", revision " + *pci.revision;
+    return text;
+}
+
+FactList hardware(const Gpu& gpu) {
+    FactList facts{"Hardware"};
+    facts.add("id", gpu.id);
+    facts.add("kind", name_of(gpu.kind));
+    if (gpu.vendor)
+        facts.add("vendor", vendor_title(*gpu.vendor));
+    if (gpu.pci) {
+        if (gpu.pci->address)
+            facts.add("PCI address", text_of(*gpu.pci->address));
+        facts.add("PCI ids", pci_ids(*gpu.pci));
+        if (gpu.pci->numa_node)
+            facts.add("NUMA node", std::to_string(*gpu.pci->numa_node));
+    }
+    facts.add_known("compute capability", gpu.architecture.cuda_compute_capability);
+    facts.add_known("gfx target", gpu.architecture.gfx_target);
+    facts.add_known("Intel IP", gpu.architecture.intel_ip);
+    facts.add_known("power", gpu.power.runtime_status);
+    facts.add("drives display", gpu.primary ? "yes" : "no");
+    facts.add("health", gpu.health, gpu.health == "ok" ? Tone::Good : Tone::Unsure);
+    return facts;
+}
+
+std::string node_text(const DeviceNode& node) {
+    std::string text = node.path;
+    if (node.accessible == true)
+        return text;
+    if (!node.reason)
+        return text + (node.accessible == false ? ": not usable" : "");
+    if (*node.reason == "no-permission")
+        return text + ": no permission" + (node.group ? ", belongs to group " + *node.group : "");
+    return text + ": " + explain(Reason{.code = *node.reason}).sentence;
+}
+
+FactList driver(const Gpu& gpu, const Screen& screen) {
+    FactList facts{"Driver"};
+    facts.add("kernel driver", driver_title(gpu.driver, screen));
+    bool is_first = true;
+    for (const auto& node : gpu.nodes) {
+        const auto tone = node.accessible == false ? Tone::Bad : Tone::Plain;
+        facts.add(is_first ? "nodes" : "", node_text(node), tone);
+        is_first = false;
+    }
+    return facts;
+}
+
+FactList memory(const Gpu& gpu, const Screen& screen) {
+    FactList facts{"Memory"};
+    if (gpu.memory.kind)
+        facts.add("kind", name_of(*gpu.memory.kind));
+    facts.add("physical", size_or_dash(gpu.memory.physical, screen));
+    facts.add("allocatable", size_or_dash(gpu.memory.allocatable, screen));
+    facts.add("free", size_or_dash(gpu.memory.free, screen));
+    bool is_first = true;
+    for (const auto& reading : gpu.memory.evidence) {
+        const auto text =
+            fmt::format("{} {}: {}", reading.source, reading.what, size_text(reading.bytes));
+        facts.add(is_first ? "read from" : "", text);
+        is_first = false;
+    }
+    return facts;
+}
+
+FactList identity(const Gpu& gpu) {
+    FactList facts{"Identity"};
+    facts.add_known("NVIDIA UUID", gpu.identity.nvidia_uuid);
+    facts.add_known("Vulkan UUID", gpu.identity.vulkan_device_uuid);
+    facts.add_known("OpenCL UUID", gpu.identity.opencl_uuid);
+    facts.add_known("HIP unique id", gpu.identity.hip_unique_id);
+    facts.add_known("Level Zero UUID", gpu.identity.level_zero_uuid);
+    facts.add_known("LUID", gpu.identity.luid);
+    facts.add_known("DRM primary", gpu.identity.drm.primary);
+    facts.add_known("DRM render", gpu.identity.drm.render);
+    return facts;
+}
+
+std::string verdict_text(const BackendView& view) {
+    const auto why = explained(view.reasons);
+    if (view.usable == true)
+        return std::string{"usable"} + (view.verified ? ", verified" : "") +
+               (why.sentence.empty() ? "" : ": " + why.sentence);
+    const std::string verdict = view.usable ? "not usable" : "not known";
+    return verdict + (why.sentence.empty() ? "" : ": " + why.sentence);
+}
+
+void add_backend(FactList& facts, const std::string& name, const BackendView& view) {
+    const auto text = verdict_text(view);
+    if (view.usable == true)
+        facts.add(name, text, Tone::Good);
+    else
+        facts.add(name, text);
+}
+
+FactList backends(const Gpu& gpu, const Report& report) {
+    FactList facts{"Backends"};
+    for (const auto& name : backend_names(report)) {
+        const auto view = gpu.backends.find(name);
+        if (view != gpu.backends.end())
+            add_backend(facts, name, view->second);
+    }
+    return facts;
+}
+
+std::string api_title(const std::string& api, const ApiView& view) {
+    std::string title = api + ": " + std::string{name_of(view.outcome)};
+    if (view.version)
+        title += ", version " + *view.version;
+    if (view.index)
+        title += fmt::format(", device {}", *view.index);
+    if (view.joined_by == "weak")
+        title += ", matched by weak evidence";
+    return scrubbed(title);
+}
+
+FactList api_facts(const std::string& api, const ApiView& view) {
+    FactList facts{"API " + api_title(api, view)};
+    facts.add_known("driver", view.driver);
+    const auto why = explained(view.reasons);
+    if (!why.sentence.empty())
+        facts.add("because", why.sentence, Tone::Unsure);
+    facts.add_members(view.device, kShownAbove);
+    if (facts.empty())
+        facts.add("device", "none");
+    return facts;
+}
+
+FactList findings(const Gpu& gpu) {
+    FactList facts{"Findings"};
+    for (const auto& finding : gpu.findings) {
+        const auto what = explain(finding);
+        facts.add(finding.code, what.sentence, Tone::Unsure);
+        facts.add_known("", what.hint);
+    }
+    return facts;
+}
+
+}  // namespace
+
+std::string show_text(const Gpu& gpu, const Report& report, const Screen& screen) {
+    std::vector<FactList> lists{hardware(gpu),         driver(gpu, screen), memory(gpu, screen),
+                                backends(gpu, report), findings(gpu),       identity(gpu)};
+    for (const auto& [api, view] : gpu.apis)
+        if (view.outcome != Outcome::Absent)
+            lists.push_back(api_facts(api, view));
+    FactList partitions{"Partitions"};
+    for (std::size_t i = 0; i < gpu.partitions.size(); ++i)
+        partitions.add_members(gpu.partitions[i]);
+    lists.push_back(std::move(partitions));
+
+    std::size_t width = 0;
+    for (const auto& list : lists)
+        width = std::max(width, list.label_width());
+    std::string text = toned(screen, Tone::Strong, scrubbed(gpu_title(gpu))) + "\n";
+    for (const auto& list : lists)
+        text += list.text(screen, std::min<std::size_t>(width, 24));
+    return text;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/screen.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// Everything that the report says about one GPU, in groups. Unknown facts are left out. Pure.
+std::string show_text(const Gpu& gpu, const Report& report, const Screen& screen);
+
+}  // namespace gpuprobe

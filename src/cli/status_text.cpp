@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/status_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "cli/gpu_words.h"
+#include "cli/obstacles.h"
+#include "cli/probe_words.h"
+#include "cli/table.h"
+#include "cli/text_width.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+/// Hints in the order in which their causes are shown, each once.
+class Hints {
+public:
+    void add(const std::vector<std::string>& hints) {
+        for (const auto& hint : hints)
+            if (std::find(hints_.begin(), hints_.end(), hint) == hints_.end())
+                hints_.push_back(hint);
+    }
+    [[nodiscard]] const std::vector<std::string>& all() const { return hints_; }
+
+private:
+    std::vector<std::string> hints_ = {};
+};
+
+std::string counted(std::size_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count == 0 ? "No" : std::to_string(count), noun,
+                       count == 1 ? "" : "s");
+}
+
+/// The GPU of the default choice, else the first on which anything works.
+const Gpu* default_gpu(const Report& report, const Decision* choice) {
+    for (const auto& gpu : report.gpus)
+        if (choice && !choice->gpus.empty() && gpu.id == choice->gpus.front())
+            return &gpu;
+    for (const auto& gpu : report.gpus)
+        if (!usable_backends(gpu).empty())
+            return &gpu;
+    return nullptr;
+}
+
+bool any_backend_works(const Report& report) {
+    return std::any_of(report.gpus.begin(), report.gpus.end(),
+                       [](const Gpu& gpu) { return !usable_backends(gpu).empty(); });
+}
+
+/// "default cuda on NVIDIA H200"; "" when nobody said.
+std::string choice_words(const Report& report, const Decision* choice, const Screen& screen) {
+    if (!choice)
+        return "";
+    if (!choice->backend)
+        return toned(screen, Tone::Bad, "no backend to choose");
+    const bool is_cpu = choice->gpus.empty();
+    auto words =
+        "default " + toned(screen, is_cpu ? Tone::Unsure : Tone::Good, scrubbed(*choice->backend));
+    const auto* gpu = default_gpu(report, choice);
+    if (!is_cpu && gpu)
+        words += " on " + toned(screen, Tone::Strong, scrubbed(gpu_title(*gpu)));
+    if (choice->gpus.size() > 1)
+        words += fmt::format(" and {} more", choice->gpus.size() - 1);
+    return words;
+}
+
+std::string headline(const Report& report, const Decision* choice, const Screen& screen) {
+    auto line = toned(screen, Tone::Strong, counted(report.gpus.size(), "GPU"));
+    if (!report.gpus.empty() && !any_backend_works(report))
+        line += std::string{screen.dot()} +
+                toned(screen, Tone::Bad,
+                      "nothing is known to work on " +
+                          std::string{report.gpus.size() == 1 ? "it" : "them"});
+    const auto words = choice_words(report, choice, screen);
+    return line + (words.empty() ? "" : std::string{screen.dot()} + words) + "\n";
+}
+
+void add_part(std::vector<std::string>& parts, const std::optional<std::string>& part) {
+    if (part && !part->empty())
+        parts.push_back(scrubbed(*part));
+}
+
+/// "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest · report 7, ready".
+std::string host_line(const Report& report, const Screen& screen) {
+    const auto& host = report.host;
+    std::vector<std::string> parts;
+    auto system = host.os.value_or("linux");
+    for (const auto& word : {host.kernel, host.arch})
+        system += word ? " " + *word : "";
+    add_part(parts, system);
+    if (host.libc.name)
+        add_part(parts, *host.libc.name + " " + host.libc.version.value_or(""));
+    if (host.virtualization)
+        add_part(parts, *host.virtualization + " guest");
+    if (host.container)
+        add_part(parts, *host.container + " container");
+    if (host.wsl)
+        add_part(parts, "WSL");
+    add_part(parts, fmt::format("report {}, {}{}", report.generation, name_of(report.state),
+                                report.source == ReportSource::Live
+                                    ? ""
+                                    : fmt::format(", from {}", name_of(report.source))));
+    std::string line;
+    for (const auto& part : parts)
+        line += (line.empty() ? "" : std::string{screen.dot()}) + std::string{trimmed(part)};
+    const auto columns = screen.columns == 0 ? display_width(line) : screen.columns;
+    return toned(screen, Tone::Faint, cut_to(line, columns, screen.ellipsis())) + "\n";
+}
+
+std::string gpu_table(const Report& report, const Screen& screen) {
+    Table table{{{.title = "GPU"},
+                 {.title = "NAME", .may_shrink = true},
+                 {.title = "KIND", .may_go = true},
+                 {.title = "DRIVER", .may_shrink = true, .may_go = true},
+                 {.title = "MEMORY", .is_right_aligned = true},
+                 {.title = "BACKENDS"}}};
+    for (const auto& gpu : report.gpus)
+        table.add(
+            {{.text = gpu.id},
+             {.text = gpu_title(gpu), .tone = Tone::Strong},
+             {.text = kind_title(gpu), .tone = gpu.health == "ok" ? Tone::Plain : Tone::Unsure},
+             {.text = driver_title(gpu.driver, screen)},
+             {.text = size_or_dash(known_memory(gpu.memory), screen)},
+             backends_cell(gpu, screen)});
+    return table.empty() ? "" : "\n" + table.text(screen, kIndent);
+}
+
+std::string section(const Screen& screen, std::string_view title) {
+    return "\n" + toned(screen, Tone::Strong, title) + "\n";
+}
+
+/// "  vulkan  pci:0000:01:00.0  because": names padded to the widest of the section.
+std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& screen) {
+    std::size_t name_width = 0;
+    for (const auto& obstacle : all)
+        name_width = std::max(name_width, display_width(obstacle.backend));
+    std::string lines;
+    for (const auto& obstacle : all) {
+        const auto name = padded_right(scrubbed(obstacle.backend), name_width);
+        const auto tone = obstacle.is_uncertain ? Tone::Unsure : Tone::Plain;
+        auto place = obstacle.gpu ? scrubbed(*obstacle.gpu) : std::string{};
+        if (obstacle.gpu)
+            place += obstacle.others > 0 ? fmt::format(" and {} more: ", obstacle.others) : ": ";
+        lines += hanging(screen, "  " + toned(screen, tone, name) + "  ", kIndent + name_width + 2,
+                         place + obstacle.sentence);
+    }
+    return lines;
+}
+
+std::string obstacle_section(const Report& report, const Screen& screen, Hints& hints) {
+    std::vector<Obstacle> unusable;
+    std::vector<Obstacle> unknown;
+    for (auto& obstacle : obstacles(report)) {
+        hints.add(obstacle.hints);
+        (obstacle.is_uncertain ? unknown : unusable).push_back(std::move(obstacle));
+    }
+    std::string text;
+    if (!unusable.empty())
+        text += section(screen, "Not usable") + obstacle_lines(unusable, screen);
+    if (!unknown.empty())
+        text += section(screen, "Not known") + obstacle_lines(unknown, screen);
+    return text;
+}
+
+std::string software_section(const Report& report, const Screen& screen) {
+    if (report.software.empty())
+        return "";
+    std::size_t width = 0;
+    for (const auto& software : report.software)
+        width = std::max(width, display_width(software.api));
+    std::string lines = section(screen, "Software implementations, never chosen as a GPU");
+    for (const auto& software : report.software)
+        lines += hanging(screen, "  " + padded_right(scrubbed(software.api), width) + "  ",
+                         kIndent + width + 2, scrubbed(software.name.value_or("unnamed")));
+    return lines;
+}
+
+std::string accelerator_section(const Report& report, const Screen& screen) {
+    if (report.accelerators.empty())
+        return "";
+    std::string lines = section(screen, "Accelerators");
+    for (const auto& accelerator : report.accelerators)
+        lines += hanging(screen, "  ", kIndent,
+                         fmt::format("{}  {}  {}", scrubbed(accelerator.id),
+                                     scrubbed(accelerator.name.value_or("unnamed")),
+                                     driver_title(accelerator.driver, screen)));
+    return lines;
+}
+
+std::string problem_line(const Screen& screen, std::string_view text) {
+    const auto lead = "  " + toned(screen, Tone::Bad, screen.bullet()) + " ";
+    return hanging(screen, lead, kIndent + 2, text);
+}
+
+/// Findings that no line above has told: neither as the reason of a backend nor as a probe.
+std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>& shown) {
+    auto findings = gpu.findings;
+    std::erase_if(findings, [&](const Reason& finding) {
+        const auto sentence = explain(finding).sentence;
+        return std::any_of(shown.begin(), shown.end(), [&](const Obstacle& obstacle) {
+            return obstacle.gpu.value_or(gpu.id) == gpu.id &&
+                   obstacle.sentence.find(sentence) != std::string::npos;
+        });
+    });
+    return findings;
+}
+
+std::string problem_section(const Report& report, const Screen& screen, Hints& hints) {
+    std::string lines;
+    for (const auto& probe : report.probes) {
+        if (!went_wrong(probe))
+            continue;
+        lines += problem_line(screen, problem_sentence(probe));
+    }
+    const auto shown = obstacles(report);
+    for (const auto& gpu : report.gpus) {
+        const auto findings = explained(unshown_findings(gpu, shown));
+        if (!findings.sentence.empty())
+            lines += problem_line(screen, scrubbed(gpu.id) + ": " + findings.sentence);
+        hints.add(findings.hints);
+    }
+    const auto notes = explained(report.notes);
+    if (!notes.sentence.empty())
+        lines += problem_line(screen, notes.sentence);
+    hints.add(notes.hints);
+    return lines.empty() ? "" : section(screen, "Problems") + lines;
+}
+
+std::string hint_section(const Report& report,
+                         const Decision* choice,
+                         const Screen& screen,
+                         const Hints& hints) {
+    std::string lines;
+    for (const auto& hint : hints.all())
+        lines += hanging(screen, "  " + std::string{screen.bullet()} + " ", kIndent + 2, hint);
+    if (!lines.empty())
+        lines = section(screen, "What helps") + lines;
+    if (!screen.has_legend)
+        return lines;
+    const auto* gpu = default_gpu(report, choice);
+    const auto more = gpu ? fmt::format("gpuprobectl show {}", scrubbed(gpu->id))
+                          : std::string{"gpuprobectl describe"};
+    return lines + "\n" +
+           toned(screen, Tone::Faint,
+                 fmt::format("More: {}{}gpuprobectl select --explain", more, screen.dot())) +
+           "\n";
+}
+
+}  // namespace
+
+std::string status_text(const Report& report, const Decision* choice, const Screen& screen) {
+    Hints hints;
+    auto text =
+        headline(report, choice, screen) + host_line(report, screen) + gpu_table(report, screen);
+    text += obstacle_section(report, screen, hints);
+    text += software_section(report, screen);
+    text += accelerator_section(report, screen);
+    text += problem_section(report, screen, hints);
+    return text + hint_section(report, choice, screen, hints);
+}
+
+}  // namespace gpuprobe

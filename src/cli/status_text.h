@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/screen.h"
+#include "decide/decision.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// The screen of `status`: headline, GPUs, what does not work and why, software implementations,
+/// accelerators, problems, hints. `choice` is what the default consumer gets; null when nobody
+/// said. Pure.
+std::string status_text(const Report& report, const Decision* choice, const Screen& screen);
+
+}  // namespace gpuprobe

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pick_gpu.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+/// The GPU of that id as the document has it.
+const Value* gpu_in(const Value& document, const std::string& id) {
+    if (const auto* gpus = document.at("gpus").as_array())
+        for (const auto& gpu : *gpus)
+            if (const auto* text = gpu.at("id").as_string(); text && *text == id)
+                return &gpu;
+    return nullptr;
+}
+
+}  // namespace
+
+Result<ExitCode> run_describe(Context& context) {
+    const auto document = TRY(context.oracle.document());
+    if (context.arguments.gpus.empty()) {
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    const auto report = TRY(record_from<Report>(document));
+    const auto* gpu = TRY(pick_gpu(report, context.arguments.gpus.front()));
+    if (const auto* found = gpu_in(document, gpu->id))
+        print_json(context.arguments, *found);
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

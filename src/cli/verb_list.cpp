@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/record.h"
+#include "cli/list_text.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+
+Result<ExitCode> run_list(Context& context) {
+    if (context.wants_json()) {
+        const auto document = TRY(context.oracle.document());
+        Value list{Value::Object{}};
+        list["generation"] = document.at("generation");
+        list["gpus"] = document.at("gpus");
+        print_json(context.arguments, list);
+        return ExitCode::Answered;
+    }
+    const auto report = TRY(context.oracle.report());
+    print(list_text(report, context.screen));
+    if (report.gpus.empty())
+        remark(context.arguments, "this machine has no GPU");
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

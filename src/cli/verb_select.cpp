@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/parse.h"
+#include "cli/choice.h"
+#include "cli/decision_text.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+
+Result<ExitCode> run_select(Context& context) {
+    const auto decision = TRY(choose(context));
+    if (!decision.backend)
+        return report_no_match(context, decision);
+    if (context.wants_json()) {
+        print_json(context.arguments, decision_document(decision));
+        return ExitCode::Answered;
+    }
+    if (context.arguments.is_quiet) {
+        print(scrubbed(*decision.backend) + "\n");
+        return ExitCode::Answered;
+    }
+    // Only for the GPUs' names: without them their ids do.
+    const auto report = context.oracle.report();
+    print(decision_text(decision, report ? &*report : nullptr, context.screen));
+    if (context.arguments.select.explain)
+        print(candidates_text(decision, context.screen));
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/record.h"
+#include "cli/pick_gpu.h"
+#include "cli/show_text.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+void print_documents(const Context& context, const std::vector<const Gpu*>& gpus) {
+    if (gpus.size() == 1)
+        return print_json(context.arguments, to_value(*gpus.front()));
+    Value list{Value::Array{}};
+    for (const auto* gpu : gpus)
+        list.push_back(to_value(*gpu));
+    Value document{Value::Object{}};
+    document["gpus"] = list;
+    print_json(context.arguments, document);
+}
+
+}  // namespace
+
+Result<ExitCode> run_show(Context& context) {
+    const auto report = TRY(context.oracle.report());
+    std::vector<const Gpu*> gpus;
+    for (const auto& selector : context.arguments.gpus)
+        gpus.push_back(TRY(pick_gpu(report, selector)));
+    if (context.wants_json()) {
+        print_documents(context, gpus);
+        return ExitCode::Answered;
+    }
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+        print((i == 0 ? "" : "\n") + show_text(*gpus[i], report, context.screen));
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/record.h"
+#include "cli/status_text.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+
+Result<ExitCode> run_status(Context& context) {
+    if (context.wants_json()) {
+        print_json(context.arguments, TRY(context.oracle.document()));
+        return ExitCode::Answered;
+    }
+    const auto report = TRY(context.oracle.report());
+    // Without it the screen says what works, and not what is chosen.
+    const auto choice = context.oracle.select("default", Value{Value::Object{}});
+    print(status_text(report, choice ? &*choice : nullptr, context.screen));
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

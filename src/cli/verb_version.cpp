@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "base/version.h"
+#include "cli/bus_oracle.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+std::string text_of_daemon(const OracleInfo& info) {
+    std::string features;
+    for (const auto& feature : info.features)
+        features += (features.empty() ? "" : ", ") + scrubbed(feature, 64);
+    return fmt::format("gpuprobed {}{}\n",
+                       scrubbed(info.version.value_or("of unknown version"), 64),
+                       features.empty() ? "" : " (" + features + ")");
+}
+
+}  // namespace
+
+Result<ExitCode> run_version(const Arguments& arguments) {
+    const bool asks_daemon = !arguments.is_direct && !arguments.replay;
+    std::optional<OracleInfo> daemon;
+    if (asks_daemon) {
+        auto oracle = BusOracle::open(arguments.bus.value_or("system"));
+        if (oracle)
+            daemon = (*oracle)->info();
+        else if (arguments.bus)
+            return oracle.error();
+    }
+    if (arguments.json != JsonMode::Off) {
+        Value document{Value::Object{}};
+        document["version"] = kVersion;
+        document["daemon"] = Value{};
+        if (daemon) {
+            document["daemon"]["version"] = to_value(daemon->version);
+            document["daemon"]["features"] = to_value(daemon->features);
+        }
+        print_json(arguments, document);
+        return ExitCode::Answered;
+    }
+    print(fmt::format("gpuprobectl {}\n", kVersion));
+    if (daemon)
+        print(text_of_daemon(*daemon));
+    else if (asks_daemon)
+        remark(arguments, "no daemon answers on the system bus");
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

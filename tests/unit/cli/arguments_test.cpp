@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include "base/value_json.h"
+#include "cli/help.h"
+
+namespace gpuprobe {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Arguments read(const Words& words, bool is_terminal = false) {
+    auto parsed = parse_arguments(words, is_terminal);
+    EXPECT_TRUE(parsed.arguments) << (parsed.refusal ? parsed.refusal->text : "");
+    return parsed.arguments.value_or(Arguments{});
+}
+
+std::string refusal(const Words& words) {
+    const auto parsed = parse_arguments(words, false);
+    return parsed.refusal ? parsed.refusal->text : "accepted";
+}
+
+TEST(Arguments, StatusIsTheDefault) {
+    EXPECT_EQ(read({}).verb, "status");
+    EXPECT_EQ(read({"-q"}).verb, "status");
+    EXPECT_EQ(read({"--version"}).verb, "version");
+}
+
+TEST(Arguments, OptionsStandOnBothSidesOfTheVerb) {
+    for (const auto& words : {Words{"-j", "list"}, Words{"list", "-j"},
+                              Words{"list", "--json=short"}, Words{"--json", "short", "list"}}) {
+        EXPECT_EQ(read(words).verb, "list");
+        EXPECT_EQ(read(words).json, JsonMode::Short);
+    }
+}
+
+TEST(Arguments, ShortJsonOptionIsPrettyOnATerminal) {
+    EXPECT_EQ(read({"-j"}, true).json, JsonMode::Pretty);
+    EXPECT_EQ(read({"-j"}, false).json, JsonMode::Short);
+    EXPECT_EQ(read({"--json=off"}, true).json, JsonMode::Off);
+}
+
+TEST(Arguments, RequestHoldsOnlyWhatWasAsked) {
+    EXPECT_EQ(json_line(request_of(read({"select", "tsuku"}).select)), "{}");
+    const auto all = read({"select", "x", "--built=cuda,vulkan", "--deny", "opencl",
+                           "--backend=cuda", "--min-memory=8GiB", "--strict", "--prefer=rocm"});
+    EXPECT_EQ(json_line(request_of(all.select)),
+              R"({"built":["cuda","vulkan"],"prefer":["rocm"],"deny":["opencl"],"backend":"cuda",)"
+              R"("strict":true,"min-memory":8589934592})");
+    EXPECT_EQ(json_line(request_of(read({"select", "--built="}).select)), R"({"built":[]})");
+    EXPECT_EQ(read({"select"}).select.consumer, "default");
+}
+
+TEST(Arguments, TakesSeveralGpus) {
+    EXPECT_EQ(read({"show", "0", "1"}).gpus, (Words{"0", "1"}));
+    EXPECT_EQ(read({"probe", "0", "--api=vulkan,opencl", "--allow-wake"}).apis,
+              (Words{"vulkan", "opencl"}));
+}
+
+struct Mistake {
+    Words words;
+    const char* text;
+};
+
+TEST(Arguments, MistakesAreNamedWithAHint) {
+    const Mistake mistakes[] = {
+        {{"statsu"}, "gpuprobectl: unknown verb 'statsu'\nDid you mean 'status'?\n"},
+        {{"frobnicate"}, "gpuprobectl: unknown verb 'frobnicate'\nSee 'gpuprobectl help'.\n"},
+        {{"list", "--jsno"}, "gpuprobectl: unknown option '--jsno'\nDid you mean '--json'?\n"},
+        {{"list", "extra"},
+         "gpuprobectl: list: unexpected 'extra'\nSee 'gpuprobectl help list'.\n"},
+        {{"show"},
+         "gpuprobectl: show: which GPU? 'gpuprobectl list' shows them\n"
+         "See 'gpuprobectl help show'.\n"},
+        {{"select", "--min-memory=lots"},
+         "gpuprobectl: --min-memory: 'lots' is not a size\n"
+         "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n"},
+        {{"--bus=system", "--direct"},
+         "gpuprobectl: --bus asks a daemon and --direct or --replay does not: give one of them\n"
+         "See 'gpuprobectl help status'.\n"},
+        {{"help", "statsu"}, "gpuprobectl: no help on 'statsu'\nDid you mean 'status'?\n"},
+    };
+    for (const auto& mistake : mistakes)
+        EXPECT_EQ(refusal(mistake.words), mistake.text);
+}
+
+TEST(Arguments, RefusesUnknownModes) {
+    EXPECT_NE(refusal({"--json=yaml"}), "accepted");
+    EXPECT_NE(refusal({"--color=sometimes"}), "accepted");
+    EXPECT_NE(refusal({"--bus"}), "accepted");
+}
+
+TEST(Arguments, EveryVerbHasHelp) {
+    for (const auto& verb : verb_names()) {
+        EXPECT_TRUE(help_text(verb)) << verb;
+        EXPECT_NE(help_text("")->find("\n  " + verb), std::string::npos) << verb;
+        const auto parsed = parse_arguments({verb, "--help"}, false);
+        ASSERT_TRUE(parsed.refusal);
+        EXPECT_TRUE(parsed.refusal->is_help);
+    }
+    EXPECT_EQ(parse_arguments({"help"}, false).refusal->text, *help_text(""));
+}
+
+}  // namespace
+}  // namespace gpuprobe

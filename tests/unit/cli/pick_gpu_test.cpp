@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pick_gpu.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+Gpu gpu(const char* address, const char* node, const char* uuid) {
+    Gpu gpu;
+    gpu.id = std::string{"pci:"} + address;
+    gpu.name = "Card";
+    gpu.pci =
+        PciInfo{.address = parse_text(std::string_view{address}, std::type_identity<PciAddress>{})};
+    gpu.nodes = {DeviceNode{.path = node}};
+    gpu.identity.nvidia_uuid = uuid;
+    return gpu;
+}
+
+Report two_gpus() {
+    Report report;
+    report.gpus = {gpu("0000:01:00.0", "/dev/nvidia0", "GPU-aa11"),
+                   gpu("0000:c1:00.0", "/dev/nvidia1", "GPU-bb22")};
+    return report;
+}
+
+std::string picked(const char* selector) {
+    const auto report = two_gpus();
+    const auto found = pick_gpu(report, selector);
+    return found ? (*found)->id : "error: " + found.error().text;
+}
+
+TEST(PickGpu, TakesEveryNameThatAPersonHas) {
+    for (const char* selector :
+         {"pci:0000:c1:00.0", "1", "0000:c1:00.0", "c1:00.0", "C1:00.0", "00000000:C1:00.0",
+          "/dev/nvidia1", "pci:0000:c1", "0000:c", "GPU-bb22", "gpu-b"})
+        EXPECT_EQ(picked(selector), "pci:0000:c1:00.0") << selector;
+}
+
+TEST(PickGpu, ListsWhatAnAmbiguousStartCouldMean) {
+    EXPECT_EQ(picked("pci:0000"),
+              "error: 'pci:0000' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
+    EXPECT_EQ(picked("GPU-"),
+              "error: 'GPU-' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
+}
+
+TEST(PickGpu, NamesWhatThereIsWhenNothingFits) {
+    for (const char* selector : {"2", "", "/dev/nvidia7", "pci:0000:99:00.0", "zzz"})
+        EXPECT_TRUE(picked(selector).starts_with("error: no GPU '")) << selector;
+    EXPECT_NE(picked("2").find("there is pci:0000:01:00.0 (Card), pci:"), std::string::npos);
+}
+
+TEST(PickGpu, SaysThatThereIsNoGpuAtAll) {
+    const Report report;
+    const auto found = pick_gpu(report, "0");
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::UnknownDevice);
+    EXPECT_EQ(found.error().text, "no GPU '0': this machine has no GPU");
+}
+
+}  // namespace
+}  // namespace gpuprobe

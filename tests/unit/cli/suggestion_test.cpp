@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/suggestion.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+const std::vector<std::string> kVerbs{"status", "list", "show", "select", "probe", "--json"};
+
+TEST(Suggestion, FindsTheWordThatWasMeant) {
+    EXPECT_EQ(closest("statsu", kVerbs), "status");  // swapped
+    EXPECT_EQ(closest("sttus", kVerbs), "status");   // dropped
+    EXPECT_EQ(closest("lists", kVerbs), "list");     // inserted
+    EXPECT_EQ(closest("shaw", kVerbs), "show");      // changed
+    EXPECT_EQ(closest("SELECT", kVerbs), "select");
+    EXPECT_EQ(closest("--jsno", kVerbs), "--json");
+}
+
+TEST(Suggestion, StaysSilentWhenNothingIsNear) {
+    EXPECT_EQ(closest("frobnicate", kVerbs), std::nullopt);
+    EXPECT_EQ(closest("", kVerbs), std::nullopt);
+    EXPECT_EQ(closest("x", {"y"}), std::nullopt);
+    EXPECT_EQ(closest(std::string(10'000, 'a'), kVerbs), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpuprobe
