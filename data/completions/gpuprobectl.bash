@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of gpuprobectl for bash. Asks the daemon only, and for at most 300 ms.
+
+_gpuprobectl_ask() {
+    timeout 0.3 gpuprobectl "$@" 2>/dev/null
+}
+
+_gpuprobectl_gpus() {
+    _gpuprobectl_ask list --bus=system --no-legend | awk '{ print $2 }'
+}
+
+_gpuprobectl() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
+    local verbs='status list show describe select env probe monitor consumers version help'
+    local backends='cuda rocm sycl vulkan opencl cpu'
+    local apis='vulkan opencl cuda nvml hip level_zero pci'
+    local options='--json= --color= --no-legend --no-pager --quiet --bus= --direct --replay=
+        --worker= --profiles= --no-cache --help -j -q'
+
+    # The word break at "=" makes "--json=short" three words.
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $prev == = ]]; then
+        prev=${COMP_WORDS[COMP_CWORD-2]}
+    fi
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ " $verbs " == *" $word "* && ${COMP_WORDS[i-1]} != = ]]; then
+            verb=$word
+            break
+        fi
+    done
+
+    COMPREPLY=()
+    case $prev in
+        --json) COMPREPLY=($(compgen -W 'pretty short off' -- "$cur")); return ;;
+        --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
+        --bus) COMPREPLY=($(compgen -W 'system session' -- "$cur")); return ;;
+        --replay|--profiles) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+        --worker) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        --built|--prefer|--deny|--backend) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
+        --api) COMPREPLY=($(compgen -W "$apis" -- "$cur")); return ;;
+        --min-memory) COMPREPLY=($(compgen -W '4GiB 8GiB 16GiB 24GiB' -- "$cur")); return ;;
+    esac
+
+    case $verb in
+        select|env)
+            options+=' --built= --prefer= --deny= --gpu= --backend= --min-memory= --strict --explain'
+            ;;
+        probe) options+=' --api= --allow-wake' ;;
+    esac
+    if [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$cur"))
+        [[ ${COMPREPLY[*]} == *= ]] && compopt -o nospace 2>/dev/null
+        return
+    fi
+    case $verb in
+        '') COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
+        select|env) COMPREPLY=($(compgen -W "$(_gpuprobectl_ask consumers)" -- "$cur")) ;;
+        show|describe|probe)
+            COMPREPLY=($(compgen -W "$(_gpuprobectl_gpus)" -- "$cur"))
+            # Ids hold colons, at which bash breaks words unless told otherwise.
+            if declare -F __ltrim_colon_completions >/dev/null; then
+                __ltrim_colon_completions "$cur"
+            fi
+            ;;
+        help) COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
+    esac
+}
+
+complete -F _gpuprobectl gpuprobectl

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
+
+set -l verbs status list show describe select env probe monitor consumers version help
+
+function __gpuprobectl_gpus
+    timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
+end
+
+function __gpuprobectl_consumers
+    timeout 0.3 gpuprobectl consumers 2>/dev/null
+end
+
+complete -c gpuprobectl -f
+set -l no_verb "not __fish_seen_subcommand_from $verbs"
+complete -c gpuprobectl -n $no_verb -a status -d 'one screen about this machine'
+complete -c gpuprobectl -n $no_verb -a list -d 'one line per GPU'
+complete -c gpuprobectl -n $no_verb -a show -d 'everything known about a GPU'
+complete -c gpuprobectl -n $no_verb -a describe -d 'the report as JSON'
+complete -c gpuprobectl -n $no_verb -a select -d 'the backend a consumer should use'
+complete -c gpuprobectl -n $no_verb -a env -d 'the environment of that choice'
+complete -c gpuprobectl -n $no_verb -a probe -d 'ask the drivers again'
+complete -c gpuprobectl -n $no_verb -a monitor -d 'follow hot-plug and changes'
+complete -c gpuprobectl -n $no_verb -a consumers -d 'the names that select and env know'
+complete -c gpuprobectl -n $no_verb -a version -d 'versions of program and daemon'
+complete -c gpuprobectl -n $no_verb -a help -d 'the overview or the page on a verb'
+
+complete -c gpuprobectl -n '__fish_seen_subcommand_from show describe probe' -a '(__gpuprobectl_gpus)'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from select env' -a '(__gpuprobectl_consumers)'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from help' -a "$verbs"
+
+complete -c gpuprobectl -s j -d 'print JSON'
+complete -c gpuprobectl -l json -x -a 'pretty short off' -d 'print JSON'
+complete -c gpuprobectl -l color -x -a 'auto always never' -d colour
+complete -c gpuprobectl -l no-legend -d 'no titles and closing hints'
+complete -c gpuprobectl -l no-pager -d 'accepted; there is no pager'
+complete -c gpuprobectl -s q -l quiet -d 'no remarks'
+complete -c gpuprobectl -l bus -x -a 'system session' -d 'bus of the daemon'
+complete -c gpuprobectl -l direct -d 'ask the machine from this process'
+complete -c gpuprobectl -l replay -r -a '(__fish_complete_directories)' -d 'answer for a captured machine'
+complete -c gpuprobectl -l worker -r -F -d 'the probe worker'
+complete -c gpuprobectl -l profiles -r -a '(__fish_complete_directories)' -d 'more consumer profiles'
+complete -c gpuprobectl -l no-cache -d 'forget what earlier runs learned'
+complete -c gpuprobectl -s h -l help -d help
+
+set -l chooses '__fish_seen_subcommand_from select env'
+set -l backends 'cuda rocm sycl vulkan opencl cpu'
+complete -c gpuprobectl -n $chooses -l built -x -a $backends -d 'backends compiled in'
+complete -c gpuprobectl -n $chooses -l prefer -x -a $backends -d 'backends to try first'
+complete -c gpuprobectl -n $chooses -l deny -x -a $backends -d 'backends or GPUs never to use'
+complete -c gpuprobectl -n $chooses -l gpu -x -a '(__gpuprobectl_gpus)' -d 'these GPUs or none'
+complete -c gpuprobectl -n $chooses -l backend -x -a $backends -d 'this backend or none'
+complete -c gpuprobectl -n $chooses -l min-memory -x -a '4GiB 8GiB 16GiB 24GiB' -d 'memory a GPU must offer'
+complete -c gpuprobectl -n $chooses -l strict -d 'fail rather than use the CPU'
+complete -c gpuprobectl -n $chooses -l explain -d 'every candidate with its reason'
+
+complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l api -x -a 'vulkan opencl cuda nvml hip level_zero pci' -d 'only these APIs'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l allow-wake -d 'wake sleeping GPUs'
