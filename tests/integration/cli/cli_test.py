@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprobectl against a fake daemon: what it prints, what it ends with."""
+import json
+import os
+import select
+import signal
+import subprocess
+import unittest
+
+from cli_case import CTL, DATA, NOWHERE, Bus, WithDaemon, environment, run
+
+
+class Texts(WithDaemon):
+    def check(self, name, *words):
+        done = self.ask(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assert_golden(name, done.stdout)
+
+    def test_status(self):
+        self.check("status")
+
+    def test_list(self):
+        self.check("list", "list")
+
+    def test_list_without_titles(self):
+        self.check("list-no-legend", "list", "--no-legend")
+
+    def test_show(self):
+        self.check("show", "show", "0")
+
+    def test_show_of_several_gpus(self):
+        done = self.ask("show", "01:00.0", "/dev/dri/renderD129")
+        self.assertEqual(done.returncode, 0)
+        self.assertLess(done.stdout.index("pci:0000:01:00.0"), done.stdout.index("pci:0000:00:02.0"))
+
+    def test_select(self):
+        self.check("select", "select")
+
+    def test_select_explained(self):
+        self.check("select-explain", "select", "tsuku", "--explain")
+
+    def test_probe(self):
+        self.check("probe", "probe", "0")
+
+    def test_version_names_both(self):
+        done = self.ask("version")
+        self.assertRegex(done.stdout, r"^gpuprobectl [\d.]+\ngpuprobed 0\.1\.0 \(select, probe\)\n$")
+
+    def test_quiet_select_prints_the_backend_alone(self):
+        self.assertEqual(self.ask("-q", "select").stdout, "cuda\n")
+
+
+class Terminals(WithDaemon):
+    def check(self, name, columns, *words, **more):
+        code, text = self.show(columns, *words, **more)
+        self.assertEqual(code, 0)
+        self.assert_golden(name, text)
+        return text
+
+    def test_status_in_80_columns(self):
+        text = self.check("status-80", 80, "--color=never")
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
+    def test_status_in_140_columns_with_colour(self):
+        self.assertIn("\x1b[32m", self.check("status-140-colour", 140))
+
+    def test_show_in_80_columns(self):
+        self.check("show-80", 80, "show", "1", "--color=never")
+
+    def test_explanation_in_80_columns(self):
+        self.check("select-explain-80", 80, "select", "--explain", "--color=never")
+
+    def test_no_color_is_honoured(self):
+        self.assertNotIn("\x1b", self.show(80, NO_COLOR="1")[1])
+        self.assertNotIn("\x1b", self.show(80, TERM="dumb")[1])
+        self.assertIn("\x1b", self.show(80, "--color=always", NO_COLOR="1")[1])
+
+    def test_a_terminal_without_utf8_gets_ascii(self):
+        self.assertTrue(self.show(80, "--color=never", LANG="C")[1].isascii())
+
+    def test_short_option_is_pretty_on_a_terminal(self):
+        _, text = self.show(80, "-j", "list")
+        self.assertGreater(text.count("\n"), 10)
+        json.loads(text)
+
+
+class Documents(WithDaemon):
+    def test_status_and_describe_are_the_report(self):
+        report = json.loads((DATA / "laptop.report.json").read_text())
+        self.assertEqual(self.document(), (0, report))
+        self.assertEqual(self.document("describe"), (0, report))
+
+    def test_describe_of_one_gpu(self):
+        report = json.loads((DATA / "laptop.report.json").read_text())
+        self.assertEqual(self.document("describe", "00:02.0"), (0, report["gpus"][1]))
+
+    def test_list_and_show(self):
+        _, listed = self.document("list")
+        self.assertEqual([gpu["id"] for gpu in listed["gpus"]], ["pci:0000:01:00.0", "pci:0000:00:02.0"])
+        self.assertEqual(self.document("show", "1")[1]["id"], "pci:0000:00:02.0")
+
+    def test_select_has_ids_and_not_paths(self):
+        wanted = json.loads((DATA / "laptop.decision.json").read_text())
+        self.assertEqual(self.document("select"), (0, wanted))
+
+    def test_env(self):
+        code, document = self.document("env")
+        self.assertEqual((code, document["backend"]), (0, "cuda"))
+        self.assertIn("CUDA_VISIBLE_DEVICES", document["environment"])
+
+    def test_probe_lists_every_outcome(self):
+        _, document = self.document("probe", "--api=vulkan")
+        self.assertEqual({probe["api"] for probe in document["probes"]}, {"vulkan"})
+
+    def test_version_and_consumers(self):
+        self.assertEqual(self.document("version")[1]["daemon"]["version"], "0.1.0")
+        self.assertIn("default", self.document("consumers")[1]["consumers"])
+
+
+class Environment(WithDaemon):
+    def test_a_shell_reads_back_what_was_meant(self):
+        wanted = json.loads((DATA / "laptop.decision.json").read_text())["environment"]
+        lines = self.ask("env").stdout
+        script = f'{lines}printf "%s\\n" "$CUDA_VISIBLE_DEVICES" "$NOTE"'
+        told = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+        self.assertEqual(told.stdout.splitlines(), [wanted["CUDA_VISIBLE_DEVICES"], wanted["NOTE"]])
+
+
+class Refusals(WithDaemon):
+    decision = "nomatch"
+
+    def test_no_match_ends_with_3_and_says_why(self):
+        done = self.ask("select", "--backend=cuda", "--min-memory=16GiB")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assert_golden("nomatch", done.stderr)
+
+    def test_no_match_as_json_has_the_candidates(self):
+        code, document = self.document("select")
+        self.assertEqual(code, 3)
+        self.assertEqual(document["error"]["name"], "org.gpuprobe.GpuProbe1.Error.NoMatch")
+        self.assertEqual(document["error"]["candidates"][0]["reasons"][0]["code"], "too-little-memory")
+
+    def test_env_prints_nothing_without_a_match(self):
+        done = self.ask("env")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+
+    def test_unknown_consumer_gets_a_suggestion(self):
+        done = self.ask("select", "defualt")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "gpuprobectl: no consumer 'defualt'; did you mean 'default'?\n")
+
+    def test_refused_request_is_a_usage_error(self):
+        code, document = self.document("select", "--built=nonsense")
+        self.assertEqual((code, document["error"]["name"].split(".")[-1]), (2, "InvalidRequest"))
+
+    def test_unknown_gpu_lists_the_known_ones(self):
+        code, document = self.document("show", "99:00.0")
+        self.assertEqual((code, document["error"]["name"].split(".")[-1]), (1, "NoSuchGpu"))
+        self.assertIn("pci:0000:01:00.0", document["error"]["message"])
+
+    def test_not_authorised_ends_with_5(self):
+        self.assertEqual(self.ask("probe", "--api=refused").returncode, 5)
+
+
+class NoDaemon(unittest.TestCase):
+    def test_named_bus_without_daemon_ends_with_4(self):
+        bus = Bus()
+        self.addCleanup(bus.close)
+        for verb in ("status", "select", "version"):
+            done = run("--bus=" + bus.address, verb)
+            self.assertEqual((done.returncode, done.stdout), (4, ""), verb)
+            self.assertIn("gpuprobectl: ", done.stderr)
+
+    def test_named_bus_that_is_not_there_ends_with_4(self):
+        done = run("-j", "--bus=" + NOWHERE)
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(json.loads(done.stdout)["error"]["name"].split(".")[-1], "Unavailable")
+
+    def test_without_a_bus_the_machine_is_asked_and_one_line_says_so(self):
+        done = run("list", "--worker=/bin/false", "--no-cache")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            done.stderr.splitlines()[0],
+            "gpuprobectl: no daemon answers on the system bus; asking the machine directly",
+        )
+
+    def test_quiet_keeps_the_remark_back(self):
+        self.assertEqual(run("-q", "list", "--worker=/bin/false", "--no-cache").stderr, "")
+
+    def test_usage_errors_end_with_2(self):
+        for words in (["statsu"], ["--json=yaml"], ["show"], ["select", "--min-memory=x"]):
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
+
+    def test_help_goes_to_standard_output(self):
+        done = run("help", "select")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("--explain", done.stdout)
+
+    def test_missing_capture_is_named(self):
+        done = run("--replay=/nonexistent/capture")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nonexistent/capture", done.stderr)
+
+    def test_full_disk_is_a_failure(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([CTL, "help"], env=environment(), stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+
+    def test_reader_that_leaves_gets_no_complaint(self):
+        child = subprocess.Popen(
+            [CTL, "help"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        child.stdout.close()
+        self.assertIn(child.wait(timeout=10), (0, -signal.SIGPIPE))
+        self.assertEqual(child.stderr.read(), "")
+        child.stderr.close()
+
+
+class Monitor(WithDaemon):
+    def test_tells_of_a_gpu_that_leaves_and_of_the_end(self):
+        watcher = subprocess.Popen(
+            [CTL, "--bus=" + self.bus.address, "-j", "monitor"],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(watcher.stdout.close)
+        self.addCleanup(watcher.stderr.close)
+        changed = False
+        events = []
+        # The daemon changes back and forth until the watcher has subscribed and says so.
+        for turn in range(100):
+            name = "laptop" if changed else "undocked"
+            changed = not changed
+            self.fake.stdin.write(f"{DATA}/{name}.report.json\n")
+            self.fake.stdin.flush()
+            if select.select([watcher.stdout], [], [], 0.2)[0]:
+                events.append(json.loads(watcher.stdout.readline()))
+                break
+        self.assertIn(events[0]["event"], ("gpu-removed", "gpu-added"))
+        self.assertEqual(events[0]["gpu"], "pci:0000:01:00.0")
+        self.fake.stdin.write("leave\n")
+        self.fake.stdin.flush()
+        rest, _ = watcher.communicate(timeout=10)
+        self.assertEqual(watcher.returncode, 4)
+        last = json.loads(rest.splitlines()[-1])
+        self.assertEqual(last["error"]["name"].split(".")[-1], "Unavailable")
+
+
+if __name__ == "__main__":
+    unittest.main()
