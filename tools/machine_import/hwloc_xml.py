@@ -5,7 +5,7 @@ import os
 import re
 import xml.etree.ElementTree as ElementTree
 
-from .machine import NVIDIA_MAJOR, NVIDIACTL_MINOR, Machine, answered, case_source, copy_stated, gpu
+from .machine import Machine, answered, case_source, copy_stated, gap, gpu
 
 PCI_TYPE = re.compile(r"(\w{4}) \[(\w{4}):(\w{4})\] \[(\w{4}):(\w{4})\] (\w{2})")
 GPU_CLASSES = ("03", "0b40", "12")
@@ -39,7 +39,7 @@ def convert_topology(path, case):
         machine.probe(api, sorted(devices, key=lambda d: d["index"]))
     add_pci_names(machine, functions)
     if "nvml" in facts or "cuda" in facts:
-        machine.node("/dev/nvidiactl", NVIDIA_MAJOR, NVIDIACTL_MINOR)
+        machine.nvidia_nodes()
     machine.expected = {"gpus": expected, "software": [], "accelerators": []}
     machine.converted("The tree holds display, co-processor and accelerator functions only; hwloc's XML gives class, ids, "
                       "revision and the bridges above them. The last two digits of `class` (programming interface) are 00.")
@@ -121,8 +121,8 @@ def expect(machine, function, facts):
     kind = "display-only" if display else "discrete"
     memory_kind = "dedicated"
     if vendor == "1002" and not display:
-        kind = {"_known_gap": "class 0300 and OpenCL's size alone do not tell a card from an APU", "_value": kind}
-        memory_kind = {"_known_gap": "follows the kind", "_value": memory_kind}
+        kind = gap("class 0300 and OpenCL's size alone do not tell a card from an APU", kind)
+        memory_kind = gap("follows the kind", memory_kind)
     expected = gpu(address, kind=kind, vendor=VENDORS[vendor],
                    pci={"address": address, "vendor_id": vendor, "device_id": device,
                         "subsystem_vendor_id": sub_vendor, "subsystem_device_id": sub_device,
@@ -146,8 +146,8 @@ def facts_of(api, index, infos, address):
     if api == "nvml":
         facts["pci"] = "0000" + address.upper()
     if api == "opencl":
-        facts["platform"] = infos["OpenCLPlatformName"]
-        facts["max_compute_units"] = int(infos["OpenCLComputeUnits"])
+        facts["platform_name"] = infos["OpenCLPlatformName"]
+        facts["compute_units"] = int(infos["OpenCLComputeUnits"])
     if "CUDAMultiProcessors" in infos:
         facts["multiprocessors"] = int(infos["CUDAMultiProcessors"])
     return facts

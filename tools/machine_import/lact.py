@@ -4,7 +4,7 @@
 import json
 import os
 
-from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gpu
+from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gap, gpu
 
 # Which of these cards are on the CPU's package; every other one is an add-in card or a laptop's own chip.
 INTEGRATED = {"amd/phoenix", "intel/cometlake"}
@@ -30,6 +30,8 @@ def convert_card(folder, corpus, case):
                       "id files are missing and only uevent has the ids.")
     copy_files(machine, device, path)
     machine.driver(address, uevent["DRIVER"])
+    if uevent["DRIVER"] == "nvidia":
+        machine.nvidia_nodes()
     add_card_node(machine, f"{folder}/{card}", address, card)
     add_kfd(machine, f"{folder}/kfd", address)
     snap = read_snap(corpus, card_name)
@@ -93,8 +95,13 @@ def expect(machine, card_name, address, uevent, snap):
     if total:
         memory = {"kind": "carveout" if integrated else "dedicated", "physical": total,
                   "evidence": {"_contains": [{"source": "amdgpu-sysfs", "what": "total", "bytes": total}]}}
+    kind = "integrated" if integrated else "discrete"
+    if not total and uevent["DRIVER"] == "amdgpu":
+        kind = gap("the kind of an AMD GPU without mem_info_*; only hwmon tells: an APU has in1_input (vddnb)", kind)
+    if integrated and total:
+        memory["physical"] = gap("null for an APU, because its carve-out is less than what may be allocated", total)
     machine.expected = {"gpus": [gpu(
-        address, kind="integrated" if integrated else "discrete",
+        address, kind=kind,
         vendor=card_name.split("/")[0],
         pci={"address": address, "vendor_id": vendor, "device_id": device,
              "subsystem_vendor_id": subsystem["vendor_id"].lower(),
@@ -103,8 +110,7 @@ def expect(machine, card_name, address, uevent, snap):
     machine.expected["gpus"][0]["name"] = f"{model['vendor']} {model['model']}"
     machine.probe("pci", [{
         "index": 0, "name": model.get("model"), "vendor_id": vendor, "device_id": device, "pci": address,
-        "vendor_name": model.get("vendor"), "subsystem_name": subsystem.get("model"),
-        "subsystem_vendor_name": subsystem.get("vendor")}])
+        "vendor_name": model.get("vendor"), "subsystem_name": subsystem.get("model")}])
     machine.converted("The names in probes/pci.json are those that LACT read from pci.ids (.snap, pci_info).")
     if card_name == "amd/phoenix":
         machine.expected["gpus"][0]["architecture"] = {"gfx_target": "gfx1103"}
@@ -121,12 +127,13 @@ def add_opencl(machine, folder):
         devices = [opencl_facts(index, device, platform) for index, device in enumerate(group["online"])]
         driver = platform["CL_PLATFORM_ICD_SUFFIX_KHR"].lower()
         machine.probe("opencl", devices, driver=driver,
-                      runtime={"platform": platform["CL_PLATFORM_NAME"], "version": platform["CL_PLATFORM_VERSION"].strip()})
+                      runtime={"platform_name": platform["CL_PLATFORM_NAME"], "version": platform["CL_PLATFORM_VERSION"].strip()})
     machine.converted("clinfo.json says 0000:0a:00.0 where the sysfs tree says 0000:0b:00.0 (two boots), so pci and the "
                       "address bytes' carrier (uuid) are null in probes/opencl.intel.json: what is left is vendor, device and name.")
     expected = machine.expected["gpus"][0]
     expected["apis"] = {"opencl": answered(name="Intel(R) Arc(TM) A380 Graphics")}
     expected["name"] = "Intel(R) Arc(TM) A380 Graphics"
+    expected["architecture"] = {"intel_ip": "12.56.5"}
     expected["memory"] = {"kind": "dedicated", "evidence": {"_contains": [{"source": "opencl", "bytes": 6064541696}]}}
 
 
@@ -135,12 +142,18 @@ def opencl_facts(index, device, platform):
         "index": index, "name": device["CL_DEVICE_NAME"], "vendor_id": f"{device['CL_DEVICE_VENDOR_ID']:04x}",
         "device_id": f"{device['CL_DEVICE_ID_INTEL']:04x}", "pci": None, "uuid": None, "drm": None, "type": None,
         "memory": {"total": device["CL_DEVICE_GLOBAL_MEM_SIZE"], "free": None},
-        "platform": platform["CL_PLATFORM_NAME"], "version": device["CL_DEVICE_VERSION"].strip(),
+        "platform_name": platform["CL_PLATFORM_NAME"], "version": device["CL_DEVICE_VERSION"].strip(),
         "driver_version": device["CL_DRIVER_VERSION"],
-        "max_compute_units": device["CL_DEVICE_MAX_COMPUTE_UNITS"],
-        "max_alloc": device["CL_DEVICE_MAX_MEM_ALLOC_SIZE"],
+        "compute_units": device["CL_DEVICE_MAX_COMPUTE_UNITS"],
+        "max_memory_allocation_size": device["CL_DEVICE_MAX_MEM_ALLOC_SIZE"],
         "host_unified_memory": device["CL_DEVICE_HOST_UNIFIED_MEMORY"],
+        "intel_ip": intel_ip(device["CL_DEVICE_IP_VERSION_INTEL"][" raw "]),
     }
+
+
+def intel_ip(raw):
+    """Architecture, release and revision: 10, 8 and 6 bits. Source: cl_intel_device_attribute_query."""
+    return f"{raw >> 22}.{raw >> 14 & 0xff}.{raw & 0x3f}"
 
 
 def parse_uevent(text):

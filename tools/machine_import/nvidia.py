@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import yaml
 
-from .machine import NVIDIA_MAJOR, NVIDIACTL_MINOR, Machine, answered, case_source, copy_stated, gpu
+from .machine import NVIDIA_MAJOR, Machine, answered, case_source, copy_stated, gap, gpu
 
 MIB = 1024 * 1024
 ZERO_UUID = "GPU-00000000-0000-0000-0000-000000000000"
@@ -156,7 +156,7 @@ def build_tree(machine, system, devices):
             machine.text(f"proc/driver/nvidia/gpus/{address}/information",
                          f"Model: \t\t {device['name']}\nGPU UUID: \t {device['uuid']}\n"
                          f"Bus Location: \t {address}\nDevice Minor: \t {device['minor']}\n")
-    machine.node("/dev/nvidiactl", NVIDIA_MAJOR, NVIDIACTL_MINOR, 0o666, "root", True)
+    machine.nvidia_nodes(0o666, "root", True)
     if system.get("driver"):
         machine.text("sys/module/nvidia/version", system["driver"] + "\n")
     machine.converted("The tree is built from the stated bus ids, PCI ids, minors and driver version: an NVML that answers "
@@ -174,7 +174,7 @@ def facts_of(index, device):
     return {"index": index, "name": device["name"], "vendor_id": device.get("vendor_id"), "device_id": device.get("device_id"),
             "pci": device["pci"], "uuid": device["uuid"], "drm": None, "type": None,
             "memory": {"total": device["total"], "free": device["free"]},
-            "memory_reserved": device["reserved"], "memory_used": device["used"],
+            "memory_reserved": device["reserved"],
             "minor_number": int(minor) if minor is not None and minor.isdigit() else None,
             "compute_capability": device.get("compute_capability")}
 
@@ -189,9 +189,15 @@ def expect(device, system, has_tree):
     free = device["free"]
     if free is not None and device["reserved"] is not None:
         free = min(free, device["total"] - device["reserved"])  # whole MiB do not always add up
-    expected = gpu(address, kind="discrete", vendor="nvidia", name=device["name"], pci=pci,
-                   memory={"kind": "dedicated", "physical": device["total"], "free": free},
-                   identity={"nvidia_uuid": None if masked else device["uuid"]},
+    kind, memory_kind, uuid = "discrete", "dedicated", device["uuid"]
+    if not has_tree:
+        kind = gap("the kind of an NVIDIA GPU whose PCI address NVML alone knows", kind)
+        memory_kind = gap("follows the kind", memory_kind)
+    if masked:
+        uuid = gap("an all-zero UUID is reported as if it were one", None)
+    expected = gpu(address, kind=kind, vendor="nvidia", name=device["name"], pci=pci,
+                   memory={"kind": memory_kind, "physical": device["total"], "free": free},
+                   identity={"nvidia_uuid": uuid},
                    apis={"nvml": answered(name=device["name"])})
     if has_tree:
         expected["driver"] = {"name": "nvidia", "version": system["driver"]}

@@ -7,7 +7,6 @@ from .machine import Machine, case_source, gpu
 
 MIB = 1024 * 1024
 MANIFESTS = {"amdvlk": "amd_icd64", "radv": "radeon_icd", "anv": "intel_icd"}  # as their packages name them
-GAPS = {}  # name of a machine: why its GPUs cannot be found
 
 
 def convert(corpus, cases):
@@ -48,8 +47,6 @@ def started(name, case):
 def finished(machine):
     machine.expected.setdefault("software", [])
     machine.expected.setdefault("accelerators", [])
-    if machine.name in GAPS:
-        machine.expected["gpus"] = {"_known_gap": GAPS[machine.name], "_value": machine.expected["gpus"]}
     if not machine.files:
         machine.converted("The records say nothing of sysfs: root/ is empty.")
     return machine
@@ -82,11 +79,11 @@ def hashcat(machine, records):
 def gentoo(machine, records):
     cuda, amd, nvidia, cpu = records
     machine.probe("cuda", [record(0, cuda["name"], memory=size(cuda["mem_mb"] * MIB))])
-    machine.probe("opencl", [record(0, amd["name"], memory=size(amd["mem_mb"] * MIB), platform=amd["platform"],
+    machine.probe("opencl", [record(0, amd["name"], memory=size(amd["mem_mb"] * MIB), platform_name=amd["platform"],
                                     vendor_id="1002")], driver="amd")
-    machine.probe("opencl", [record(0, nvidia["name"], memory=size(nvidia["mem_mb"] * MIB), platform=nvidia["platform"],
+    machine.probe("opencl", [record(0, nvidia["name"], memory=size(nvidia["mem_mb"] * MIB), platform_name=nvidia["platform"],
                                     vendor_id="10de")], driver="nvidia")
-    machine.probe("opencl", [record(0, cpu["name"], type="cpu", platform=cpu["platform"])], driver="pocl")
+    machine.probe("opencl", [record(0, cpu["name"], type="cpu", platform_name=cpu["platform"])], driver="pocl")
     machine.converted("vendor_id follows from the platform: CL_DEVICE_VENDOR_ID is a query that each of them answers.")
     machine.expected["gpus"] = [
         {"apis": {"cuda": {"outcome": "answered"}, "opencl": {"outcome": "answered"}}},
@@ -117,6 +114,7 @@ def laptop(machine, records):
         machine.pci_ids(address, "030000", vendor, device)
         machine.driver(address, driver)
     machine.text("sys/module/nvidia/version", nvml["driver"] + "\n")
+    machine.nvidia_nodes()
     machine.probe("nvml", [record(0, nvml["name"], pci=nvml["pci"], memory=size(nvml["mem_mib"] * MIB))],
                   runtime={"driver_version": nvml["driver"], "cuda_version": nvml["cuda"]})
     for index, entry, driver in ((0, intel, "intel_icd"), (1, nvidia, "nvidia_icd")):

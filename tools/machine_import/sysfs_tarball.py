@@ -5,7 +5,7 @@ import os
 import posixpath
 import tarfile
 
-from .machine import PCI_FILES, Machine, case_source, copy_stated, gpu
+from .machine import PCI_FILES, Machine, case_source, copy_stated, gap, gpu
 
 NAMES = {
     "hwloc/32em64t-mic": "hwloc-32em64t-mic",
@@ -101,6 +101,6 @@ def expect(tree, address, device, pci_class):
     key = f"{vendor[2:]}:{product[2:]}"
     pci = {"address": address, "vendor_id": vendor[2:], "device_id": product[2:], "class": pci_class[2:6]}
     if pci_class.startswith("0x03"):
-        kind = {"_known_gap": GAPS[key], "_value": KINDS[key]} if key in GAPS else KINDS[key]
+        kind = gap(GAPS[key], KINDS[key]) if key in GAPS else KINDS[key]
         return gpu(address, kind=kind, vendor=VENDORS[vendor], pci=pci)
     return gpu(address, pci=pci)
