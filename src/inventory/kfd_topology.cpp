@@ -2,6 +2,7 @@
 #include "inventory/kfd_topology.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/parse.h"
 #include "inventory/amdgpu_sysfs.h"
