@@ -90,8 +90,9 @@ Status make_folder(const std::string& path) {
     return Done{};
 }
 
-/// A folder that holds nothing but this target's .icd file, which is all that both OpenCL loaders
-/// agree on. "" when the target has no driver.
+/// A folder that holds nothing but this target's .icd file, which is all that OpenCL loaders agree
+/// on. "" when the target has no driver. The slash at its end matters: the Khronos loader that CUDA
+/// 13.0 installs puts folder and file name together without one, and then finds no driver.
 Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string& home) {
     if (target.api != "opencl" || !target.library)
         return std::string{};
@@ -104,7 +105,7 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
     const auto present = RootedFiles{}.read(file, kib(64));
     if (!present || *present != content)
         (void)TRY(write_atomically(file, content));
-    return folder;
+    return folder + "/";
 }
 
 Result<std::string> temporary_folder() {
