@@ -12,8 +12,13 @@ namespace {
 
 constexpr std::size_t kMaxPathElement = 200;  // well below what any file or bus name allows
 
+/// For people to read, and valid for the bus, which refuses more than is bad to read.
+std::string shown(std::string_view text) {
+    return bus::bus_text(scrubbed(text));
+}
+
 std::string text_or_empty(const std::optional<std::string>& text) {
-    return text ? scrubbed(*text) : std::string{};
+    return text ? shown(*text) : std::string{};
 }
 
 std::uint32_t number_or_zero(const std::optional<std::string>& hexadecimal) {
@@ -32,7 +37,7 @@ std::string prime_selector(const PciAddress& address) {
 GpuProperties properties_of(const Gpu& gpu) {
     const PciInfo pci = gpu.pci.value_or(PciInfo{});
     return {
-        .id = scrubbed(gpu.id),
+        .id = shown(gpu.id),
         .kind = std::string{name_of(gpu.kind)},
         .vendor = text_or_empty(gpu.vendor),
         .name = text_or_empty(gpu.name),
@@ -41,7 +46,7 @@ GpuProperties properties_of(const Gpu& gpu) {
         .device_id = number_or_zero(pci.device_id),
         .driver = text_or_empty(gpu.driver.name),
         .memory_total = gpu.memory.physical.value_or(Bytes{}).count,
-        .health = scrubbed(gpu.health),
+        .health = shown(gpu.health),
         .backends = to_value(gpu.backends),
         .environment = launch_environment(gpu),
     };

@@ -39,6 +39,8 @@ TEST(GpuProperties, HoldNoTextThatTheBusRefuses) {
     auto gpu = radeon();
     gpu.name = "Radeon\xff";
     EXPECT_EQ(properties_of(gpu).name, "Radeon\xEF\xBF\xBD");
+    gpu.name = "Radeon\xEF\xBF\xBF";  // U+FFFF: UTF-8, and refused all the same
+    EXPECT_EQ(properties_of(gpu).name, "Radeon\xEF\xBF\xBD");
 }
 
 TEST(ChangedProperties, NameWhatDiffersAndNothingElse) {

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a well-behaved client sees."""
+import json
+import os
+import xml.etree.ElementTree as ElementTree
+
+from bus_case import GPU, JOB, LOG_CONTROL, MANAGER, PROPERTIES, ROOT, SOURCE, BusCase
+from gi.repository import Gio, GLib
+
+ADDRESS = "0000:03:00.0"
+PATH = ROOT + "/gpu/pci_0000_03_00_0"
+
+
+def shape(interface):
+    """An interface as comparable data: members, types, directions, annotations."""
+
+    def annotations(node):
+        return sorted(
+            (item.get("name"), item.get("value"))
+            for item in node.findall("annotation")
+            # Only the code generator reads the first; sd-bus shows the second on system buses only.
+            if not item.get("name").endswith((".Method.Async", ".systemd1.Privileged"))
+        )
+
+    def arguments(node, fallback):
+        return [
+            (item.get("type"), item.get("direction", fallback), item.get("name"))
+            for item in node.findall("arg")
+        ]
+
+    found = {}
+    for node in interface.findall("method"):
+        found[node.get("name")] = (arguments(node, "in"), annotations(node))
+    for node in interface.findall("signal"):
+        found[node.get("name")] = ([a[0] for a in arguments(node, "out")], annotations(node))
+    for node in interface.findall("property"):
+        marks = annotations(node)
+        # True is what the absence of the annotation means; sd-bus leaves it out.
+        marks = [mark for mark in marks if mark != ("org.freedesktop.DBus.Property.EmitsChangedSignal", "true")]
+        found[node.get("name")] = (node.get("type"), node.get("access"), marks)
+    return found
+
+
+def from_xml(name):
+    root = ElementTree.parse(SOURCE / "dbus" / f"{name}.xml").getroot()
+    return shape(root.find("interface"))
+
+
+class Interface(BusCase):
+    def setUp(self):
+        super().setUp()
+        machine = self.capture()
+        machine.add_gpu(ADDRESS)
+        machine.add_probe("pci", devices=[{"pci": ADDRESS, "name": "Navi 21"}])
+        machine.add_probe("vulkan", devices=[
+            {"pci": ADDRESS, "name": "AMD Radeon", "type": "discrete", "memory": {"total": 1 << 34, "free": None}}
+        ])
+        self.start_on(machine)
+
+    def introspected(self, path, interface):
+        xml = self.call(path, "org.freedesktop.DBus.Introspectable", "Introspect")
+        for node in ElementTree.fromstring(xml).findall("interface"):
+            if node.get("name") == interface:
+                return shape(node)
+        return self.fail(f"{path} has no {interface}")
+
+    def test_introspection_is_the_xml(self):
+        for path, name in ((ROOT, MANAGER), (PATH, GPU), ("/org/freedesktop/LogControl1", LOG_CONTROL)):
+            with self.subTest(name):
+                self.assertEqual(self.introspected(path, name), from_xml(name))
+
+    def test_describe_is_the_report_in_text_and_in_a_sealed_file(self):
+        text = self.manager("Describe")
+        report = json.loads(text)
+        self.assertEqual(report["schema"], 1)
+        self.assertEqual([gpu["id"] for gpu in report["gpus"]], ["pci:" + ADDRESS])
+        _, descriptors = self.connection.call_with_unix_fd_list_sync(
+            "org.gpuprobe.GpuProbe1", ROOT, MANAGER, "DescribeFd", None, None,
+            Gio.DBusCallFlags.NONE, -1, None, None)
+        with os.fdopen(descriptors.get(0), "rb") as file:
+            self.assertEqual(file.read().decode(), text)
+            with self.assertRaises(PermissionError):
+                os.ftruncate(file.fileno(), 0)
+
+    def test_gpus_are_objects_with_their_facts(self):
+        self.assertEqual(self.gpus(), [PATH])
+        self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), PATH)
+        facts = self.call(PATH, PROPERTIES, "GetAll", GLib.Variant("(s)", (GPU,)))
+        self.assertEqual(facts["Id"], "pci:" + ADDRESS)
+        self.assertEqual(facts["PciAddress"], ADDRESS)
+        self.assertEqual(facts["VendorId"], 0x1002)
+        self.assertEqual(facts["Vendor"], "amd")
+        self.assertEqual(facts["Driver"], "amdgpu")
+        self.assertEqual(facts["PowerState"], "active")
+        self.assertIn("vulkan", facts["Backends"])
+        described = json.loads(self.call(PATH, GPU, "Describe"))
+        self.assertEqual(described, json.loads(self.manager("Describe"))["gpus"][0])
+        self.assertEqual(facts["MemoryTotal"], described["memory"]["physical"] or 0)
+
+    def test_memory_holds_what_is_known(self):
+        memory = self.call(PATH, GPU, "GetMemory", GLib.Variant("(a{sv})", ({},)))
+        described = json.loads(self.call(PATH, GPU, "Describe"))["memory"]
+        self.assertEqual(memory.get("Physical"), described["physical"])
+        self.assertEqual(memory.get("Free"), described["free"])
+        self.assertEqual(len(memory["Evidence"]), len(described["evidence"]))
+
+    def test_managed_objects_are_the_gpus(self):
+        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+        self.assertEqual(list(objects), [PATH])
+        self.assertEqual(objects[PATH][GPU]["Id"], "pci:" + ADDRESS)
+
+    def test_properties_say_version_features_generation_and_state(self):
+        facts = self.call(ROOT, PROPERTIES, "GetAll", GLib.Variant("(s)", (MANAGER,)))
+        self.assertRegex(facts["Version"], r"^\d+\.\d+")
+        self.assertIn("replay", facts["Features"])
+        self.assertEqual(facts["Generation"], json.loads(self.manager("Describe"))["generation"])
+        self.assertEqual(facts["State"], json.loads(self.manager("Describe"))["state"])
+
+    def test_select_answers_with_every_candidate(self):
+        answer = self.select()
+        self.assertEqual(set(answer), {"Backend", "Gpus", "Environment", "Decision", "Candidates", "Generation"})
+        self.assertTrue(answer["Candidates"])
+        for candidate in answer["Candidates"]:
+            self.assertIn(candidate["Verdict"], ("accepted", "rejected", "unknown"))
+            self.assertIn(candidate.get("Gpu", PATH), (PATH, "/"))
+
+    def test_select_takes_gpus_by_object_path(self):
+        by_path = self.select({"gpus": GLib.Variant("ao", [PATH])})
+        by_id = self.select({"gpus": GLib.Variant("as", ["pci:" + ADDRESS])})
+        self.assertEqual(by_path, by_id)
+
+    def test_no_match_carries_the_decision(self):
+        request = {"built": GLib.Variant("as", ["cuda"])}
+        message = self.assert_refused("org.gpuprobe.GpuProbe1.Error.NoMatch", self.select, request)
+        line, _, trace = message.partition("\n")
+        self.assertIn("default", line)
+        self.assertIsNone(json.loads(trace)["backend"])
+        self.assertTrue(json.loads(trace)["candidates"])
+
+    def test_probe_answers_with_what_the_drivers_said(self):
+        answer = self.manager("Probe", GLib.Variant("(aoasa{sv})", ([PATH], ["vulkan"], {})))
+        self.assertEqual([probe["Api"] for probe in answer["Probes"]], ["vulkan"])
+        self.assertEqual(answer["Probes"][0]["Outcome"], "answered")
+        self.assertEqual(answer["Generation"], self.property(ROOT, MANAGER, "Generation"))
+
+    def test_log_level_can_be_read_and_set(self):
+        path = "/org/freedesktop/LogControl1"
+        self.assertEqual(self.property(path, LOG_CONTROL, "LogLevel"), "info")
+        self.assertEqual(self.property(path, LOG_CONTROL, "SyslogIdentifier"), "gpuprobed")
+
+        def put(name, value):
+            self.call(path, PROPERTIES, "Set",
+                      GLib.Variant("(ssv)", (LOG_CONTROL, name, GLib.Variant("s", value))))
+
+        put("LogLevel", "debug")
+        self.assertEqual(self.property(path, LOG_CONTROL, "LogLevel"), "debug")
+        put("LogTarget", "null")
+        self.assertEqual(self.property(path, LOG_CONTROL, "LogTarget"), "null")
+        self.assert_refused("org.freedesktop.DBus.Error.InvalidArgs", put, "LogLevel", "loud")
+
+    def test_a_job_is_not_there_when_nothing_runs(self):
+        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+        self.assertFalse([path for path, found in objects.items() if JOB in found])
+
+
+class Texts(BusCase):
+    """sd-bus refuses some texts, and sdbus-c++ 1.2 does not survive that everywhere."""
+
+    def test_names_that_the_bus_refuses_are_replaced(self):
+        machine = self.capture()
+        machine.add_gpu(ADDRESS, driver="nvidia", vendor="0x10de")
+        information = f"root/proc/driver/nvidia/gpus/{ADDRESS}/information"
+        machine.write(information, b"Model: \t\t NVIDIA \xff\xfe\nGPU UUID: \t GPU-\xc3\n")
+        strange = "Non\uffffcharacter\u0000\ufdd0 \U0001fffe"
+        machine.add_probe("vulkan", devices=[{"pci": ADDRESS, "name": strange, "driver_name": strange}])
+        machine.add_probe("pci", devices=[{"pci": ADDRESS, "name": strange}], note=strange)
+        self.start_on(machine)
+        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+        self.assertIn("\N{REPLACEMENT CHARACTER}", objects[PATH][GPU]["Name"])
+        json.loads(self.manager("Describe"))
+        json.loads(self.call(PATH, GPU, "Describe"))
+        self.select()
+        self.manager("Probe", GLib.Variant("(aoasa{sv})", ([], [], {})))
+        self.assert_same_daemon()

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Start, name, loss of the bus, end."""
+import os
+import subprocess
+
+from bus_case import (
+    DAEMON, DEADLINE, GPU, LOG_CONTROL, MANAGER, NAME, ROOT, SYSTEM_POLICY, BIN, BusCase,
+)
+from gi.repository import Gio, GLib
+
+# sysexits.h
+USAGE, NO_INPUT, UNAVAILABLE, NO_PERMISSION = 64, 66, 69, 77
+ADDRESS = "0000:03:00.0"
+
+
+class Start(BusCase):
+    def run_daemon(self, *arguments):
+        return subprocess.run(self.command(*arguments), env=self.environment(), capture_output=True, text=True,
+                              timeout=DEADLINE, check=False)
+
+    def test_says_who_has_the_name(self):
+        owner = self.bus.connect()
+        owner.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+                        GLib.Variant("(su)", (NAME, 4)), None, Gio.DBusCallFlags.NONE, -1, None)
+        ended = self.run_daemon("--replay", str(self.capture().folder))
+        self.assertEqual(ended.returncode, UNAVAILABLE, ended.stderr)
+        self.assertIn(NAME, ended.stderr)
+
+    def test_says_that_there_is_no_bus(self):
+        self.bus.address = "unix:path=/nonexistent/bus"
+        ended = self.run_daemon("--replay", str(self.capture().folder))
+        self.assertEqual(ended.returncode, UNAVAILABLE, ended.stderr)
+        self.assertIn("/nonexistent/bus", ended.stderr)
+
+    def test_says_what_is_wrong_with_a_capture(self):
+        empty = f"{self.folder}/empty"
+        os.mkdir(empty)
+        ended = self.run_daemon("--replay", empty)
+        self.assertEqual(ended.returncode, NO_INPUT, ended.stderr)
+        self.assertIn("capture.json", ended.stderr)
+
+    def test_says_that_the_worker_is_missing(self):
+        ended = self.run_daemon("--worker=/nonexistent/worker")
+        self.assertEqual(ended.returncode, NO_INPUT, ended.stderr)
+        self.assertIn("/nonexistent/worker", ended.stderr)
+
+    def test_knows_its_options(self):
+        for arguments, code in ((["--version"], 0), (["--help"], 0), (["--nonsense"], USAGE),
+                                (["--log-level=loud"], USAGE), (["--settle-ms=-1"], USAGE)):
+            with self.subTest(arguments):
+                ended = subprocess.run([DAEMON, *arguments], capture_output=True, timeout=DEADLINE, check=False)
+                self.assertEqual(ended.returncode, code)
+
+
+class DeniedName(BusCase):
+    POLICY = SYSTEM_POLICY
+
+    def test_says_that_the_policy_forbids_it(self):
+        machine = self.capture()
+        ended = subprocess.run(self.command("--replay", str(machine.folder)), env=self.environment(),
+                               capture_output=True, text=True, timeout=DEADLINE, check=False)
+        self.assertEqual(ended.returncode, NO_PERMISSION, ended.stderr)
+        self.assertIn(NAME, ended.stderr)
+        self.assertIn("policy", ended.stderr)
+
+
+class InstalledPolicy(BusCase):
+    """The bus policy that we install, on top of what a system bus forbids."""
+
+    POLICY = SYSTEM_POLICY
+    INCLUDES = (BIN.parent / "dbus" / f"{NAME}.conf",)
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("the policy lets root and its own user own the name")
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.bus.path, 0o777)
+
+    def environment(self):
+        return {**super().environment(), "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address}
+
+    def command(self, *arguments):
+        return [str(DAEMON), "--bus=system", "--no-cache", *arguments]
+
+    def as_nobody(self, *call):
+        return subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "busctl",
+             f"--address={self.bus.address}", *call],
+            capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+    def test_lets_everyone_ask_and_nobody_change(self):
+        machine = self.capture()
+        machine.add_gpu(ADDRESS)
+        self.start_on(machine)
+        asked = self.as_nobody("call", NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", "default", "0")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        path = "/org/freedesktop/LogControl1"
+        read = self.as_nobody("get-property", NAME, path, LOG_CONTROL, "LogLevel")
+        self.assertEqual(read.stdout, 's "info"\n', read.stderr)
+        written = self.as_nobody("set-property", NAME, path, LOG_CONTROL, "LogLevel", "s", "debug")
+        self.assertNotEqual(written.returncode, 0)
+        self.assertEqual(self.property(path, LOG_CONTROL, "LogLevel"), "info")
+        other = self.as_nobody("call", NAME, ROOT, "com.example.Other", "Anything")
+        self.assertNotEqual(other.returncode, 0)
+        self.assert_same_daemon()
+
+
+class BusLoss(BusCase):
+    def test_the_daemon_comes_back_with_what_it_knew(self):
+        machine = self.capture()
+        machine.add_gpu(ADDRESS)
+        self.start_on(machine)
+        before = self.manager("Describe")
+        pid = self.daemon.pid
+        for _ in range(3):
+            self.connection.set_exit_on_close(False)
+            self.bus.stop()
+            self.bus.start()
+            self.connection = self.bus.connect()
+            self.wait_until(self.is_back, "the name on the new bus")
+            self.assertEqual(self.manager("Describe"), before)
+            self.assertEqual(len(self.gpus()), 1)
+            self.assertTrue(self.property(self.gpus()[0], GPU, "Id"))
+        self.assertEqual(self.daemon.pid, pid)
+        self.assert_same_daemon()
+
+    def is_back(self):
+        owner = self.connection.call_sync(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+            GLib.Variant("(s)", (NAME,)), None, Gio.DBusCallFlags.NONE, -1, None)
+        return owner.unpack()[0]
+
+    def test_the_daemon_can_be_ended_while_there_is_no_bus(self):
+        machine = self.capture()
+        self.start_on(machine)
+        self.connection.set_exit_on_close(False)
+        self.bus.stop()
+        self.bus.process.stdout = open(os.devnull, "rb")  # closed once more by the clean-up
+        code, seconds = self.terminate()
+        self.assertEqual(code, 0)
+        self.assertLess(seconds, 3)
+
+
+class End(BusCase):
+    def test_a_signal_is_a_clean_end(self):
+        self.start_on(self.capture())
+        code, seconds = self.terminate()
+        self.assertEqual(code, 0)
+        self.assertLess(seconds, 2)
+        self.notify.wait_for("STOPPING=1", self.daemon)
+
+    def test_idle_means_idle(self):
+        """No wake-ups without an event: the kernel counts what the daemon does."""
+        self.start_on(self.capture())
+        self.property(ROOT, MANAGER, "State")
+
+        def switches():
+            with open(f"/proc/{self.daemon.pid}/status", encoding="ascii") as file:
+                return [line for line in file if "ctxt_switches" in line]
+
+        before = switches()
+        late = []
+        GLib.timeout_add(700, lambda: late.append(True) or False)
+        self.wait_until(lambda: late, "time to pass")
+        self.assertEqual(switches(), before)

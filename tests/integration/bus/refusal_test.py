@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a client that errs, hurries or leaves gets, and that nobody else notices."""
+import os
+import subprocess
+
+from bus_case import DEADLINE, GPU, JOB, MANAGER, NAME, PROPERTIES, ROOT, BusCase, Failure
+from gi.repository import Gio, GLib
+
+ERROR = NAME + ".Error."
+INVALID_ARGS = "org.freedesktop.DBus.Error.InvalidArgs"
+ADDRESS = "0000:03:00.0"
+PATH = ROOT + "/gpu/pci_0000_03_00_0"
+
+
+def nested(levels):
+    value = GLib.Variant("s", "x")
+    for _ in range(levels):
+        value = GLib.Variant("v", value)
+    return value
+
+
+BAD_REQUESTS = {
+    "unknown key": {"colour": GLib.Variant("s", "red")},
+    "number for names": {"built": GLib.Variant("t", 1)},
+    "names for a size": {"min-memory": GLib.Variant("as", ["1"])},
+    "negative size": {"min-memory": GLib.Variant("x", -1)},
+    "text for a flag": {"strict": GLib.Variant("s", "yes")},
+    "struct": {"built": GLib.Variant("(ss)", ("a", "b"))},
+    "bytes": {"backend": GLib.Variant("ay", b"cuda")},
+    "nested variants": {"backend": nested(20)},
+    "many values": {"built": GLib.Variant("as", ["x"] * 100_000)},
+    "long text": {"backend": GLib.Variant("s", "x" * 1_000_000)},
+    "many keys": {f"key{i}": GLib.Variant("b", True) for i in range(10_000)},
+    "empty key": {"": GLib.Variant("b", True)},
+    "backend nobody knows": {"backend": GLib.Variant("s", "no-such-backend")},
+}
+
+
+class Refusals(BusCase):
+    def setUp(self):
+        super().setUp()
+        machine = self.capture()
+        machine.add_gpu(ADDRESS, status="suspended")
+        self.start_on(machine)
+
+    def test_bad_requests_are_named_and_survived(self):
+        for name, request in BAD_REQUESTS.items():
+            with self.subTest(name):
+                self.assert_refused(ERROR + "InvalidRequest", self.select, request)
+                self.assert_same_daemon()
+
+    def test_a_descriptor_that_is_not_there_is_survived(self):
+        with self.assertRaises(Failure):
+            self.select({"backend": GLib.Variant("h", 0)})
+        self.assert_same_daemon()
+
+    def test_unknown_consumers_are_named(self):
+        for consumer in ("nobody", "", "../../etc/passwd", "x" * 100_000, "\uffee\u202e"):
+            with self.subTest(consumer[:16]):
+                self.assert_refused(ERROR + "UnknownConsumer", self.select, {}, consumer)
+        self.assert_same_daemon()
+
+    def test_wrong_signatures_never_arrive(self):
+        for method, parameters in (
+            ("SelectBackend", GLib.Variant("(s)", ("default",))),
+            ("SelectBackend", GLib.Variant("(ias)", (1, []))),
+            ("ListGpus", None),
+            ("Describe", GLib.Variant("(s)", ("x",))),
+            ("Probe", GLib.Variant("(asasa{sv})", ([], [], {}))),
+        ):
+            with self.subTest(method):
+                self.assert_refused(INVALID_ARGS, self.manager, method, parameters)
+        self.assert_refused("org.freedesktop.DBus.Error.UnknownMethod", self.manager, "Explode")
+        self.assert_same_daemon()
+
+    def probe(self, gpus=(), apis=(), options=None):
+        return self.manager("Probe", GLib.Variant("(aoasa{sv})", (gpus, apis, options or {})))
+
+    def test_options_may_be_unknown_but_not_of_a_wrong_type(self):
+        self.probe(options={"colour": GLib.Variant("(ss)", ("a", "b"))})
+        for key, value in (("allow-wake", GLib.Variant("s", "yes")), ("stage", GLib.Variant("u", 1)),
+                           ("stage", GLib.Variant("s", "measure")), ("allow-wake", nested(30))):
+            with self.subTest(key):
+                self.assert_refused(ERROR + "InvalidRequest", self.probe, [], [], {key: value})
+        self.manager("ListGpus", GLib.Variant("(a{sv})", ({"colour": GLib.Variant("s", "red")},)))
+        self.assert_same_daemon()
+
+    def test_probing_names_gpus_that_exist_and_are_awake(self):
+        self.assert_refused(ERROR + "NoSuchGpu", self.probe, ["/"])
+        self.assert_refused(ERROR + "NoSuchGpu", self.probe, [ROOT + "/gpu/other"])
+        self.assert_refused(ERROR + "WouldWake", self.probe, [PATH])
+        self.probe([PATH], [], {"allow-wake": GLib.Variant("b", True)})
+        self.assert_refused(ERROR + "InvalidRequest", self.probe, [PATH] * 10_000)
+        self.assertEqual(self.property(PATH, GPU, "PowerState"), "suspended")
+
+    def test_properties_cannot_be_written(self):
+        def put():
+            self.call(ROOT, PROPERTIES, "Set",
+                      GLib.Variant("(ssv)", (MANAGER, "State", GLib.Variant("s", "x"))))
+
+        self.assert_refused("org.freedesktop.DBus.Error.PropertyReadOnly", put)
+
+    def test_one_caller_cannot_take_all_the_text(self):
+        with self.assertRaisesRegex(Exception, "TooManyRequests"):
+            for _ in range(200_000):
+                self.manager("Describe")
+        other = self.bus.connect()
+        self.call_raw(ROOT, MANAGER, "Describe", None, other)
+
+    def test_a_thousand_calls_at_once_are_all_answered(self):
+        answers = []
+        parameters = GLib.Variant("(sa{sv})", ("default", {}))
+        for _ in range(1000):
+            self.connection.call(NAME, ROOT, MANAGER, "SelectBackend", parameters, None,
+                                 Gio.DBusCallFlags.NONE, DEADLINE * 1000, None,
+                                 lambda bus, result: answers.append(bus.call_finish(result).unpack()))
+        self.wait_until(lambda: len(answers) == 1000, "1000 answers")
+        self.assertTrue(all(answer == answers[0] for answer in answers))
+        self.assert_same_daemon()
+
+
+class Jobs(BusCase):
+    """Probes of a live machine, by a worker that never answers."""
+
+    def setUp(self):
+        super().setUp()
+        worker = f"{self.folder}/worker"
+        with open(worker, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexec /bin/sleep 60\n")
+        os.chmod(worker, 0o755)
+        self.start("--worker", worker)
+        self.errors = []
+
+    def probe(self, connection=None):
+        def done(bus, result):
+            try:
+                bus.call_finish(result)
+                self.errors.append(None)
+            except GLib.Error as error:
+                self.errors.append(Gio.DBusError.get_remote_error(error))
+
+        (connection or self.connection).call(
+            NAME, ROOT, MANAGER, "Probe", GLib.Variant("(aoasa{sv})", ([], [], {})), None,
+            Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, done)
+
+    def jobs(self):
+        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+        return {path: found[JOB] for path, found in objects.items() if JOB in found}
+
+    def test_a_job_shows_itself_and_can_be_cancelled(self):
+        completed = self.signals(JOB, "Completed")
+        self.probe()
+        self.wait_until(self.jobs, "a job")
+        (path, facts), = self.jobs().items()
+        self.assertEqual(facts["Operation"], "probe")
+        self.assertEqual(facts["StartedByUid"], os.geteuid())
+        self.assertEqual(self.property(ROOT, MANAGER, "State"), "probing")
+        self.call(path, JOB, "Cancel")
+        self.wait_until(lambda: self.errors and completed, "the end of the job")
+        self.assertEqual(self.errors, [ERROR + "Cancelled"])
+        self.assertEqual(completed, [(path, (False, ERROR + "Cancelled"))])
+        self.assertEqual(self.jobs(), {})
+        self.assert_same_daemon()
+
+    def test_a_caller_that_leaves_costs_nothing(self):
+        other = self.bus.connect()
+        self.probe(other)
+        self.wait_until(self.jobs, "a job")
+        other.close_sync(None)
+        (path, _), = self.jobs().items()
+        self.call(path, JOB, "Cancel")
+        self.assertEqual(self.jobs(), {})
+        self.assert_same_daemon()
+
+    def test_one_user_waits_for_a_bounded_number(self):
+        for _ in range(9):
+            self.probe()
+        self.wait_until(lambda: self.errors, "a refusal")
+        self.assertEqual(self.errors, [ERROR + "TooManyRequests"])
+        self.assertEqual(len(self.jobs()), 8)
+
+    def test_the_end_of_the_daemon_ends_jobs_and_workers(self):
+        self.probe()
+        self.wait_until(self.jobs, "a job")
+        code, seconds = self.terminate()
+        self.assertEqual(code, 0)
+        self.assertLess(seconds, 5)
+        self.wait_until(lambda: self.errors, "an answer")
+        self.assertNotEqual(self.errors, [None])
+        workers = subprocess.run(["pgrep", "-f", self.folder], stdout=subprocess.PIPE, check=False)
+        self.assertNotIn(b"sleep", workers.stdout)
