@@ -52,8 +52,8 @@ void Connection::start(std::function<void(const std::string&)> lost) {
 void Connection::step() {
     try {
         process(*bus_);
-    } catch (const sdbus::Error& problem) {
-        return lose(problem.getMessage());
+    } catch (const std::exception& problem) {
+        return lose(problem.what());
     }
     update();
 }
@@ -65,8 +65,8 @@ void Connection::update() {
         const auto wish = poll_wish(*bus_);
         watch(wish);
         schedule(wish);
-    } catch (const sdbus::Error& problem) {
-        lose(problem.getMessage());
+    } catch (const std::exception& problem) {
+        lose(problem.what());
     }
 }
 
@@ -74,6 +74,7 @@ void Connection::watch(const PollWish& wish) {
     if (ready_ && wish.events == watched_)
         return;
     watched_ = wish.events;
+    ready_.reset();  // first: epoll takes a descriptor once
     ready_ = loop_.watch(wish.fd, wish.events, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { step(); });
 }
