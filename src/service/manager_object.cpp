@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/manager_object.h"
 
+#include "base/value_json.h"
 #include "base/version.h"
 #include "bus/errors.h"
 #include "bus/names.h"
@@ -13,7 +14,8 @@
 namespace gpuprobe {
 namespace {
 
-constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+constexpr std::size_t kMaxAnswers = 64;  // kept; programs ask the same few questions
+constexpr std::size_t kMaxNames = 256;   // of GPUs or APIs in one call
 
 /// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
@@ -67,6 +69,7 @@ ManagerObject::Published ManagerObject::current() const {
 }
 
 void ManagerObject::update() {
+    answers_.clear();
     const auto before = std::exchange(published_, current());
     std::vector<std::string> changed;
     if (before.generation != published_.generation)
@@ -108,12 +111,19 @@ bus::Dictionary ManagerObject::SelectBackend(const std::string& consumer,
                                              const bus::Dictionary& request) {
     return bus::guard([&] {
         auto wanted = bus::unwrap(bus::value_from(request));
+        const auto question = consumer + '\0' + json_line(wanted);
+        if (const auto known = answers_.find(question); known != answers_.end())
+            return known->second;
         for (const char* key : {"gpus", "deny"})
             name_by_id(wanted.find(key));
         const auto decision = bus::unwrap(context_.engine.select(consumer, wanted));
         if (!decision.backend)
             throw bus::sdbus_error(Error{ErrorCode::NoMatch, no_match_message(decision)});
-        return answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); });
+        auto answer =
+            answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); });
+        if (answers_.size() < kMaxAnswers)
+            answers_.emplace(question, answer);
+        return answer;
     });
 }
 

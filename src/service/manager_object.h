@@ -63,6 +63,9 @@ private:
     const GpuObjects& gpus_;
     Jobs& jobs_;
     Published published_ = {};
+    /// What was answered since the engine last changed, by consumer and request: the same inputs
+    /// give the same decision.
+    std::map<std::string, bus::Dictionary> answers_ = {};
 };
 
 }  // namespace gpuprobe
