@@ -35,9 +35,9 @@ std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDev
 
 std::optional<std::string> luid_of(const DeviceFacts& facts) {
     const auto luid = text_fact(facts, "luid");
-    if (!luid || luid->size() != 16 || luid->find_first_not_of('0') == std::string::npos)
+    if (!luid || luid->size() != 16)
         return std::nullopt;
-    return lower_case(*luid);
+    return uuid_digits(*luid);
 }
 
 ApiDevice described(const Machine& machine, const ProbeResult& probe, const DeviceFacts& facts) {
@@ -50,15 +50,20 @@ ApiDevice described(const Machine& machine, const ProbeResult& probe, const Devi
     return device;
 }
 
-/// Some drivers give every card of a model the same UUID (NVK up to Mesa 24.1).
+/// Some drivers give every card of a model the same UUID (NVK up to Mesa 24.1): it joins nothing,
+/// and an address in it is not theirs.
 void drop_shared_uuids(std::vector<ApiDevice>& devices) {
     std::map<std::pair<const ProbeResult*, std::string>, int> uses;
+    const auto key = [](const ApiDevice& device) {
+        return std::pair{device.probe, uuid_digits(device.facts->uuid.value_or("")).value_or("")};
+    };
     for (const auto& device : devices)
-        if (device.uuid)
-            ++uses[{device.probe, *device.uuid}];
+        ++uses[key(device)];
     for (auto& device : devices)
-        if (device.uuid && uses[{device.probe, *device.uuid}] > 1)
+        if (uses[key(device)] > 1) {
             device.uuid.reset();
+            device.packed.reset();
+        }
 }
 
 std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {

@@ -95,6 +95,7 @@ void add_devices(const Joined& joined,
         hardware.push_back(subject.hardware);
     }
     mark_primary(report.gpus, hardware);
+    drop_shared_uuids(report.gpus);
     rank(report.gpus);
 }
 

@@ -96,11 +96,16 @@ std::optional<PciAddress> pci_in(const Value& value) {
     return parse_text(std::string_view{*text}, std::type_identity<PciAddress>{});
 }
 
+/// No device has the number zero: it says that there is no such node.
+std::optional<std::string> node_in(const Value& value) {
+    auto node = text_in(value, kMaxName);
+    return node == "0:0" ? std::nullopt : node;
+}
+
 std::optional<DrmNodes> drm_in(const Value& value) {
     if (!value.is_object())
         return std::nullopt;
-    return DrmNodes{.primary = text_in(value.at("primary"), kMaxName),
-                    .render = text_in(value.at("render"), kMaxName)};
+    return DrmNodes{.primary = node_in(value.at("primary")), .render = node_in(value.at("render"))};
 }
 
 std::optional<DeviceType> type_in(const Value& value) {

@@ -2,9 +2,11 @@
 #include "report/identity.h"
 
 #include <array>
+#include <map>
 
 #include "base/parse.h"
 #include "report/api_view.h"
+#include "report/uuid.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
@@ -18,16 +20,28 @@ const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
     return claim ? claim->device.facts : nullptr;
 }
 
-std::optional<std::string> uuid_by(const Subject& subject, std::string_view api) {
+constexpr std::size_t kUuidDigits = 32;
+constexpr std::size_t kSerialDigits = 16;
+
+/// The text as it is, if it names a device.
+std::optional<std::string> naming(const std::optional<std::string>& text, std::size_t digits) {
+    const auto found = text ? uuid_digits(*text) : std::nullopt;
+    return found && found->size() == digits ? text : std::nullopt;
+}
+
+std::optional<std::string> uuid_by(const Subject& subject,
+                                   std::string_view api,
+                                   std::size_t digits = kUuidDigits) {
     const auto* facts = facts_of(subject, api);
-    return facts ? facts->uuid : std::nullopt;
+    return facts ? naming(facts->uuid, digits) : std::nullopt;
 }
 
 std::optional<std::string> nvidia_uuid(const Subject& subject) {
     if (vendor_of(subject) != "nvidia")
         return std::nullopt;
-    if (subject.hardware && subject.hardware->driver == "nvidia" && subject.hardware->uuid)
-        return subject.hardware->uuid;
+    if (subject.hardware && subject.hardware->driver == "nvidia")
+        if (auto uuid = naming(subject.hardware->uuid, kUuidDigits))
+            return uuid;
     auto uuid = uuid_by(subject, "nvml");
     return uuid ? uuid : uuid_by(subject, "cuda");
 }
@@ -35,11 +49,10 @@ std::optional<std::string> nvidia_uuid(const Subject& subject) {
 std::optional<std::string> hip_unique_id(const Subject& subject) {
     if (vendor_of(subject) != "amd")
         return std::nullopt;
-    if (subject.hardware && subject.hardware->uuid)
-        return subject.hardware->uuid;
-    const auto uuid = uuid_by(subject, "hip");
-    // "GPU-XX" is what ROCm prints for devices without one.
-    return uuid && uuid->find('X') == std::string::npos ? uuid : std::nullopt;
+    if (subject.hardware)
+        if (auto serial = naming(subject.hardware->uuid, kSerialDigits))
+            return serial;
+    return uuid_by(subject, "hip", kSerialDigits);
 }
 
 DrmNodes drm_of(const Subject& subject) {
@@ -125,6 +138,23 @@ Identity identity_of(const Subject& subject) {
                     .level_zero_uuid = uuid_by(subject, "level_zero"),
                     .drm = drm_of(subject),
                     .luid = luid_of(subject)};
+}
+
+void drop_shared_uuids(std::vector<Gpu>& gpus) {
+    constexpr std::array kMembers = {&Identity::nvidia_uuid, &Identity::vulkan_device_uuid,
+                                     &Identity::opencl_uuid, &Identity::hip_unique_id,
+                                     &Identity::level_zero_uuid};
+    for (const auto member : kMembers) {
+        std::map<std::string, int> uses;
+        const auto digits = [&](const Gpu& gpu) {
+            return uuid_digits((gpu.identity.*member).value_or("")).value_or("");
+        };
+        for (const auto& gpu : gpus)
+            ++uses[digits(gpu)];
+        for (auto& gpu : gpus)
+            if (uses[digits(gpu)] > 1)
+                (gpu.identity.*member).reset();
+    }
 }
 
 std::optional<PciInfo> pci_of(const Subject& subject) {

@@ -16,17 +16,9 @@ constexpr std::uint32_t kMaxBus = 255;
 constexpr std::uint32_t kMaxDevice = 31;
 constexpr std::uint32_t kMaxFunction = 7;
 
-/// The hexadecimal digits alone; nullopt when there are others than `digits` or only zeros.
 std::optional<std::string> hexadecimal(std::string_view text, std::size_t digits) {
-    auto lower = lower_case(trimmed(text));
-    if (lower.starts_with("gpu-"))
-        lower.erase(0, 4);
-    std::erase(lower, '-');
-    if (lower.size() != digits || lower.find_first_not_of("0123456789abcdef") != std::string::npos)
-        return std::nullopt;
-    if (lower.find_first_not_of('0') == std::string::npos)
-        return std::nullopt;
-    return lower;
+    auto found = uuid_digits(text);
+    return found && found->size() == digits ? std::move(found) : std::nullopt;
 }
 
 std::optional<std::string> keyed(std::string_view family, std::optional<std::string> digits) {
@@ -82,6 +74,18 @@ std::optional<PciAddress> intel_address(const UuidBytes& bytes) {
 }
 
 }  // namespace
+
+std::optional<std::string> uuid_digits(std::string_view text) {
+    auto digits = lower_case(trimmed(text));
+    if (digits.starts_with("gpu-"))
+        digits.erase(0, 4);
+    std::erase(digits, '-');
+    const bool has_length = digits.size() == kUuidDigits || digits.size() == kUniqueIdDigits;
+    const bool is_hexadecimal = digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+    const bool is_blank = digits.find_first_not_of('0') == std::string::npos ||
+                          digits.find_first_not_of('f') == std::string::npos;
+    return has_length && is_hexadecimal && !is_blank ? std::optional{digits} : std::nullopt;
+}
 
 std::optional<std::string> family_uuid(const ApiDevice& device) {
     if (!device.facts->uuid || !device.vendor)

@@ -15,6 +15,11 @@
 /// AMDVLK pack the address alone (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
 namespace gpuprobe {
 
+/// The hexadecimal digits of a UUID (32) or an AMD serial (16) in lower case, without "GPU-" and
+/// dashes. nullopt for what names no device: all bits zero or one, masked ("XXXXXXXX-…",
+/// "GPU-XX"), "N/A", "Unknown", or of any other length.
+std::optional<std::string> uuid_digits(std::string_view text);
+
 /// A text that equals that of another API exactly when one driver family means one device, such as
 /// "nvidia:7e6110…". nullopt for a zero, malformed or unsupported UUID, and outside those families.
 std::optional<std::string> family_uuid(const ApiDevice& device);

@@ -105,6 +105,9 @@ TEST(DeviceFacts, KeepUnknownMembersOfKnownObjects) {
     EXPECT_EQ(facts(R"({"memory":{"total":-7}})").memory, FactMemory{});
     EXPECT_EQ(facts(R"({"drm":{"primary":"226:1","render":null}})").drm,
               (DrmNodes{.primary = "226:1", .render = std::nullopt}));
+    EXPECT_EQ(facts(R"({"drm":{"primary":"226:1","render":"0:0"}})").drm,
+              (DrmNodes{.primary = "226:1"}))
+        << "there is no device 0:0";
 }
 
 TEST(DeviceFacts, CollectUnknownKeysAsExtra) {

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/identity.h"
+
+#include <gtest/gtest.h>
+
+#include "report/uuid.h"
+#include "report/vendor.h"
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+constexpr const char* kCard = "pci:0000:01:00.0";
+constexpr const char* kSerial = "1234567890abcdef";
+
+struct DigitsCase {
+    const char* name;
+    const char* text;
+    std::optional<std::string> want;
+};
+class UuidDigits : public testing::TestWithParam<DigitsCase> {};
+
+TEST_P(UuidDigits, AreThoseOfWhatNamesOneDevice) {
+    EXPECT_EQ(uuid_digits(GetParam().text), GetParam().want);
+}
+
+const std::string kDigits = "7e6110891272699d8985ab84fef4311e";
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    UuidDigits,
+    testing::Values(DigitsCase{"Plain", kUuid, kDigits},
+                    DigitsCase{"Prefixed", "GPU-7E611089-1272-699d-8985-ab84fef4311e", kDigits},
+                    DigitsCase{"Serial", kSerial, kSerial},
+                    DigitsCase{"PrefixedSerial", "GPU-1234567890abcdef", kSerial},
+                    DigitsCase{"AlmostZero", "0000000000000001", "0000000000000001"},
+                    DigitsCase{"Empty", "", {}},
+                    DigitsCase{"AllZero", "00000000-0000-0000-0000-000000000000", {}},
+                    DigitsCase{"AllOne", "ffffffff-ffff-ffff-FFFF-ffffffffffff", {}},
+                    DigitsCase{"SerialAllZero", "0000000000000000", {}},
+                    DigitsCase{"SerialAllOne", "ffffffffffffffff", {}},
+                    DigitsCase{"NotAvailable", "N/A", {}},
+                    DigitsCase{"NotAvailableInBrackets", "[N/A]", {}},
+                    DigitsCase{"Unknown", "Unknown", {}},
+                    DigitsCase{"Unsupported", "GPU-XX", {}},
+                    DigitsCase{"Masked", "GPU-XXXXXXXX-XXXX-XXXX-XXXX-XXXXXXXXXXXX", {}},
+                    DigitsCase{"HalfMasked", "GPU-7e611089-XXXX-XXXX-XXXX-XXXXXXXXXXXX", {}},
+                    DigitsCase{"QuestionMarks", "GPU-????????", {}},
+                    DigitsCase{"OneDigitShort", "7e611089-1272-699d-8985-ab84fef4311", {}},
+                    DigitsCase{"OneDigitLong", "7e611089-1272-699d-8985-ab84fef4311e0", {}}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+/// What the report says of a card of that vendor whose kernel driver and APIs all give this UUID.
+Identity identity_with(const char* vendor, const char* driver, const char* uuid) {
+    auto card = pci_device("0000:01:00.0", vendor, "1234", "0300");
+    card.driver = driver;
+    card.uuid = uuid;
+    DeviceFacts facts{.index = 0, .vendor_id = vendor, .pci = card.pci, .uuid = uuid};
+    facts.extra["luid"] = "ffffffffffffffff";
+    std::vector<ProbeResult> probes;
+    for (const auto* api : {"cuda", "hip", "level_zero", "nvml", "opencl", "vulkan"})
+        if (!vendor_of_api(api) || vendor_of_api(api) == vendor_word(vendor))
+            probes.push_back(probe(api, "", Outcome::Answered, {facts}));
+    return gpu_at(assemble(Machine{.devices = {card}}, probes, {.now = kNow}), kCard).identity;
+}
+
+TEST(IdentityOf, LeavesOutWhatNamesNothing) {
+    for (const auto* uuid : {"GPU-00000000-0000-0000-0000-000000000000",
+                             "ffffffff-ffff-ffff-ffff-ffffffffffff", "0000000000000000", "N/A",
+                             "Unknown", "GPU-XX", "GPU-XXXXXXXX-XXXX-XXXX-XXXX-XXXXXXXXXXXX"}) {
+        EXPECT_EQ(identity_with("10de", "nvidia", uuid), Identity{}) << uuid;
+        EXPECT_EQ(identity_with("1002", "amdgpu", uuid), Identity{}) << uuid;
+        EXPECT_EQ(identity_with("8086", "xe", uuid), Identity{}) << uuid;
+    }
+}
+
+TEST(IdentityOf, KeepsWhatNamesTheDevice) {
+    const auto nvidia = identity_with("10de", "nvidia", kUuid);
+    EXPECT_EQ(nvidia.nvidia_uuid, kUuid);
+    EXPECT_EQ(nvidia.vulkan_device_uuid, kUuid);
+    EXPECT_EQ(nvidia.opencl_uuid, kUuid);
+    EXPECT_EQ(identity_with("1002", "amdgpu", kSerial).hip_unique_id, kSerial);
+    EXPECT_EQ(identity_with("8086", "xe", kUuid).level_zero_uuid, kUuid);
+}
+
+TEST(IdentityOf, AsksTheNextSourceWhereOneIsMasked) {
+    auto scene = headless_h200();
+    scene.machine.devices.front().uuid = "GPU-00000000-0000-0000-0000-000000000000";
+    const auto gpu = gpu_at(assembled(scene), "pci:0000:00:06.0");
+    EXPECT_EQ(gpu.identity.nvidia_uuid, "GPU-" + std::string{kUuid});
+}
+
+TEST(IdentityOf, GivesNoTwoGpusTheSameUuid) {
+    auto first = amd_card("0000:03:00.0", 0, 128);
+    auto second = amd_card("0000:0a:00.0", 1, 129);
+    first.uuid = second.uuid = kSerial;
+    DeviceFacts one{.index = 0, .vendor_id = "1002", .pci = first.pci, .uuid = kUuid};
+    DeviceFacts other{.index = 1, .vendor_id = "1002", .pci = second.pci, .uuid = kUuid};
+    const auto report =
+        assemble(Machine{.devices = {first, second}},
+                 {probe("vulkan", kRadeonIcd, Outcome::Answered, {one, other})}, {.now = kNow});
+    for (const auto& gpu : report.gpus) {
+        EXPECT_EQ(gpu.identity.hip_unique_id, std::nullopt) << gpu.id;
+        EXPECT_EQ(gpu.identity.vulkan_device_uuid, std::nullopt) << gpu.id;
+    }
+}
+
+TEST(IdentityOf, MergesNoTwoCardsByAPackedAddressThatTheyShare) {
+    DeviceFacts one{.index = 0, .vendor_id = "1002", .uuid = radv_uuid("0a")};
+    auto other = one;
+    other.index = 1;
+    const auto report = assemble(
+        Machine{.devices = {amd_card("0000:03:00.0", 0, 128), amd_card("0000:0a:00.0", 1, 129)}},
+        {probe("vulkan", kRadeonIcd, Outcome::Answered, {one, other})}, {.now = kNow});
+    EXPECT_EQ(gpu_at(report, "pci:0000:0a:00.0").apis.at("vulkan").joined_by, std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
