@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/amdgpu_sysfs.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/parse.h"
@@ -9,6 +10,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr Bytes kMaxPlausible = gib(16384);
+constexpr std::size_t kMaxMonitors = 16;
 
 struct MemoryFile {
     const char* file;
@@ -40,6 +42,21 @@ void add_text(const Sysfs& sysfs, const char* file, std::string_view key, Hardwa
         device.extra[key] = lower_case(*text);
 }
 
+/// Only looks at names: to read a sensor would wake the GPU.
+void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
+    const auto folder = device.sysfs_path + "/hwmon";
+    auto monitors = sysfs.names(folder);
+    monitors.resize(std::min(monitors.size(), kMaxMonitors));
+    for (const auto& monitor : monitors) {
+        const auto sensors = sysfs.names(folder + "/" + monitor);
+        if (sensors.empty())
+            continue;
+        const bool is_listed = std::ranges::find(sensors, "in1_input") != sensors.end();
+        device.extra["has_vddnb"] =
+            is_listed || device.extra.at("has_vddnb").as_bool().value_or(false);
+    }
+}
+
 }  // namespace
 
 std::optional<std::string> amd_serial(std::uint64_t serial) {
@@ -60,6 +77,9 @@ void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
         if (const auto serial = parse_hex<std::uint64_t>(*text))
             device.uuid = amd_serial(*serial);
     add_text(sysfs, "mem_info_vram_vendor", "vram_vendor", device);
+    add_sensor_facts(sysfs, device);
+    if (sysfs.exists(device.sysfs_path + "/board_info"))
+        device.extra["has_board_info"] = true;
     if (device.runtime_status == "suspended" || device.runtime_status == "suspending")
         return;
     add_text(sysfs, "current_compute_partition", "compute_partition", device);

@@ -75,6 +75,25 @@ TEST(Amdgpu, DoesNotBelieveImpossibleSizesAndSerials) {
     EXPECT_EQ(device.model, std::nullopt);
 }
 
+TEST(Amdgpu, TellsAnApuByTheNamesOfItsSensors) {
+    const FakeMachine machine;
+    const auto apu = machine.pci("0000:04:00.0", "1002", "15bf", "030000", "amdgpu");
+    machine.folder(apu + "/hwmon/hwmon6/in1_input");  // a folder: to read it would fail
+    machine.file(apu + "/hwmon/hwmon7/name", "other\n");
+    const auto card = machine.pci("0000:05:00.0", "1002", "744c", "030000", "amdgpu");
+    machine.file(card + "/hwmon/hwmon1/in0_label", "vddgfx\n");
+    machine.file(card + "/board_info", "type : cem\n");
+    const auto bare = machine.pci("0000:06:00.0", "1002", "744c", "030000", "amdgpu");
+    machine.folder(bare + "/hwmon/hwmon2");
+    const auto result = scanned(machine);
+    EXPECT_EQ(result.devices.at(0).extra.at("has_vddnb"), Value{true});
+    EXPECT_EQ(result.devices.at(1).extra.at("has_vddnb"), Value{false});
+    EXPECT_EQ(result.devices.at(2).extra.at("has_vddnb"), Value{});
+    EXPECT_EQ(result.devices.at(0).extra.at("has_board_info"), Value{});
+    EXPECT_EQ(result.devices.at(1).extra.at("has_board_info"), Value{true});
+    EXPECT_TRUE(result.notes.empty());
+}
+
 TEST(Amdgpu, WritesSerialsWithSixteenDigits) {
     EXPECT_EQ(amd_serial(0), std::nullopt);
     EXPECT_EQ(amd_serial(0xabc), "0000000000000abc");
