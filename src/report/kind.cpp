@@ -39,25 +39,35 @@ GpuKind intel_kind(const HardwareDevice& hardware) {
     return *hardware.pci == kIntegrated ? GpuKind::Integrated : GpuKind::Discrete;
 }
 
+bool has_cpu_cores(const HardwareDevice& hardware) {
+    // A node without SIMDs is a processor's own.
+    return hardware.extra.at("kfd_cpu_cores").as_unsigned().value_or(0) > 0 &&
+           hardware.extra.at("simd_count").as_unsigned().value_or(0) > 0;
+}
+
+bool has_what_cards_have(const HardwareDevice& hardware) {
+    return hardware.pci_class == "0302" || hardware.pci_class == "1200" ||
+           hardware.extra.at("has_vddnb").as_bool() == false ||
+           hardware.extra.at("has_board_info").as_bool() == true ||
+           !hardware.extra.at("vram_vendor").is_null();
+}
+
 bool looks_like_apu(const HardwareDevice& hardware) {
     const auto vram = reading_of(hardware, "amdgpu-sysfs", "total");
     const auto gtt = reading_of(hardware, "amdgpu-sysfs", "gtt-total");
-    const bool is_card = !hardware.extra.at("vram_vendor").is_null();
-    return vram && gtt && !is_card && *vram <= gib(4) && *gtt >= gib(8) &&
-           gtt->count / 4 >= vram->count;
+    return vram && gtt && *vram <= gib(4) && *gtt >= gib(8) && gtt->count / 4 >= vram->count;
 }
 
 GpuKind amd_kind(const HardwareDevice& hardware) {
-    if (hardware.extra.at("kfd_cpu_cores").as_unsigned().value_or(0) > 0)
+    if (has_cpu_cores(hardware) || hardware.extra.at("has_vddnb").as_bool() == true)
         return GpuKind::Integrated;
-    const auto& pci_class = hardware.pci_class;
-    if (pci_class == "0302" || pci_class == "1200")
+    if (has_what_cards_have(hardware))
         return GpuKind::Discrete;
     if (looks_like_apu(hardware))
         return GpuKind::Integrated;
     // Desktop APUs have been seen as 0380 too, so that class counts after the memory.
     const bool has_memory = reading_of(hardware, "amdgpu-sysfs", "total").has_value();
-    return pci_class == "0380" || has_memory ? GpuKind::Discrete : GpuKind::Unknown;
+    return hardware.pci_class == "0380" || has_memory ? GpuKind::Discrete : GpuKind::Unknown;
 }
 
 GpuKind kind_by_hardware(const HardwareDevice& hardware) {

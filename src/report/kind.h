@@ -15,13 +15,14 @@ Role role_of(const Subject& subject);
 /// 1. the role, and hypervisors' devices;
 /// 2. the type an API gives, Vulkan first, OpenCL last (it only knows shared memory);
 /// 3. Intel: the GPU at 0000:00:02.0 is integrated, any other discrete;
-/// 4. AMD: a KFD node with CPU cores is an APU; 0302 and 1200 are cards; no more than 4 GiB of VRAM
-///    of no maker's name beside at least 8 GiB and four times as much GTT is an APU; other
-///    VRAM, and 0380, is a card;
+/// 4. AMD: a KFD node with CPU cores and SIMDs is an APU, and so is what has the sensor vddnb; 0302
+///    and 1200 are cards, and so is what has other sensors only, named memory or a board's
+///    information; no more than 4 GiB of VRAM beside at least 8 GiB and four times as much GTT is
+///    an APU; other VRAM, and 0380, is a card;
 /// 5. NVIDIA on PCI is discrete; what the device tree names is integrated.
 ///
-/// Sources: Vulkan VkPhysicalDeviceType; fastfetch and nvtop for Intel's address; ollama for AMD's
-/// memory rule.
+/// Sources: Vulkan VkPhysicalDeviceType; fastfetch and nvtop for Intel's address; amdgpu_pm.c for
+/// AMD's sensors, which has no limit on the carve-out; ollama for AMD's memory rule.
 GpuKind kind_of(const Subject& subject);
 
 }  // namespace gpuprobe

@@ -107,11 +107,80 @@ TEST(KindOf, KnowsAmdsApuByItsMemory) {
     EXPECT_EQ(kind_of_hardware(amd_apu().machine.devices.front()), GpuKind::Integrated);
     auto card = amd_card("0000:03:00.0", 0, 128);
     EXPECT_EQ(kind_of_hardware(card), GpuKind::Discrete);
-    card.memory = {};
-    EXPECT_EQ(kind_of_hardware(card), GpuKind::Unknown);
-    card.extra["kfd_cpu_cores"] = 16;
-    EXPECT_EQ(kind_of_hardware(card), GpuKind::Integrated);
 }
+
+struct AmdCase {
+    const char* name;
+    const char* pci_class;
+    std::vector<std::pair<const char*, Value>> extra;
+    std::vector<MemoryReading> memory;
+    GpuKind want;
+};
+class KindOfAmd : public testing::TestWithParam<AmdCase> {};
+
+TEST_P(KindOfAmd, GoesByWhatCanBeSeenWithoutWaking) {
+    auto device = pci_device("0000:c4:00.0", "1002", "15bf", GetParam().pci_class);
+    device.driver = "amdgpu";
+    device.memory = GetParam().memory;
+    for (const auto& [key, value] : GetParam().extra)
+        device.extra[key] = value;
+    EXPECT_EQ(kind_of_hardware(device), GetParam().want);
+}
+
+std::vector<MemoryReading> amd_memory(Bytes vram, Bytes gtt) {
+    return {{.source = "amdgpu-sysfs", .what = "total", .bytes = vram},
+            {.source = "amdgpu-sysfs", .what = "gtt-total", .bytes = gtt}};
+}
+
+constexpr auto kIntegrated = GpuKind::Integrated;
+constexpr auto kDiscrete = GpuKind::Discrete;
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    KindOfAmd,
+    testing::Values(
+        AmdCase{"SensorOfAnApu", "0300", {{"has_vddnb", true}}, {}, kIntegrated},
+        AmdCase{"SensorsWithoutIt", "0300", {{"has_vddnb", false}}, {}, kDiscrete},
+        AmdCase{"LargeCarveOut",
+                "0380",
+                {{"has_vddnb", true}},
+                amd_memory(gib(96), gib(16)),
+                kIntegrated},
+        AmdCase{"SmallCardBesideMuchMemory",
+                "0300",
+                {{"has_vddnb", false}},
+                amd_memory(gib(2), gib(32)),
+                kDiscrete},
+        AmdCase{"KfdNodeWithCores",
+                "0300",
+                {{"kfd_cpu_cores", 8}, {"simd_count", 32}},
+                amd_memory(gib(8), gib(16)),
+                kIntegrated},
+        AmdCase{"KfdNodeOfACpuAlone",
+                "0300",
+                {{"kfd_cpu_cores", 8}, {"simd_count", 0}},
+                {},
+                GpuKind::Unknown},
+        AmdCase{"MemoryOfAnApu", "0300", {}, amd_memory(gib(4), gib(16)), kIntegrated},
+        AmdCase{"CarveOutOverFourGibibytes",
+                "0300",
+                {},
+                amd_memory(Bytes{gib(4).count + 1}, gib(32)),
+                kDiscrete},
+        AmdCase{"LittleGtt", "0300", {}, amd_memory(gib(1), Bytes{gib(8).count - 1}), kDiscrete},
+        AmdCase{"MakerOfItsMemory",
+                "0300",
+                {{"vram_vendor", "samsung"}},
+                amd_memory(gib(4), gib(16)),
+                kDiscrete},
+        AmdCase{"MakerAlone", "0300", {{"vram_vendor", "samsung"}}, {}, kDiscrete},
+        AmdCase{"BoardInfo",
+                "0300",
+                {{"has_board_info", true}},
+                amd_memory(gib(4), gib(16)),
+                kDiscrete},
+        AmdCase{"Instinct", "1200", {}, {}, kDiscrete},
+        AmdCase{"NothingKnown", "0300", {}, {}, GpuKind::Unknown}),
+    [](const auto& row) { return std::string{row.param.name}; });
 
 TEST(KindOf, BelievesVulkanBeforeOpenCl) {
     auto device = pci_device("0000:03:00.0", "1002", "744c", "0300");
