@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
+#include "report/identity.h"
 #include "report/memory.h"
 #include "report/vendor.h"
 
@@ -70,15 +72,41 @@ GpuKind amd_kind(const HardwareDevice& hardware) {
     return hardware.pci_class == "0380" || has_memory ? GpuKind::Discrete : GpuKind::Unknown;
 }
 
-GpuKind kind_by_hardware(const HardwareDevice& hardware) {
-    if (hardware.bus == HardwareBus::Platform)
+/// GB10 sits on PCI and Jetsons have names such as "Orin (nvgpu)".
+bool names_a_system_on_chip(std::string_view name) {
+    constexpr std::array kSystems = std::to_array<std::string_view>(
+        {"(nvgpu)", "gb10", "jetson", "nvgpu", "orin", "tegra", "thor", "xavier"});
+    const auto text = lower_case(name);
+    return std::ranges::any_of(words(text), [&](std::string_view word) {
+        return std::ranges::find(kSystems, word) != kSystems.end();
+    });
+}
+
+bool has_memory_by(const Subject& subject, std::string_view api) {
+    return std::ranges::any_of(subject.claims, [&](const Claim& claim) {
+        const auto& memory = claim.device.facts->memory;
+        return claim.device.probe->api == api && memory &&
+               memory->total.value_or(Bytes{}).count > 0;
+    });
+}
+
+GpuKind nvidia_kind(const Subject& subject) {
+    if (names_a_system_on_chip(name_of(subject).value_or("")))
         return GpuKind::Integrated;
-    const auto vendor = vendor_of(hardware);
-    if (vendor == "intel")
-        return intel_kind(hardware);
-    if (vendor == "amd")
-        return amd_kind(hardware);
-    return vendor == "nvidia" ? GpuKind::Discrete : GpuKind::Unknown;
+    return subject.hardware || has_memory_by(subject, "nvml") ? GpuKind::Discrete
+                                                              : GpuKind::Unknown;
+}
+
+GpuKind kind_by_vendor(const Subject& subject) {
+    const auto* hardware = subject.hardware;
+    if (hardware && hardware->bus == HardwareBus::Platform)
+        return GpuKind::Integrated;
+    const auto vendor = vendor_of(subject);
+    if (vendor == "nvidia")
+        return nvidia_kind(subject);
+    if (hardware && vendor == "intel")
+        return intel_kind(*hardware);
+    return hardware && vendor == "amd" ? amd_kind(*hardware) : GpuKind::Unknown;
 }
 
 bool is_gpu_claim(const Claim& claim) {
@@ -102,7 +130,7 @@ GpuKind kind_of(const Subject& subject) {
         return GpuKind::Virtual;
     if (const auto kind = kind_by_apis(subject))
         return *kind;
-    return subject.hardware ? kind_by_hardware(*subject.hardware) : GpuKind::Unknown;
+    return kind_by_vendor(subject);
 }
 
 }  // namespace gpuprobe

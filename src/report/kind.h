@@ -19,9 +19,12 @@ Role role_of(const Subject& subject);
 ///    and 1200 are cards, and so is what has other sensors only, named memory or a board's
 ///    information; no more than 4 GiB of VRAM beside at least 8 GiB and four times as much GTT is
 ///    an APU; other VRAM, and 0380, is a card;
-/// 5. NVIDIA on PCI is discrete; what the device tree names is integrated.
+/// 5. NVIDIA: the names of its systems on a chip are integrated, other functions on PCI discrete;
+///    where those are hidden, memory that NVML knows is a card's (it has none on such systems);
+/// 6. what the device tree names is integrated.
 ///
-/// Sources: Vulkan VkPhysicalDeviceType; fastfetch and nvtop for Intel's address; amdgpu_pm.c for
+/// Sources: Vulkan VkPhysicalDeviceType; fastfetch and nvtop for Intel's address, nvtop for NVML's
+/// memory; amdgpu_pm.c for
 /// AMD's sensors, which has no limit on the carve-out; ollama for AMD's memory rule.
 GpuKind kind_of(const Subject& subject);
 

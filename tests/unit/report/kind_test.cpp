@@ -197,6 +197,43 @@ TEST(KindOf, BelievesVulkanBeforeOpenCl) {
               GpuKind::Integrated);
 }
 
+struct NvidiaCase {
+    const char* name;
+    std::optional<std::string> device_name;
+    std::optional<Bytes> nvml_total;
+    std::optional<DeviceType> cuda_type;
+    GpuKind want;
+};
+class KindOfHiddenNvidia : public testing::TestWithParam<NvidiaCase> {};
+
+TEST_P(KindOfHiddenNvidia, GoesByItsOwnMemory) {
+    DeviceFacts nvml{.index = 0, .name = GetParam().device_name, .pci = address("0000:01:00.0")};
+    nvml.memory = FactMemory{.total = GetParam().nvml_total};
+    auto cuda = nvml;
+    cuda.type = GetParam().cuda_type;
+    const auto report = assemble(Machine{},
+                                 {probe("nvml", "", Outcome::Answered, {nvml}),
+                                  probe("cuda", "", Outcome::Answered, {cuda})},
+                                 {.now = kNow});
+    ASSERT_EQ(report.gpus.size(), 1U);
+    EXPECT_EQ(report.gpus.front().kind, GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    KindOfHiddenNvidia,
+    testing::Values(NvidiaCase{"Card", "NVIDIA GeForce RTX 3080", gib(10), {}, kDiscrete},
+                    NvidiaCase{"NoName", {}, gib(10), {}, kDiscrete},
+                    NvidiaCase{"CudaWins", "NVIDIA Device", gib(10), DeviceType::Integrated,
+                               kIntegrated},
+                    NvidiaCase{"NoMemory", "NVIDIA Device", {}, {}, GpuKind::Unknown},
+                    NvidiaCase{"ZeroMemory", "NVIDIA Device", Bytes{}, {}, GpuKind::Unknown},
+                    NvidiaCase{"Spark", "NVIDIA GB10", gib(119), {}, kIntegrated},
+                    NvidiaCase{"SparkWithoutMemory", "NVIDIA GB10", {}, {}, kIntegrated},
+                    NvidiaCase{"Jetson", "Orin (nvgpu)", {}, {}, kIntegrated},
+                    NvidiaCase{"NotEveryNameThatBeginsSo", "NVIDIA GB100", gib(96), {}, kDiscrete}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
 TEST(KindOf, NeverCallsAHypervisorsDeviceReal) {
     auto device = pci_device("0000:00:0f.0", "15ad", "0405", "0300");
     device.driver = "vmwgfx";
