@@ -47,6 +47,7 @@ public:
     Samples(const Subject& subject, WallTime now);
     [[nodiscard]] std::optional<Sample> first(Sources sources, std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
+    [[nodiscard]] std::optional<Bytes> carve_out() const;
     [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
     [[nodiscard]] std::vector<MemoryReading> evidence() const;
     void add(std::string source, std::string what, std::optional<Bytes> bytes, WallTime at);
@@ -110,6 +111,12 @@ std::optional<Sample> Samples::first(Sources sources, std::string_view what) con
 std::optional<Bytes> Samples::kernel(std::string_view what) const {
     const auto sample = first(std::array{kKernel}, what);
     return sample ? std::optional{sample->reading.bytes} : std::nullopt;
+}
+
+std::optional<Bytes> Samples::carve_out() const {
+    const auto sample = first(std::array{kKernel}, "total");
+    const bool is_set_aside = sample && sample->reading.source != "kfd";
+    return is_set_aside ? std::optional{sample->reading.bytes} : std::nullopt;
 }
 
 std::vector<MemoryReading> Samples::evidence() const {
@@ -188,10 +195,9 @@ MemoryFindings dedicated(const Samples& samples) {
 
 MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) {
     MemoryFindings result;
-    auto carved = samples.kernel("carveout");
-    if (!carved)
-        carved = samples.kernel("total");
+    const auto carved = samples.carve_out();
     const auto gtt = samples.kernel("gtt-total");
+    result.memory.physical = carved;
     if (carved && gtt)
         result.memory.allocatable = sum(*carved, *gtt);
     else if (const auto api = samples.first(kUnifiedSources, "total"))
@@ -222,9 +228,11 @@ MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, 
 }
 
 void enforce_order(GpuMemory& memory) {
-    if (memory.allocatable && memory.physical)
-        memory.allocatable = std::min(*memory.allocatable, *memory.physical);
-    const auto limit = memory.allocatable ? memory.allocatable : memory.physical;
+    const auto on_board =
+        memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;
+    if (memory.allocatable && on_board)
+        memory.allocatable = std::min(*memory.allocatable, *on_board);
+    const auto limit = memory.allocatable ? memory.allocatable : on_board;
     if (memory.free && limit)
         memory.free = std::min(*memory.free, *limit);
 }

@@ -29,15 +29,15 @@ struct MemoryFindings {
 ///   Level Zero, HIP, OpenCL; `allocatable` the first of CUDA, HIP, Level Zero, Vulkan, OpenCL
 ///   (what a process can have), or NVML's total less what it reserves; `free` the first of kernel,
 ///   NVML, Vulkan, CUDA, HIP. A BAR is evidence only: it says nothing about memory behind it.
-/// - Integrated AMD (`carveout`): `allocatable` is carve-out and GTT together, `free` what is free
-///   of both but no more than the host has available. The carve-out alone is evidence: it limits
-///   nothing.
+/// - Integrated AMD (`carveout`): `physical` is the carve-out, `allocatable` carve-out and GTT
+///   together, `free` what is free of both but of the GTT no more than the host has available.
+///   KFD's banks are no carve-out: for small APUs newer kernels count the GTT there.
 /// - Other integrated (`unified`): `allocatable` is what an API offers; `free` what the host has
 ///   available, nine tenths of it for Intel as its Vulkan driver budgets.
 /// - Unknown: as dedicated, without a kind. Display-only: nothing.
 ///
-/// `physical` is null, not zero, where memory is shared with the host. OpenCL's free memory and
-/// that of unprivileged i915 are never used. free ≤ allocatable ≤ physical holds for those known.
+/// `physical` is null, not zero, where all memory is the host's. OpenCL's free memory and that of
+/// unprivileged i915 are never used. The order that GpuMemory promises holds for what is known.
 /// Sources: docs and headers of each API; the order prefers what costs nothing and has no policy.
 MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now);
 

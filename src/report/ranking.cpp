@@ -20,8 +20,10 @@ int usability(const Gpu& gpu) {
 }
 
 std::uint64_t size_of(const Gpu& gpu) {
-    const auto size = gpu.memory.physical ? gpu.memory.physical : gpu.memory.allocatable;
-    return size.value_or(Bytes{}).count;
+    const auto& memory = gpu.memory;
+    // A carve-out says little about an APU.
+    const bool is_physical = memory.physical && memory.kind != MemoryKind::Carveout;
+    return (is_physical ? memory.physical : memory.allocatable).value_or(Bytes{}).count;
 }
 
 using Test = bool (*)(const Gpu&, const HardwareDevice*);

@@ -83,7 +83,14 @@ void describe(Visitor& visit, DriverInfo& driver) {
     visit("flavour", driver.flavour);
 }
 
-/// Three sizes in bytes, each null when unknown; free ≤ allocatable ≤ physical holds.
+/// Three sizes in bytes, each null when unknown. What `physical` is depends on the kind:
+///
+/// - dedicated: the memory on the board; free ≤ allocatable ≤ physical holds;
+/// - carveout: what the firmware set aside (amdgpu's mem_info_vram_total). A process may have that
+///   and the GTT, so that allocatable is more; free ≤ allocatable holds;
+/// - unified: null, as all memory is the host's; free ≤ allocatable holds.
+///
+/// Without a kind the order of `dedicated` holds.
 struct GpuMemory {
     std::optional<MemoryKind> kind = {};
     std::optional<Bytes> physical = {};

@@ -149,9 +149,15 @@ TEST(MemoryOf, AddsCarveOutAndGttOfAnApu) {
                    {}};
     const auto memory = found(apu, "1002").memory;
     EXPECT_EQ(memory.kind, MemoryKind::Carveout);
-    EXPECT_EQ(memory.physical, std::nullopt);
+    EXPECT_EQ(memory.physical, gib(1)) << "less than what may be allocated";
     EXPECT_EQ(memory.allocatable, gib(31));
     EXPECT_EQ(memory.free, mib(1000 + 20 * 1024)) << "no more than the host has available";
+}
+
+TEST(MemoryOf, TakesNoBankOfKfdForACarveOut) {
+    const Case apu{
+        "", {{.source = "kfd", .what = "total", .bytes = gib(15)}}, {}, GpuKind::Integrated, {}};
+    EXPECT_EQ(found(apu, "1002").memory.physical, std::nullopt);
 }
 
 TEST(MemoryOf, LeavesATenthToTheHostAsIntelsDriverDoes) {
