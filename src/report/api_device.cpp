@@ -15,10 +15,14 @@ namespace gpuprobe {
 namespace {
 
 std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
-    if (facts.vendor_id)
-        if (auto word = vendor_word(*facts.vendor_id))
-            return word;
-    return vendor_of_api(probe.api);
+    if (facts.vendor_id) {
+        auto word = vendor_word(*facts.vendor_id);
+        return word ? word : vendor_of_api(probe.api);
+    }
+    const auto vendor = known_driver(probe).vendor;
+    // A paravirtual driver passes on what the host has.
+    const bool is_telling = !vendor.empty() && vendor != "virtio";
+    return is_telling ? std::optional<std::string>{vendor} : std::nullopt;
 }
 
 /// An API that knows no address often leaves zeros. They count only where hardware of that vendor

@@ -15,7 +15,7 @@ namespace gpuprobe {
 struct ApiDevice {
     const ProbeResult* probe = nullptr;
     const DeviceFacts* facts = nullptr;
-    std::optional<std::string> vendor = {};  ///< the word, also where only the API implies it
+    std::optional<std::string> vendor = {};  ///< the word, also where only API or driver imply it
     /// As the API says; absent when it is all zero and no hardware sits there.
     std::optional<PciAddress> address = {};
     /// Packed into the UUID by AMD's and Intel's drivers; see report/uuid.h.

@@ -145,6 +145,35 @@ TEST(Join, NeverMergesTwoIdenticalRecordsOfOneProbe) {
     EXPECT_TRUE(has_note(seen, "ambiguous"));
 }
 
+TEST(Join, KnowsTheVendorOfARecordByItsDriver) {
+    // Neither record has vendor, address or UUID, but AMD's driver lists no NVIDIA GPU.
+    const DeviceFacts bare{.index = 0};
+    for (const auto* driver : {"/etc/OpenCL/vendors/amdocl64.icd", "intel.icd", "rocm.icd"}) {
+        const auto report = Inputs{
+            {},
+            {probe("cuda", "", Outcome::Answered, {bare}),
+             probe("opencl", driver, Outcome::Answered,
+                   {bare})}}.report();
+        EXPECT_EQ(ids_of(report), (std::vector<std::string>{"cuda:0", "opencl:0"})) << driver;
+        EXPECT_FALSE(has_note(report, "ambiguous")) << driver;
+    }
+    const auto nvidia = Inputs{
+        {nvidia_card("0000:01:00.0"), amd_card("0000:03:00.0", 0, 128)},
+        {probe("opencl", kNvidiaOpenCl, Outcome::Answered,
+               {bare})}}.report();
+    EXPECT_EQ(joined_by(nvidia, "pci:0000:01:00.0", "opencl"), "weak");
+    EXPECT_FALSE(has_note(nvidia, "ambiguous"));
+}
+
+TEST(Join, TakesNoVendorFromADriverForAnyGpu) {
+    const DeviceFacts bare{.index = 0};
+    const auto report = Inputs{
+        {nvidia_card("0000:01:00.0"), amd_card("0000:03:00.0", 0, 128)},
+        {probe("opencl", "rusticl.icd", Outcome::Answered,
+               {bare})}}.report();
+    EXPECT_TRUE(has_note(report, "ambiguous"));
+}
+
 TEST(Join, DoesNotMatchWeaklyWhenMemoryDiffers) {
     auto card = amd_card("0000:03:00.0", 0, 128);
     auto facts = keyless(0, "1002", "744c");
