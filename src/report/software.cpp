@@ -1,14 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/software.h"
 
+#include <array>
+
+#include "base/parse.h"
+
 namespace gpuprobe {
+namespace {
+
+/// OpenCL runtimes for processors, by a word of their platform or manifest, first match first.
+/// Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's CPU runtime
+/// ("Intel(R) OpenCL") and of AMD's old one ("AMD Accelerated Parallel Processing").
+struct CpuRuntime {
+    std::string_view word;
+    std::string_view name;
+};
+constexpr std::array kCpuRuntimes = std::to_array<CpuRuntime>({
+    {"portable computing language", "pocl"},
+    {"pocl", "pocl"},
+    {"intel", "Intel OpenCL"},
+    {"amd", "AMD OpenCL"},
+});
+
+std::optional<std::string> name_of(const ApiDevice& device) {
+    auto name = device.facts->name;
+    if (device.probe->api != "opencl")
+        return name;
+    const auto words = driver_words(device);
+    for (const auto& runtime : kCpuRuntimes) {
+        if (words.find(runtime.word) == std::string::npos)
+            continue;
+        const bool says_so = name && lower_case(*name).starts_with(lower_case(runtime.name));
+        if (says_so)
+            return name;
+        return std::string{runtime.name} + (name ? " (" + *name + ")" : "");
+    }
+    return name;
+}
+
+}  // namespace
 
 std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices) {
     std::vector<SoftwareDevice> software;
     for (const auto& device : devices) {
         const auto& driver = device.probe->driver;
         software.push_back(SoftwareDevice{.api = device.probe->api,
-                                          .name = device.facts->name,
+                                          .name = name_of(device),
                                           .driver = driver.empty()
                                                         ? text_fact(*device.facts, "driver_name")
                                                         : std::optional{driver},
