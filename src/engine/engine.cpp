@@ -11,6 +11,7 @@
 #include "cache/fingerprint.h"
 #include "decide/profile_set.h"
 #include "decide/select.h"
+#include "engine/capture.h"
 #include "engine/round.h"
 #include "engine/schedule.h"
 #include "inventory/hardware_monitor.h"
@@ -95,9 +96,12 @@ struct Engine::Impl {
     void load_cache();
     void save_cache() const;
     [[nodiscard]] std::string fingerprint() const;
+    [[nodiscard]] std::vector<ProbeResult> answers() const;
     void publish();
     [[nodiscard]] ReportState state() const;
     void start_probes(const std::vector<std::string>& apis, bool allow_wake);
+    [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
+    void start_what_is_due();
     void keep(ProbeResult probe);
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();
@@ -215,13 +219,17 @@ ReportState Engine::Impl::state() const {
     return std::ranges::any_of(probes, bad) ? ReportState::Degraded : ReportState::Ready;
 }
 
+std::vector<ProbeResult> Engine::Impl::answers() const {
+    std::vector<ProbeResult> all;
+    for (const auto& [key, probe] : probes)
+        all.push_back(probe);
+    return all;
+}
+
 void Engine::Impl::publish() {
     gathering.reset();
-    std::vector<ProbeResult> answers;
-    for (const auto& [key, probe] : probes)
-        answers.push_back(probe);
     auto next = assemble(
-        machine, answers,
+        machine, answers(),
         ReportContext{.generation = report.generation,
                       .state = state(),
                       .source = is_replay()  ? ReportSource::Replay
@@ -268,6 +276,18 @@ void Engine::Impl::start_probes(const std::vector<std::string>& apis, bool allow
     for (const auto& target : due)
         supervisor.start(target,
                          [this, target](ProbeResult probe) { finished(target, std::move(probe)); });
+}
+
+bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
+    const auto known = probes.find(key_of(target));
+    return known != probes.end() && known->second.at &&
+           clock.wall() - *known->second.at < options.trusts_cache_for;
+}
+
+void Engine::Impl::start_what_is_due() {
+    const auto fresh = [this](const ProbeTarget& target) { return is_fresh(target); };
+    if (!std::ranges::all_of(search.targets, fresh))
+        start_probes({}, false);
 }
 
 void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
@@ -336,7 +356,7 @@ void Engine::start() {
     impl_->scan();
     impl_->known_fingerprint = impl_->fingerprint();
     impl_->load_cache();
-    impl_->start_probes({}, false);
+    impl_->start_what_is_due();
     impl_->publish();
 }
 
@@ -396,6 +416,10 @@ Status Engine::probe(const ProbeRequest& request,
 
 bool Engine::is_replayed() const {
     return impl_->is_replay();
+}
+
+Status Engine::capture(const std::string& folder, bool redact) const {
+    return write_capture(folder, impl_->source, impl_->answers(), impl_->clock.wall(), redact);
 }
 
 void Engine::on_change(std::function<void()> changed) {

@@ -42,7 +42,10 @@ struct EngineOptions {
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< where drivers announce themselves
     Duration settle = std::chrono::milliseconds{250};  ///< how long a burst of events may last
-    bool watch_hardware = false;                       ///< follow hot-plug (live machines only)
+    /// Cached answers younger than this are not asked again at the start. 0: they answer until the
+    /// drivers have been asked in the background.
+    Duration trusts_cache_for = Duration::zero();
+    bool watch_hardware = false;  ///< follow hot-plug (live machines only)
 };
 
 struct ProbeRequest {
@@ -83,6 +86,9 @@ public:
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,
                  std::function<void()> done);
+
+    /// Writes a capture of this machine with the answers of its last probes; see engine/capture.h.
+    [[nodiscard]] Status capture(const std::string& folder, bool redact) const;
 
     /// Called after each new generation, and when state changes.
     void on_change(std::function<void()> changed);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redaction.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+TEST(Redaction, NumbersUuidsAndKeepsEqualOnesEqual) {
+    Redaction redaction;
+    EXPECT_EQ(redaction.masked("GPU-80085d7a-5b7a-730a-fa19-3e8d3c64b84f,"
+                               "80085D7A-5B7A-730A-FA19-3E8D3C64B84F"),
+              "GPU-00000000-0000-4000-8000-000000000001,00000000-0000-4000-8000-000000000001");
+    EXPECT_EQ(redaction.masked("12345678-1234-1234-1234-123456789abc"),
+              "00000000-0000-4000-8000-000000000002");
+}
+
+TEST(Redaction, NumbersUniqueIds) {
+    EXPECT_EQ(Redaction{}.masked("GPU-f08d1ef4ad0d2a3b\n"), "GPU-a000000000000001\n");
+}
+
+TEST(Redaction, LeavesWhatIdentifiesNoCard) {
+    for (const auto* text :
+         {"0x0000104002000000 0x0000104002ffffff 0x000000000014220c",
+          "pci:v000010DEd00002335sv000010DEsd000018BFbc03sc02i00", "0000:00:06.0", "1234567890123",
+          "12345678-1234-1234-1234-123456789ab", "12345678-1234-1234-1234-123456789abcd", ""})
+        EXPECT_EQ(Redaction{}.masked(text), text);
+}
+
+}  // namespace
+}  // namespace gpuprobe
