@@ -11,7 +11,7 @@ _gpuprobectl_gpus() {
 
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
-    local verbs='status list show describe select env probe monitor consumers version help'
+    local verbs='status list show describe select env probe monitor capture consumers version help'
     local backends='cuda rocm sycl vulkan opencl cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
     local options='--json= --color= --no-legend --no-pager --quiet --bus= --direct --replay=

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
 
-set -l verbs status list show describe select env probe monitor consumers version help
+set -l verbs status list show describe select env probe monitor capture consumers version help
 
 function __gpuprobectl_gpus
     timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
@@ -21,6 +21,7 @@ complete -c gpuprobectl -n $no_verb -a select -d 'the backend a consumer should 
 complete -c gpuprobectl -n $no_verb -a env -d 'the environment of that choice'
 complete -c gpuprobectl -n $no_verb -a probe -d 'ask the drivers again'
 complete -c gpuprobectl -n $no_verb -a monitor -d 'follow hot-plug and changes'
+complete -c gpuprobectl -n $no_verb -a capture -d 'write down this machine'
 complete -c gpuprobectl -n $no_verb -a consumers -d 'the names that select and env know'
 complete -c gpuprobectl -n $no_verb -a version -d 'versions of program and daemon'
 complete -c gpuprobectl -n $no_verb -a help -d 'the overview or the page on a verb'

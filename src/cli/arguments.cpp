@@ -84,6 +84,10 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
             verb.add_option("GPU", arguments.gpus)->expected(0, 1);
         if (name == "select" || name == "env")
             add_select_options(verb, arguments, raw);
+        if (name == "capture") {
+            verb.add_option("DIR", arguments.capture_folder);
+            verb.add_flag("--redact", arguments.redacts);
+        }
         if (name == "help")
             verb.add_option("VERB", arguments.topic);
         if (name == "probe") {
@@ -129,6 +133,10 @@ Parsed unexpected(const CLI::App& app) {
 std::string contradiction(const Arguments& arguments) {
     if (arguments.bus && (arguments.is_direct || arguments.replay))
         return "--bus asks a daemon and --direct or --replay does not: give one of them";
+    if (arguments.verb == "capture" && !arguments.capture_folder)
+        return "capture: into which folder?";
+    if (arguments.capture_folder && arguments.bus)
+        return "capture reads this machine itself: leave --bus out";
     if (arguments.verb == "show" && arguments.gpus.empty())
         return "show: which GPU? 'gpuprobectl list' shows them";
     return "";
@@ -188,9 +196,9 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 }  // namespace
 
 const std::vector<std::string>& verb_names() {
-    static const std::vector<std::string> names{"status",    "list",    "show",  "describe",
-                                                "select",    "env",     "probe", "monitor",
-                                                "consumers", "version", "help"};
+    static const std::vector<std::string> names{"status",  "list",      "show",    "describe",
+                                                "select",  "env",       "probe",   "monitor",
+                                                "capture", "consumers", "version", "help"};
     return names;
 }
 

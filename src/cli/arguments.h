@@ -41,11 +41,13 @@ struct Arguments {
     std::vector<std::string> profile_folders = {};
     bool has_cache = true;
 
-    std::optional<std::string> topic = {};  ///< the verb that `help` is about
-    std::vector<std::string> gpus = {};     ///< of show, describe and probe
-    std::vector<std::string> apis = {};     ///< of probe
-    bool allow_wake = false;                ///< of probe
-    SelectArguments select = {};            ///< of select and env
+    std::optional<std::string> topic = {};           ///< the verb that `help` is about
+    std::vector<std::string> gpus = {};              ///< of show, describe and probe
+    std::vector<std::string> apis = {};              ///< of probe
+    bool allow_wake = false;                         ///< of probe
+    std::optional<std::string> capture_folder = {};  ///< of capture
+    bool redacts = false;                            ///< of capture
+    SelectArguments select = {};                     ///< of select and env
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.

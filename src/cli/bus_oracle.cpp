@@ -44,6 +44,10 @@ Status BusOracle::watch(const std::function<void()>& changed) {
     return daemon_->watch(changed);
 }
 
+Status BusOracle::capture(const std::string&, bool) {
+    return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
+}
+
 OracleInfo BusOracle::info() {
     const auto& properties = daemon_->properties();
     OracleInfo info{.kind = "daemon"};

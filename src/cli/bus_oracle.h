@@ -20,6 +20,7 @@ public:
     [[nodiscard]] std::vector<std::string> consumers() override;
     Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
     Status watch(const std::function<void()>& changed) override;
+    Status capture(const std::string& folder, bool redact) override;
     [[nodiscard]] OracleInfo info() override;
 
 private:

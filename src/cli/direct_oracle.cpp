@@ -10,6 +10,10 @@
 namespace gpuprobe {
 namespace {
 
+/// One command after the other need not ask the drivers again; `probe` does when asked to. What
+/// changes a driver's answer (a driver, a node, a permission) makes the cache another machine's.
+constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
+
 EngineOptions engine_options(const DirectOptions& options) {
     EngineOptions engine{.profile_folders = {kProfileFolder},
                          .watch_hardware = options.follows_hardware};
@@ -17,6 +21,7 @@ EngineOptions engine_options(const DirectOptions& options) {
                                   options.profile_folders.end());
     if (options.has_cache && !options.replay)
         engine.cache_file = user_cache_file();
+    engine.trusts_cache_for = kTrustsCacheFor;
     return engine;
 }
 
@@ -85,6 +90,10 @@ Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(dou
 Status DirectOracle::watch(const std::function<void()>& changed) {
     engine_->on_change(changed);
     return turn_until([] { return false; });
+}
+
+Status DirectOracle::capture(const std::string& folder, bool redact) {
+    return engine_->capture(folder, redact);
 }
 
 OracleInfo DirectOracle::info() {

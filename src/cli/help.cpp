@@ -20,6 +20,7 @@ What GPUs this machine has, what works on them, and which backend to use.
   env [CONSUMER]    the same as KEY=VALUE lines, for eval or EnvironmentFile=
   probe [GPU…]      ask the drivers again
   monitor           follow hot-plug and changes
+  capture DIR       write down this machine for --replay, a test or a bug report
   consumers         the names that select and env know
   version           this program's version, and the daemon's
   help [VERB]       this page, or the one on a verb
@@ -106,6 +107,13 @@ Asks the drivers again and shows how each probe ended.
 
 Prints a line when a GPU comes, goes or changes, until interrupted or the daemon leaves.
 With -j each line is a JSON document.
+)page"},
+    {"capture", R"page(Usage: gpuprobectl capture DIR [--redact] [OPTION…]
+
+Writes what the kernel and the drivers say about this machine into DIR, which must be empty or not
+there. 'gpuprobectl --replay DIR' then answers as this machine would.
+
+      --redact            numbered stand-ins for UUIDs and serial numbers
 )page"},
     {"consumers", R"page(Usage: gpuprobectl consumers [OPTION…]
 

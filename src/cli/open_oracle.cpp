@@ -24,7 +24,7 @@ Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments) {
 }  // namespace
 
 Result<std::unique_ptr<Oracle>> open_oracle(const Arguments& arguments) {
-    if (arguments.is_direct || arguments.replay)
+    if (arguments.is_direct || arguments.replay || arguments.capture_folder)
         return open_direct(arguments);
     auto daemon = BusOracle::open(arguments.bus.value_or("system"));
     const bool may_ask_directly = !arguments.bus;

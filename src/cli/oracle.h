@@ -49,6 +49,9 @@ public:
     /// Calls `changed` at each new generation until the source ends. Errors: Unavailable when the
     /// daemon left, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;
+    /// Writes a capture of this machine into a folder. Errors: InvalidRequest when the folder holds
+    /// something or a daemon is asked, Io, PermissionDenied.
+    virtual Status capture(const std::string& folder, bool redact) = 0;
     [[nodiscard]] virtual OracleInfo info() = 0;
 };
 

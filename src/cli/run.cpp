@@ -17,14 +17,15 @@ struct Verb {
     std::string_view name;
     Result<ExitCode> (*run)(Context&);
 };
-constexpr std::array<Verb, 8> kVerbs = {{{"status", run_status},
+constexpr std::array<Verb, 9> kVerbs = {{{"status", run_status},
                                          {"list", run_list},
                                          {"show", run_show},
                                          {"describe", run_describe},
                                          {"select", run_select},
                                          {"env", run_env},
                                          {"probe", run_probe},
-                                         {"monitor", run_monitor}}};
+                                         {"monitor", run_monitor},
+                                         {"capture", run_capture}}};
 
 Result<ExitCode> run_verb(const Arguments& arguments) {
     if (arguments.verb == "version")
