@@ -3,6 +3,7 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/cuda.h"
+#include "backends/hip/hip.h"
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
@@ -13,6 +14,7 @@ namespace gpuprobe {
 std::span<const Backend> backends() {
     static constexpr std::array kBackends = {
         Backend{.api = "cuda", .query = query_cuda},
+        Backend{.api = "hip", .query = query_hip},
         Backend{.api = "nvml", .query = query_nvml},
         Backend{.api = "opencl", .query = query_opencl},
         Backend{.api = "pci", .query = query_pci},

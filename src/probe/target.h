@@ -43,10 +43,11 @@ struct TargetSearch {
     std::vector<ProbeResult> unusable = {};
 };
 
-/// Every probe that this machine offers: `pci`, `nvml`, `cuda`, one per Vulkan ICD manifest, one
-/// per OpenCL .icd file. An API without any usable manifest keeps one target without driver, so
-/// that its loader is still looked for. Manifests for another processor (library_arch, or a name
-/// like intel_icd.i686.json) are passed over. Reads manifests, loads nothing; at most 64 per API.
+/// Every probe that this machine offers: one for each API with one driver (`pci`, `nvml`, `cuda`
+/// …), one per Vulkan ICD manifest, one per OpenCL .icd file. An API without any usable manifest
+/// keeps one target without driver, so that its loader is still looked for. Manifests for another
+/// processor (library_arch, or a name like intel_icd.i686.json) are passed over. Reads manifests,
+/// loads nothing; at most 64 per API.
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
 
 }  // namespace gpuprobe

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/backend.h"
+
+namespace gpuprobe {
+
+/// What ROCm says about AMD's GPUs: by the HSA runtime, which every ROCm program loads and which
+/// knows most; by the HIP runtime where that is missing. Memory is not touched.
+Answer query_hip(const ProbeTarget& target, Sink& sink);
+
+}  // namespace gpuprobe
