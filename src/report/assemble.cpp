@@ -11,6 +11,7 @@
 #include "report/join.h"
 #include "report/kind.h"
 #include "report/memory.h"
+#include "report/partition.h"
 #include "report/ranking.h"
 #include "report/runtime.h"
 #include "report/software.h"
@@ -28,21 +29,10 @@ DriverInfo driver_of(const HardwareDevice& hardware) {
                       .flavour = hardware.driver_flavour};
 }
 
-std::vector<Value> partitions_of(const HardwareDevice& hardware) {
-    std::vector<Value> partitions;
-    for (const auto& name : hardware.partitions) {
-        Value partition;
-        partition["name"] = name;
-        partitions.push_back(std::move(partition));
-    }
-    return partitions;
-}
-
 void add_hardware(const HardwareDevice& hardware, Gpu& gpu) {
     gpu.driver = driver_of(hardware);
     gpu.nodes = hardware.nodes;
     gpu.power.runtime_status = hardware.runtime_status;
-    gpu.partitions = partitions_of(hardware);
     gpu.findings = hardware.findings;
     append(gpu.findings, node_findings(hardware.nodes));
 }
@@ -61,6 +51,8 @@ Gpu gpu_of(const Subject& subject,
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
         add_hardware(*subject.hardware, gpu);
+    for (const auto& partition : partitions_of(subject))
+        gpu.partitions.push_back(to_value(partition));
     auto memory = memory_of(subject, gpu.kind, machine.host, now);
     gpu.memory = std::move(memory.memory);
     append(gpu.findings, std::move(memory.findings));

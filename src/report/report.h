@@ -209,8 +209,8 @@ struct Gpu {
     Power power = {};
     std::map<std::string, ApiView> apis = {};
     std::map<std::string, BackendView> backends = {};
-    std::vector<Value> partitions = {};
-    std::string health = "ok";  ///< "ok", or the code of the gravest finding
+    std::vector<Value> partitions = {};  ///< each a Partition of report/partition.h
+    std::string health = "ok";           ///< "ok", or the code of the gravest finding
     std::vector<Reason> findings = {};
     bool operator==(const Gpu&) const = default;
 };
