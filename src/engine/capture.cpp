@@ -140,6 +140,9 @@ Status write_capture(const std::string& folder,
     const auto kept = [&](const std::string& text) {
         return redact ? redaction.masked(text) : text;
     };
+    const auto kept_document = [&](const Value& document) {
+        return redact ? redaction.masked_document(document) : document;
+    };
 
     const RecordingFiles files{source.files};
     const RecordingNodes nodes{source.nodes};
@@ -161,7 +164,7 @@ Status write_capture(const std::string& folder,
     std::set<std::string> taken;
     for (const auto& probe : probes)
         (void)TRY(write_atomically(folder + "/probes/" + probe_file_name(probe, taken),
-                                   kept(json_pretty(value_of(probe)))));
+                                   json_pretty(kept_document(value_of(probe)))));
     return Done{};
 }
 

@@ -64,4 +64,16 @@ std::string Redaction::masked(std::string_view text) {
     return clean;
 }
 
+Value Redaction::masked_document(Value document) {
+    if (const auto* text = document.as_string())
+        return masked(*text);
+    if (auto* items = document.as_array())
+        for (auto& item : *items)
+            item = masked_document(std::move(item));
+    if (auto* members = document.as_object())
+        for (auto& member : *members)
+            member.value = masked_document(std::move(member.value));
+    return document;
+}
+
 }  // namespace gpuprobe

@@ -27,7 +27,8 @@ const ProbeResult kProbe{
     .api = "vulkan",
     .driver = "/usr/share/vulkan/icd.d/nvidia_icd.json",
     .outcome = Outcome::Answered,
-    .devices = {DeviceFacts{.name = "NVIDIA H200", .pci = PciAddress{.device = 6}}}};
+    .devices = {DeviceFacts{.name = "NVIDIA H200", .pci = PciAddress{.device = 6}}},
+    .at = WallTime{Duration{1795227500330250}}};
 
 Report report_of(const MachineSource& source) {
     const auto machine = scan_machine(*source.files, *source.nodes, *source.host);
@@ -38,11 +39,13 @@ TEST(Capture, ReplaysToTheSameReport) {
     const TemporaryFolder root;
     const TemporaryFolder target;
     const auto live = a_machine(root);
-    const auto folder = target.path() + "/capture";
-    ASSERT_TRUE(write_capture(folder, live, {kProbe}, WallTime{}, false));
-    const auto replayed = replayed_machine(folder);
-    ASSERT_TRUE(replayed) << replayed.error().text;
-    EXPECT_EQ(report_of(*replayed), report_of(live));
+    for (const bool redact : {false, true}) {
+        const auto folder = target.path() + (redact ? "/redacted" : "/plain");
+        ASSERT_TRUE(write_capture(folder, live, {kProbe}, WallTime{}, redact));
+        const auto replayed = replayed_machine(folder);
+        ASSERT_TRUE(replayed) << replayed.error().text;
+        EXPECT_EQ(report_of(*replayed), report_of(live));
+    }
     EXPECT_EQ(report_of(live).gpus.size(), 1u);
 }
 

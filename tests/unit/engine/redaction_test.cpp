@@ -19,6 +19,15 @@ TEST(Redaction, NumbersUniqueIds) {
     EXPECT_EQ(Redaction{}.masked("GPU-f08d1ef4ad0d2a3b\n"), "GPU-a000000000000001\n");
 }
 
+TEST(Redaction, LeavesTheNumbersOfADocumentAlone) {
+    Value document;
+    document["at_usec"] = 1795227500330250;
+    document["uuid"] = "GPU-80085d7a-5b7a-730a-fa19-3e8d3c64b84f";
+    const auto clean = Redaction{}.masked_document(document);
+    EXPECT_EQ(clean.at("at_usec"), document.at("at_usec"));
+    EXPECT_EQ(*clean.at("uuid").as_string(), "GPU-00000000-0000-4000-8000-000000000001");
+}
+
 TEST(Redaction, LeavesWhatIdentifiesNoCard) {
     for (const auto* text :
          {"0x0000104002000000 0x0000104002ffffff 0x000000000014220c",
