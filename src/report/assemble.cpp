@@ -9,6 +9,7 @@
 #include "report/health.h"
 #include "report/identity.h"
 #include "report/join.h"
+#include "report/kernel_side.h"
 #include "report/kind.h"
 #include "report/memory.h"
 #include "report/partition.h"
@@ -23,15 +24,7 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
-DriverInfo driver_of(const HardwareDevice& hardware) {
-    return DriverInfo{.name = hardware.driver,
-                      .version = hardware.driver_version,
-                      .flavour = hardware.driver_flavour};
-}
-
 void add_hardware(const HardwareDevice& hardware, Gpu& gpu) {
-    gpu.driver = driver_of(hardware);
-    gpu.nodes = hardware.nodes;
     gpu.power.runtime_status = hardware.runtime_status;
     gpu.findings = hardware.findings;
     append(gpu.findings, node_findings(hardware.nodes));
@@ -46,6 +39,8 @@ Gpu gpu_of(const Subject& subject,
             .vendor = vendor_of(subject),
             .name = name_of(subject),
             .pci = pci_of(subject),
+            .driver = driver_of(subject, machine.host),
+            .nodes = nodes_of(subject, machine.host),
             .identity = identity_of(subject),
             .architecture = architecture_of(subject),
             .apis = api_views(subject, probes, now)};
@@ -62,11 +57,11 @@ Gpu gpu_of(const Subject& subject,
     return gpu;
 }
 
-Accelerator accelerator_of(const Subject& subject) {
+Accelerator accelerator_of(const Subject& subject, const Host& host) {
     return Accelerator{.id = subject.id,
                        .name = name_of(subject),
                        .pci = pci_of(subject),
-                       .driver = driver_of(*subject.hardware),
+                       .driver = driver_of(subject, host),
                        .nodes = subject.hardware->nodes,
                        .power = {.runtime_status = subject.hardware->runtime_status}};
 }
@@ -80,7 +75,7 @@ void add_devices(const Joined& joined,
     for (const auto& subject : joined.subjects) {
         const auto role = role_of(subject);
         if (role == Role::Accelerator)
-            report.accelerators.push_back(accelerator_of(subject));
+            report.accelerators.push_back(accelerator_of(subject, machine.host));
         if (role != Role::Gpu && role != Role::DisplayOnly)
             continue;
         report.gpus.push_back(gpu_of(subject, machine, probes, now));

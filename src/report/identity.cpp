@@ -167,6 +167,8 @@ std::optional<PciInfo> pci_of(const Subject& subject) {
         fill(pci.address, device.packed);
         fill(pci.vendor_id, device.facts->vendor_id);
         fill(pci.device_id, device.facts->device_id);
+        fill(pci.subsystem_vendor_id, text_fact(*device.facts, "subsystem_vendor_id"));
+        fill(pci.subsystem_device_id, text_fact(*device.facts, "subsystem_device_id"));
     }
     return pci.address || pci.device_id ? std::optional{pci} : std::nullopt;
 }

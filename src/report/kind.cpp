@@ -34,11 +34,12 @@ std::optional<GpuKind> kind_by_apis(const Subject& subject) {
     return std::nullopt;
 }
 
-GpuKind intel_kind(const HardwareDevice& hardware) {
+GpuKind intel_kind(const Subject& subject) {
     constexpr PciAddress kIntegrated{.bus = 0, .device = 2};
-    if (!hardware.pci)
+    const auto pci = pci_of(subject);
+    if (!pci || !pci->address)
         return GpuKind::Unknown;
-    return *hardware.pci == kIntegrated ? GpuKind::Integrated : GpuKind::Discrete;
+    return *pci->address == kIntegrated ? GpuKind::Integrated : GpuKind::Discrete;
 }
 
 bool has_cpu_cores(const HardwareDevice& hardware) {
@@ -104,8 +105,8 @@ GpuKind kind_by_vendor(const Subject& subject) {
     const auto vendor = vendor_of(subject);
     if (vendor == "nvidia")
         return nvidia_kind(subject);
-    if (hardware && vendor == "intel")
-        return intel_kind(*hardware);
+    if (vendor == "intel")
+        return intel_kind(subject);
     return hardware && vendor == "amd" ? amd_kind(*hardware) : GpuKind::Unknown;
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/kernel_side.h"
+
+#include "base/parse.h"
+#include "report/api_view.h"
+#include "report/identity.h"
+#include "report/kind.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::uint32_t kFirstRenderMinor = 128;
+
+bool lists(const Subject& subject, std::string_view api) {
+    return preferred_claim(subject, api) != nullptr;
+}
+
+std::optional<std::string> implied_name(const Subject& subject, const Host& host) {
+    if (host.wsl)
+        return std::nullopt;
+    const bool is_nvidia = lists(subject, "nvml") || lists(subject, "cuda");
+    if (is_nvidia && kind_of(subject) == GpuKind::Discrete)
+        return "nvidia";
+    return lists(subject, "hip") ? std::optional<std::string>{"amdgpu"} : std::nullopt;
+}
+
+std::optional<std::string> nvidia_version(const Subject& subject) {
+    if (const auto* claim = preferred_claim(subject, "nvml"))
+        if (const auto* text = claim->device.probe->runtime.at("driver_version").as_string();
+            text && !text->empty())
+            return *text;
+    const auto* claim = preferred_claim(subject, "vulkan");
+    const bool is_own =
+        claim && text_fact(*claim->device.facts, "driver_id") == "nvidia-proprietary";
+    return is_own ? text_fact(*claim->device.facts, "driver_version") : std::nullopt;
+}
+
+void add_node(std::string path, std::optional<std::string> device, std::vector<DeviceNode>& nodes) {
+    nodes.push_back(DeviceNode{.path = std::move(path), .device = std::move(device)});
+}
+
+/// The number N of "226:N"; 226 is DRM_MAJOR of the kernel's drm_internal.h.
+std::optional<std::uint32_t> drm_minor(const std::optional<std::string>& device) {
+    constexpr std::string_view kMajor = "226:";
+    if (!device || !device->starts_with(kMajor))
+        return std::nullopt;
+    return parse_number<std::uint32_t>(std::string_view{*device}.substr(kMajor.size()));
+}
+
+std::vector<DeviceNode> implied_nodes(const Subject& subject) {
+    std::vector<DeviceNode> nodes;
+    const auto drm = identity_of(subject).drm;
+    if (const auto minor = drm_minor(drm.primary); minor && *minor < kFirstRenderMinor)
+        add_node("/dev/dri/card" + std::to_string(*minor), drm.primary, nodes);
+    if (const auto minor = drm_minor(drm.render); minor && *minor >= kFirstRenderMinor)
+        add_node("/dev/dri/renderD" + std::to_string(*minor), drm.render, nodes);
+    const auto* claim = preferred_claim(subject, "nvml");
+    if (const auto minor = claim ? number_fact(*claim->device.facts, "minor_number") : std::nullopt)
+        add_node("/dev/nvidia" + std::to_string(*minor), {}, nodes);
+    return nodes;
+}
+
+}  // namespace
+
+DriverInfo driver_of(const Subject& subject, const Host& host) {
+    DriverInfo driver;
+    if (const auto* hardware = subject.hardware)
+        driver = {.name = hardware->driver,
+                  .version = hardware->driver_version,
+                  .flavour = hardware->driver_flavour};
+    else
+        driver.name = implied_name(subject, host);
+    const bool is_nvidia =
+        driver.name == "nvidia" || (host.wsl && !driver.name && vendor_of(subject) == "nvidia");
+    if (is_nvidia && !driver.version)
+        driver.version = nvidia_version(subject);
+    return driver;
+}
+
+std::vector<DeviceNode> nodes_of(const Subject& subject, const Host& host) {
+    if (subject.hardware)
+        return subject.hardware->nodes;
+    return host.wsl ? std::vector<DeviceNode>{} : implied_nodes(subject);
+}
+
+}  // namespace gpuprobe

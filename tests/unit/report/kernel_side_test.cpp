@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/kernel_side.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+constexpr const char* kCard = "pci:0000:00:06.0";
+
+/// The H200 where /sys is hidden and NVML tells its driver's version and minor number.
+Scene hidden_h200() {
+    auto scene = headless_h200();
+    scene.machine.devices.clear();
+    auto& nvml = scene.probes.at(1);
+    nvml.runtime["driver_version"] = "580.159.04";
+    nvml.devices.front().extra["minor_number"] = 3;
+    nvml.devices.front().extra["subsystem_vendor_id"] = "10de";
+    nvml.devices.front().extra["subsystem_device_id"] = "18be";
+    return scene;
+}
+
+std::vector<std::string> paths_of(const Gpu& gpu) {
+    std::vector<std::string> paths;
+    for (const auto& node : gpu.nodes) {
+        paths.push_back(node.path);
+        EXPECT_EQ(node.accessible, std::nullopt) << "nobody has looked";
+    }
+    return paths;
+}
+
+TEST(HiddenGpu, HasTheDriverThatItsApisNeed) {
+    const auto gpu = gpu_at(assembled(hidden_h200()), kCard);
+    EXPECT_EQ(gpu.kind, GpuKind::Discrete);
+    EXPECT_EQ(gpu.driver, (DriverInfo{.name = "nvidia", .version = "580.159.04"}));
+    EXPECT_EQ(paths_of(gpu), std::vector<std::string>{"/dev/nvidia3"});
+    ASSERT_TRUE(gpu.pci);
+    EXPECT_EQ(gpu.pci->subsystem_vendor_id, "10de");
+    EXPECT_EQ(gpu.pci->subsystem_device_id, "18be");
+    EXPECT_EQ(gpu.memory.kind, MemoryKind::Dedicated);
+    EXPECT_EQ(gpu.health, "ok");
+    EXPECT_TRUE(gpu.primary) << "there is no other";
+}
+
+TEST(HiddenGpu, HasNoKernelDriverOnWsl) {
+    auto scene = hidden_h200();
+    scene.machine.host.wsl = true;
+    const auto gpu = gpu_at(assembled(scene), kCard);
+    EXPECT_EQ(gpu.driver, (DriverInfo{.version = "580.159.04"}));
+    EXPECT_TRUE(gpu.nodes.empty());
+}
+
+TEST(HiddenGpu, OfAJetsonHasAnotherDriver) {
+    auto scene = hidden_h200();
+    scene.probes.at(0).devices.front().type = DeviceType::Integrated;
+    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver, DriverInfo{});
+}
+
+TEST(HiddenGpu, OfAmdHasAmdgpuAndItsDrmNodes) {
+    auto facts = DeviceFacts{.index = 0,
+                             .vendor_id = "1002",
+                             .pci = address("0000:03:00.0"),
+                             .drm = DrmNodes{.primary = "226:1", .render = "226:129"}};
+    const auto report = assemble(Machine{},
+                                 {probe("hip", "", Outcome::Answered, {facts}),
+                                  probe("vulkan", kRadeonIcd, Outcome::Answered, {facts})},
+                                 {.now = kNow});
+    const auto gpu = gpu_at(report, "pci:0000:03:00.0");
+    EXPECT_EQ(gpu.driver, DriverInfo{.name = "amdgpu"});
+    EXPECT_EQ(paths_of(gpu), (std::vector<std::string>{"/dev/dri/card1", "/dev/dri/renderD129"}));
+}
+
+TEST(HiddenGpu, NamesNoNodeByAnImpossibleNumber) {
+    for (const auto* number : {"226:", "226:x", "1:3", "226:-1", "226:99999999999"}) {
+        auto facts = DeviceFacts{.index = 0,
+                                 .vendor_id = "1002",
+                                 .pci = address("0000:03:00.0"),
+                                 .drm = DrmNodes{.primary = number, .render = number}};
+        const auto report = assemble(
+            Machine{}, {probe("vulkan", kRadeonIcd, Outcome::Answered, {facts})}, {.now = kNow});
+        EXPECT_TRUE(gpu_at(report, "pci:0000:03:00.0").nodes.empty()) << number;
+    }
+}
+
+TEST(HiddenGpu, OfIntelIsKnownByItsAddress) {
+    for (const auto& [where, kind] :
+         {std::pair{"0000:00:02.0", GpuKind::Integrated}, {"0000:03:00.0", GpuKind::Discrete}}) {
+        auto facts = DeviceFacts{.index = 0, .vendor_id = "8086", .pci = address(where)};
+        const auto report = assemble(
+            Machine{}, {probe("level_zero", "", Outcome::Answered, {facts})}, {.now = kNow});
+        const auto gpu = gpu_at(report, "pci:" + std::string{where});
+        EXPECT_EQ(gpu.kind, kind) << where;
+        EXPECT_EQ(gpu.driver, DriverInfo{}) << "i915 or xe";
+    }
+}
+
+TEST(KernelDriver, HasNvmlsVersionWhereSysfsHasNone) {
+    auto scene = headless_h200();
+    scene.machine.devices.front().driver_version.reset();
+    scene.probes.at(1).runtime["driver_version"] = "580.159.04";
+    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver.version, "580.159.04");
+    scene.machine.devices.front().driver = "vfio-pci";
+    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver.version, std::nullopt);
+}
+
+TEST(KernelDriver, HasTheVersionOfNvidiasVulkanDriver) {
+    auto facts = vulkan_facts(0, "NVIDIA H200", "10de", "2335", "0000:00:06.0",
+                              DeviceType::Discrete, gib(140));
+    facts.extra["driver_id"] = "nvidia-proprietary";
+    facts.extra["driver_version"] = "580.159.04";
+    auto scene = headless_h200();
+    scene.machine.devices.clear();
+    scene.probes = {scene.probes.at(0), probe("vulkan", kNvidiaIcd, Outcome::Answered, {facts})};
+    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver,
+              (DriverInfo{.name = "nvidia", .version = "580.159.04"}));
+    scene.probes.at(1).devices.front().extra["driver_id"] = "mesa-nvk";
+    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver.version, std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
