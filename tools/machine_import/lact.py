@@ -4,7 +4,7 @@
 import json
 import os
 
-from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gap, gpu
+from .machine import HWMON_FILES, PCI_FILES, Machine, answered, case_source, copy_stated, gpu
 
 # Which of these cards are on the CPU's package; every other one is an add-in card or a laptop's own chip.
 INTEGRATED = {"amd/phoenix", "intel/cometlake"}
@@ -96,10 +96,6 @@ def expect(machine, card_name, address, uevent, snap):
         memory = {"kind": "carveout" if integrated else "dedicated", "physical": total,
                   "evidence": {"_contains": [{"source": "amdgpu-sysfs", "what": "total", "bytes": total}]}}
     kind = "integrated" if integrated else "discrete"
-    if not total and uevent["DRIVER"] == "amdgpu":
-        kind = gap("the kind of an AMD GPU without mem_info_*; only hwmon tells: an APU has in1_input (vddnb)", kind)
-    if integrated and total:
-        memory["physical"] = gap("null for an APU, because its carve-out is less than what may be allocated", total)
     machine.expected = {"gpus": [gpu(
         address, kind=kind,
         vendor=card_name.split("/")[0],

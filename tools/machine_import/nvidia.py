@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import yaml
 
-from .machine import NVIDIA_MAJOR, Machine, answered, case_source, copy_stated, gap, gpu
+from .machine import NVIDIA_MAJOR, Machine, answered, case_source, copy_stated, gpu
 
 MIB = 1024 * 1024
 ZERO_UUID = "GPU-00000000-0000-0000-0000-000000000000"
@@ -189,15 +189,9 @@ def expect(device, system, has_tree):
     free = device["free"]
     if free is not None and device["reserved"] is not None:
         free = min(free, device["total"] - device["reserved"])  # whole MiB do not always add up
-    kind, memory_kind, uuid = "discrete", "dedicated", device["uuid"]
-    if not has_tree:
-        kind = gap("the kind of an NVIDIA GPU whose PCI address NVML alone knows", kind)
-        memory_kind = gap("follows the kind", memory_kind)
-    if masked:
-        uuid = gap("an all-zero UUID is reported as if it were one", None)
-    expected = gpu(address, kind=kind, vendor="nvidia", name=device["name"], pci=pci,
-                   memory={"kind": memory_kind, "physical": device["total"], "free": free},
-                   identity={"nvidia_uuid": uuid},
+    expected = gpu(address, kind="discrete", vendor="nvidia", name=device["name"], pci=pci,
+                   memory={"kind": "dedicated", "physical": device["total"], "free": free},
+                   identity={"nvidia_uuid": None if masked else device["uuid"]},
                    apis={"nvml": answered(name=device["name"])})
     if has_tree:
         expected["driver"] = {"name": "nvidia", "version": system["driver"]}

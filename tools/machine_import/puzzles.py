@@ -88,7 +88,7 @@ def gentoo(machine, records):
     machine.expected["gpus"] = [
         {"apis": {"cuda": {"outcome": "answered"}, "opencl": {"outcome": "answered"}}},
         {"apis": {"opencl": {"outcome": "answered", "device": {"name": "gfx902"}}}}]
-    machine.expected["software"] = [{"api": "opencl", "name": cpu["name"]}]
+    machine.expected["software"] = [{"api": "opencl", "name": f"pocl ({cpu['name']})", "device": {"name": cpu["name"]}}]
 
 
 def two_drivers(machine, records):
@@ -213,7 +213,7 @@ def dual_icd(machine, given):
                                         pci=entry["CL_DEVICE_PCI_BUS_INFO_KHR"], memory=size(entry["CL_DEVICE_GLOBAL_MEM_SIZE"]))],
                       driver=driver)
     total = max(entry["CL_DEVICE_GLOBAL_MEM_SIZE"] for entry in given["clinfo"])
-    machine.expected["software"] = [{"api": "opencl", "name": given["clinfo"][1]["name"]}]
+    machine.expected["software"] = [{"api": "opencl", "name": f"pocl ({given['clinfo'][1]['name']})"}]
     machine.expected["gpus"] = [gpu("0000:03:00.0", vendor="intel", apis={"opencl": {"outcome": "answered"}},
                                     memory={"evidence": {"_contains": [{"source": "opencl", "bytes": total}]}})]
 
