@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Replays every machine of tests/data/machines through gpuprobectl and compares its report with expected.json.
+"""Replays every machine of tests/data/machines through gpuprobectl: its report follows the schema and expected.json.
 
 GPUPROBE_BIN is the folder of the built programs. GPUPROBE_MACHINE limits the run to machines whose name starts with it.
 """
@@ -11,11 +11,14 @@ import subprocess
 import sys
 import unittest
 
+import jsonschema
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from matcher import compare  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMA = os.path.normpath(os.path.join(HERE, "..", "..", "..", "data", "schema", "report.schema.json"))
 MACHINES = os.path.normpath(os.path.join(HERE, "..", "..", "data", "machines"))
 PROGRAM = os.path.join(os.environ.get("GPUPROBE_BIN", "build/src"), "gpuprobectl")
 DEADLINE_SECONDS = 30
@@ -37,15 +40,25 @@ def expected_of(name):
         return json.load(file)
 
 
+def validator():
+    with open(SCHEMA, encoding="utf-8") as file:
+        return jsonschema.Draft202012Validator(json.load(file))
+
+
 @unittest.skipUnless(os.path.exists(PROGRAM), "gpuprobectl is not built")
 class Replay(unittest.TestCase):
     """One test per machine; the tests are added below."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.validator = validator()
 
     def replay(self, name):
         run = describe(name)
         self.assertEqual(run.returncode, 0, run.stderr.decode(errors="replace"))
         report = json.loads(run.stdout)
         self.assertEqual(report["source"], "replay")
+        self.assertEqual([f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(report)], [])
         comparison = compare(expected_of(name), report)
         for gap in comparison.open_gaps:
             print(f"{name}: known gap {gap}", file=sys.stderr)
