@@ -4,6 +4,8 @@
 #include "backends/backend.h"
 #include "backends/cuda/cuda.h"
 #include "backends/hip/hip.h"
+#include "backends/level_zero/level_zero.h"
+#include "backends/level_zero/sysman.h"
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
@@ -15,6 +17,8 @@ std::span<const Backend> backends() {
     static constexpr std::array kBackends = {
         Backend{.api = "cuda", .query = query_cuda},
         Backend{.api = "hip", .query = query_hip},
+        Backend{.api = "level_zero", .query = query_level_zero},
+        Backend{.api = "level_zero_sysman", .query = query_level_zero_sysman},
         Backend{.api = "nvml", .query = query_nvml},
         Backend{.api = "opencl", .query = query_opencl},
         Backend{.api = "pci", .query = query_pci},

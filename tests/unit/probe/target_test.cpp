@@ -61,7 +61,8 @@ TEST(FindTargets, OffersEveryApiOnAMachineWithoutDrivers) {
         EXPECT_EQ(target.driver, "");
         EXPECT_EQ(target.stage, "query");
     }
-    EXPECT_EQ(apis, (Paths{"pci", "nvml", "cuda", "hip", "vulkan", "opencl"}));
+    EXPECT_EQ(apis, (Paths{"pci", "nvml", "cuda", "hip", "level_zero", "level_zero_sysman",
+                           "vulkan", "opencl"}));
     EXPECT_TRUE(tree.search().unusable.empty());
 }
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/backend.h"
+
+namespace gpuprobe {
+
+/// What Level Zero says about Intel's GPUs and, after them, NPUs. A GPU of several tiles is one
+/// device. Free memory is Sysman's to know (sysman.h).
+Answer query_level_zero(const ProbeTarget& target, Sink& sink);
+
+}  // namespace gpuprobe

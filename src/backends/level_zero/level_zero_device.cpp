@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/level_zero/level_zero_device.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backends/hexadecimal.h"
+#include "backends/level_zero/level_zero_names.h"
+
+namespace gpuprobe {
+namespace {
+
+using ze::Device;
+using ze::kSuccess;
+using ze::Symbols;
+
+constexpr std::uint32_t kMaxMemories = 64;
+constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
+
+Value unless_zero(std::uint64_t number) {
+    return number > 0 ? Value{number} : Value{};
+}
+
+void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
+    ze::PciExtProperties pci;
+    if (api.pci_properties && api.pci_properties(device, &pci) == kSuccess)
+        facts.pci = level_zero_address(pci.domain, pci.bus, pci.device, pci.function);
+}
+
+/// The sum of a device's memories: one of each tile.
+void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
+    std::uint32_t count = 0;
+    if (api.memory_properties(device, &count, nullptr) != kSuccess)
+        return;
+    std::vector<ze::MemoryProperties> memories(std::min(count, kMaxMemories));
+    count = static_cast<std::uint32_t>(memories.size());
+    if (count == 0 || api.memory_properties(device, &count, memories.data()) != kSuccess)
+        return;
+    std::uint64_t total = 0;
+    for (const auto& memory : memories)
+        total += memory.total_size;
+    if (total > 0)
+        facts.memory = FactMemory{.total = Bytes{total}};
+}
+
+void add_modules(const Symbols& api, Device device, DeviceFacts& facts) {
+    ze::ModuleProperties modules;
+    const bool known = api.module_properties(device, &modules) == kSuccess;
+    const auto flag = [&](std::uint32_t bit) {
+        return known ? Value{(modules.flags & bit) != 0} : Value{};
+    };
+    facts.extra["spirv_version"] = to_value(level_zero_version(modules.spirv_version));
+    facts.extra["fp16"] = flag(ze::kModuleFp16);
+    facts.extra["fp64"] = flag(ze::kModuleFp64);
+    facts.extra["int64_atomics"] = flag(ze::kModuleInt64Atomics);
+    facts.extra["integer_dot_product"] = flag(ze::kModuleDp4a);
+}
+
+void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
+    const auto units = std::uint64_t{properties.slices} * properties.subslices_per_slice *
+                       properties.eus_per_subslice;
+    facts.extra["execution_units"] = unless_zero(units);
+    facts.extra["threads_per_execution_unit"] = unless_zero(properties.threads_per_eu);
+    facts.extra["simd_width"] = unless_zero(properties.simd_width);
+    facts.extra["clock_hz"] = unless_zero(properties.core_clock_mhz * kHertzPerMegahertz);
+    facts.extra["max_memory_allocation_size"] = unless_zero(properties.max_memory_allocation_size);
+    facts.extra["ecc"] = (properties.flags & ze::kDeviceEcc) != 0;
+}
+
+}  // namespace
+
+void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts) {
+    facts.name = level_zero_text({properties.name, sizeof properties.name});
+    facts.vendor_id = pci_id_text(properties.vendor_id);
+    facts.device_id = pci_id_text(properties.device_id);
+    facts.uuid = canonical_uuid(properties.uuid.bytes);
+    facts.type = level_zero_type(properties.kind, properties.flags);
+    facts.extra["device_type"] = to_value(level_zero_kind_word(properties.kind));
+}
+
+DeviceFacts level_zero_facts(const Symbols& api,
+                             Device device,
+                             const LevelZeroDriver& driver,
+                             std::uint32_t index) {
+    DeviceFacts facts{.index = index};
+    facts.extra["api_version"] = to_value(driver.api_version);
+    facts.extra["driver_version"] = to_value(driver.driver_version);
+    ze::DeviceProperties properties;
+    ze::IpVersionExt ip;
+    if (driver.knows_ip_version)
+        properties.next = &ip;
+    if (const auto code = api.device_properties(device, &properties); code != kSuccess) {
+        facts.extra["error"] =
+            to_value(level_zero_refusal("level_zero", "zeDeviceGetProperties", code).note);
+        return facts;
+    }
+    add_level_zero_identity(properties, facts);
+    facts.extra["intel_ip"] = to_value(level_zero_ip_text(ip.version));
+    add_pci(api, device, facts);
+    add_memory(api, device, facts);
+    add_modules(api, device, facts);
+    add_shape(properties, facts);
+    return facts;
+}
+
+}  // namespace gpuprobe

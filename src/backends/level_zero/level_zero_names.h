@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/backend.h"
+#include "backends/level_zero/level_zero_abi.h"
+
+/// Numbers of Level Zero as the words that facts carry.
+namespace gpuprobe {
+
+/// "gpu", "cpu", "fpga", "mca", "npu"; a number as text when newer; nullopt for 0, which is not
+/// filled in.
+std::optional<std::string> level_zero_kind_word(ze::DeviceKind kind);
+
+/// The type that every API's facts have. NPUs and FPGAs are `other`; 0 is nullopt.
+std::optional<DeviceType> level_zero_type(ze::DeviceKind kind, std::uint32_t flags);
+
+/// "1.6" of major << 16 | minor; nullopt for 0. Source: ze_api.h, ZE_MAKE_VERSION.
+std::optional<std::string> level_zero_version(std::uint32_t version);
+
+/// "1.6.33578" of 8 bits, 8 bits and 16 bits, as Intel's driver packs a number that the
+/// specification leaves open; nullopt for 0. Source: unified-runtime,
+/// adapters/level_zero/platform.cpp.
+std::optional<std::string> level_zero_driver_version(std::uint32_t version);
+
+/// "20.4.4" of 10 bits of architecture, 8 of release and, at the bottom, 6 of revision; nullopt for
+/// 0. Source: compute-runtime, shared/source/helpers/hw_ip_version.h.
+std::optional<std::string> level_zero_ip_text(std::uint32_t version);
+
+/// nullopt when a number is none of an address.
+std::optional<PciAddress> level_zero_address(std::uint32_t domain,
+                                             std::uint32_t bus,
+                                             std::uint32_t device,
+                                             std::uint32_t function);
+
+/// A text in a fixed array, without trusting its end; nullopt when there is none.
+std::optional<std::string> level_zero_text(std::string_view array);
+
+/// An answer for a call that said no: `absent` where there is nothing to ask, else `failed`.
+Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Result code);
+
+/// `absent`: the API works and lists nothing.
+Answer level_zero_without_devices(std::string_view api);
+
+}  // namespace gpuprobe
