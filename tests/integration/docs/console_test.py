@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every command that README.md and docs/*.md show.
+
+In a block marked `console`, a line "$ command" is run and what follows it must be what it prints; a line "…" there
+stands for any lines, and "…" within a line for any text. A block marked `sh` is run as it is and must succeed.
+A daemon that answers for the captured H200 serves the system bus of the commands, as in the examples.
+"""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
+# Run by their own tests, which take minutes.
+ELSEWHERE = ("tools/quickstart", "tools/test", "git clone", "sudo ")
+
+
+def blocks():
+    for file in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
+        for language, text in FENCE.findall(file.read_text(encoding="utf-8")):
+            if language in ("console", "sh"):
+                yield file.name, language, text
+
+
+def steps(text):
+    """(command, wanted lines) of a console block."""
+    command, wanted = None, []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            if command:
+                yield command, wanted
+            command, wanted = line[2:], []
+        else:
+            wanted.append(line)
+    if command:
+        yield command, wanted
+
+
+def pattern_of(wanted):
+    parts = [r"(?:.*\n)*?" if line.strip() == "…" else re.escape(line).replace("…", ".*") + r"\n" for line in wanted]
+    return "".join(parts) + r"\Z"
+
+
+class Console(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        with contextlib.ExitStack() as stack:
+            cls.folder = stack.enter_context(tempfile.TemporaryDirectory())
+            bus = subprocess.Popen(
+                ["dbus-daemon", "--session", "--nofork", "--print-address=1",
+                 f"--address=unix:path={cls.folder}/bus"], stdout=subprocess.PIPE, text=True)
+            stack.callback(lambda: (bus.terminate(), bus.wait(), bus.stdout.close()))
+            address = bus.stdout.readline().strip()
+            daemon = subprocess.Popen([BIN / "gpuprobed", f"--bus={address}", f"--replay={MACHINE}"])
+            stack.callback(lambda: (daemon.terminate(), daemon.wait()))
+            cls.environment = {
+                "PATH": f"{BIN}:/usr/bin:/bin", "HOME": cls.folder, "LANG": "C.UTF-8", "COLUMNS": "100",
+                "DBUS_SYSTEM_BUS_ADDRESS": address}
+            while cls.run_command("busctl status org.gpuprobe.GpuProbe1 >/dev/null 2>&1").returncode:
+                if daemon.poll() is not None:
+                    raise RuntimeError("gpuprobed ended")
+                time.sleep(0.02)
+            cls.addClassCleanup(stack.pop_all().close)
+
+    @classmethod
+    def run_command(cls, command):
+        return subprocess.run(["/bin/bash", "-c", command], cwd=SOURCE, env=cls.environment, timeout=60,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def test_every_command_prints_what_the_page_shows(self):
+        ran = 0
+        for page, language, text in blocks():
+            pairs = steps(text) if language == "console" else [(text.strip(), None)]
+            for command, wanted in pairs:
+                if command.removeprefix("./").startswith(ELSEWHERE):
+                    continue
+                with self.subTest(page=page, command=command):
+                    result = self.run_command(command)
+                    ran += 1
+                    if wanted is None:
+                        self.assertEqual(result.returncode, 0, result.stdout)
+                    elif not re.match(pattern_of(wanted), result.stdout):
+                        self.assertEqual(result.stdout, "\n".join(wanted) + "\n")
+        self.assertGreater(ran, 10)
+
+
+class Quickstart(unittest.TestCase):
+    def test_shows_the_main_job_directly_and_through_a_daemon(self):
+        home = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, home)
+        environment = {**os.environ, "GPUPROBE_BIN": str(BIN), "HOME": home}
+        result = subprocess.run([SOURCE / "tools/quickstart"], env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=100)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        for wanted in ("default cpu" if not pathlib.Path("/dev/nvidia0").exists() else "default",
+                       "Candidates", "requested=auto", '"Backend"', "busctl call"):
+            self.assertIn(wanted, result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cmake --install` puts where, and that it works from there."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
+EXPECTED = [
+    "bin/gpuprobectl",
+    "libexec/gpuprobe/gpuprobed",
+    "libexec/gpuprobe/gpuprobe-worker",
+    "lib/systemd/system/gpuprobed.service",
+    "lib/sysusers.d/gpuprobe.conf",
+    "share/dbus-1/system.d/org.gpuprobe.GpuProbe1.conf",
+    "share/dbus-1/system-services/org.gpuprobe.GpuProbe1.service",
+    "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Manager.xml",
+    "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Gpu.xml",
+    "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Job.xml",
+    "share/gpuprobe/schema/report.schema.json",
+    "share/gpuprobe/profiles/default.json",
+    "share/bash-completion/completions/gpuprobectl",
+]
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp())
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.root], check=True, capture_output=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.root)
+
+    def test_everything_is_in_its_place(self):
+        for name in EXPECTED:
+            self.assertTrue((self.root / name).is_file(), name)
+
+    def test_gpuprobectl_finds_its_worker(self):
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.root)}
+        answer = subprocess.run([self.root / "bin/gpuprobectl", "--direct", "probe"], env=environment,
+                                capture_output=True, text=True)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("pci", answer.stdout)
+
+    def test_bus_files_are_well_formed_and_name_the_bus(self):
+        policy = ElementTree.parse(self.root / "share/dbus-1/system.d/org.gpuprobe.GpuProbe1.conf")
+        owners = [rule.get("own") for rule in policy.iter("allow") if rule.get("own")]
+        self.assertEqual(owners, ["org.gpuprobe.GpuProbe1"])
+        service = (self.root / "share/dbus-1/system-services/org.gpuprobe.GpuProbe1.service").read_text()
+        self.assertIn("Name=org.gpuprobe.GpuProbe1\n", service)
+
+
+if __name__ == "__main__":
+    unittest.main()
