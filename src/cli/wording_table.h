@@ -22,6 +22,7 @@ inline constexpr Wording kWordings[] = {
     {"fabric-manager-not-ready", "the NVLink fabric is not ready",
      "start nvidia-fabricmanager, in the version of the driver"},
     {"not-listed", "the driver does not show this GPU"},
+    {"no-gpu", "this machine has no GPU for it"},
     {"no-device", "the driver shows no device"},
     {"inconclusive", "the driver should show this GPU and does not"},
     {"ambiguous", "the driver shows a device that may be this GPU or another one"},

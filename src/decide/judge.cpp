@@ -150,7 +150,7 @@ std::string_view code_of(const RuntimeInfo& runtime) {
 Judged judge_absence(const Terms& terms, const std::string& backend, const Report& report) {
     const auto api = api_of(backend);
     Trial trial{backend, nullptr};
-    trial.reject(because("no-device", {{"api", api}}));
+    trial.reject(because("no-gpu", {{"api", api}}));
     const auto runtime = report.runtimes.find(std::string{api});
     if (runtime != report.runtimes.end())
         if (const auto code = code_of(runtime->second); !code.empty())

@@ -55,7 +55,7 @@ TEST(MachineWithoutGpu, GetsTheCpuAndANamedReasonForEverythingElse) {
     EXPECT_EQ(*detail_of(decision, "opencl", "software-rasterizer").find("name"),
               Value{"pthread-Intel(R) Xeon(R)"});
     for (const auto* backend : {"cuda", "rocm", "sycl"})
-        EXPECT_FALSE(detail_of(decision, backend, "no-device").is_null()) << backend;
+        EXPECT_FALSE(detail_of(decision, backend, "no-gpu").is_null()) << backend;
     EXPECT_FALSE(detail_of(decision, "cuda", "loader-missing").is_null());
     EXPECT_FALSE(detail_of(decision, "sycl", "driver-crashed").is_null());
     EXPECT_EQ(decision.candidates.size(), 6U);
