@@ -48,6 +48,7 @@ _gpuprobectl() {
             options+=' --built= --prefer= --deny= --gpu= --backend= --min-memory= --strict --explain'
             ;;
         probe) options+=' --api= --allow-wake' ;;
+        capture) options+=' --redact' ;;
     esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
@@ -64,6 +65,7 @@ _gpuprobectl() {
                 __ltrim_colon_completions "$cur"
             fi
             ;;
+        capture) COMPREPLY=($(compgen -d -- "$cur")) ;;
         help) COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
     esac
 }

@@ -57,3 +57,4 @@ complete -c gpuprobectl -n $chooses -l explain -d 'every candidate with its reas
 
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l api -x -a 'vulkan opencl cuda nvml hip level_zero pci' -d 'only these APIs'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l allow-wake -d 'wake sleeping GPUs'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from capture' -l redact -d 'stand-ins for UUIDs'
