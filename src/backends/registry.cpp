@@ -3,6 +3,7 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/cuda.h"
+#include "backends/drm/drm.h"
 #include "backends/hip/hip.h"
 #include "backends/level_zero/level_zero.h"
 #include "backends/level_zero/sysman.h"
@@ -16,6 +17,7 @@ namespace gpuprobe {
 std::span<const Backend> backends() {
     static constexpr std::array kBackends = {
         Backend{.api = "cuda", .query = query_cuda},
+        Backend{.api = "drm", .query = query_drm},
         Backend{.api = "hip", .query = query_hip},
         Backend{.api = "level_zero", .query = query_level_zero},
         Backend{.api = "level_zero_sysman", .query = query_level_zero_sysman},

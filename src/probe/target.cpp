@@ -11,8 +11,8 @@ namespace gpuprobe {
 namespace {
 
 /// APIs with one driver, found by the name of its library.
-constexpr std::array kWithoutManifests = {"pci", "nvml",       "cuda",
-                                          "hip", "level_zero", "level_zero_sysman"};
+constexpr std::array kWithoutManifests = {
+    "pci", "nvml", "cuda", "hip", "level_zero", "level_zero_sysman", "drm"};
 constexpr std::size_t kMaxDrivers = 64;
 constexpr int kWordBits = static_cast<int>(sizeof(void*)) * 8;
 constexpr std::size_t kMaxNote = 512;

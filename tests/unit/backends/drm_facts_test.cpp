@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/drm/drm_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_drm.h"
+
+namespace gpuprobe {
+namespace {
+
+DeviceFacts facts_of(const FakeDrm& device) {
+    DeviceFacts facts;
+    add_drm_facts(device, facts);
+    return facts;
+}
+
+std::uint64_t number(const DeviceFacts& facts, std::string_view key) {
+    return facts.extra.at(key).as_unsigned().value_or(0);
+}
+
+TEST(DrmFacts, NameTheDriverAndItsVersion) {
+    const auto facts = facts_of(FakeDrm{"panfrost"});
+    EXPECT_EQ(*facts.extra.at("driver_name").as_string(), "panfrost");
+    EXPECT_EQ(*facts.extra.at("driver_version").as_string(), "3.49.0");
+    EXPECT_EQ(*facts.extra.at("driver_description").as_string(), "Fake driver");
+    EXPECT_EQ(facts.type, std::nullopt);
+    EXPECT_EQ(facts.memory, std::nullopt);
+}
+
+TEST(DrmFacts, ReadNoMoreOfALongNameThanThereIs) {
+    const auto facts = facts_of(FakeDrm{std::string(1000, 'x')});
+    EXPECT_EQ(*facts.extra.at("driver_name").as_string(), std::string(128, 'x'));
+}
+
+TEST(DrmFacts, SayWhyADeviceDoesNotAnswer) {
+    FakeDrm device;
+    device.refuse(drm::kVersion, ENODEV);
+    const auto facts = facts_of(device);
+    EXPECT_EQ(*facts.extra.at("error").as_string(), "DRM_IOCTL_VERSION: No such device");
+    EXPECT_TRUE(facts.extra.at("driver_name").is_null());
+}
+
+/// An amdgpu device that answers both queries, cut to the size the caller has room for.
+FakeDrm amdgpu(std::uint64_t flags, std::uint64_t used) {
+    FakeDrm device{"amdgpu"};
+    device.on<drm::amdgpu::Info>(drm::amdgpu::kInfo, [=](drm::amdgpu::Info& info) {
+        if (info.query == drm::amdgpu::kQueryDevice &&
+            info.return_size >= sizeof(drm::amdgpu::DeviceInfo)) {
+            auto& reply = at_address<drm::amdgpu::DeviceInfo>(info.return_pointer);
+            reply.compute_units = 60;
+            reply.max_engine_khz = 2'500'000;
+            reply.flags = flags;
+            reply.vram_type = 9;
+            reply.vram_bits = 256;
+            return 0;
+        }
+        if (info.query != drm::amdgpu::kQueryMemory)
+            return EINVAL;
+        auto& reply = at_address<drm::amdgpu::MemoryInfo>(info.return_pointer);
+        reply.vram = {.total = 16000, .usable = 15000, .used = used};
+        reply.visible_vram = {.total = 256};
+        reply.gtt = {.total = 32000, .used = 7};
+        return 0;
+    });
+    return device;
+}
+
+TEST(Amdgpu, TellsACardFromAnApu) {
+    EXPECT_EQ(facts_of(amdgpu(0, 0)).type, DeviceType::Discrete);
+    EXPECT_EQ(facts_of(amdgpu(1, 0)).type, DeviceType::Integrated);
+}
+
+TEST(Amdgpu, CountsMemory) {
+    const auto facts = facts_of(amdgpu(0, 4000));
+    EXPECT_EQ(facts.memory, (FactMemory{.total = Bytes{16000}, .free = Bytes{12000}}));
+    EXPECT_EQ(number(facts, "memory_usable"), 15000U);
+    EXPECT_EQ(number(facts, "memory_visible"), 256U);
+    EXPECT_EQ(number(facts, "gtt_total"), 32000U);
+    EXPECT_EQ(number(facts, "gtt_used"), 7U);
+    EXPECT_EQ(number(facts, "compute_units"), 60U);
+    EXPECT_EQ(number(facts, "clock_hz"), 2'500'000'000U);
+    EXPECT_EQ(*facts.extra.at("memory_type").as_string(), "gddr6");
+    EXPECT_TRUE(facts.extra.at("memory_clock_hz").is_null());
+}
+
+TEST(Amdgpu, DoesNotBelieveThatMoreIsUsedThanThereIs) {
+    EXPECT_EQ(facts_of(amdgpu(0, 16001)).memory,
+              (FactMemory{.total = Bytes{16000}, .free = std::nullopt}));
+    EXPECT_EQ(facts_of(amdgpu(0, 16000)).memory,
+              (FactMemory{.total = Bytes{16000}, .free = Bytes{0}}));
+}
+
+TEST(Amdgpu, KeepsItsVersionWhenItRefusesTheRest) {
+    FakeDrm device{"amdgpu"};
+    device.refuse(drm::amdgpu::kInfo, EACCES);
+    const auto facts = facts_of(device);
+    EXPECT_EQ(*facts.extra.at("driver_name").as_string(), "amdgpu");
+    EXPECT_EQ(*facts.extra.at("error").as_string(), "AMDGPU_INFO_DEV_INFO: Permission denied");
+    EXPECT_EQ(facts.type, std::nullopt);
+}
+
+/// An i915 device whose regions are the given bytes, but says they are `length` long.
+FakeDrm i915(const std::vector<drm::i915::Region>& regions, std::int32_t length) {
+    FakeDrm device{"i915"};
+    device.on<drm::i915::Query>(drm::i915::kQuery, [=](drm::i915::Query& query) {
+        auto& item = at_address<drm::i915::QueryItem>(query.item_pointer);
+        if (item.length == 0) {
+            item.length = length;
+            return 0;
+        }
+        auto* const reply = &at_address<std::byte>(item.data);
+        const drm::i915::RegionsHead head{.count = static_cast<std::uint32_t>(regions.size())};
+        std::memcpy(reply, &head, sizeof head);
+        std::memcpy(reply + sizeof head, regions.data(), regions.size() * sizeof regions[0]);
+        return 0;
+    });
+    return device;
+}
+
+constexpr std::int32_t kOneRegion = sizeof(drm::i915::RegionsHead) + sizeof(drm::i915::Region);
+
+TEST(I915, IsIntegratedWithoutMemoryOfItsOwn) {
+    const auto facts = facts_of(i915({{.memory_class = 0, .probed_size = 32}}, kOneRegion));
+    EXPECT_EQ(facts.type, DeviceType::Integrated);
+    EXPECT_EQ(facts.memory, std::nullopt);
+    EXPECT_EQ(facts.extra.at("regions").as_array()->size(), 1U);
+}
+
+TEST(I915, IsDiscreteWithMemoryOfItsOwn) {
+    const auto facts = facts_of(
+        i915({{.memory_class = 1, .probed_size = 32, .unallocated_size = 32}}, kOneRegion));
+    EXPECT_EQ(facts.type, DeviceType::Discrete);
+    EXPECT_EQ(facts.memory, (FactMemory{.total = Bytes{32}, .free = std::nullopt}));
+}
+
+TEST(I915, SaysWhyItRefuses) {
+    for (const std::int32_t length : {-EINVAL, -2147483647 - 1}) {
+        const auto facts = facts_of(i915({}, length));
+        EXPECT_EQ(*facts.extra.at("error").as_string(), "DRM_IOCTL_I915_QUERY: Invalid argument");
+        EXPECT_EQ(facts.type, std::nullopt);
+    }
+}
+
+TEST(I915, IsNotAskedForMoreThanMakesSense) {
+    for (const std::int32_t length : {0, 0x7fffffff}) {
+        const auto facts = facts_of(i915({}, length));
+        EXPECT_EQ(facts.type, std::nullopt);
+        EXPECT_TRUE(facts.extra.at("error").is_null());
+    }
+}
+
+/// An xe device that answers each query with the given words.
+FakeDrm xe(const std::map<std::uint32_t, std::vector<std::uint64_t>>& replies) {
+    FakeDrm device{"xe"};
+    device.on<drm::xe::DeviceQuery>(drm::xe::kDeviceQuery, [=](drm::xe::DeviceQuery& query) {
+        const auto found = replies.find(query.query);
+        if (found == replies.end())
+            return EINVAL;
+        const auto size = static_cast<std::uint32_t>(found->second.size() * sizeof(std::uint64_t));
+        if (query.size == 0) {
+            query.size = size;
+            return 0;
+        }
+        if (query.size != size)
+            return EINVAL;
+        std::memcpy(&at_address<std::byte>(query.data), found->second.data(), size);
+        return 0;
+    });
+    return device;
+}
+
+TEST(Xe, CombinesRegionsConfigurationAndIp) {
+    const std::vector<std::uint64_t> regions = {1, 1, 16, 6, 16, 0, 0, 0, 0, 0, 0, 0};
+    const std::vector<std::uint64_t> gts = {1, 0, 0, 0, 0, 20ULL | 1ULL << 16U | 4ULL << 32U, 0, 0,
+                                            0, 0, 0, 0, 0};
+    const auto facts = facts_of(xe({{1, regions}, {2, {2, 0xe20b, 1}}, {3, gts}}));
+    EXPECT_EQ(facts.type, DeviceType::Discrete);
+    EXPECT_EQ(facts.memory, (FactMemory{.total = Bytes{16}, .free = Bytes{10}}));
+    EXPECT_EQ(*facts.extra.at("intel_ip").as_string(), "20.1.4");
+    EXPECT_TRUE(facts.extra.at("error").is_null());
+}
+
+TEST(Xe, SaysThatItIsWedged) {
+    FakeDrm device{"xe"};
+    device.refuse(drm::xe::kDeviceQuery, ECANCELED);
+    const auto facts = facts_of(device);
+    EXPECT_EQ(*facts.extra.at("error").as_string(),
+              "DRM_IOCTL_XE_DEVICE_QUERY: Operation canceled");
+    EXPECT_TRUE(facts.extra.at("intel_ip").is_null());
+}
+
+TEST(Nouveau, KnowsItsMemoryAndChipset) {
+    FakeDrm device{"nouveau"};
+    device.on<drm::Parameter>(drm::nouveau::kGetParameter, [](drm::Parameter& question) {
+        question.value = question.parameter == drm::nouveau::kFrameBufferSize ? 4096 : 0x164;
+        return 0;
+    });
+    const auto facts = facts_of(device);
+    EXPECT_EQ(facts.memory, (FactMemory{.total = Bytes{4096}}));
+    EXPECT_EQ(*facts.extra.at("chipset").as_string(), "164");
+}
+
+TEST(Nouveau, HasNoMemoryOnASystemOnChip) {
+    FakeDrm device{"nouveau"};
+    device.on<drm::Parameter>(drm::nouveau::kGetParameter, [](drm::Parameter&) { return 0; });
+    EXPECT_EQ(facts_of(device).memory, std::nullopt);
+}
+
+FakeDrm radeon(std::uint64_t used) {
+    FakeDrm device{"radeon"};
+    device.on<drm::radeon::GemInfo>(drm::radeon::kGemInfo, [](drm::radeon::GemInfo& memory) {
+        memory = {.gart_size = 512, .vram_size = 1024, .visible_vram_size = 256};
+        return 0;
+    });
+    device.on<drm::radeon::Info>(drm::radeon::kInfo, [used](drm::radeon::Info& question) {
+        if (question.request != drm::radeon::kVramUsage)
+            return EINVAL;
+        at_address<std::uint64_t>(question.value) = used;
+        return 0;
+    });
+    return device;
+}
+
+TEST(Radeon, CountsAllMemoryAndNotOnlyTheVisible) {
+    EXPECT_EQ(facts_of(radeon(24)).memory, (FactMemory{.total = Bytes{1024}, .free = Bytes{1000}}));
+    EXPECT_EQ(facts_of(radeon(1025)).memory,
+              (FactMemory{.total = Bytes{1024}, .free = std::nullopt}));
+}
+
+TEST(Virtio, SaysWhatItsHostOffers) {
+    FakeDrm device{"virtio_gpu"};
+    device.on<drm::Parameter>(drm::virtgpu::kGetParameter, [](drm::Parameter& question) {
+        if (question.parameter == drm::virtgpu::kContextInit)
+            return EINVAL;
+        const std::uint32_t capsets = 1U << 2U | 1U << 4U | 1U << 9U;
+        at_address<std::uint32_t>(question.value) =
+            question.parameter == drm::virtgpu::kCapsetIds ? capsets : 1;
+        return 0;
+    });
+    const auto facts = facts_of(device);
+    EXPECT_EQ(facts.type, DeviceType::Virtual);
+    EXPECT_EQ(facts.extra.at("accelerated").as_bool(), true);
+    EXPECT_TRUE(facts.extra.at("context_init").is_null());
+    EXPECT_EQ(facts.extra.at("capsets"), (Value{Value::Array{"virgl2", "venus", "9"}}));
+    EXPECT_TRUE(facts.extra.at("error").is_null());
+}
+
+}  // namespace
+}  // namespace gpuprobe
