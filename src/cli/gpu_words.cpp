@@ -80,10 +80,6 @@ std::string size_or_dash(const std::optional<Bytes>& size, const Screen& screen)
     return size ? size_text(*size) : std::string{screen.dash()};
 }
 
-std::optional<Bytes> known_memory(const GpuMemory& memory) {
-    return memory.physical ? memory.physical : memory.allocatable;
-}
-
 std::string kind_title(const Gpu& gpu) {
     const std::string kind{name_of(gpu.kind)};
     return gpu.health == "ok" ? kind : kind + " !";

@@ -21,8 +21,6 @@ std::string vendor_title(std::string_view vendor);
 std::string driver_title(const DriverInfo& driver, const Screen& screen);
 /// A size, or a dash when it is unknown.
 std::string size_or_dash(const std::optional<Bytes>& size, const Screen& screen);
-/// What the memory is known to be: physical, else allocatable.
-std::optional<Bytes> known_memory(const GpuMemory& memory);
 /// The kind of a GPU, with "!" when its health is not "ok".
 std::string kind_title(const Gpu& gpu);
 

@@ -21,7 +21,7 @@ std::string list_text(const Report& report, const Screen& screen) {
                    {.text = gpu.id},
                    {.text = gpu_title(gpu), .tone = Tone::Strong},
                    {.text = kind_title(gpu)},
-                   {.text = size_or_dash(known_memory(gpu.memory), screen)},
+                   {.text = size_or_dash(offered_memory(gpu.memory), screen)},
                    {.text = size_or_dash(gpu.memory.free, screen)},
                    {.text = driver_title(gpu.driver, screen)},
                    backends_cell(gpu, screen)});

@@ -125,7 +125,7 @@ std::string gpu_table(const Report& report, const Screen& screen) {
              {.text = gpu_title(gpu), .tone = Tone::Strong},
              {.text = kind_title(gpu), .tone = gpu.health == "ok" ? Tone::Plain : Tone::Unsure},
              {.text = driver_title(gpu.driver, screen)},
-             {.text = size_or_dash(known_memory(gpu.memory), screen)},
+             {.text = size_or_dash(offered_memory(gpu.memory), screen)},
              backends_cell(gpu, screen)});
     return table.empty() ? "" : "\n" + table.text(screen, kIndent);
 }

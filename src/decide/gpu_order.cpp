@@ -23,14 +23,9 @@ int rank_of(GpuKind kind) {
     return 5;
 }
 
-std::uint64_t size_of(const GpuMemory& memory) {
-    const auto& size = memory.physical ? memory.physical : memory.allocatable;
-    return size.value_or(Bytes{}).count;
-}
-
 bool comes_before(const Gpu* left, const Gpu* right) {
-    const auto left_size = size_of(left->memory);
-    const auto right_size = size_of(right->memory);
+    const auto left_size = offered_memory(left->memory).value_or(Bytes{});
+    const auto right_size = offered_memory(right->memory).value_or(Bytes{});
     return std::tuple{rank_of(left->kind), right_size, std::string_view{left->id}} <
            std::tuple{rank_of(right->kind), left_size, std::string_view{right->id}};
 }

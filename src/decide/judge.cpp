@@ -80,12 +80,13 @@ void try_vendor(const Terms& terms, const std::string& backend, const Gpu& gpu, 
                              {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
 }
 
-/// `allocatable` decides; where it is unknown, `physical` bounds it from above.
+/// `allocatable` decides; where it is unknown, a board's own memory bounds it from above. (A
+/// carve-out bounds nothing: the rest of the host's memory is behind it.)
 void try_memory(const Terms& terms, const Gpu& gpu, Trial& trial) {
     if (!terms.min_memory)
         return;
     const auto need = *terms.min_memory;
-    const auto& known = gpu.memory.allocatable ? gpu.memory.allocatable : gpu.memory.physical;
+    const auto known = gpu.memory.allocatable ? gpu.memory.allocatable : offered_memory(gpu.memory);
     if (known && *known < need)
         trial.reject(because("too-little-memory",
                              {{"have", known->count},

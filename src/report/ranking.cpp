@@ -19,13 +19,6 @@ int usability(const Gpu& gpu) {
     return best;
 }
 
-std::uint64_t size_of(const Gpu& gpu) {
-    const auto& memory = gpu.memory;
-    // A carve-out says little about an APU.
-    const bool is_physical = memory.physical && memory.kind != MemoryKind::Carveout;
-    return (is_physical ? memory.physical : memory.allocatable).value_or(Bytes{}).count;
-}
-
 using Test = bool (*)(const Gpu&, const HardwareDevice*);
 
 bool shows_boot(const Gpu&, const HardwareDevice* hardware) {
@@ -43,8 +36,10 @@ bool is_more_than_display(const Gpu& gpu, const HardwareDevice*) {
 void rank(std::vector<Gpu>& gpus) {
     // Enumerators of GpuKind are in order of preference.
     std::ranges::sort(gpus, [](const Gpu& left, const Gpu& right) {
-        return std::tuple{usability(left), left.kind, size_of(right), left.id} <
-               std::tuple{usability(right), right.kind, size_of(left), right.id};
+        return std::tuple{usability(left), left.kind,
+                          offered_memory(right.memory).value_or(Bytes{}), left.id} <
+               std::tuple{usability(right), right.kind,
+                          offered_memory(left.memory).value_or(Bytes{}), right.id};
     });
 }
 

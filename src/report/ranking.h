@@ -8,8 +8,8 @@
 namespace gpuprobe {
 
 /// Puts the best GPU first: one with a usable backend before one where nobody knows, before one
-/// without; then discrete, integrated, virtual, unknown, display-only; then more memory (physical,
-/// or else allocatable; of an APU allocatable); then by id. Nothing else counts, so the order is
+/// without; then discrete, integrated, virtual, unknown, display-only; then more offered_memory();
+/// then by id. Nothing else counts, so the order is
 /// the same each time.
 void rank(std::vector<Gpu>& gpus);
 

@@ -5,6 +5,11 @@
 
 namespace gpuprobe {
 
+std::optional<Bytes> offered_memory(const GpuMemory& memory) {
+    const bool is_own = memory.physical && memory.kind != MemoryKind::Carveout;
+    return is_own ? memory.physical : memory.allocatable;
+}
+
 Result<Report> parse_report(std::string_view json) {
     auto value = parse_json(json, kMaxReport);
     if (!value)

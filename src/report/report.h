@@ -358,6 +358,10 @@ void describe(Visitor& visit, Report& report) {
     visit("notes", report.notes);
 }
 
+/// The one size to show a person and to rank by: the board's memory, and where memory is shared
+/// with the host (carveout, unified) what can be allocated.
+std::optional<Bytes> offered_memory(const GpuMemory& memory);
+
 /// A report from its JSON. Errors: TooLarge, Malformed; another `schema` is Malformed too.
 Result<Report> parse_report(std::string_view json);
 constexpr Bytes kMaxReport = mib(8);

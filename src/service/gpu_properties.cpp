@@ -45,7 +45,7 @@ GpuProperties properties_of(const Gpu& gpu) {
         .vendor_id = number_or_zero(pci.vendor_id),
         .device_id = number_or_zero(pci.device_id),
         .driver = text_or_empty(gpu.driver.name),
-        .memory_total = gpu.memory.physical.value_or(Bytes{}).count,
+        .memory_total = offered_memory(gpu.memory).value_or(Bytes{}).count,
         .health = shown(gpu.health),
         .backends = to_value(gpu.backends),
         .environment = launch_environment(gpu),
