@@ -43,7 +43,7 @@ std::optional<std::string_view> vendor_of(const ProbeTarget& target) {
         return "10de";
     if (target.api == "hip")
         return "1002";
-    if (target.api == "level_zero")
+    if (target.api.starts_with("level_zero"))
         return "8086";
     const auto name = lower_case(file_name(target.driver));
     for (const auto& entry : kDriverVendors)
@@ -55,7 +55,8 @@ std::optional<std::string_view> vendor_of(const ProbeTarget& target) {
 }  // namespace
 
 std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine) {
-    if (target.api == "pci")
+    // drm looks at each node's device itself, right before it would open it.
+    if (target.api == "pci" || target.api == "drm")
         return std::nullopt;
     const auto vendor = vendor_of(target);
     for (const auto& device : machine.devices) {

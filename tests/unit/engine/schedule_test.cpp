@@ -48,7 +48,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NotByPocl", "opencl", "/etc/OpenCL/vendors/pocl.icd", false},
         Case{"ByAnUnknownDriver", "opencl", "/etc/OpenCL/vendors/rusticl.icd", true},
         Case{"ByCuda", "cuda", "", true},
-        Case{"NotByHip", "hip", "", false}),
+        Case{"NotByHip", "hip", "", false},
+        Case{"NotBySysman", "level_zero_sysman", "", false},
+        Case{"NotByDrmWhichAsksEachNode", "drm", "", false}),
     testing::case_name);
 
 TEST(AnActiveGpu, IsWokenByNothing) {
