@@ -35,9 +35,11 @@ class TreeWriter {
 public:
     TreeWriter(fs::path root, const FileSystem& files) : root_{std::move(root)}, files_{files} {}
 
-    /// Makes the folders and links that lead to `path`. The result is where it really is; nullopt
-    /// when a link leads nowhere.
+    /// Makes the folders and links that lead to `path`. The result is where it really is, without
+    /// "..": a capture that is captured again may not lead out of the new one. nullopt when a link
+    /// leads nowhere.
     Result<std::optional<std::string>> lead_to(std::string path) {
+        path = fs::path{path}.lexically_normal().string();
         for (int links = 0; links <= kMaxLinks; ++links) {
             const auto link = first_link(path);
             if (!link)

@@ -60,6 +60,23 @@ TEST(Capture, HoldsWhatTheScanReadsAndNothingElse) {
     EXPECT_TRUE(std::filesystem::is_symlink(folder + "/root/sys/bus/pci/devices/0000:00:06.0"));
 }
 
+TEST(Capture, WritesNothingOutsideItsFolder) {
+    const TemporaryFolder root;
+    const TemporaryFolder target;
+    auto hostile = a_machine(root);
+    hostile.host->arch = "../../../../outside/x86_64";
+    root.link("sys/devices/pci0000:00/0000:00:06.0/driver", "../../../bus/pci/drivers/nvidia");
+    root.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64  580.1.1\n");
+    root.write("evil.so", "");
+    root.link("outside/x86_64-linux-gnu/libcuda.so.1", "/evil.so");
+    root.write("usr/lib/empty", "");
+    const auto folder = target.path() + "/deep/capture";
+    ASSERT_TRUE(write_capture(folder, hostile, {}, WallTime{}, false));
+    EXPECT_FALSE(std::filesystem::exists(target.path() + "/deep/outside"));
+    EXPECT_FALSE(std::filesystem::exists(target.path() + "/outside"));
+    EXPECT_TRUE(std::filesystem::exists(folder + "/root/outside/x86_64-linux-gnu"));
+}
+
 TEST(Capture, RefusesAFolderThatHoldsSomething) {
     const TemporaryFolder root;
     const TemporaryFolder target;
