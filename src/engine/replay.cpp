@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string_view>
 
+#include "base/parse.h"
 #include "base/value_json.h"
 #include "engine/engine.h"
 
@@ -65,15 +66,30 @@ Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
         std::make_shared<RecordedNodes>(std::move(nodes).value())};
 }
 
-/// `base` with every member of `over` that is not null put over it, level by level.
+/// With every text in it scrubbed.
+Value clean(Value document) {
+    if (const auto* text = document.as_string())
+        return scrubbed(*text);
+    if (auto* items = document.as_array())
+        for (auto& item : *items)
+            item = clean(std::move(item));
+    if (auto* members = document.as_object())
+        for (auto& member : *members)
+            member.value = clean(std::move(member.value));
+    return document;
+}
+
+/// `base` with those of its members that `over` has and that are not null there put over it, level
+/// by level. Others are dropped: a hostile file may have a hundred thousand.
 Value overlaid(Value base, const Value& over) {
     const auto* members = over.as_object();
     if (!members)
-        return over.is_null() ? base : over;
+        return over.is_null() ? base : clean(over);
     if (!base.is_object())
-        return over;
+        return clean(over);
     for (const auto& member : *members)
-        base[member.key] = overlaid(base.at(member.key), member.value);
+        if (auto* known = base.find(member.key))
+            *known = overlaid(std::move(*known), member.value);
     return base;
 }
 

@@ -123,6 +123,17 @@ TEST_F(Replay, TakesMissingHostFactsAsUnknownAndWrongOnesAsAnError) {
               "/capture.json: host: cpu.cores: expected non-negative integer, found string");
 }
 
+TEST_F(Replay, ScrubsHostFactsAndDropsUnknownOnes) {
+    std::string host = R"({"os":"\u001b[2J","cpu":{"features":["\u009bm"]})";
+    for (int i = 0; i < 50'000; ++i)  // their square is too much
+        host += ",\"unknown" + std::to_string(i) + "\":0";
+    folder_.write("capture.json", R"({"schema":1,"host":)" + host + "}}");
+    const auto source = replayed_machine(folder_.path());
+    ASSERT_TRUE(source) << source.error().text;
+    EXPECT_EQ(source->host->os, "\xEF\xBF\xBD[2J");
+    EXPECT_EQ(source->host->cpu.features, std::vector<std::string>{"\xEF\xBF\xBDm"});
+}
+
 TEST_F(Replay, RefusesAnotherSchema) {
     folder_.write("capture.json", R"({"schema":2,"host":{}})");
     EXPECT_EQ(problem(), "/capture.json: schema: not 1");
