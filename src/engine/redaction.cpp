@@ -2,6 +2,7 @@
 #include "engine/redaction.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/parse.h"
 
@@ -37,6 +38,22 @@ bool is_unique_id(std::string_view text, char before) {
            (text.size() == kUniqueIdLength || !is_digit(text[kUniqueIdLength]));
 }
 
+/// The number that ends `before` the text with "unique_id ": KFD's properties write the serial of a
+/// card in decimal (drivers/gpu/drm/amd/amdkfd/kfd_topology.c). "" when there is none.
+std::string_view decimal_unique_id(std::string_view before, std::string_view text) {
+    if (!before.ends_with("unique_id "))
+        return {};
+    return text.substr(0, text.find_first_not_of("0123456789"));
+}
+
+/// As amdgpu writes the same serial.
+std::string unique_id_of(std::uint64_t number) {
+    std::string digits(kUniqueIdLength, '0');
+    for (auto digit = digits.rbegin(); number != 0; ++digit, number >>= 4)
+        *digit = "0123456789abcdef"[number & 0xF];
+    return digits;
+}
+
 std::string padded(unsigned number, std::size_t length) {
     auto digits = std::to_string(number);
     return std::string(length - digits.size(), '0') + digits;
@@ -44,22 +61,35 @@ std::string padded(unsigned number, std::size_t length) {
 
 }  // namespace
 
+unsigned Redaction::number_of(std::string_view identifier) {
+    const auto next = static_cast<unsigned>(known_.size()) + 1;
+    return known_.try_emplace(lower_case(identifier), next).first->second;
+}
+
+std::string Redaction::stand_in(std::string_view unique_id) {
+    return "a" + padded(number_of(unique_id), kUniqueIdLength - 1);
+}
+
 std::string Redaction::masked(std::string_view text) {
     std::string clean;
     for (std::size_t at = 0; at < text.size();) {
         const auto rest = text.substr(at);
         const char before = at == 0 ? ' ' : text[at - 1];
-        const bool uuid = !is_digit(before) && is_uuid(rest);
-        if (!uuid && !is_unique_id(rest, before)) {
+        const auto decimal = decimal_unique_id(text.substr(0, at), rest);
+        const auto serial = parse_number<std::uint64_t>(decimal);
+        if (serial && *serial != 0) {
+            clean += std::to_string(*parse_hex<std::uint64_t>(stand_in(unique_id_of(*serial))));
+            at += decimal.size();
+        } else if (!is_digit(before) && is_uuid(rest)) {
+            clean +=
+                "00000000-0000-4000-8000-" + padded(number_of(rest.substr(0, kUuidLength)), 12);
+            at += kUuidLength;
+        } else if (is_unique_id(rest, before)) {
+            clean += stand_in(rest.substr(0, kUniqueIdLength));
+            at += kUniqueIdLength;
+        } else {
             clean += text[at++];
-            continue;
         }
-        const auto length = uuid ? kUuidLength : kUniqueIdLength;
-        const auto next = static_cast<unsigned>(known_.size()) + 1;
-        const auto number =
-            known_.try_emplace(lower_case(rest.substr(0, length)), next).first->second;
-        clean += uuid ? "00000000-0000-4000-8000-" + padded(number, 12) : "a" + padded(number, 15);
-        at += length;
     }
     return clean;
 }

@@ -19,6 +19,16 @@ TEST(Redaction, NumbersUniqueIds) {
     EXPECT_EQ(Redaction{}.masked("GPU-f08d1ef4ad0d2a3b\n"), "GPU-a000000000000001\n");
 }
 
+TEST(Redaction, NumbersTheDecimalUniqueIdOfKfdAlike) {
+    Redaction redaction;
+    EXPECT_EQ(redaction.masked("simd_count 304\nunique_id 17333131577230011963\nnum_xcc 1\n"),
+              "simd_count 304\nunique_id 11529215046068469761\nnum_xcc 1\n");
+    EXPECT_EQ(redaction.masked("GPU-f08ba755a9e6ae3b"), "GPU-a000000000000001");
+    EXPECT_EQ(redaction.masked("unique_id 0\n"), "unique_id 0\n");
+    EXPECT_EQ(redaction.masked("unique_id 99999999999999999999999"),
+              "unique_id 99999999999999999999999");
+}
+
 TEST(Redaction, LeavesTheNumbersOfADocumentAlone) {
     Value document;
     document["at_usec"] = 1795227500330250;
