@@ -11,10 +11,12 @@ Value device_print(const HardwareDevice& device) {
     print["id"] = device.id;
     print["vendor"] = to_value(device.vendor_id);
     print["device"] = to_value(device.device_id);
+    print["subsystem_vendor"] = to_value(device.subsystem_vendor_id);
     print["subsystem"] = to_value(device.subsystem_device_id);
     print["driver"] = to_value(device.driver);
     print["version"] = to_value(device.driver_version);
     print["drm"] = to_value(device.drm);
+    print["partitions"] = to_value(device.partitions);
     // A node that became usable changes what a driver can answer.
     for (const auto& node : device.nodes)
         print["nodes"].push_back(to_value(node));

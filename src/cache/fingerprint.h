@@ -10,8 +10,9 @@
 namespace gpuprobe {
 
 /// A text that is equal exactly when cached driver answers still hold: our version, kernel release,
-/// each device with its driver, version and nodes, and path, inode, size and time of every file in
-/// `watched` (manifests, the dynamic linker's cache). A new boot alone changes nothing.
+/// each device with its driver, version, partitions and nodes, and path, inode, size and time of
+/// every file in `watched` (manifests, the dynamic linker's cache). A new boot alone changes
+/// nothing.
 std::string fingerprint_of(const Machine& machine,
                            const FileSystem& files,
                            const std::vector<std::string>& watched,

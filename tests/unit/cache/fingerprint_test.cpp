@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/fingerprint.h"
+
+#include <functional>
+
+#include "support/temporary_folder.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::TemporaryFolder;
+
+const Machine kMachine{
+    .host = {.kernel = "6.1.0"},
+    .devices = {{.id = "pci:0000:00:06.0", .vendor_id = "10de", .driver = "nvidia"}}};
+
+std::string print_of(const Machine& machine) {
+    return fingerprint_of(machine, RootedFiles{"/nonexistent"}, {}, "1.0");
+}
+
+TEST(Fingerprint, ChangesWithWhatADriverCanAnswer) {
+    const std::pair<const char*, std::function<void(Machine&)>> changes[] = {
+        {"kernel", [](Machine& machine) { machine.host.kernel = "6.1.1"; }},
+        {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
+        {"board", [](Machine& machine) { machine.devices[0].subsystem_vendor_id = "1458"; }},
+        {"partition", [](Machine& machine) { machine.devices[0].partitions = {"mig/gi1/ci0"}; }},
+        {"node", [](Machine& machine) { machine.devices[0].nodes = {{.path = "/dev/nvidia0"}}; }},
+        {"shared node", [](Machine& machine) { machine.shared_nodes = {{.path = "/dev/kfd"}}; }},
+        {"one more", [](Machine& machine) { machine.devices.push_back({.id = "other"}); }}};
+    for (const auto& [name, change] : changes) {
+        auto machine = kMachine;
+        change(machine);
+        EXPECT_NE(print_of(machine), print_of(kMachine)) << name;
+    }
+}
+
+TEST(Fingerprint, StaysWhenAGpuFallsAsleep) {
+    auto machine = kMachine;
+    machine.devices[0].runtime_status = "suspended";
+    EXPECT_EQ(print_of(machine), print_of(kMachine));
+}
+
+}  // namespace
+}  // namespace gpuprobe
