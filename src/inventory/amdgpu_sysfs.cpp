@@ -26,16 +26,6 @@ constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_gtt_used", "gtt-used", false},
 }};
 
-void add_memory(const Sysfs& sysfs, HardwareDevice& device) {
-    for (const auto& row : kMemoryFiles) {
-        const auto size = sysfs.number(device.sysfs_path + "/" + row.file);
-        if (!size || *size > kMaxPlausible.count || (row.zero_is_unknown && *size == 0))
-            continue;
-        device.memory.push_back(
-            {.source = "amdgpu-sysfs", .what = row.what, .bytes = Bytes{*size}});
-    }
-}
-
 void add_text(const Sysfs& sysfs, const char* file, std::string_view key, HardwareDevice& device) {
     const auto text = sysfs.text(device.sysfs_path + "/" + file);
     if (text && *text != "unknown")
@@ -59,6 +49,19 @@ void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
 
 }  // namespace
 
+std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevice& device) {
+    std::vector<MemoryReading> readings;
+    if (device.driver != "amdgpu")
+        return readings;
+    for (const auto& row : kMemoryFiles) {
+        const auto size = sysfs.number(device.sysfs_path + "/" + row.file);
+        if (!size || *size > kMaxPlausible.count || (row.zero_is_unknown && *size == 0))
+            continue;
+        readings.push_back({.source = "amdgpu-sysfs", .what = row.what, .bytes = Bytes{*size}});
+    }
+    return readings;
+}
+
 std::optional<std::string> amd_serial(std::uint64_t serial) {
     if (serial == 0)
         return std::nullopt;
@@ -71,7 +74,8 @@ std::optional<std::string> amd_serial(std::uint64_t serial) {
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
     if (device.driver != "amdgpu")
         return;
-    add_memory(sysfs, device);
+    for (auto& reading : amdgpu_memory(sysfs, device))
+        device.memory.push_back(std::move(reading));
     device.model = sysfs.text(device.sysfs_path + "/product_name");
     if (const auto text = sysfs.text(device.sysfs_path + "/unique_id"))
         if (const auto serial = parse_hex<std::uint64_t>(*text))

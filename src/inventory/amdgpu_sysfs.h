@@ -17,6 +17,9 @@ namespace gpuprobe {
 /// `has_board_info`: a file that cards alone have. Listing names reaches no hardware.
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device);
 
+/// The memory sizes alone, as they are at this moment; none for another driver's device.
+std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevice& device);
+
 /// amdgpu's and KFD's serial as 16 hexadecimal digits; nullopt for none (0) and for anything else.
 std::optional<std::string> amd_serial(std::uint64_t serial);
 

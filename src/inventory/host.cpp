@@ -32,14 +32,6 @@ std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key)
     return std::nullopt;
 }
 
-HostMemory memory_of(const FileSystem& files) {
-    const auto text = files.read("/proc/meminfo", kMaxMeminfo);
-    if (!text)
-        return {};
-    return {.total = memory_line(*text, "MemTotal:"),
-            .available = memory_line(*text, "MemAvailable:")};
-}
-
 Cpu cpu_of(const FileSystem& files) {
     const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
     auto cpu = text ? parse_cpuinfo(*text) : Cpu{};
@@ -74,10 +66,18 @@ bool is_wsl(const FileSystem& files, std::string_view kernel) {
 
 }  // namespace
 
+HostMemory host_memory(const FileSystem& files) {
+    const auto text = files.read("/proc/meminfo", kMaxMeminfo);
+    if (!text)
+        return {};
+    return {.total = memory_line(*text, "MemTotal:"),
+            .available = memory_line(*text, "MemAvailable:")};
+}
+
 Host detect_host(const FileSystem& files) {
     Host host{.libc = libc_of(files),
               .cpu = cpu_of(files),
-              .memory = memory_of(files),
+              .memory = host_memory(files),
               .container = container_of(files),
               .virtualization = virtualization_of(files, running_hypervisor())};
     utsname names = {};

@@ -49,4 +49,7 @@ Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host
 /// own.
 Host detect_host(const FileSystem& files);
 
+/// The host's memory alone, from /proc/meminfo.
+HostMemory host_memory(const FileSystem& files);
+
 }  // namespace gpuprobe
