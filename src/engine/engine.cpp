@@ -84,6 +84,10 @@ struct Engine::Impl {
           loop{event_loop},
           clock{the_clock},
           options{std::move(engine_options)},
+          live_memory{*source.files, clock,
+                      [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
+                          supervisor.start(target, std::move(probed));
+                      }},
           supervisor{event_loop, launcher, the_clock, options.limits} {
         if (options.cache_file)
             cache.emplace(*options.cache_file);
@@ -131,6 +135,7 @@ struct Engine::Impl {
     EventHandle settling = {};
     std::unique_ptr<HardwareMonitor> monitor = {};
     std::vector<Reason> notes = {};
+    LiveMemoryReader live_memory;
     // Last: it ends first, and its workers report to the members above.
     Supervisor supervisor;
 };
@@ -416,6 +421,23 @@ Status Engine::probe(const ProbeRequest& request,
 
 bool Engine::is_replayed() const {
     return impl_->is_replay();
+}
+
+Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply) {
+    const auto& gpus = impl_->report.gpus;
+    const auto found = std::ranges::find(gpus, id, &Gpu::id);
+    if (found == gpus.end())
+        return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+    if (is_replayed()) {
+        reply(last_known(found->memory));
+        return Done{};
+    }
+    return impl_->live_memory.read({.gpu = *found,
+                                    .machine = impl_->machine,
+                                    .probes = impl_->answers(),
+                                    .targets = impl_->search.targets,
+                                    .allow_wake = allow_wake},
+                                   std::move(reply));
 }
 
 Status Engine::capture(const std::string& folder, bool redact) const {

@@ -14,6 +14,7 @@
 #include "cache/store.h"
 #include "decide/decision.h"
 #include "decide/profile.h"
+#include "engine/live_memory.h"
 #include "inventory/scan.h"
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
@@ -86,6 +87,11 @@ public:
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,
                  std::function<void()> done);
+
+    /// Reads a GPU's memory as it is now and calls `reply` once, within this call where no driver
+    /// needs to be asked. The report and its generation stay. A captured machine answers what it
+    /// recorded. Errors: UnknownDevice; TooManyRequests.
+    Status read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply);
 
     /// Writes a capture of this machine with the answers of its last probes; see engine/capture.h.
     [[nodiscard]] Status capture(const std::string& folder, bool redact) const;

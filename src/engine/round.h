@@ -20,6 +20,7 @@ public:
     void finish(const ProbeTarget& target);
     void wait(Progress progress, Done done);
     [[nodiscard]] bool running() const { return !running_.empty(); }
+    [[nodiscard]] const std::set<ProbeTarget>& targets() const { return running_; }
     /// Ends the round: forgets its counts and returns who waited.
     std::vector<Done> end();
 

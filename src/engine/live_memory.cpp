@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/live_memory.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/schedule.h"
+#include "inventory/amdgpu_sysfs.h"
+#include "inventory/scan.h"
+#include "report/assemble.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kAmdgpu = "amdgpu-sysfs";
+/// In the order in which a report prefers their word on free memory. CUDA's would take a context.
+constexpr std::array kApis = std::to_array<std::string_view>({"nvml", "vulkan", "hip", "drm"});
+
+bool is_same(const MemoryReading& left, const MemoryReading& right) {
+    return left.source == right.source && left.what == right.what;
+}
+
+/// In place, since the order of readings is that of their precedence.
+void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
+    const auto fresh = amdgpu_memory(sysfs, device);
+    std::erase_if(device.memory, [&fresh](MemoryReading& reading) {
+        if (reading.source != kAmdgpu)
+            return false;
+        const auto now = std::ranges::find_if(
+            fresh, [&reading](const MemoryReading& other) { return is_same(reading, other); });
+        if (now != fresh.end())
+            reading.bytes = now->bytes;
+        return now == fresh.end();
+    });
+}
+
+bool has_reading(const GpuMemory& memory, std::string_view source, std::string_view what) {
+    return std::ranges::any_of(memory.evidence, [&](const MemoryReading& reading) {
+        return reading.source == source && reading.what == what;
+    });
+}
+
+bool told_free(const Gpu& gpu, std::string_view api) {
+    const auto view = gpu.apis.find(std::string{api});
+    return view != gpu.apis.end() && view->second.outcome == Outcome::Answered &&
+           view->second.device.at("memory").at("free").as_unsigned().has_value();
+}
+
+bool serves(const ProbeTarget& target, const ApiView& view) {
+    return target.stage == "query" && (target.driver.empty() || target.driver == view.driver);
+}
+
+/// The GPU as a report made of this would show it: precedence, limits and order of its sizes are
+/// the report's.
+std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
+                             const std::vector<ProbeResult>& probes,
+                             WallTime now) {
+    auto report = assemble(question.machine, probes, ReportContext{.now = now});
+    const auto found = std::ranges::find(report.gpus, question.gpu.id, &Gpu::id);
+    if (found == report.gpus.end())
+        return std::nullopt;
+    return std::move(*found);
+}
+
+std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult& probe) {
+    std::erase_if(probes, [&probe](const ProbeResult& other) {
+        return other.api == probe.api && other.driver == probe.driver && other.stage == probe.stage;
+    });
+    probes.push_back(probe);
+    return probes;
+}
+
+}  // namespace
+
+LiveMemory last_known(const GpuMemory& memory) {
+    return LiveMemory{.kind = memory.kind,
+                      .physical = memory.physical,
+                      .allocatable = memory.allocatable,
+                      .free = memory.free,
+                      .free_at = memory.free_at};
+}
+
+void refresh_readings(const FileSystem& files, Machine& machine) {
+    machine.host.memory = host_memory(files);
+    std::vector<std::string> notes;
+    const Sysfs sysfs{files, notes};
+    for (auto& device : machine.devices) {
+        device.runtime_status = sysfs.text(device.sysfs_path + "/power/runtime_status");
+        refresh_amdgpu(sysfs, device);
+    }
+}
+
+std::optional<std::string> kernel_source(const GpuMemory& memory) {
+    if (!memory.free)
+        return std::nullopt;
+    if (memory.kind == MemoryKind::Unified)
+        return has_reading(memory, "meminfo", "host-available") ? std::optional{"meminfo"}
+                                                                : std::nullopt;
+    const bool is_counted =
+        has_reading(memory, kAmdgpu, "total") && has_reading(memory, kAmdgpu, "used");
+    return is_counted ? std::optional{std::string{kAmdgpu}} : std::nullopt;
+}
+
+std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
+    for (const auto api : kApis) {
+        if (!told_free(gpu, api))
+            continue;
+        const auto& view = gpu.apis.at(std::string{api});
+        for (const auto& target : targets)
+            if (target.api == api && serves(target, view))
+                return target;
+    }
+    return std::nullopt;
+}
+
+LiveMemoryReader::LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start)
+    : files_{files}, clock_{clock}, start_{std::move(start)} {}
+
+/// The report's, or what was read since. Another GPU at the same place has other sizes.
+LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
+    auto known = last_known(gpu.memory);
+    const auto read = last_.find(gpu.id);
+    if (read == last_.end() || read->second.free_at <= known.free_at ||
+        read->second.physical != known.physical || read->second.allocatable != known.allocatable)
+        return known;
+    known.free = read->second.free;
+    known.free_at = read->second.free_at;
+    return known;
+}
+
+LiveMemory LiveMemoryReader::kept(const std::string& id,
+                                  const GpuMemory& memory,
+                                  std::string source) {
+    auto read = last_known(memory);
+    read.source = std::move(source);
+    last_.insert_or_assign(id, read);
+    return read;
+}
+
+Status LiveMemoryReader::read(Question question, Reply reply) {
+    refresh_readings(files_, question.machine);
+    if (const auto fresh = assembled(question, question.probes, clock_.wall()))
+        if (auto source = kernel_source(fresh->memory)) {
+            reply(kept(fresh->id, fresh->memory, std::move(*source)));
+            return Done{};
+        }
+    const auto target = memory_target(question.gpu, question.targets);
+    const auto sleeper =
+        target && !question.allow_wake ? sleeper_woken_by(*target, question.machine) : std::nullopt;
+    if (target && !sleeper)
+        return wait(*target, {std::move(question), std::move(reply)});
+    auto known = best_known(question.gpu);
+    if (sleeper)
+        known.reasons = skipped_asleep(*target, *sleeper).reasons;
+    reply(known);
+    return Done{};
+}
+
+Status LiveMemoryReader::wait(const ProbeTarget& target, Waiter waiter) {
+    auto& waiters = waiting_[target];
+    if (waiters.size() >= kMaxWaiting)
+        return Error{ErrorCode::TooManyRequests, "memory: too many wait for " + target.api};
+    waiters.push_back(std::move(waiter));
+    if (waiters.size() == 1)
+        start_(target, [this, target](const ProbeResult& probe) { probed(target, probe); });
+    return Done{};
+}
+
+void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& probe) {
+    // Taken out first: whoever is answered may ask again.
+    auto waiters = waiting_.extract(target);
+    if (waiters.empty())
+        return;
+    for (const auto& waiter : waiters.mapped())
+        waiter.reply(answer(waiter.question, probe));
+}
+
+LiveMemory LiveMemoryReader::answer(const Question& question, const ProbeResult& probe) {
+    const auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
+    if (fresh && fresh->memory.free && fresh->memory.free_at == probe.at)
+        return kept(fresh->id, fresh->memory, probe.api);
+    auto known = best_known(question.gpu);
+    if (fresh)
+        if (const auto view = fresh->apis.find(probe.api); view != fresh->apis.end())
+            known.reasons = view->second.reasons;
+    return known;
+}
+
+}  // namespace gpuprobe

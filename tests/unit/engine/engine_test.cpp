@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+#include "probe/frame.h"
+#include "support/temporary_folder.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::TemporaryFolder;
+
+/// A worker that says nothing until it is told to.
+class HeldWorker final : public Worker {
+public:
+    explicit HeldWorker(UniqueFd frames) : frames_{std::move(frames)} {}
+    [[nodiscard]] int frames() const override { return frames_.get(); }
+    [[nodiscard]] int output() const override { return -1; }
+    [[nodiscard]] int ended() const override { return -1; }
+    void kill() override {}
+    [[nodiscard]] std::optional<WorkerExit> reap() override { return WorkerExit{.code = 0}; }
+
+private:
+    UniqueFd frames_ = {};
+};
+
+class HeldLauncher final : public Launcher {
+public:
+    [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget&) override {
+        int ends[2] = {-1, -1};
+        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+            return Error{ErrorCode::ProbeFailed, "pipe"};
+        held_.emplace_back(ends[1]);
+        ++launched;
+        return std::unique_ptr<Worker>{std::make_unique<HeldWorker>(UniqueFd{ends[0]})};
+    }
+    /// Lets every worker that runs answer that nothing is there.
+    void let_answer() {
+        for (const auto& fd : std::exchange(held_, {})) {
+            const auto frame = FrameWriter{}.done(Outcome::Absent, std::nullopt, {});
+            EXPECT_EQ(::write(fd.get(), frame.data(), frame.size()),
+                      static_cast<ssize_t>(frame.size()));
+        }
+    }
+    std::size_t launched = 0;
+
+private:
+    std::vector<UniqueFd> held_ = {};
+};
+
+struct SetClock final : Clock {
+    [[nodiscard]] WallTime wall() const override { return time; }
+    [[nodiscard]] MonotonicTime monotonic() const override { return {}; }
+    WallTime time = WallTime{std::chrono::hours{100}};
+};
+
+class EngineTest : public ::testing::Test {
+protected:
+    void plug_in_a_gpu() const {
+        const std::string device = "sys/devices/pci0000:00/0000:00:06.0/";
+        root_.write(device + "vendor", "0x10de\n");
+        root_.write(device + "device", "0x2335\n");
+        root_.write(device + "class", "0x030200\n");
+        root_.link("sys/bus/pci/devices/0000:00:06.0", "../../../devices/pci0000:00/0000:00:06.0");
+    }
+    std::unique_ptr<Engine> started() {
+        EngineOptions options{.cache_file = root_.path() + "/cache",
+                              .limits = {.concurrent = 64},
+                              .settle = Duration::zero(),
+                              .trusts_cache_for = std::chrono::minutes{10}};
+        MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
+                             .nodes = std::make_shared<RecordedNodes>(),
+                             .host = Host{.arch = "x86_64"}};
+        auto engine =
+            Engine::create(std::move(source), *loop_, launcher_, clock_, std::move(options));
+        engine.value()->start();
+        return std::move(engine).value();
+    }
+    void finish(const Engine& engine) {
+        launcher_.let_answer();
+        ASSERT_TRUE(loop_->run_until([&engine] { return !engine.probing(); }));
+    }
+
+    TemporaryFolder root_ = {};
+    std::unique_ptr<SystemLoop> loop_ = SystemLoop::create().value();
+    HeldLauncher launcher_ = {};
+    SetClock clock_ = {};
+};
+
+TEST_F(EngineTest, AsksAgainWhatRanWhileTheHardwareChanged) {
+    const auto engine = started();
+    const auto targets = launcher_.launched;
+    ASSERT_GT(targets, 0u);
+    plug_in_a_gpu();
+    engine->hardware_changed();
+    ASSERT_TRUE(loop_->run_until([&engine] { return engine->report().gpus.size() == 1; }));
+    EXPECT_EQ(launcher_.launched, targets);
+    launcher_.let_answer();  // of before
+    ASSERT_TRUE(loop_->run_until([&] { return launcher_.launched == 2 * targets; }));
+    EXPECT_TRUE(engine->probing());
+    finish(*engine);
+    EXPECT_EQ(launcher_.launched, 2 * targets);
+}
+
+TEST_F(EngineTest, AsksAllWhenOneIsAskedForAndTheHardwareHasChanged) {
+    const auto engine = started();
+    finish(*engine);
+    const auto targets = launcher_.launched;
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    EXPECT_EQ(launcher_.launched, targets + 1);
+    finish(*engine);
+    plug_in_a_gpu();
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    EXPECT_EQ(launcher_.launched, 2 * targets + 1);
+    finish(*engine);
+}
+
+TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {
+    finish(*started());
+    const auto saved = clock_.time;
+    for (const auto& [later, is_trusted] : {std::pair{Duration{}, true},
+                                            {std::chrono::minutes{9}, true},
+                                            {std::chrono::minutes{10}, false},
+                                            {-std::chrono::hours{1}, false}}) {
+        clock_.time = saved + later;
+        EXPECT_EQ(started()->probing(), !is_trusted) << later.count();
+    }
+}
+
+}  // namespace
+}  // namespace gpuprobe
