@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 namespace gpuprobe {
@@ -109,6 +110,29 @@ void Value::push_back(Value item) {
     std::get<Array>(data_).push_back(std::move(item));
 }
 
+namespace {
+
+/// Member by member while the order is the same, which it nearly always is; then by key, through an
+/// index, because a driver may give thousands of facts in any order.
+bool have_equal_members(const Value::Object& left, const Value::Object& right) {
+    if (left.size() != right.size())
+        return false;
+    const auto [rest, other] =
+        std::ranges::mismatch(left, right, {}, &Value::Member::key, &Value::Member::key);
+    for (auto l = left.begin(), r = right.begin(); l != rest; ++l, ++r)
+        if (l->value != r->value)
+            return false;
+    std::unordered_map<std::string_view, const Value*> values;
+    for (auto r = other; r != right.end(); ++r)
+        values.emplace(r->key, &r->value);
+    return std::all_of(rest, left.end(), [&values](const Value::Member& member) {
+        const auto found = values.find(member.key);
+        return found != values.end() && member.value == *found->second;
+    });
+}
+
+}  // namespace
+
 bool operator==(const Value& left, const Value& right) {
     const auto* left_members = left.as_object();
     const auto* right_members = right.as_object();
@@ -126,12 +150,7 @@ bool operator==(const Value& left, const Value& right) {
             },
             left.data_);
     }
-    if (left_members->size() != right_members->size())
-        return false;
-    return std::ranges::all_of(*left_members, [&right](const Value::Member& member) {
-        const auto* other = right.find(member.key);
-        return other && member.value == *other;
-    });
+    return have_equal_members(*left_members, *right_members);
 }
 
 }  // namespace gpuprobe

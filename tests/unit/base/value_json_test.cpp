@@ -99,5 +99,21 @@ TEST(Value, ComparesObjectsWithoutRegardToOrder) {
     EXPECT_NE(parsed(R"({"a":1})").value(), parsed("[1]").value());
 }
 
+TEST(Value, ComparesObjectsWithoutTheirOrderAndWithoutItsSquare) {
+    Value forward{Value::Object{}};
+    Value backward{Value::Object{}};
+    constexpr int kMembers = 100'000;
+    for (int i = 0; i < kMembers; ++i) {
+        forward.as_object()->push_back({.key = std::to_string(i), .value = i});
+        backward.as_object()->push_back(
+            {.key = std::to_string(kMembers - 1 - i), .value = kMembers - 1 - i});
+    }
+    EXPECT_EQ(forward, backward);
+    backward.as_object()->front().value = "another";
+    EXPECT_NE(forward, backward);
+    forward.as_object()->front().key = "another";
+    EXPECT_NE(forward, backward);
+}
+
 }  // namespace
 }  // namespace gpuprobe
