@@ -80,13 +80,20 @@ FactList driver(const Gpu& gpu, const Screen& screen) {
     return facts;
 }
 
-FactList memory(const Gpu& gpu, const Screen& screen) {
+std::string free_text(const GpuMemory& memory, WallTime now, const Screen& screen) {
+    auto text = size_or_dash(memory.free, screen);
+    if (memory.free && memory.free_at)
+        text += ", " + age_text(*memory.free_at, now);
+    return text;
+}
+
+FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
     FactList facts{"Memory"};
     if (gpu.memory.kind)
         facts.add("kind", name_of(*gpu.memory.kind));
     facts.add("physical", size_or_dash(gpu.memory.physical, screen));
     facts.add("allocatable", size_or_dash(gpu.memory.allocatable, screen));
-    facts.add("free", size_or_dash(gpu.memory.free, screen));
+    facts.add("free", free_text(gpu.memory, now, screen));
     bool is_first = true;
     for (const auto& reading : gpu.memory.evidence) {
         const auto text =
@@ -172,9 +179,10 @@ FactList findings(const Gpu& gpu) {
 
 }  // namespace
 
-std::string show_text(const Gpu& gpu, const Report& report, const Screen& screen) {
-    std::vector<FactList> lists{hardware(gpu),         driver(gpu, screen), memory(gpu, screen),
-                                backends(gpu, report), findings(gpu),       identity(gpu)};
+std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const Screen& screen) {
+    std::vector<FactList> lists{
+        hardware(gpu),         driver(gpu, screen), memory(gpu, now, screen),
+        backends(gpu, report), findings(gpu),       identity(gpu)};
     for (const auto& [api, view] : gpu.apis)
         if (view.outcome != Outcome::Absent)
             lists.push_back(api_facts(api, view));

@@ -3,12 +3,14 @@
 
 #include <string>
 
+#include "base/clock.h"
 #include "cli/screen.h"
 #include "report/report.h"
 
 namespace gpuprobe {
 
-/// Everything that the report says about one GPU, in groups. Unknown facts are left out. Pure.
-std::string show_text(const Gpu& gpu, const Report& report, const Screen& screen);
+/// Everything that the report says about one GPU, in groups. Unknown facts are left out. `now` is
+/// what the age of free memory counts to. Pure.
+std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const Screen& screen);
 
 }  // namespace gpuprobe

@@ -99,4 +99,20 @@ std::string duration_text(Duration duration, std::string_view micro) {
     return fmt::format("{} min", count / 60'000'000);
 }
 
+std::string age_text(WallTime at, WallTime now) {
+    using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+    const auto age = now - at;
+    if (age < seconds{1})
+        return "just now";
+    if (age < minutes{2})
+        return fmt::format("{} s ago", age / seconds{1});
+    if (age < hours{2})
+        return fmt::format("{} min ago", age / minutes{1});
+    if (age < hours{48})
+        return fmt::format("{} h ago", age / hours{1});
+    const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(at)};
+    return fmt::format("on {:04}-{:02}-{:02}", int{day.year()}, unsigned{day.month()},
+                       unsigned{day.day()});
+}
+
 }  // namespace gpuprobe

@@ -22,4 +22,9 @@ std::optional<Bytes> parse_size(std::string_view text);
 /// "850 µs", "31 ms", "2.4 s", "3 min"; `micro` is the sign for 10^-6 ("µ" or "u").
 std::string duration_text(Duration duration, std::string_view micro);
 
+/// How long before `now` something was: "just now", "2 s ago", "5 min ago", "3 h ago", and from two
+/// days on the day itself, "on 2023-11-14" (UTC). What lies ahead, as after a clock was set back,
+/// is "just now".
+std::string age_text(WallTime at, WallTime now);
+
 }  // namespace gpuprobe

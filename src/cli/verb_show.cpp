@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
 #include "base/record.h"
 #include "cli/pick_gpu.h"
 #include "cli/show_text.h"
@@ -18,6 +19,12 @@ void print_documents(const Context& context, const std::vector<const Gpu*>& gpus
     print_json(context.arguments, document);
 }
 
+/// A captured machine is shown as of its capture.
+WallTime time_of(const Report& report) {
+    return report.source == ReportSource::Replay && report.created ? *report.created
+                                                                   : SystemClock{}.wall();
+}
+
 }  // namespace
 
 Result<ExitCode> run_show(Context& context) {
@@ -30,7 +37,7 @@ Result<ExitCode> run_show(Context& context) {
         return ExitCode::Answered;
     }
     for (std::size_t i = 0; i < gpus.size(); ++i)
-        print((i == 0 ? "" : "\n") + show_text(*gpus[i], report, context.screen));
+        print((i == 0 ? "" : "\n") + show_text(*gpus[i], report, time_of(report), context.screen));
     return ExitCode::Answered;
 }
 

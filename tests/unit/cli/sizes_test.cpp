@@ -60,5 +60,19 @@ TEST(Sizes, DurationsPickAUnit) {
     EXPECT_EQ(duration_text(std::chrono::minutes{3}, "µ"), "3 min");
 }
 
+TEST(Sizes, AgesPickAUnitAndOldOnesTheirDay) {
+    using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+    const WallTime at{seconds{1'700'000'000}};  // 2023-11-14 22:13:20 UTC
+    EXPECT_EQ(age_text(at, at - hours{9}), "just now");
+    EXPECT_EQ(age_text(at, at + std::chrono::milliseconds{999}), "just now");
+    EXPECT_EQ(age_text(at, at + seconds{2}), "2 s ago");
+    EXPECT_EQ(age_text(at, at + seconds{119}), "119 s ago");
+    EXPECT_EQ(age_text(at, at + seconds{120}), "2 min ago");
+    EXPECT_EQ(age_text(at, at + minutes{119}), "119 min ago");
+    EXPECT_EQ(age_text(at, at + hours{2}), "2 h ago");
+    EXPECT_EQ(age_text(at, at + hours{47}), "47 h ago");
+    EXPECT_EQ(age_text(at, at + hours{48}), "on 2023-11-14");
+}
+
 }  // namespace
 }  // namespace gpuprobe
