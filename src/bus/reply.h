@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bus/errors.h"
+#include "bus/recorded_body.h"
 
 namespace gpuprobe::bus {
 
@@ -23,6 +24,14 @@ public:
     void send(const Results&... results) {
         if (auto result = std::exchange(result_, std::nullopt))
             (void)attempt([&] { result->returnResults(results...); });  // the caller may be gone
+    }
+    /// The same with a recorded answer; `call` is the one that this replies to.
+    void send(const RecordedBody& body, sd_bus_message* call) {
+        const auto sent = body.answer(call);
+        if (sent)
+            result_.reset();
+        else
+            fail(sent.error());
     }
     void fail(const Error& error) {
         if (auto result = std::exchange(result_, std::nullopt))

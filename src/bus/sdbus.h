@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sdbus-c++/sdbus-c++.h>
+#include <systemd/sd-bus.h>
 
 #include "base/clock.h"
 
@@ -95,6 +96,35 @@ inline std::string current_sender(const sdbus::IObject& object) {
 #else
     const auto* message = object.getCurrentlyProcessedMessage();
     return message != nullptr ? message->getSender() : std::string{};
+#endif
+}
+
+/// The message of sd-bus within one of the library's, borrowed: the library has no accessor.
+inline sd_bus_message* raw_message(const sdbus::Message& message) {
+    struct Opened : sdbus::Message {
+        static void* of(const sdbus::Message& closed) { return closed.*(&Opened::msg_); }
+    };
+    return static_cast<sd_bus_message*>(Opened::of(message));
+}
+
+/// A message to write into and to read from. Only objects and proxies make messages.
+inline sdbus::Signal scratch_message(sdbus::IObject& object) {
+#ifdef GPUPROBE_SDBUS_2
+    return object.createSignal(sdbus::InterfaceName{"org.gpuprobe.Scratch"},
+                               sdbus::SignalName{"Scratch"});
+#else
+    return object.createSignal("org.gpuprobe.Scratch", "Scratch");
+#endif
+}
+
+/// The call that is being handled, borrowed until it has been; nullptr outside of a call.
+inline sd_bus_message* current_call(const sdbus::IObject& object) {
+#ifdef GPUPROBE_SDBUS_2
+    const auto message = object.getCurrentlyProcessedMessage();
+    return message.isValid() ? raw_message(message) : nullptr;
+#else
+    const auto* message = object.getCurrentlyProcessedMessage();
+    return message != nullptr ? raw_message(*message) : nullptr;
 #endif
 }
 

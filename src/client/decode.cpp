@@ -33,16 +33,23 @@ Value reason_value(const bus::Dictionary& reason) {
     return value;
 }
 
-Value candidate_value(const bus::Dictionary& candidate, const GpuIds& ids) {
+/// One entry is a candidate for each of its GPUs, or one without a GPU.
+void add_candidates(Value& candidates, const bus::Dictionary& entry, const GpuIds& ids) {
     Value value;
-    value["backend"] = member<std::string>(candidate, "Backend");
-    value["gpu"] = gpu_value(member<sdbus::ObjectPath>(candidate, "Gpu"), ids);
-    value["verdict"] = member<std::string>(candidate, "Verdict");
+    value["backend"] = member<std::string>(entry, "Backend");
+    value["gpu"] = Value{};
+    value["verdict"] = member<std::string>(entry, "Verdict");
     Value reasons{Value::Array{}};
-    for (const auto& reason : member<std::vector<bus::Dictionary>>(candidate, "Reasons"))
+    for (const auto& reason : member<std::vector<bus::Dictionary>>(entry, "Reasons"))
         reasons.push_back(reason_value(reason));
     value["reasons"] = reasons;
-    return value;
+    const auto gpus = member<std::vector<sdbus::ObjectPath>>(entry, "Gpus");
+    if (gpus.empty())
+        candidates.push_back(value);
+    for (const auto& gpu : gpus) {
+        value["gpu"] = gpu_value(gpu, ids);
+        candidates.push_back(value);
+    }
 }
 
 }  // namespace
@@ -71,8 +78,8 @@ Value decision_value(const bus::Dictionary& answer, const GpuIds& ids) {
     decision["environment"] = environment;
     decision["decision"] = member<std::string>(answer, "Decision");
     Value candidates{Value::Array{}};
-    for (const auto& candidate : member<std::vector<bus::Dictionary>>(answer, "Candidates"))
-        candidates.push_back(candidate_value(candidate, ids));
+    for (const auto& entry : member<std::vector<bus::Dictionary>>(answer, "Candidates"))
+        add_candidates(candidates, entry, ids);
     decision["candidates"] = candidates;
     decision["generation"] = member<std::uint64_t>(answer, "Generation");
     return decision;

@@ -2,6 +2,7 @@
 #include "service/answers.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/parse.h"
 #include "base/value_json.h"
@@ -11,13 +12,48 @@
 namespace gpuprobe {
 namespace {
 
-bus::Dictionary candidate_from(const Candidate& candidate, const PathOf& path_of) {
+/// Candidates that follow each other and differ in their GPU only. Machines with many GPUs have
+/// many of one kind; the bus reads each value of a message, so that telling them one by one would
+/// cost more than all else.
+using Alike = std::span<const Candidate>;
+
+bool is_alike(const Candidate& left, const Candidate& right) {
+    return left.gpu && right.gpu && left.backend == right.backend &&
+           left.verdict == right.verdict && left.reasons == right.reasons;
+}
+
+/// The first of the candidates and those like it.
+Alike leading_alike(Alike candidates) {
+    std::size_t count = 1;
+    while (count < candidates.size() && is_alike(candidates.front(), candidates[count]))
+        ++count;
+    return candidates.first(count);
+}
+
+bus::Dictionary reason_from(const Reason& reason) {
+    auto entry = bus::record_dictionary(to_value(reason));
+    const auto* facts = reason.detail.as_object();
+    if (!facts || facts->empty())
+        entry.erase("Detail");
+    return entry;
+}
+
+bus::Dictionary entry_from(Alike candidates, const PathOf& path_of) {
+    const auto& first = candidates.front();
+    std::vector<sdbus::ObjectPath> gpus;
+    for (const auto& candidate : candidates)
+        if (candidate.gpu)
+            gpus.push_back(path_of(*candidate.gpu));
+    std::vector<bus::Dictionary> reasons;
+    for (const auto& reason : first.reasons)
+        reasons.push_back(reason_from(reason));
     bus::Dictionary entry;
-    entry.emplace("Backend", sdbus::Variant{bus::bus_text(candidate.backend)});
-    entry.emplace("Verdict", sdbus::Variant{std::string{name_of(candidate.verdict)}});
-    entry.emplace("Reasons", sdbus::Variant{bus::record_dictionaries(to_value(candidate.reasons))});
-    if (candidate.gpu)
-        entry.emplace("Gpu", sdbus::Variant{path_of(*candidate.gpu)});
+    entry.emplace("Backend", sdbus::Variant{bus::bus_text(first.backend)});
+    entry.emplace("Verdict", sdbus::Variant{std::string{name_of(first.verdict)}});
+    if (!gpus.empty())
+        entry.emplace("Gpus", sdbus::Variant{gpus});
+    if (!reasons.empty())
+        entry.emplace("Reasons", sdbus::Variant{reasons});
     return entry;
 }
 
@@ -41,8 +77,11 @@ bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of) {
     for (const auto& id : decision.gpus)
         gpus.push_back(path_of(id));
     std::vector<bus::Dictionary> candidates;
-    for (const auto& candidate : decision.candidates)
-        candidates.push_back(candidate_from(candidate, path_of));
+    for (Alike rest{decision.candidates}; !rest.empty();) {
+        const auto alike = leading_alike(rest);
+        candidates.push_back(entry_from(alike, path_of));
+        rest = rest.subspan(alike.size());
+    }
     bus::Dictionary answer;
     answer.emplace("Backend", sdbus::Variant{bus::bus_text(decision.backend.value_or(""))});
     answer.emplace("Gpus", sdbus::Variant{gpus});

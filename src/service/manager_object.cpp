@@ -14,8 +14,7 @@
 namespace gpuprobe {
 namespace {
 
-constexpr std::size_t kMaxAnswers = 64;  // kept; programs ask the same few questions
-constexpr std::size_t kMaxNames = 256;   // of GPUs or APIs in one call
+constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
 
 /// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
@@ -107,24 +106,43 @@ std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*
     return bus::guard([this] { return gpus_.paths(); });
 }
 
-bus::Dictionary ManagerObject::SelectBackend(const std::string& consumer,
-                                             const bus::Dictionary& request) {
-    return bus::guard([&] {
-        auto wanted = bus::unwrap(bus::value_from(request));
-        const auto question = consumer + '\0' + json_line(wanted);
-        if (const auto known = answers_.find(question); known != answers_.end())
-            return known->second;
-        for (const char* key : {"gpus", "deny"})
-            name_by_id(wanted.find(key));
-        const auto decision = bus::unwrap(context_.engine.select(consumer, wanted));
-        if (!decision.backend)
-            throw bus::sdbus_error(Error{ErrorCode::NoMatch, no_match_message(decision)});
-        auto answer =
-            answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); });
-        if (answers_.size() < kMaxAnswers)
-            answers_.emplace(question, answer);
-        return answer;
-    });
+void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
+                                  std::string consumer,
+                                  bus::Dictionary request) {
+    bus::Reply<bus::Dictionary> reply{std::move(result)};
+    try {
+        select(reply, consumer, request);
+    } catch (const std::exception& problem) {
+        reply.fail(Error{ErrorCode::Internal, problem.what()});
+    }
+}
+
+void ManagerObject::select(bus::Reply<bus::Dictionary>& reply,
+                           const std::string& consumer,
+                           const bus::Dictionary& request) {
+    auto wanted = bus::value_from(request);
+    if (!wanted)
+        return reply.fail(wanted.error());
+    auto* const call = bus::current_call(getObject());
+    auto question = AnswerCache::question(consumer, *wanted);
+    if (const auto* known = answers_.find(context_.engine.report().generation, question))
+        return reply.send(*known, call);
+    auto answer = decide(consumer, std::move(wanted).value());
+    if (!answer)
+        return reply.fail(answer.error());
+    reply.send(*answer, call);
+    answers_.keep(std::move(question), std::move(answer).value());
+}
+
+Result<bus::RecordedBody> ManagerObject::decide(const std::string& consumer, Value request) {
+    for (const char* key : {"gpus", "deny"})
+        name_by_id(request.find(key));
+    const auto decision = TRY(context_.engine.select(consumer, request));
+    if (!decision.backend)
+        return Error{ErrorCode::NoMatch, no_match_message(decision)};
+    return bus::RecordedBody::of(
+        answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); }),
+        getObject());
 }
 
 void ManagerObject::name_by_id(Value* names) const {

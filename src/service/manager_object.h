@@ -7,6 +7,7 @@
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
 #include "bus/connection.h"
+#include "service/answer_cache.h"
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 
@@ -37,8 +38,9 @@ private:
     std::string Describe() override;
     sdbus::UnixFd DescribeFd() override;
     std::vector<sdbus::ObjectPath> ListGpus(const bus::Dictionary& options) override;
-    bus::Dictionary SelectBackend(const std::string& consumer,
-                                  const bus::Dictionary& request) override;
+    void SelectBackend(sdbus::Result<bus::Dictionary>&& result,
+                       std::string consumer,
+                       bus::Dictionary request) override;
     void Probe(sdbus::Result<bus::Dictionary>&& result,
                std::vector<sdbus::ObjectPath> gpus,
                std::vector<std::string> apis,
@@ -50,6 +52,11 @@ private:
     sdbus::ObjectPath DefaultGpu() override { return sdbus::ObjectPath{published_.default_gpu}; }
 
     [[nodiscard]] Published current() const;
+    /// Answers `call` from what is kept, else from a decision that is then kept.
+    void select(bus::Reply<bus::Dictionary>& reply,
+                const std::string& consumer,
+                const bus::Dictionary& request);
+    [[nodiscard]] Result<bus::RecordedBody> decide(const std::string& consumer, Value request);
     /// GPUs that a request names by object path get their ids.
     void name_by_id(Value* names) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
@@ -63,9 +70,7 @@ private:
     const GpuObjects& gpus_;
     Jobs& jobs_;
     Published published_ = {};
-    /// What was answered since the engine last changed, by consumer and request: the same inputs
-    /// give the same decision.
-    std::map<std::string, bus::Dictionary> answers_ = {};
+    AnswerCache answers_ = {};
 };
 
 }  // namespace gpuprobe

@@ -63,6 +63,9 @@ class HotPlug(BusCase):
         self.assertEqual(self.added[0][1][1][GPU]["PciAddress"], ADDRESS)
         self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), PATH)
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+        present = self.select()
+        self.assertTrue([entry for entry in present["Candidates"] if entry.get("Gpus") == [PATH]])
+        self.assertEqual(self.select(), present)
 
         for device in (card, gpu):
             self.bed.uevent(device, "remove")
@@ -71,6 +74,10 @@ class HotPlug(BusCase):
         self.wait_until(lambda: self.removed, "its farewell")
         self.assertEqual([arguments[0] for _, arguments in self.removed], [PATH])
         self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), "/")
+        gone = self.select()
+        self.assertFalse([entry for entry in gone["Candidates"] if "Gpus" in entry])
+        self.assertEqual(gone["Generation"], self.property(ROOT, MANAGER, "Generation"))
+        self.assertGreater(gone["Generation"], present["Generation"])
         self.assert_same_daemon()
 
     def test_generations_only_grow_and_name_the_state_they_are_of(self):

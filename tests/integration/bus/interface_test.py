@@ -123,7 +123,25 @@ class Interface(BusCase):
         self.assertTrue(answer["Candidates"])
         for candidate in answer["Candidates"]:
             self.assertIn(candidate["Verdict"], ("accepted", "rejected", "unknown"))
-            self.assertIn(candidate.get("Gpu", PATH), (PATH, "/"))
+            self.assertIn(candidate.get("Gpus"), ([PATH], None))
+
+    def test_each_question_gets_its_own_answer_each_time(self):
+        questions = [{}, {"deny": GLib.Variant("as", ["vulkan"])}, {"backend": GLib.Variant("s", "cpu")},
+                     {"only": GLib.Variant("as", ["cpu"])}, {"include-rejected": GLib.Variant("b", False)}]
+        first = [self.select(question) for question in questions]
+        self.assertNotEqual(first[0], first[1])
+        self.assertNotEqual(first[1]["Candidates"], first[4]["Candidates"])
+        for _ in range(2):
+            self.assertEqual([self.select(question) for question in questions], first)
+
+    def test_more_questions_than_are_remembered_are_answered(self):
+        def question(size):
+            return self.select({"min-memory": GLib.Variant("t", size)})
+
+        backends = [question(gib << 30)["Backend"] for gib in range(40)]
+        self.assertEqual({*backends[:16]}, {"vulkan"})
+        self.assertEqual({*backends[17:]}, {"cpu"})
+        self.assertEqual([question(gib << 30)["Backend"] for gib in range(40)], backends)
 
     def test_select_takes_gpus_by_object_path(self):
         by_path = self.select({"gpus": GLib.Variant("ao", [PATH])})

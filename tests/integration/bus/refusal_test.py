@@ -148,6 +148,11 @@ class Jobs(BusCase):
         objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
         return {path: found[JOB] for path, found in objects.items() if JOB in found}
 
+    def test_apis_that_are_unknown_are_refused(self):
+        self.assert_refused(ERROR + "InvalidRequest", self.manager, "Probe",
+                            GLib.Variant("(aoasa{sv})", ([], ["vulcan"], {})))
+        self.assertEqual(self.jobs(), {})
+
     def test_a_job_shows_itself_and_can_be_cancelled(self):
         completed = self.signals(JOB, "Completed")
         self.probe()

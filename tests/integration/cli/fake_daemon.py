@@ -108,7 +108,7 @@ class Manager(dbus.service.Object):
             ),
         }
         if candidate["gpu"]:
-            members["Gpu"] = dbus.ObjectPath(path_of(candidate["gpu"]))
+            members["Gpus"] = dbus.Array([path_of(candidate["gpu"])], signature="o")
         return variants(members)
 
     @dbus.service.method(MANAGER, in_signature="aoasa{sv}", out_signature="a{sv}")

@@ -46,10 +46,53 @@ TEST(Answer, HoldsWhatTheInterfacePromises) {
     const auto candidates = answer.at("Candidates").get<std::vector<bus::Dictionary>>();
     ASSERT_EQ(candidates.size(), 1U);
     EXPECT_EQ(candidates[0].at("Verdict").get<std::string>(), "rejected");
-    EXPECT_FALSE(candidates[0].contains("Gpu"));
+    EXPECT_FALSE(candidates[0].contains("Gpus"));
     const auto reasons = candidates[0].at("Reasons").get<std::vector<bus::Dictionary>>();
     ASSERT_EQ(reasons.size(), 1U);
     EXPECT_EQ(reasons[0].at("Code").get<std::string>(), "not-built");
+}
+
+std::vector<bus::Dictionary> entries_of(const std::vector<Candidate>& candidates) {
+    Decision decision{.consumer = "whisper", .candidates = candidates};
+    return answer_from(decision, [](const std::string& id) { return sdbus::ObjectPath{"/" + id}; })
+        .at("Candidates")
+        .get<std::vector<bus::Dictionary>>();
+}
+
+TEST(Answer, TellsCandidatesThatDifferInTheirGpuOnce) {
+    const auto on = [](const char* gpu, Verdict verdict) {
+        return Candidate{.backend = "cuda", .gpu = gpu, .verdict = verdict};
+    };
+    const auto entries = entries_of({on("a", Verdict::Accepted), on("b", Verdict::Accepted),
+                                     on("c", Verdict::Unknown), on("d", Verdict::Accepted)});
+    ASSERT_EQ(entries.size(), 3U);  // only neighbours, so that the order can be restored
+    const auto gpus = entries[0].at("Gpus").get<std::vector<sdbus::ObjectPath>>();
+    EXPECT_EQ(gpus,
+              (std::vector<sdbus::ObjectPath>{sdbus::ObjectPath{"/a"}, sdbus::ObjectPath{"/b"}}));
+    EXPECT_EQ(entries[1].at("Verdict").get<std::string>(), "unknown");
+}
+
+TEST(Answer, TellsCandidatesApartByBackendReasonsAndGpu) {
+    const Candidate base{.backend = "cuda", .gpu = "a"};
+    auto other_backend = base;
+    other_backend.backend = "vulkan";
+    auto with_reason = base;
+    with_reason.reasons = {{.code = "asleep"}};
+    auto without_gpu = base;
+    without_gpu.gpu.reset();
+    for (const auto& other : {other_backend, with_reason, without_gpu}) {
+        EXPECT_EQ(entries_of({base, other}).size(), 2U);
+        EXPECT_EQ(entries_of({other, base}).size(), 2U);
+    }
+    EXPECT_EQ(entries_of({without_gpu, without_gpu}).size(), 2U);
+}
+
+TEST(Answer, LeavesOutReasonsAndDetailsThatAreEmpty) {
+    const auto entries =
+        entries_of({{.backend = "cuda"}, {.backend = "vulkan", .reasons = {{.code = "asleep"}}}});
+    EXPECT_FALSE(entries[0].contains("Reasons"));
+    const auto reasons = entries[1].at("Reasons").get<std::vector<bus::Dictionary>>();
+    EXPECT_FALSE(reasons.at(0).contains("Detail"));
 }
 
 TEST(MemoryAnswer, LeavesOutWhatIsUnknown) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/answer_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+TEST(AnswerCache, KnowsWhatWasKept) {
+    AnswerCache cache;
+    EXPECT_EQ(cache.find(1, "a"), nullptr);
+    cache.keep("a", {});
+    EXPECT_NE(cache.find(1, "a"), nullptr);
+    EXPECT_EQ(cache.find(1, "b"), nullptr);
+}
+
+TEST(AnswerCache, ForgetsAnotherGeneration) {
+    AnswerCache cache;
+    EXPECT_EQ(cache.find(1, "a"), nullptr);
+    cache.keep("a", {});
+    EXPECT_EQ(cache.find(2, "a"), nullptr);
+    EXPECT_EQ(cache.find(1, "a"), nullptr);
+}
+
+TEST(AnswerCache, ForgetsWhenTold) {
+    AnswerCache cache;
+    EXPECT_EQ(cache.find(1, "a"), nullptr);
+    cache.keep("a", {});
+    cache.clear();
+    EXPECT_EQ(cache.find(1, "a"), nullptr);
+}
+
+TEST(AnswerCache, DropsWhatWasUnusedForLongest) {
+    AnswerCache cache;
+    EXPECT_EQ(cache.find(1, "used"), nullptr);
+    cache.keep("used", {});
+    cache.keep("unused", {});
+    for (std::size_t i = 2; i < AnswerCache::kMaxAnswers; ++i)
+        cache.keep(std::to_string(i), {});
+    EXPECT_NE(cache.find(1, "used"), nullptr);
+    cache.keep("one more", {});
+    EXPECT_EQ(cache.size(), AnswerCache::kMaxAnswers);
+    EXPECT_NE(cache.find(1, "used"), nullptr);
+    EXPECT_EQ(cache.find(1, "unused"), nullptr);
+}
+
+TEST(AnswerCache, KeepsNoQuestionOverItsLimit) {
+    AnswerCache cache;
+    cache.keep(std::string(AnswerCache::kMaxQuestion.count + 1, 'x'), {});
+    EXPECT_EQ(cache.size(), 0U);
+    cache.keep(std::string(AnswerCache::kMaxQuestion.count, 'x'), {});
+    EXPECT_EQ(cache.size(), 1U);
+}
+
+TEST(AnswerCache, TellsQuestionsApartByConsumerAndRequest) {
+    const auto ask = [](const char* consumer, const char* key) {
+        Value request;
+        request[key] = Value{true};
+        return AnswerCache::question(consumer, request);
+    };
+    EXPECT_EQ(ask("a", "strict"), ask("a", "strict"));
+    EXPECT_NE(ask("a", "strict"), ask("b", "strict"));
+    EXPECT_NE(ask("a", "strict"), ask("a", "built"));
+}
+
+}  // namespace
+}  // namespace gpuprobe
