@@ -156,10 +156,15 @@ class End(BusCase):
         self.start_on(self.capture())
         self.property(ROOT, MANAGER, "State")
 
+        def sleeps():
+            with open(f"/proc/{self.daemon.pid}/stat", encoding="ascii") as file:
+                return file.read().rpartition(")")[2].split()[0] == "S"
+
         def switches():
             with open(f"/proc/{self.daemon.pid}/status", encoding="ascii") as file:
                 return [line for line in file if "ctxt_switches" in line]
 
+        self.wait_until(sleeps, "the daemon to have nothing to do")
         before = switches()
         late = []
         GLib.timeout_add(700, lambda: late.append(True) or False)
