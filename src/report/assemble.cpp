@@ -58,12 +58,15 @@ Gpu gpu_of(const Subject& subject,
 }
 
 Accelerator accelerator_of(const Subject& subject, const Host& host) {
-    return Accelerator{.id = subject.id,
-                       .name = name_of(subject),
-                       .pci = pci_of(subject),
-                       .driver = driver_of(subject, host),
-                       .nodes = subject.hardware->nodes,
-                       .power = {.runtime_status = subject.hardware->runtime_status}};
+    Accelerator accelerator{.id = subject.id,
+                            .name = name_of(subject),
+                            .pci = pci_of(subject),
+                            .driver = driver_of(subject, host)};
+    if (!subject.hardware)
+        return accelerator;
+    accelerator.nodes = subject.hardware->nodes;
+    accelerator.power.runtime_status = subject.hardware->runtime_status;
+    return accelerator;
 }
 
 void add_devices(const Joined& joined,

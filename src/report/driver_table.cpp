@@ -34,6 +34,7 @@ constexpr std::array kApis = std::to_array<KnownDriver>({
     {"cuda", "nvidia", "nvidia nvgpu tegra"},
     {"hip", "amd", "amdgpu"},
     {"level_zero", "intel", "i915 xe"},
+    {"level_zero_sysman", "intel", "i915 xe"},
     {"nvml", "nvidia", "nvidia"},
 });
 

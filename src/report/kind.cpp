@@ -114,11 +114,16 @@ bool is_gpu_claim(const Claim& claim) {
     return claim.device.probe->api != "pci";
 }
 
+/// Level Zero lists NPUs beside GPUs (ZE_DEVICE_TYPE_VPU).
+bool is_npu_claim(const Claim& claim) {
+    return text_fact(*claim.device.facts, "device_type") == "npu";
+}
+
 }  // namespace
 
 Role role_of(const Subject& subject) {
     if (!subject.hardware)
-        return Role::Gpu;
+        return std::ranges::any_of(subject.claims, is_npu_claim) ? Role::Accelerator : Role::Gpu;
     const auto role = role_of(*subject.hardware);
     const bool is_listed = std::ranges::any_of(subject.claims, is_gpu_claim);
     return role == Role::Dropped && is_listed && subject.hardware->pci ? Role::Gpu : role;

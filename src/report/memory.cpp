@@ -20,13 +20,13 @@ struct Sample {
 using Sources = std::span<const std::string_view>;
 constexpr std::string_view kKernel = "kernel";
 constexpr std::array kPhysicalSources = std::to_array<std::string_view>(
-    {kKernel, "drm", "nvml", "vulkan", "cuda", "level_zero", "hip", "opencl"});
+    {kKernel, "drm", "nvml", "vulkan", "cuda", "level_zero_sysman", "level_zero", "hip", "opencl"});
 constexpr std::array kAllocatableSources =
     std::to_array<std::string_view>({"cuda", "hip", "level_zero", "vulkan", "opencl"});
 constexpr std::array kUnifiedSources =
     std::to_array<std::string_view>({"vulkan", "cuda", "level_zero", "hip", "opencl"});
-constexpr std::array kFreeSources =
-    std::to_array<std::string_view>({kKernel, "nvml", "vulkan", "cuda", "hip", "drm"});
+constexpr std::array kFreeSources = std::to_array<std::string_view>(
+    {kKernel, "nvml", "vulkan", "cuda", "hip", "level_zero_sysman", "drm"});
 
 bool is_plausible(Bytes bytes) {
     return bytes.count > 0 && bytes <= kMaxGpuMemory;

@@ -37,6 +37,7 @@ constexpr std::array kApis = std::to_array<Word>({
     {"cuda", "nvidia"},
     {"hip", "amd"},
     {"level_zero", "intel"},
+    {"level_zero_sysman", "intel"},
     {"nvml", "nvidia"},
 });
 

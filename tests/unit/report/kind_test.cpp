@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "report/assemble.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
@@ -54,6 +55,20 @@ INSTANTIATE_TEST_SUITE_P(
                     RoleCase{"Vkms", "1234", "0000", "0300", "vkms", Role::Dropped},
                     RoleCase{"TestDevice", "1b36", "0005", "1200", "", Role::Dropped}),
     [](const auto& row) { return std::string{row.param.name}; });
+
+TEST(Assemble, ListsAnNpuThatOnlyLevelZeroKnowsAsAnAccelerator) {
+    DeviceFacts npu{.index = 1,
+                    .name = "Intel(R) AI Boost",
+                    .vendor_id = "8086",
+                    .pci = PciAddress{.device = 11},
+                    .type = DeviceType::Other};
+    npu.extra["device_type"] = "npu";
+    const ProbeResult probe{.api = "level_zero", .outcome = Outcome::Answered, .devices = {npu}};
+    const auto report = assemble(Machine{}, {probe}, ReportContext{});
+    EXPECT_TRUE(report.gpus.empty());
+    ASSERT_EQ(report.accelerators.size(), 1u);
+    EXPECT_EQ(report.accelerators[0].name, "Intel(R) AI Boost");
+}
 
 TEST(RoleOf, DropsTheSecondFunctionOfAnIntegratedGpu) {
     auto device = pci_device("0000:00:02.1", "8086", "2a43", "0380");
