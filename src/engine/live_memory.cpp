@@ -77,7 +77,8 @@ LiveMemory last_known(const GpuMemory& memory) {
                       .physical = memory.physical,
                       .allocatable = memory.allocatable,
                       .free = memory.free,
-                      .free_at = memory.free_at};
+                      .free_at = memory.free_at,
+                      .evidence = memory.evidence};
 }
 
 void refresh_readings(const FileSystem& files, Machine& machine) {
@@ -125,6 +126,7 @@ LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
         return known;
     known.free = read->second.free;
     known.free_at = read->second.free_at;
+    known.evidence = read->second.evidence;
     return known;
 }
 

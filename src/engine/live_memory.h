@@ -27,6 +27,7 @@ struct LiveMemory {
     std::string source = "report";
     /// Why it could not: "asleep", or those of the API's view.
     std::vector<Reason> reasons = {};
+    std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
 };
 template <class Visitor>
@@ -38,6 +39,7 @@ void describe(Visitor& visit, LiveMemory& memory) {
     visit("free_at_usec", memory.free_at);
     visit("source", memory.source);
     visit("reasons", memory.reasons);
+    visit("evidence", memory.evidence);
 }
 
 /// Sizes without a word on where they are from now: source "report".

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/live_memory.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
@@ -161,6 +163,8 @@ TEST(LiveMemory, OfAnNvidiaCardIsAskedOfNvmlAlone) {
     EXPECT_EQ(memory.free, gib(30));
     EXPECT_EQ(memory.free_at, kNow);
     EXPECT_EQ(memory.source, "nvml");
+    const MemoryReading reading{.source = "nvml", .what = "free", .bytes = gib(30)};
+    EXPECT_NE(std::ranges::find(memory.evidence, reading), memory.evidence.end());
 }
 
 TEST(LiveMemory, IsAskedOfTheVulkanDriverThatServesTheGpu) {
