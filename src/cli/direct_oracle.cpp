@@ -14,6 +14,9 @@ namespace {
 /// changes a driver's answer (a driver, a node, a permission) makes the cache another machine's.
 constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 
+/// Younger than this, free memory need not be read again to be shown.
+constexpr Duration kIsOfNow = std::chrono::seconds{1};
+
 EngineOptions engine_options(const DirectOptions& options) {
     EngineOptions engine{.profile_folders = {kProfileFolder},
                          .watch_hardware = options.follows_hardware};
@@ -85,6 +88,21 @@ Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(dou
     TRY(engine_->probe(ProbeRequest{.apis = order.apis, .allow_wake = order.allow_wake}, progress,
                        [&is_done] { is_done = true; }));
     return turn_until([&is_done] { return is_done; });
+}
+
+Status DirectOracle::refresh_memory(Gpu& gpu) {
+    if (gpu.memory.free_at && clock_.wall() - *gpu.memory.free_at < kIsOfNow)
+        return Done{};
+    std::optional<LiveMemory> live;
+    const auto asked =
+        engine_->read_memory(gpu.id, false, [&live](const LiveMemory& memory) { live = memory; });
+    if (!asked)
+        return Done{};  // gone since the report: shown as it was
+    TRY(turn_until([&live] { return live.has_value(); }));
+    gpu.memory.free = live->free;
+    gpu.memory.free_at = live->free_at;
+    gpu.memory.evidence = std::move(live->evidence);
+    return Done{};
 }
 
 Status DirectOracle::watch(const std::function<void()>& changed) {

@@ -34,6 +34,7 @@ public:
                                           const Value& request) override;
     [[nodiscard]] std::vector<std::string> consumers() override;
     Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
+    Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
     [[nodiscard]] OracleInfo info() override;

@@ -46,6 +46,9 @@ public:
     /// Asks the drivers again and returns when the report holds the answers. `progress` gets a
     /// share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests, Cancelled.
     virtual Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) = 0;
+    /// Reads the free memory of `gpu` again where this can; wakes nothing, and what can't be read
+    /// stays as it is, with its age. Errors: Cancelled on an interrupt.
+    virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }
     /// Calls `changed` at each new generation until the source ends. Errors: Unavailable when the
     /// daemon left, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;

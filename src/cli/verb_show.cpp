@@ -36,8 +36,11 @@ Result<ExitCode> run_show(Context& context) {
         print_documents(context, gpus);
         return ExitCode::Answered;
     }
-    for (std::size_t i = 0; i < gpus.size(); ++i)
-        print((i == 0 ? "" : "\n") + show_text(*gpus[i], report, time_of(report), context.screen));
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        auto gpu = *gpus[i];
+        TRY(context.oracle.refresh_memory(gpu));
+        print((i == 0 ? "" : "\n") + show_text(gpu, report, time_of(report), context.screen));
+    }
     return ExitCode::Answered;
 }
 
