@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -42,9 +43,23 @@ Result<ExitCode> run_verb(const Arguments& arguments) {
     return Error{ErrorCode::Internal, "verb " + arguments.verb + " has no function"};
 }
 
-ExitCode refuse(const Refusal& refusal) {
+/// Of a command line that could not be read as a whole.
+bool asks_for_json(const std::vector<std::string>& words) {
+    return std::ranges::any_of(words, [](const std::string& word) {
+        return word == "-j" || word == "--json=short" || word == "--json=pretty";
+    });
+}
+
+ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     std::fwrite(refusal.text.data(), 1, refusal.text.size(), refusal.is_help ? stdout : stderr);
-    return refusal.is_help ? ExitCode::Answered : ExitCode::Usage;
+    if (refusal.is_help)
+        return ExitCode::Answered;
+    constexpr std::string_view kLead = "gpuprobectl: ";
+    const auto line = refusal.text.substr(0, refusal.text.find('\n'));
+    const Error error{ErrorCode::InvalidRequest, line.substr(kLead.size())};
+    if (asks_for_json(words))
+        print_json(Arguments{.json = JsonMode::Short}, failure_document(error, {}));
+    return ExitCode::Usage;
 }
 
 /// What is still buffered has to arrive: a full disk is a failure. (A reader that is gone has
@@ -61,7 +76,7 @@ int flushed(ExitCode code) {
 int run(const std::vector<std::string>& words) {
     const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
     if (parsed.refusal)
-        return flushed(refuse(*parsed.refusal));
+        return flushed(refuse(*parsed.refusal, words));
     const auto& arguments = *parsed.arguments;
     const auto done = run_verb(arguments);
     return flushed(done ? *done : report_failure(arguments, done.error()));

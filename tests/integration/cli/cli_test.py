@@ -187,6 +187,14 @@ class NoDaemon(unittest.TestCase):
     def test_quiet_keeps_the_remark_back(self):
         self.assertEqual(run("-q", "list", "--worker=/bin/false", "--no-cache").stderr, "")
 
+    def test_usage_errors_are_a_document_too_when_json_is_asked_for(self):
+        done = run("-j", "list", "--nope")
+        self.assertEqual(done.returncode, 2)
+        error = json.loads(done.stdout)["error"]
+        self.assertEqual(error["name"], "org.gpuprobe.GpuProbe1.Error.InvalidRequest")
+        self.assertIn("--nope", error["message"])
+        self.assertIn("--nope", done.stderr)
+
     def test_usage_errors_end_with_2(self):
         for words in (["statsu"], ["--json=yaml"], ["show"], ["select", "--min-memory=x"]):
             done = run(*words)
