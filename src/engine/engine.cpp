@@ -97,6 +97,7 @@ struct Engine::Impl {
 
     void load_profiles();
     void scan();
+    [[nodiscard]] bool rescan();
     void load_cache();
     void save_cache() const;
     [[nodiscard]] std::string fingerprint() const;
@@ -107,6 +108,9 @@ struct Engine::Impl {
     [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
     void start_what_is_due();
     void keep(ProbeResult probe);
+    void ask(const ProbeTarget& target);
+    [[nodiscard]] bool offers(const ProbeTarget& target) const;
+    [[nodiscard]] bool asks_again(const ProbeTarget& target);
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();
     void settled();
@@ -124,7 +128,8 @@ struct Engine::Impl {
     std::map<ProbeKey, ProbeResult> probes = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
-    bool outdated = false;  ///< hardware changed while probes ran: their answers may be of before
+    std::set<ProbeTarget> outdated =
+        {};  ///< run since before the last change: may answer of before
 
     Report report = {};
     mutable std::string json = {};
@@ -180,6 +185,17 @@ void Engine::Impl::scan() {
     std::erase_if(probes, [&offered](const auto& entry) { return !offered.contains(entry.first); });
     for (const auto& probe : search.unusable)
         probes.insert_or_assign(key_of(probe), probe);
+}
+
+/// Whether what drivers can answer has changed since the last look.
+bool Engine::Impl::rescan() {
+    scan();
+    auto now = fingerprint();
+    if (now == known_fingerprint)
+        return false;
+    known_fingerprint = std::move(now);
+    outdated = round.targets();
+    return true;
 }
 
 std::string Engine::Impl::fingerprint() const {
@@ -279,14 +295,21 @@ void Engine::Impl::start_probes(const std::vector<std::string>& apis, bool allow
             due.push_back(target);
     }
     for (const auto& target : due)
-        supervisor.start(target,
-                         [this, target](ProbeResult probe) { finished(target, std::move(probe)); });
+        ask(target);
+}
+
+void Engine::Impl::ask(const ProbeTarget& target) {
+    supervisor.start(target,
+                     [this, target](ProbeResult probe) { finished(target, std::move(probe)); });
 }
 
 bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
     const auto known = probes.find(key_of(target));
-    return known != probes.end() && known->second.at &&
-           clock.wall() - *known->second.at < options.trusts_cache_for;
+    if (known == probes.end() || !known->second.at)
+        return false;
+    // An answer of the future is one from before the clock was set back.
+    const auto now = clock.wall();
+    return *known->second.at <= now && now - options.trusts_cache_for < *known->second.at;
 }
 
 void Engine::Impl::start_what_is_due() {
@@ -295,8 +318,23 @@ void Engine::Impl::start_what_is_due() {
         start_probes({}, false);
 }
 
+bool Engine::Impl::offers(const ProbeTarget& target) const {
+    return std::ranges::find(search.targets, target) != search.targets.end();
+}
+
+/// Asks once more when the machine has changed since `target` was asked.
+bool Engine::Impl::asks_again(const ProbeTarget& target) {
+    if (outdated.erase(target) == 0 || !offers(target) || sleeper_woken_by(target, machine))
+        return false;
+    ask(target);
+    return true;
+}
+
 void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
-    keep(std::move(probe));
+    if (asks_again(target))
+        return;
+    if (offers(target))  // a driver that was uninstalled meanwhile has no say
+        keep(std::move(probe));
     round.finish(target);
     if (!round.running())
         end_round();
@@ -314,12 +352,8 @@ void Engine::Impl::end_round() {
 
 void Engine::Impl::settled() {
     settling.reset();
-    scan();
-    auto now = fingerprint();
-    if (now == known_fingerprint)
+    if (!rescan())
         return;
-    known_fingerprint = std::move(now);
-    outdated = round.running();
     start_probes({}, false);
     publish();
 }
@@ -406,11 +440,10 @@ Status Engine::probe(const ProbeRequest& request,
         if (!is_replayed() && std::ranges::none_of(impl_->search.targets, offers))
             return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
     }
-    if (!is_replayed()) {
-        impl_->scan();
-        impl_->known_fingerprint = impl_->fingerprint();
-    }
+    const bool has_changed = !is_replayed() && impl_->rescan();
     impl_->start_probes(request.apis, request.allow_wake);
+    if (has_changed)
+        impl_->start_probes({}, false);  // the others' answers are of before
     impl_->round.wait(std::move(progress), std::move(done));
     if (impl_->round.running())
         impl_->publish();
