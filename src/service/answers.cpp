@@ -38,22 +38,26 @@ bus::Dictionary reason_from(const Reason& reason) {
     return entry;
 }
 
+std::vector<bus::Dictionary> reasons_from(const std::vector<Reason>& reasons) {
+    std::vector<bus::Dictionary> entries;
+    for (const auto& reason : reasons)
+        entries.push_back(reason_from(reason));
+    return entries;
+}
+
 bus::Dictionary entry_from(Alike candidates, const PathOf& path_of) {
     const auto& first = candidates.front();
     std::vector<sdbus::ObjectPath> gpus;
     for (const auto& candidate : candidates)
         if (candidate.gpu)
             gpus.push_back(path_of(*candidate.gpu));
-    std::vector<bus::Dictionary> reasons;
-    for (const auto& reason : first.reasons)
-        reasons.push_back(reason_from(reason));
     bus::Dictionary entry;
     entry.emplace("Backend", sdbus::Variant{bus::bus_text(first.backend)});
     entry.emplace("Verdict", sdbus::Variant{std::string{name_of(first.verdict)}});
     if (!gpus.empty())
         entry.emplace("Gpus", sdbus::Variant{gpus});
-    if (!reasons.empty())
-        entry.emplace("Reasons", sdbus::Variant{reasons});
+    if (!first.reasons.empty())
+        entry.emplace("Reasons", sdbus::Variant{reasons_from(first.reasons)});
     return entry;
 }
 
@@ -92,7 +96,7 @@ bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of) {
     return answer;
 }
 
-bus::Dictionary answer_from(const GpuMemory& memory) {
+bus::Dictionary answer_from(const LiveMemory& memory) {
     bus::Dictionary answer;
     if (memory.kind)
         answer.emplace("Kind", sdbus::Variant{std::string{name_of(*memory.kind)}});
@@ -104,6 +108,9 @@ bus::Dictionary answer_from(const GpuMemory& memory) {
         answer.emplace("FreeAtUsec", sdbus::Variant{instant});
     }
     answer.emplace("Evidence", sdbus::Variant{bus::record_dictionaries(to_value(memory.evidence))});
+    answer.emplace("Source", sdbus::Variant{bus::bus_text(memory.source)});
+    if (!memory.reasons.empty())
+        answer.emplace("Reasons", sdbus::Variant{reasons_from(memory.reasons)});
     return answer;
 }
 

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "bus/sdbus.h"
 #include "decide/decision.h"
+#include "engine/live_memory.h"
 #include "report/report.h"
 
 /// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
@@ -19,7 +20,7 @@ using PathOf = std::function<sdbus::ObjectPath(const std::string& id)>;
 constexpr Bytes kMaxTrace = kib(32);
 
 bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of);
-bus::Dictionary answer_from(const GpuMemory& memory);
+bus::Dictionary answer_from(const LiveMemory& memory);
 /// The probes of these APIs (none: of all) and the generation that holds them.
 bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis);
 /// Backend → Usable, Verified, Score, Reasons; `backends` is an object of BackendViews.

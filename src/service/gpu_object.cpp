@@ -10,6 +10,18 @@
 #include "service/power.h"
 
 namespace gpuprobe {
+namespace {
+
+/// Nothing may be thrown here: the engine calls.
+void send_memory(bus::Reply<bus::Dictionary>& reply, const LiveMemory& memory) {
+    try {
+        reply.send(answer_from(memory));
+    } catch (const std::exception& problem) {
+        reply.fail(Error{ErrorCode::Internal, problem.what()});
+    }
+}
+
+}  // namespace
 
 GpuObject::GpuObject(sdbus::IConnection& connection,
                      const std::string& path,
@@ -54,8 +66,20 @@ std::string GpuObject::Describe() {
     });
 }
 
-bus::Dictionary GpuObject::GetMemory(const bus::Dictionary& /*options*/) {
-    return bus::guard([this] { return answer_from(current().memory); });
+void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary /*options*/) {
+    const auto number = ++last_memory_reply_;
+    memory_replies_->emplace(number, bus::Reply<bus::Dictionary>{std::move(result)});
+    const std::weak_ptr<MemoryReplies> replies = memory_replies_;
+    const auto answer = [replies, number](const LiveMemory& memory) {
+        if (const auto waiting = replies.lock())
+            if (auto reply = waiting->extract(number); !reply.empty())
+                send_memory(reply.mapped(), memory);
+    };
+    const auto asked = context_.engine.read_memory(id_, false, answer);
+    if (asked)
+        return;
+    if (auto reply = memory_replies_->extract(number); !reply.empty())
+        reply.mapped().fail(asked.error());
 }
 
 std::string GpuObject::Id() {

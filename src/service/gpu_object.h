@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <org.gpuprobe.GpuProbe1.Gpu.adaptor.h>
 
 #include "base/files.h"
+#include "bus/reply.h"
 #include "bus/sdbus.h"
 #include "engine/engine.h"
 #include "service/gpu_properties.h"
@@ -37,8 +41,10 @@ public:
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:
+    using MemoryReplies = std::map<std::uint64_t, bus::Reply<bus::Dictionary>>;
+
     std::string Describe() override;
-    bus::Dictionary GetMemory(const bus::Dictionary& options) override;
+    void GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary options) override;
     std::string Id() override;
     std::string Kind() override;
     std::string Vendor() override;
@@ -59,6 +65,10 @@ private:
     std::string id_;
     GpuProperties properties_;
     const ServiceContext& context_;
+    /// Who waits for GetMemory, by number. Shared with the engine's callbacks, weakly: an answer
+    /// that comes after this object has gone finds nobody.
+    std::shared_ptr<MemoryReplies> memory_replies_ = std::make_shared<MemoryReplies>();
+    std::uint64_t last_memory_reply_ = 0;
 };
 
 }  // namespace gpuprobe

@@ -104,6 +104,14 @@ class Interface(BusCase):
         self.assertEqual(memory.get("Physical"), described["physical"])
         self.assertEqual(memory.get("Free"), described["free"])
         self.assertEqual(len(memory["Evidence"]), len(described["evidence"]))
+        self.assertEqual(memory["Source"], "report")
+        self.assertNotIn("Reasons", memory)
+
+    def test_memory_leaves_the_generation(self):
+        before = self.property(ROOT, MANAGER, "Generation")
+        for _ in range(20):
+            self.call(PATH, GPU, "GetMemory", GLib.Variant("(a{sv})", ({},)))
+        self.assertEqual(self.property(ROOT, MANAGER, "Generation"), before)
 
     def test_managed_objects_are_the_gpus(self):
         objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")

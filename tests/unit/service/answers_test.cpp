@@ -96,8 +96,8 @@ TEST(Answer, LeavesOutReasonsAndDetailsThatAreEmpty) {
 }
 
 TEST(MemoryAnswer, LeavesOutWhatIsUnknown) {
-    EXPECT_FALSE(answer_from(GpuMemory{}).contains("Free"));
-    const auto answer = answer_from(GpuMemory{.kind = MemoryKind::Dedicated, .free = Bytes{0}});
+    EXPECT_FALSE(answer_from(LiveMemory{}).contains("Free"));
+    const auto answer = answer_from(LiveMemory{.kind = MemoryKind::Dedicated, .free = Bytes{0}});
     EXPECT_EQ(answer.at("Free").get<std::uint64_t>(), 0U);
     EXPECT_EQ(answer.at("Kind").get<std::string>(), "dedicated");
 }
