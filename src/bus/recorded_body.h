@@ -19,8 +19,8 @@ class RecordedBody {
 public:
     /// A body without any value: the answer of a method that returns nothing.
     RecordedBody() = default;
-    /// `maker` makes the message to record from, which is not sent. Errors: Internal for what cannot
-    /// be recorded, such as descriptors.
+    /// `maker` makes the message to record from, which is not sent. Errors: Internal for what
+    /// cannot be recorded, such as descriptors.
     static Result<RecordedBody> of(const Dictionary& answer, sdbus::IObject& maker);
 
     /// Answers `call`, which is being handled. Errors: Internal; the call is then unanswered.
