@@ -72,6 +72,19 @@ bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
+/// Whether a GPU that the kernel has bound is missing from this answer: no reason to believe it
+/// later.
+bool is_inconclusive(const ProbeResult& probe, const Report& report) {
+    const auto blames = [&probe](const Reason& reason) {
+        const auto* driver = reason.detail.at("driver").as_string();
+        return reason.code == "inconclusive" && driver && *driver == probe.driver;
+    };
+    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        const auto view = gpu.apis.find(probe.api);
+        return view != gpu.apis.end() && std::ranges::any_of(view->second.reasons, blames);
+    });
+}
+
 }  // namespace
 
 struct Engine::Impl {
@@ -227,7 +240,7 @@ void Engine::Impl::save_cache() const {
         return;
     std::vector<ProbeResult> answers;
     for (const auto& [key, probe] : probes)
-        if (may_be_cached(probe))
+        if (may_be_cached(probe) && !is_inconclusive(probe, report))
             answers.push_back(probe);
     // A cache that can't be written costs the next start a probe, nothing else.
     (void)cache->save(known_fingerprint, answers);

@@ -30,7 +30,10 @@ std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api
 std::optional<Duration> age_of(const ProbeResult& probe, WallTime now) {
     if (!probe.at)
         return std::nullopt;
-    return std::max(Duration{}, std::chrono::duration_cast<Duration>(now - *probe.at));
+    // Compared first: an instant far before the epoch can't be subtracted.
+    if (*probe.at > now || *probe.at < WallTime{})
+        return Duration{};
+    return now - *probe.at;
 }
 
 std::optional<std::string> driver_of(const ApiDevice& device) {

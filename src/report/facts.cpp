@@ -2,6 +2,7 @@
 #include "report/facts.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/parse.h"
 
@@ -51,10 +52,15 @@ private:
     }
     Value object(const Value::Object& members, int depth) {
         Value::Object kept;
-        for (const auto& member : members)
-            if (nodes_ < kMaxFactNodes)
-                kept.push_back(Value::Member{.key = scrubbed(member.key, kMaxKey),
-                                             .value = copy(member.value, depth + 1)});
+        // Two keys may be one once they are scrubbed: the first stays.
+        std::unordered_set<std::string> keys;
+        for (const auto& member : members) {
+            auto key = scrubbed(member.key, kMaxKey);
+            if (nodes_ >= kMaxFactNodes || !keys.insert(key).second)
+                continue;
+            kept.push_back(
+                Value::Member{.key = std::move(key), .value = copy(member.value, depth + 1)});
+        }
         return Value{std::move(kept)};
     }
 

@@ -211,6 +211,17 @@ INSTANTIATE_TEST_SUITE_P(
                               "note: expected string, found integer"}),
     [](const auto& row) { return row.param.name; });
 
+TEST(DeviceFacts, KeepTheFirstOfTwoKeysThatAreOneOnceTheyAreScrubbed) {
+    Value hostile;
+    hostile["nested"]["a\x01"] = 1;
+    hostile["nested"]["a\x02"] = 2;
+    const auto facts = facts_from(hostile);
+    ASSERT_TRUE(facts);
+    const auto line = json_line(value_of(*facts));
+    EXPECT_TRUE(parse_json(line, mib(1))) << line;
+    EXPECT_EQ(facts->extra.at("nested").as_object()->size(), 1u);
+}
+
 TEST(ProbeResult, TakesAtMost256Devices) {
     const auto with = [](int count) {
         Value value = json(R"({"outcome":"answered","devices":[]})");
