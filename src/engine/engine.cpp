@@ -23,6 +23,9 @@ namespace {
 constexpr Bytes kMaxProfile = kib(256);
 /// Answers that arrive within this time become one generation.
 constexpr Duration kGather = std::chrono::milliseconds{50};
+/// With cached answers, the drivers are asked again only after whoever started us has had theirs:
+/// starting workers first took 40 of the 54 ms to the first answer.
+constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 /// Changes whenever a package installs or removes a library (ldconfig rewrites it).
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 
@@ -151,6 +154,7 @@ struct Engine::Impl {
     Round round = {};
     EventHandle gathering = {};
     EventHandle settling = {};
+    EventHandle quiet_start = {};
     std::unique_ptr<HardwareMonitor> monitor = {};
     std::vector<Reason> notes = {};
     LiveMemoryReader live_memory;
@@ -326,6 +330,7 @@ bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
 }
 
 void Engine::Impl::start_what_is_due() {
+    quiet_start.reset();
     const auto fresh = [this](const ProbeTarget& target) { return is_fresh(target); };
     if (!std::ranges::all_of(search.targets, fresh))
         start_probes({}, false);
@@ -408,7 +413,12 @@ void Engine::start() {
     impl_->scan();
     impl_->known_fingerprint = impl_->fingerprint();
     impl_->load_cache();
-    impl_->start_what_is_due();
+    const bool can_answer_first = impl_->from_cache && impl_->options.trusts_cache_for.count() == 0;
+    if (can_answer_first)
+        impl_->quiet_start =
+            impl_->loop.after(kQuietStart, [impl = impl_.get()] { impl->start_what_is_due(); });
+    else
+        impl_->start_what_is_due();
     impl_->publish();
 }
 
