@@ -27,9 +27,10 @@ constexpr std::uint32_t kMaxMemories = 64;
 
 /// Sums over the memories on the board; a state that is refused leaves its sum unknown.
 struct Memory {
-    std::optional<std::uint64_t> size = 0;
-    std::optional<std::uint64_t> free = 0;
     std::uint64_t physical = 0;
+    std::uint64_t size = 0;
+    std::uint64_t free = 0;
+    bool has_state = true;  ///< of every module; without it size and free are no sums
     zes::Health health = zes::Health::Unknown;
 };
 
@@ -62,14 +63,11 @@ void add_module(const Symbols& api, zes::Memory module, Memory& sums) {
     sums.physical += properties.physical_size;
     zes::MemoryState state;
     if (api.memory_state(module, &state) != kSuccess) {
-        sums.size.reset();
-        sums.free.reset();
+        sums.has_state = false;
         return;
     }
-    if (sums.size)
-        *sums.size += state.size;
-    if (sums.free)
-        *sums.free += state.free;
+    sums.size += state.size;
+    sums.free += state.free;
     sums.health = std::max(sums.health, state.health);
 }
 
@@ -87,11 +85,11 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
             add_module(api, module, sums);
     facts.extra["memory_physical"] = sums.physical > 0 ? Value{sums.physical} : Value{};
     facts.extra["memory_health"] = health_word(sums.health);
-    if (!sums.size || *sums.size == 0)
+    if (!sums.has_state || sums.size == 0)
         return;
-    facts.memory = FactMemory{.total = Bytes{*sums.size}};
-    if (sums.free && *sums.free < *sums.size)
-        facts.memory->free = Bytes{*sums.free};
+    facts.memory = FactMemory{.total = Bytes{sums.size}};
+    if (sums.free < sums.size)
+        facts.memory->free = Bytes{sums.free};
 }
 
 DeviceFacts device_facts(const Symbols& api, Device device, std::uint32_t index) {
