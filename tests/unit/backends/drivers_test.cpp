@@ -44,18 +44,18 @@ class VulkanDriver : public testing::Test {
 protected:
     void SetUp() override {
         if (!fs::exists(fake("vulkan", "gpu")))
-            GTEST_SKIP() << "the fake drivers are not built";
+            FAIL() << "the fake drivers are not built: tools/test provides it";
         if (!has_loader("libvulkan.so.1"))
-            GTEST_SKIP() << "no Vulkan loader";
+            FAIL() << "no Vulkan loader: tools/test provides it";
     }
 };
 class OpenClDriver : public testing::Test {
 protected:
     void SetUp() override {
         if (!fs::exists(fake("opencl", "gpu")))
-            GTEST_SKIP() << "the fake drivers are not built";
+            FAIL() << "the fake drivers are not built: tools/test provides it";
         if (!has_loader("libOpenCL.so.1"))
-            GTEST_SKIP() << "no OpenCL loader";
+            FAIL() << "no OpenCL loader: tools/test provides it";
     }
 };
 
@@ -230,7 +230,7 @@ TEST_F(VulkanDriver, OfNvidiaIsAbsentWithoutItsKernelDriver) {
 
 TEST_F(VulkanDriver, MayBeSoftware) {
     if (!fs::exists(kLavapipe))
-        GTEST_SKIP() << "no lavapipe";
+        FAIL() << "no lavapipe: tools/test provides it";
     const int status = status_of_child([] {
         RecordingSink sink;
         EXPECT_EQ(query_vulkan(pinned_vulkan(kLavapipe), sink).outcome, Outcome::Answered);
@@ -309,7 +309,7 @@ TEST_F(OpenClDriver, MayEndTheProcessInItsOwnWays) {
 
 TEST_F(OpenClDriver, MayBeACpu) {
     if (!fs::exists(kPocl))
-        GTEST_SKIP() << "no pocl";
+        FAIL() << "no pocl: tools/test provides it";
     const int status = status_of_child([] {
         ::setenv("OCL_ICD_VENDORS", kPocl, 1);
         RecordingSink sink;
