@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "base/parse.h"
 #include "base/value_json.h"
@@ -12,6 +11,9 @@
 #include "decide/profile_set.h"
 #include "decide/select.h"
 #include "engine/capture.h"
+#include "engine/known_answers.h"
+#include "engine/lasting_part.h"
+#include "engine/profile_folders.h"
 #include "engine/round.h"
 #include "engine/schedule.h"
 #include "inventory/hardware_monitor.h"
@@ -20,7 +22,6 @@
 namespace gpuprobe {
 namespace {
 
-constexpr Bytes kMaxProfile = kib(256);
 /// Answers that arrive within this time become one generation.
 constexpr Duration kGather = std::chrono::milliseconds{50};
 /// With cached answers, the drivers are asked again only after whoever started us has had theirs:
@@ -28,65 +29,6 @@ constexpr Duration kGather = std::chrono::milliseconds{50};
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 /// Changes whenever a package installs or removes a library (ldconfig rewrites it).
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
-
-using ProbeKey = std::tuple<std::string, std::string, std::string>;
-
-ProbeKey key_of(const ProbeResult& probe) {
-    return {probe.api, probe.driver, probe.stage};
-}
-ProbeKey key_of(const ProbeTarget& target) {
-    return {target.api, target.driver, target.stage};
-}
-
-/// The report without what changes although nothing did: two reports that agree in the rest are one
-/// generation.
-Report lasting_part(Report report) {
-    report.generation = 0;
-    report.created.reset();
-    report.source = ReportSource::Live;
-    report.host.memory.available.reset();
-    for (auto& probe : report.probes)
-        probe.duration.reset();
-    for (auto& gpu : report.gpus) {
-        gpu.memory.free.reset();
-        gpu.memory.free_at.reset();
-        std::erase_if(gpu.memory.evidence, [](const MemoryReading& reading) {
-            return reading.what.find("free") != std::string::npos ||
-                   reading.what.find("used") != std::string::npos;
-        });
-        for (auto& [api, view] : gpu.apis) {
-            view.age.reset();
-            if (auto* memory = view.device.find("memory"); memory && memory->is_object())
-                (*memory)["free"] = Value{};
-        }
-    }
-    for (auto& software : report.software)
-        if (auto* memory = software.device.find("memory"); memory && memory->is_object())
-            (*memory)["free"] = Value{};
-    return report;
-}
-
-bool went_badly(const ProbeResult& probe) {
-    return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
-}
-
-/// An answer that a later start may rely on. A probe that failed is tried again instead.
-bool may_be_cached(const ProbeResult& probe) {
-    return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
-}
-
-/// Whether a GPU that the kernel has bound is missing from this answer: no reason to believe it
-/// later.
-bool is_inconclusive(const ProbeResult& probe, const Report& report) {
-    const auto blames = [&probe](const Reason& reason) {
-        const auto* driver = reason.detail.at("driver").as_string();
-        return reason.code == "inconclusive" && driver && *driver == probe.driver;
-    };
-    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
-        const auto view = gpu.apis.find(probe.api);
-        return view != gpu.apis.end() && std::ranges::any_of(view->second.reasons, blames);
-    });
-}
 
 }  // namespace
 
@@ -111,19 +53,18 @@ struct Engine::Impl {
 
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
 
-    void load_profiles();
     void scan();
     [[nodiscard]] bool rescan();
     void load_cache();
     void save_cache() const;
     [[nodiscard]] std::string fingerprint() const;
-    [[nodiscard]] std::vector<ProbeResult> answers() const;
     void publish();
     [[nodiscard]] ReportState state() const;
-    void start_probes(const std::vector<std::string>& apis, bool allow_wake);
+    using Chosen = std::function<bool(const ProbeTarget&)>;
+    void start_probes(const Chosen& chosen, bool allow_wake);
+    void start_all_probes();
     [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
     void start_what_is_due();
-    void keep(ProbeResult probe);
     void ask(const ProbeTarget& target);
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
     [[nodiscard]] bool asks_again(const ProbeTarget& target);
@@ -141,7 +82,7 @@ struct Engine::Impl {
 
     Machine machine = {};
     TargetSearch search = {};
-    std::map<ProbeKey, ProbeResult> probes = {};
+    KnownAnswers answers = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
     std::set<ProbeTarget> outdated =
@@ -162,46 +103,16 @@ struct Engine::Impl {
     Supervisor supervisor;
 };
 
-void Engine::Impl::load_profiles() {
-    const RootedFiles files;
-    for (const auto& folder : options.profile_folders) {
-        const auto names = files.list(folder);
-        if (!names)
-            continue;  // no such folder: nothing was added
-        for (const auto& name : *names) {
-            if (!name.ends_with(".json"))
-                continue;
-            const auto path = folder + "/" + name;
-            const auto text = files.read(path, kMaxProfile);
-            const auto added = text ? profiles.add(*text, path) : Status{text.error()};
-            if (added)
-                continue;
-            Value detail;
-            detail["file"] = path;
-            detail["problem"] = scrubbed(added.error().text);
-            notes.push_back(Reason{.code = "profile-ignored", .detail = detail});
-        }
-    }
-}
-
 void Engine::Impl::scan() {
     machine = scan_machine(*source.files, *source.nodes,
                            source.host ? *source.host : detect_host(*source.files));
     if (is_replay()) {
         for (const auto& probe : *source.recorded)
-            probes.emplace(key_of(probe), probe);
+            answers.put(probe);
         return;
     }
     search = find_targets(*source.files, options.folders);
-    std::set<ProbeKey> offered;
-    for (const auto& target : search.targets)
-        offered.insert(key_of(target));
-    for (const auto& probe : search.unusable)
-        offered.insert(key_of(probe));
-    // A driver that is no longer installed has no say.
-    std::erase_if(probes, [&offered](const auto& entry) { return !offered.contains(entry.first); });
-    for (const auto& probe : search.unusable)
-        probes.insert_or_assign(key_of(probe), probe);
+    answers.keep_only(search);
 }
 
 /// Whether what drivers can answer has changed since the last look.
@@ -229,45 +140,29 @@ void Engine::Impl::load_cache() {
     auto cached = cache->load(known_fingerprint);
     if (!cached)
         return;  // no answer yet is what a first start has too
-    for (auto& probe : *cached) {
-        const auto offered = [&probe](const ProbeTarget& target) {
-            return key_of(target) == key_of(probe);
-        };
-        if (std::ranges::any_of(search.targets, offered))
-            keep(std::move(probe));
-    }
-    from_cache = !probes.empty();
+    for (auto& probe : *cached)
+        answers.keep(std::move(probe));
+    answers.keep_only(search);
+    from_cache = !answers.empty();
 }
 
 void Engine::Impl::save_cache() const {
     if (!cache || is_replay())
         return;
-    std::vector<ProbeResult> answers;
-    for (const auto& [key, probe] : probes)
-        if (may_be_cached(probe) && !is_inconclusive(probe, report))
-            answers.push_back(probe);
     // A cache that can't be written costs the next start a probe, nothing else.
-    (void)cache->save(known_fingerprint, answers);
+    (void)cache->save(known_fingerprint, answers.worth_caching(report));
 }
 
 ReportState Engine::Impl::state() const {
     if (round.running())
         return ReportState::Probing;
-    const auto bad = [](const auto& entry) { return went_badly(entry.second); };
-    return std::ranges::any_of(probes, bad) ? ReportState::Degraded : ReportState::Ready;
-}
-
-std::vector<ProbeResult> Engine::Impl::answers() const {
-    std::vector<ProbeResult> all;
-    for (const auto& [key, probe] : probes)
-        all.push_back(probe);
-    return all;
+    return answers.any_went_badly() ? ReportState::Degraded : ReportState::Ready;
 }
 
 void Engine::Impl::publish() {
     gathering.reset();
     auto next = assemble(
-        machine, answers(),
+        machine, answers.all(),
         ReportContext{.generation = report.generation,
                       .state = state(),
                       .source = is_replay()  ? ReportSource::Replay
@@ -288,31 +183,25 @@ void Engine::Impl::publish() {
         listener();
 }
 
-void Engine::Impl::keep(ProbeResult probe) {
-    const auto key = key_of(probe);
-    const auto known = probes.find(key);
-    // Asleep now, but known from before: the old facts stay, with their age.
-    const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes.end() &&
-                           known->second.outcome == Outcome::Answered;
-    if (!keeps_old)
-        probes.insert_or_assign(key, std::move(probe));
-}
-
-void Engine::Impl::start_probes(const std::vector<std::string>& apis, bool allow_wake) {
+void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
     if (is_replay())
         return;
     std::vector<ProbeTarget> due;
     for (const auto& target : search.targets) {
-        if (!apis.empty() && std::ranges::find(apis, target.api) == apis.end())
+        if (!chosen(target))
             continue;
         const auto sleeper = allow_wake ? std::nullopt : sleeper_woken_by(target, machine);
         if (sleeper)
-            keep(skipped_asleep(target, *sleeper));
+            answers.keep(skipped_asleep(target, *sleeper));
         else if (round.begin(target))
             due.push_back(target);
     }
     for (const auto& target : due)
         ask(target);
+}
+
+void Engine::Impl::start_all_probes() {
+    start_probes([](const ProbeTarget&) { return true; }, false);
 }
 
 void Engine::Impl::ask(const ProbeTarget& target) {
@@ -321,19 +210,17 @@ void Engine::Impl::ask(const ProbeTarget& target) {
 }
 
 bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
-    const auto known = probes.find(key_of(target));
-    if (known == probes.end() || !known->second.at)
+    const auto* known = answers.find(target);
+    if (!known || !known->at)
         return false;
     // An answer of the future is one from before the clock was set back.
     const auto now = clock.wall();
-    return *known->second.at <= now && now - options.trusts_cache_for < *known->second.at;
+    return *known->at <= now && now - options.trusts_cache_for < *known->at;
 }
 
 void Engine::Impl::start_what_is_due() {
     quiet_start.reset();
-    const auto fresh = [this](const ProbeTarget& target) { return is_fresh(target); };
-    if (!std::ranges::all_of(search.targets, fresh))
-        start_probes({}, false);
+    start_probes([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
 }
 
 bool Engine::Impl::offers(const ProbeTarget& target) const {
@@ -352,7 +239,7 @@ void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
     if (asks_again(target))
         return;
     if (offers(target))  // a driver that was uninstalled meanwhile has no say
-        keep(std::move(probe));
+        answers.keep(std::move(probe));
     round.finish(target);
     if (!round.running())
         end_round();
@@ -372,7 +259,7 @@ void Engine::Impl::settled() {
     settling.reset();
     if (!rescan())
         return;
-    start_probes({}, false);
+    start_all_probes();
     publish();
 }
 
@@ -403,7 +290,7 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
     auto impl =
         std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options));
     impl->profiles = TRY(ProfileSet::with_builtins());
-    impl->load_profiles();
+    impl->notes = add_profiles_of(impl->options.profile_folders, impl->profiles);
     return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
 }
 
@@ -464,9 +351,13 @@ Status Engine::probe(const ProbeRequest& request,
             return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
     }
     const bool has_changed = !is_replayed() && impl_->rescan();
-    impl_->start_probes(request.apis, request.allow_wake);
+    const auto is_wanted = [&request](const ProbeTarget& target) {
+        return request.apis.empty() ||
+               std::ranges::find(request.apis, target.api) != request.apis.end();
+    };
+    impl_->start_probes(is_wanted, request.allow_wake);
     if (has_changed)
-        impl_->start_probes({}, false);  // the others' answers are of before
+        impl_->start_all_probes();  // the others' answers are of before
     impl_->round.wait(std::move(progress), std::move(done));
     if (impl_->round.running())
         impl_->publish();
@@ -490,14 +381,14 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     }
     return impl_->live_memory.read({.gpu = *found,
                                     .machine = impl_->machine,
-                                    .probes = impl_->answers(),
+                                    .probes = impl_->answers.all(),
                                     .targets = impl_->search.targets,
                                     .allow_wake = allow_wake},
                                    std::move(reply));
 }
 
 Status Engine::capture(const std::string& folder, bool redact) const {
-    return write_capture(folder, impl_->source, impl_->answers(), impl_->clock.wall(), redact);
+    return write_capture(folder, impl_->source, impl_->answers.all(), impl_->clock.wall(), redact);
 }
 
 void Engine::on_change(std::function<void()> changed) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/known_answers.h"
+
+#include <algorithm>
+#include <set>
+
+namespace gpuprobe {
+namespace {
+
+template <class Probe>
+auto key_of(const Probe& probe) {
+    return std::tuple{probe.api, probe.driver, probe.stage};
+}
+
+bool went_badly(const ProbeResult& probe) {
+    return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
+}
+
+/// A probe that failed is tried again at the next start instead.
+bool may_be_cached(const ProbeResult& probe) {
+    return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
+}
+
+/// Whether a GPU that the kernel has bound is missing from this answer: no reason to believe it
+/// later.
+bool is_inconclusive(const ProbeResult& probe, const Report& report) {
+    const auto blames = [&probe](const Reason& reason) {
+        const auto* driver = reason.detail.at("driver").as_string();
+        return reason.code == "inconclusive" && driver && *driver == probe.driver;
+    };
+    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        const auto view = gpu.apis.find(probe.api);
+        return view != gpu.apis.end() && std::ranges::any_of(view->second.reasons, blames);
+    });
+}
+
+}  // namespace
+
+void KnownAnswers::put(ProbeResult probe) {
+    auto key = key_of(probe);
+    probes_.insert_or_assign(std::move(key), std::move(probe));
+}
+
+void KnownAnswers::keep(ProbeResult probe) {
+    const auto known = probes_.find(key_of(probe));
+    const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes_.end() &&
+                           known->second.outcome == Outcome::Answered;
+    if (!keeps_old)
+        put(std::move(probe));
+}
+
+void KnownAnswers::keep_only(const TargetSearch& search) {
+    std::set<Key> offered;
+    for (const auto& target : search.targets)
+        offered.insert(key_of(target));
+    for (const auto& probe : search.unusable)
+        offered.insert(key_of(probe));
+    std::erase_if(probes_,
+                  [&offered](const auto& entry) { return !offered.contains(entry.first); });
+    for (const auto& probe : search.unusable)
+        put(probe);
+}
+
+const ProbeResult* KnownAnswers::find(const ProbeTarget& target) const {
+    const auto known = probes_.find(key_of(target));
+    return known == probes_.end() ? nullptr : &known->second;
+}
+
+std::vector<ProbeResult> KnownAnswers::all() const {
+    std::vector<ProbeResult> all;
+    for (const auto& [key, probe] : probes_)
+        all.push_back(probe);
+    return all;
+}
+
+bool KnownAnswers::any_went_badly() const {
+    return std::ranges::any_of(probes_, [](const auto& entry) { return went_badly(entry.second); });
+}
+
+std::vector<ProbeResult> KnownAnswers::worth_caching(const Report& report) const {
+    std::vector<ProbeResult> worth;
+    for (const auto& [key, probe] : probes_)
+        if (may_be_cached(probe) && !is_inconclusive(probe, report))
+            worth.push_back(probe);
+    return worth;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/lasting_part.h"
+
+#include <algorithm>
+
+namespace gpuprobe {
+namespace {
+
+void forget_free_memory(Value& device) {
+    if (auto* memory = device.find("memory"); memory && memory->is_object())
+        (*memory)["free"] = Value{};
+}
+
+void forget_free_memory(GpuMemory& memory) {
+    memory.free.reset();
+    memory.free_at.reset();
+    std::erase_if(memory.evidence, [](const MemoryReading& reading) {
+        return reading.what.find("free") != std::string::npos ||
+               reading.what.find("used") != std::string::npos;
+    });
+}
+
+}  // namespace
+
+Report lasting_part(Report report) {
+    report.generation = 0;
+    report.created.reset();
+    report.source = ReportSource::Live;
+    report.host.memory.available.reset();
+    for (auto& probe : report.probes)
+        probe.duration.reset();
+    for (auto& gpu : report.gpus) {
+        forget_free_memory(gpu.memory);
+        for (auto& [api, view] : gpu.apis) {
+            view.age.reset();
+            forget_free_memory(view.device);
+        }
+    }
+    for (auto& software : report.software)
+        forget_free_memory(software.device);
+    return report;
+}
+
+}  // namespace gpuprobe
