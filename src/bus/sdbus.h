@@ -128,6 +128,11 @@ inline sd_bus_message* current_call(const sdbus::IObject& object) {
 #endif
 }
 
+/// Whether a call lets polkit ask its user for a password.
+inline bool allows_questions(sd_bus_message* call) {
+    return call != nullptr && sd_bus_message_get_allow_interactive_authorization(call) > 0;
+}
+
 /// A proxy on a connection that someone else drives.
 inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
                                                  const std::string& service,

@@ -45,12 +45,14 @@ Status check_stage(const bus::Dictionary& options) {
 ManagerObject::ManagerObject(bus::Connection& connection,
                              const ServiceContext& context,
                              const GpuObjects& gpus,
-                             Jobs& jobs)
+                             Jobs& jobs,
+                             Authority& authority)
     : AdaptorInterfaces{connection.bus(), sdbus::ObjectPath{bus::kRootPath}},
       connection_{connection},
       context_{context},
       gpus_{gpus},
-      jobs_{jobs} {
+      jobs_{jobs},
+      authority_{authority} {
     published_ = current();
     registerAdaptor();
 }
@@ -187,10 +189,24 @@ void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
         const auto request = probe_request(gpus, apis, options);
         if (!request)
             return reply.fail(request.error());
-        jobs_.probe(bus::current_sender(getObject()), *request, std::move(reply));
+        probe(*request, std::move(reply));
     } catch (const std::exception& problem) {
         reply.fail(Error{ErrorCode::Internal, problem.what()});
     }
+}
+
+void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
+    const Petitioner caller{.sender = bus::current_sender(getObject()),
+                            .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
+    if (!request.allow_wake)
+        return jobs_.probe(caller.sender, request, std::move(reply));
+    const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
+    authority_.ask(caller, Action::AllowWake, [this, caller, request, pending](const Status& may) {
+        if (may)
+            jobs_.probe(caller.sender, request, std::move(*pending));
+        else
+            pending->fail(may.error());
+    });
 }
 
 std::string ManagerObject::Version() {

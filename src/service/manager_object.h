@@ -8,6 +8,7 @@
 
 #include "bus/connection.h"
 #include "service/answer_cache.h"
+#include "service/authority.h"
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 
@@ -21,7 +22,8 @@ public:
     ManagerObject(bus::Connection& connection,
                   const ServiceContext& context,
                   const GpuObjects& gpus,
-                  Jobs& jobs);
+                  Jobs& jobs,
+                  Authority& authority);
     ~ManagerObject();
 
     /// Signals what changed; call it after the GPU objects were updated.
@@ -61,6 +63,8 @@ private:
     void name_by_id(Value* names) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
                                          bool allow_wake) const;
+    /// Runs a probe that whoever is calling may ask for.
+    void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
     [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                      const std::vector<std::string>& apis,
                                                      const bus::Dictionary& options) const;
@@ -69,6 +73,7 @@ private:
     const ServiceContext& context_;
     const GpuObjects& gpus_;
     Jobs& jobs_;
+    Authority& authority_;
     Published published_ = {};
     AnswerCache answers_ = {};
 };

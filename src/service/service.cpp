@@ -14,7 +14,8 @@ Service::Service(bus::Connection& connection, const ServiceContext& context, Log
       root_{connection.bus()},
       gpus_{connection.bus(), context},
       jobs_{connection, context.engine},
-      manager_{connection, context, gpus_, jobs_},
+      authority_{connection.bus()},
+      manager_{connection, context, gpus_, jobs_, authority_},
       log_control_{connection.bus(), log} {
     update();
 }

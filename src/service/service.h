@@ -26,6 +26,7 @@ private:
     Root root_;
     GpuObjects gpus_;
     Jobs jobs_;
+    Authority authority_;
     ManagerObject manager_;
     LogControl log_control_;
 };

@@ -20,6 +20,7 @@ EXPECTED = [
     "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Manager.xml",
     "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Gpu.xml",
     "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Job.xml",
+    "share/polkit-1/actions/org.gpuprobe.policy",
     "share/gpuprobe/schema/report.schema.json",
     "share/gpuprobe/profiles/default.json",
     "share/bash-completion/completions/gpuprobectl",

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/authority.h"
+
+#include <map>
+
+#include <unistd.h>
+
+#include "bus/errors.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kPolkit = "org.freedesktop.PolicyKit1";
+constexpr const char* kPolkitPath = "/org/freedesktop/PolicyKit1/Authority";
+constexpr const char* kPolkitInterface = "org.freedesktop.PolicyKit1.Authority";
+/// CheckAuthorizationFlags.
+constexpr std::uint32_t kAllowUserInteraction = 1;
+
+using Texts = std::map<std::string, std::string>;
+using Subject = sdbus::Struct<std::string, bus::Dictionary>;
+/// is_authorized, is_challenge, details.
+using Verdict = sdbus::Struct<bool, bool, Texts>;
+
+Error refusal(Action action, const std::string& why) {
+    return Error{ErrorCode::NotAuthorized, action_id(action) + ": " + why};
+}
+
+Status status_of(Action action, bus::ReplyError problem, const Verdict& verdict) {
+    if (problem)
+        return refusal(action, "polkit gives no answer: " + std::string{problem->getName()});
+    if (std::get<0>(verdict))
+        return Done{};
+    return refusal(action, std::get<1>(verdict) ? "polkit wants to ask its user first"
+                                                : "polkit does not allow it");
+}
+
+}  // namespace
+
+std::string action_id(Action action) {
+    return "org.gpuprobe." + std::string{name_of(action)};
+}
+
+Authority::Authority(sdbus::IConnection& connection)
+    : callers_{connection}, polkit_{bus::make_proxy(connection, kPolkit, kPolkitPath)} {
+#ifndef GPUPROBE_SDBUS_2
+    polkit_->finishRegistration();
+#endif
+}
+
+Authority::~Authority() = default;
+
+void Authority::ask(const Petitioner& who,
+                    Action action,
+                    std::function<void(const Status&)> answer) {
+    callers_.uid_of(who.sender, [this, who, action, answer](const Result<uid_t>& uid) {
+        if (!uid)
+            return answer(uid.error());
+        if (*uid == 0 || *uid == ::geteuid())
+            return answer(Done{});
+        ask_polkit(who, action, answer);
+    });
+}
+
+void Authority::ask_polkit(const Petitioner& who, Action action, const Answer& answer) {
+    if (pending_ >= kMaxPending)
+        return answer(Error{ErrorCode::TooManyRequests, "too many questions to polkit"});
+    const auto reply = [this, action, answer](bus::ReplyError problem, const Verdict& verdict) {
+        --pending_;
+        const auto status = status_of(action, std::move(problem), verdict);
+        (void)bus::attempt([&] { answer(status); });
+    };
+    const Subject subject{"system-bus-name", bus::Dictionary{{"name", sdbus::Variant{who.sender}}}};
+    const bool asked = bus::attempt([&] {
+        polkit_->callMethodAsync("CheckAuthorization")
+            .onInterface(kPolkitInterface)
+            .withTimeout(who.may_be_asked ? kPatienceWithPeople : kPatience)
+            .withArguments(subject, action_id(action), Texts{},
+                           who.may_be_asked ? kAllowUserInteraction : std::uint32_t{0},
+                           std::string{})
+            .uponReplyInvoke(reply);
+    });
+    if (asked)
+        ++pending_;
+    else
+        answer(refusal(action, "the bus takes no question to polkit"));
+}
+
+}  // namespace gpuprobe

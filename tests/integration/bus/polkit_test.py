@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what not everyone may, with a polkit of our own that allows, refuses, hangs and raves."""
+import os
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+from bus_case import BIN, MANAGER, NAME, OPEN_POLICY, ROOT, SOURCE, BusCase
+from gi.repository import Gio, GLib
+
+ERROR = NAME + ".Error."
+POLKIT = "org.freedesktop.PolicyKit1"
+NOBODY = 65534
+ADDRESS = "0000:03:00.0"
+PATH = ROOT + "/gpu/pci_0000_03_00_0"
+WAKE = (ROOT, MANAGER, "Probe", "aoasa{sv}", "1", PATH, "0", "1", "allow-wake", "b", "true")
+# What CheckAuthorization answers, or anything else that a bus lets through.
+VERDICT = "((bba{ss}))"
+INTERFACE = """
+<node><interface name="org.freedesktop.PolicyKit1.Authority"><method name="CheckAuthorization">
+  <arg type="(sa{sv})" direction="in"/><arg type="s" direction="in"/><arg type="a{ss}" direction="in"/>
+  <arg type="u" direction="in"/><arg type="s" direction="in"/><arg type="%s" direction="out"/>
+</method></interface></node>"""
+
+
+class FakePolkit:
+    """Answers every question with `answer`; None: never."""
+
+    def __init__(self, bus, answer, signature=VERDICT):
+        self.answer = answer
+        self.signature = signature
+        self.questions = []
+        self.connection = bus.connect()
+        info = Gio.DBusNodeInfo.new_for_xml(INTERFACE % signature[1:-1])
+        self.connection.register_object("/org/freedesktop/PolicyKit1/Authority", info.interfaces[0],
+                                        self.asked, None, None)
+        self.connection.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                  "RequestName", GLib.Variant("(su)", (POLKIT, 0)), None,
+                                  Gio.DBusCallFlags.NONE, -1, None)
+
+    def asked(self, _bus, _sender, _path, _interface, _method, parameters, invocation):
+        self.questions.append(parameters.unpack())
+        if isinstance(self.answer, str):
+            invocation.return_dbus_error(self.answer, "no")
+        elif self.answer is not None:
+            invocation.return_value(GLib.Variant(self.signature, self.answer))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+class Polkit(BusCase):
+    # Unless told otherwise, a bus takes nobody but its own user.
+    POLICY = OPEN_POLICY.replace("<allow own", '<allow user="*"/>\n    <allow own')
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        machine = self.capture()
+        machine.add_gpu(ADDRESS, status="suspended")
+        self.start_on(machine)
+
+    def start_as(self, uid, *arguments, interactive=False):
+        return subprocess.Popen(
+            ["busctl", f"--address={self.bus.address}", "--timeout=60",
+             f"--allow-interactive-authorization={'yes' if interactive else 'no'}", "call", NAME, *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=uid, group=uid, extra_groups=[])
+
+    def end_of(self, busctl):
+        """Its exit code and words; our main loop, and with it the fake, goes on meanwhile."""
+        self.wait_until(lambda: busctl.poll() is not None, "busctl's end")
+        out, err = busctl.communicate()
+        return busctl.returncode, out + err
+
+    def call_as(self, uid, *arguments, **options):
+        return self.end_of(self.start_as(uid, *arguments, **options))
+
+    def wake(self, uid=NOBODY, **options):
+        return self.call_as(uid, *WAKE, **options)
+
+    def assert_denied(self, answer, word):
+        code, text = answer
+        self.assertNotEqual(code, 0, text)
+        self.assertIn("org.gpuprobe.allow-wake", text)
+        self.assertIn(word, text)
+        self.assert_same_daemon()
+
+    def test_polkit_is_asked_about_the_caller(self):
+        polkit = FakePolkit(self.bus, ((True, False, {}),))
+        code, text = self.wake()
+        self.assertEqual(code, 0, text)
+        (subject, action, _details, flags, _cancellation), = polkit.questions
+        self.assertEqual(subject[0], "system-bus-name")
+        self.assertRegex(subject[1]["name"], r"^:1\.\d+$")
+        self.assertNotEqual(subject[1]["name"], self.connection.get_unique_name())
+        self.assertEqual((action, flags), ("org.gpuprobe.allow-wake", 0))
+
+    def test_the_call_says_whether_people_may_be_asked(self):
+        polkit = FakePolkit(self.bus, ((True, False, {}),))
+        self.assertEqual(self.wake(interactive=True)[0], 0)
+        self.assertEqual(polkit.questions[0][3], 1)
+
+    def test_a_no_is_a_no(self):
+        FakePolkit(self.bus, ((False, False, {}),))
+        self.assert_denied(self.wake(), "does not allow")
+
+    def test_a_challenge_is_a_no(self):
+        FakePolkit(self.bus, ((False, True, {}),))
+        self.assert_denied(self.wake(), "ask its user")
+
+    def test_no_polkit_is_a_no(self):
+        self.assert_denied(self.wake(), "ServiceUnknown")
+
+    def test_an_error_is_a_no(self):
+        FakePolkit(self.bus, POLKIT + ".Error.Failed")
+        self.assert_denied(self.wake(), "Error.Failed")
+
+    def test_garbage_is_a_no(self):
+        FakePolkit(self.bus, ("yes",), "(s)")
+        self.assert_denied(self.wake(), "polkit gives no answer")
+
+    def test_silence_is_a_no_and_holds_nobody_up(self):
+        polkit = FakePolkit(self.bus, None)
+        busctl = self.start_as(NOBODY, *WAKE)
+        self.wait_until(lambda: polkit.questions, "a question to polkit")
+        self.assertEqual(self.gpus(), [PATH])
+        self.assertIsNone(busctl.poll())
+        self.assert_denied(self.end_of(busctl), "polkit gives no answer")
+
+    def test_root_need_not_ask(self):
+        polkit = FakePolkit(self.bus, ((False, False, {}),))
+        code, text = self.wake(uid=0)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(polkit.questions, [])
+
+    def test_without_allow_wake_nobody_is_asked(self):
+        polkit = FakePolkit(self.bus, ((False, False, {}),))
+        code, text = self.call_as(NOBODY, ROOT, MANAGER, "Probe", "aoasa{sv}", "0", "0", "0")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(polkit.questions, [])
+
+
+class PolicyFile(unittest.TestCase):
+    def setUp(self):
+        self.root = ElementTree.parse(BIN.parent / "data" / "org.gpuprobe.policy").getroot()
+
+    def test_it_holds_the_actions_that_the_daemon_asks_for(self):
+        source = (SOURCE / "src/service/authority.h").read_text()
+        table = source[source.index("names_of(Action)"):]
+        words = {line.split('"')[1] for line in table[:table.index("}}};")].splitlines() if '"' in line}
+        self.assertEqual({action.get("id") for action in self.root.iter("action")},
+                         {f"org.gpuprobe.{word}" for word in words})
+
+    def test_polkit_answers_the_daemons_user(self):
+        user = next(line.split()[1] for line in (BIN.parent / "systemd/gpuprobe.conf").read_text().splitlines()
+                    if line.startswith("u "))
+        for action in self.root.iter("action"):
+            owners = [note.text for note in action.iter("annotate")
+                      if note.get("key") == "org.freedesktop.policykit.owner"]
+            self.assertEqual(owners, [f"unix-user:{user}"], action.get("id"))
+
+    def test_nobody_from_afar_may_do_anything_unasked(self):
+        for action in self.root.iter("action"):
+            self.assertIn("auth_admin", action.findtext("defaults/allow_any"))
+            self.assertTrue(action.findtext("message"))
+
+
+if __name__ == "__main__":
+    unittest.main()
