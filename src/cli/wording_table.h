@@ -92,6 +92,7 @@ inline constexpr Wording kWordings[] = {
     {"too-little-memory", "too little memory[: {have:size}, and {need:size} is needed]"},
     {"memory-unknown", "its memory is not known[, and {need:size} is needed]"},
     {"arch-not-in-build", "no code for its architecture[ {have}] in the build[: {need}]"},
+    {"reported-failed", "the consumer tried it and failed[: {detail}]"},
 
     // About the report itself.
     {"profile-ignored", "the profile {file} is ignored[: {problem}]", "repair or remove {file}"},

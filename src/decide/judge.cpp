@@ -108,6 +108,14 @@ void try_gpu(const Terms& terms, const Gpu& gpu, Trial& trial) {
     try_memory(terms, gpu, trial);
 }
 
+/// Whoever tried and failed knows better than any probe.
+void try_experience(const Terms& terms, const std::string& backend, const Gpu* gpu, Trial& trial) {
+    for (const auto& failure : terms.failures)
+        if (failure.backend == backend && (!failure.gpu || (gpu && *failure.gpu == gpu->id)))
+            trial.reject(because("reported-failed", {{"detail", failure.detail},
+                                                     {"age_usec", to_value(failure.age)}}));
+}
+
 bool can_use(const Gpu& gpu, const std::string& backend) {
     const auto found = gpu.backends.find(backend);
     return gpu.kind != GpuKind::DisplayOnly && found != gpu.backends.end() &&
@@ -177,6 +185,7 @@ Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu) {
     try_vendor(terms, backend, gpu, trial);
     try_backend(terms, backend, trial);
     try_gpu(terms, gpu, trial);
+    try_experience(terms, backend, &gpu, trial);
     return std::move(trial).end();
 }
 
@@ -206,6 +215,7 @@ Judged judge_cpu(const Terms& terms) {
     if (terms.profile.cpu == CpuPolicy::Forbid)
         trial.reject(because("cpu-forbidden"));
     try_backend(terms, cpu, trial);
+    try_experience(terms, cpu, nullptr, trial);
     return std::move(trial).end();
 }
 

@@ -154,8 +154,9 @@ std::vector<Candidate> candidates_of(const Terms& terms,
 
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
-                        const Report& report) {
-    const auto terms = TRY(terms_of(profile, request, report));
+                        const Report& report,
+                        const Experience& experience) {
+    const auto terms = TRY(terms_of(profile, request, report, experience));
     auto all = judge_all(terms, report);
     const auto available = detected(terms, all);
     keep_to_forced(terms, all);

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "decide/decision.h"
+#include "decide/experience.h"
 #include "decide/profile.h"
 #include "report/report.h"
 
@@ -34,9 +35,13 @@ Result<SelectRequest> select_request_from(const Value& object);
 /// The choice, and every candidate with its verdict. Pure: the same inputs give the same answer
 /// whatever their order.
 ///
-/// Only what is known counts: a candidate whose verdict is unknown is never chosen. Errors:
+/// Only what is known counts: a candidate whose verdict is unknown is never chosen. What the
+/// consumer reported as failed is rejected with `reported-failed`. Errors:
 /// InvalidRequest, when the request forces a backend that the profile does not know or has a word
 /// that is no backend or GPU id; UnknownDevice, when it asks for a GPU that is not there.
-Result<Decision> select(const Profile& profile, const SelectRequest& request, const Report& report);
+Result<Decision> select(const Profile& profile,
+                        const SelectRequest& request,
+                        const Report& report,
+                        const Experience& experience = {});
 
 }  // namespace gpuprobe

@@ -123,6 +123,17 @@ Status prefer(const SelectRequest& request, Terms& terms) {
     return Done{};
 }
 
+/// A report about a backend that the profile has no more is about nothing.
+std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
+    std::vector<ReportedFailure> failures;
+    for (auto failure : experience.failures)
+        if (auto backend = backend_from(profile, failure.backend)) {
+            failure.backend = std::move(*backend);
+            failures.push_back(std::move(failure));
+        }
+    return failures;
+}
+
 /// The list with what the request prefers in front, as far as the list has it.
 std::vector<std::string> preferred_first(const Terms& terms, std::vector<std::string> backends) {
     auto next = backends.begin();
@@ -154,12 +165,16 @@ std::vector<std::string> Terms::backends_for(const std::optional<std::string>& v
     return preferred_first(*this, found->second);
 }
 
-Result<Terms> terms_of(const Profile& profile, const SelectRequest& request, const Report& report) {
+Result<Terms> terms_of(const Profile& profile,
+                       const SelectRequest& request,
+                       const Report& report,
+                       const Experience& experience) {
     Terms terms{.profile = profile};
     terms.built = TRY(backends_from(profile, "built", request.built));
     terms.only = TRY(backends_from(profile, "only", request.only));
     terms.strict = request.strict.value_or(profile.strict);
     terms.min_memory = request.min_memory;
+    terms.failures = failures_for(profile, experience);
     TRY(add_gpus(request, report, terms));
     TRY(force(request, terms));
     TRY(prefer(request, terms));

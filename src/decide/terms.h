@@ -24,6 +24,7 @@ struct Terms {
     std::optional<std::string> forced = {};
     bool strict = false;
     std::optional<Bytes> min_memory = {};
+    std::vector<ReportedFailure> failures = {};  ///< by our backend names
 
     /// The consumer's word for a backend.
     [[nodiscard]] std::string word_for(const std::string& backend) const;
@@ -33,6 +34,9 @@ struct Terms {
 };
 
 /// Errors: as select().
-Result<Terms> terms_of(const Profile& profile, const SelectRequest& request, const Report& report);
+Result<Terms> terms_of(const Profile& profile,
+                       const SelectRequest& request,
+                       const Report& report,
+                       const Experience& experience);
 
 }  // namespace gpuprobe

@@ -488,6 +488,67 @@ INSTANTIATE_TEST_SUITE_P(
                              "gpus: first: no such GPU"}),
     testing::case_name);
 
+// Experience --------------------------------------------------------------------------------------
+
+struct FailureRow {
+    const char* name;
+    std::vector<ReportedFailure> failures;
+    const char* backend;
+    Names gpus;
+};
+class SelectAfterAFailure : public ::testing::TestWithParam<FailureRow> {};
+
+TEST_P(SelectAfterAFailure, PassesOverWhatFailed) {
+    const auto decision = select(default_profile(), {}, two_identical_cards(),
+                                 Experience{.failures = GetParam().failures});
+    ASSERT_TRUE(decision) << decision.error().text;
+    EXPECT_EQ(decision->backend, GetParam().backend);
+    EXPECT_EQ(decision->gpus, GetParam().gpus);
+}
+
+constexpr const char* kSecond = "pci:0000:41:00.0";
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    SelectAfterAFailure,
+    ::testing::Values(
+        FailureRow{"Nothing", {}, "cuda", {kFirst, kSecond}},
+        FailureRow{"OnAnyGpu", {{.backend = "cuda"}}, "vulkan", {kFirst, kSecond}},
+        FailureRow{"OnOneGpu", {{.backend = "cuda", .gpu = kFirst}}, "cuda", {kSecond}},
+        FailureRow{"OnBoth",
+                   {{.backend = "cuda", .gpu = kFirst}, {.backend = "cuda", .gpu = kSecond}},
+                   "vulkan",
+                   {kFirst, kSecond}},
+        FailureRow{"OnAGpuThatIsGone",
+                   {{.backend = "cuda", .gpu = "pci:0000:99:00.0"}},
+                   "cuda",
+                   {kFirst, kSecond}},
+        FailureRow{"OfAnotherBackend", {{.backend = "vulkan"}}, "cuda", {kFirst, kSecond}},
+        FailureRow{
+            "OfABackendThatTheProfileLacks", {{.backend = "metal"}}, "cuda", {kFirst, kSecond}}),
+    testing::case_name);
+
+TEST(Select, SaysWhatTheConsumerReported) {
+    const Experience experience{
+        .failures = {{.backend = "cuda", .detail = "out of memory", .age = Duration{5}},
+                     {.backend = "cpu", .detail = "illegal instruction"}}};
+    const auto decision = select(default_profile(), {}, one_nvidia_card(), experience);
+    ASSERT_TRUE(decision) << decision.error().text;
+    const auto& cuda = candidate(*decision, "cuda", kFirst);
+    expect(cuda, Verdict::Rejected, {"reported-failed"});
+    EXPECT_EQ(cuda.reasons[0].detail,
+              (Value{Value::Object{{"detail", "out of memory"}, {"age_usec", 5}}}));
+    expect(candidate(*decision, "cpu"), Verdict::Rejected, {"reported-failed"});
+}
+
+TEST(Select, TakesAReportInTheConsumersWords) {
+    auto profile = default_profile();
+    profile.translate = {{"cuda", "green"}};
+    const auto decision =
+        select(profile, {}, one_nvidia_card(), Experience{.failures = {{.backend = "green"}}});
+    ASSERT_TRUE(decision) << decision.error().text;
+    EXPECT_EQ(decision->backend, "vulkan");
+}
+
 // Names -------------------------------------------------------------------------------------------
 
 /// A consumer that calls Vulkan "webgpu" and the CPU "cpu-rust", and knows no ROCm.
