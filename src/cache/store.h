@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "report/facts.h"
+#include "state/checked_file.h"
 
 namespace gpuprobe {
 
@@ -15,7 +16,7 @@ namespace gpuprobe {
 class ProbeCache {
 public:
     /// `path`: the file; its folder must exist to save.
-    explicit ProbeCache(std::string path) : path_{std::move(path)} {}
+    explicit ProbeCache(std::string path);
 
     /// Errors: NotFound; Malformed or TooLarge (the file is then ignored, never repaired);
     /// PermissionDenied for a file of another owner, or one that others may write.
@@ -25,7 +26,7 @@ public:
     Status save(std::string_view fingerprint, const std::vector<ProbeResult>& probes) const;
 
 private:
-    std::string path_;
+    CheckedFile file_;
 };
 
 }  // namespace gpuprobe

@@ -18,8 +18,9 @@ ARROWS = {
     "inventory": ["base", "report"],
     "probe": ["base", "report"],
     "backends": ["base", "report", "probe"],
-    "cache": ["base", "report"],
-    "engine": ["base", "report", "decide", "inventory", "probe", "cache"],
+    "state": ["base", "report"],
+    "cache": ["base", "report", "state"],
+    "engine": ["base", "report", "decide", "inventory", "probe", "state", "cache"],
     "bus": ["base"],
     "service": ["base", "report", "decide", "engine", "bus"],
     "client": ["base", "report", "decide", "bus"],
@@ -40,7 +41,7 @@ FOREIGN = [
     (r"dlfcn\.h", ["backends"]),
     (r"CLI/", ["cli", "daemon", "backends/worker_main.cpp"]),
     (r"fmt/", ["cli"]),
-    (r"zlib\.h", ["probe", "cache"]),
+    (r"zlib\.h", ["probe", "state"]),
     (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
 ]
 # Rooms without files, time, environment or log.
