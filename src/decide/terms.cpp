@@ -13,17 +13,6 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-/// A backend of the profile by the consumer's name or, where no other has taken that name, by ours.
-/// The CPU is one also where the profile forbids it: asking for it is no mistake, only in vain.
-std::optional<std::string> backend_from(const Profile& profile, const std::string& word) {
-    for (const auto& [backend, translation] : profile.translate)
-        if (translation == word)
-            return backend;
-    if (contains(profile.backends, word) || word == kCpu)
-        return word;
-    return std::nullopt;
-}
-
 Error refused(std::string_view key, std::string_view word, std::string_view reason) {
     return Error{ErrorCode::InvalidRequest, "request: " + std::string{key} + ": " +
                                                 scrubbed(word, 64) + ": " + std::string{reason}};
@@ -34,7 +23,7 @@ Status add_backend(const Profile& profile,
                    std::string_view key,
                    const std::string& word,
                    std::set<std::string>& out) {
-    if (auto backend = backend_from(profile, word))
+    if (auto backend = backend_named(profile, word))
         out.insert(std::move(*backend));
     else if (!is_backend(word) && !is_foreign_backend(word))
         return refused(key, word, "no such backend");
@@ -101,7 +90,7 @@ Status add_gpus(const SelectRequest& request, const Report& report, Terms& terms
 Status force(const SelectRequest& request, Terms& terms) {
     if (!request.backend)
         return Done{};
-    terms.forced = backend_from(terms.profile, *request.backend);
+    terms.forced = backend_named(terms.profile, *request.backend);
     if (terms.forced)
         return Done{};
     std::string known;
@@ -112,7 +101,7 @@ Status force(const SelectRequest& request, Terms& terms) {
 
 Status prefer(const SelectRequest& request, Terms& terms) {
     for (const auto& word : request.prefer) {
-        const auto backend = backend_from(terms.profile, word);
+        const auto backend = backend_named(terms.profile, word);
         if (backend == kCpu)
             return refused("prefer", word, "always last; ask for it with \"backend\"");
         if (backend && !contains(terms.preferred, *backend))
@@ -127,7 +116,7 @@ Status prefer(const SelectRequest& request, Terms& terms) {
 std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
     std::vector<ReportedFailure> failures;
     for (auto failure : experience.failures)
-        if (auto backend = backend_from(profile, failure.backend)) {
+        if (auto backend = backend_named(profile, failure.backend)) {
             failure.backend = std::move(*backend);
             failures.push_back(std::move(failure));
         }
@@ -148,6 +137,15 @@ std::vector<std::string> preferred_first(const Terms& terms, std::vector<std::st
 }
 
 }  // namespace
+
+std::optional<std::string> backend_named(const Profile& profile, const std::string& word) {
+    for (const auto& [backend, translation] : profile.translate)
+        if (translation == word)
+            return backend;
+    if (contains(profile.backends, word) || word == kCpu)
+        return word;
+    return std::nullopt;
+}
 
 std::string Terms::word_for(const std::string& backend) const {
     const auto found = profile.translate.find(backend);

@@ -33,6 +33,11 @@ struct Terms {
         const std::optional<std::string>& vendor) const;
 };
 
+/// The backend of the profile that a word names: by the consumer's name or, where no other has
+/// taken that name, by ours. The CPU is one also where the profile forbids it: asking for it is no
+/// mistake, only in vain.
+std::optional<std::string> backend_named(const Profile& profile, const std::string& word);
+
 /// Errors: as select().
 Result<Terms> terms_of(const Profile& profile,
                        const SelectRequest& request,
