@@ -23,6 +23,7 @@ EXPECTED = [
     "share/polkit-1/actions/org.gpuprobe.policy",
     "share/gpuprobe/schema/report.schema.json",
     "share/gpuprobe/profiles/default.json",
+    "share/gpuprobe/catalogue/llama.cpp.json",
     "share/bash-completion/completions/gpuprobectl",
 ]
 

@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each catalogue in data/catalogue follows the schema, says where its facts are from and when they age."""
+
+import datetime
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+import jsonschema
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CATALOGUES = sorted((ROOT / "data" / "catalogue").glob("*.json"))
+SCHEMA = ROOT / "data" / "schema" / "variants.schema.json"
+PRODUCTS = {"cyllama", "jax", "llama.app", "llama.cpp", "localai", "ollama", "shimmy", "torch",
+            "tsuku-llm", "tsuku-llm-recipe"}
+MAX_LIFE = datetime.timedelta(days=200)
+
+
+def no_twins(pairs):
+    keys = [key for key, _ in pairs]
+    if len(keys) != len(set(keys)):
+        raise ValueError(f"a key appears twice: {keys}")
+    return dict(pairs)
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=no_twins)
+
+
+def instant(text):
+    return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+
+
+def variants(catalogue):
+    for platform, content in catalogue["platforms"].items():
+        for name, variant in content["variants"].items():
+            yield f"{platform}/{name}", variant
+
+
+def problems_in_source(catalogue):
+    """Each fact has a permanent place: a file at a commit, or a page."""
+    source = catalogue.get("source", {})
+    if not source.get("url", "").startswith("https://"):
+        yield "no page of the project"
+    if not source.get("facts"):
+        yield "no facts"
+    for fact in source.get("facts", []):
+        at_commit = all(fact.get(key) for key in ("repo", "commit", "path"))
+        if not fact.get("of") or not (at_commit or fact.get("url", "").startswith("https://")):
+            yield f"a fact without a place: {fact}"
+        if "commit" in fact and not re.fullmatch("[0-9a-f]{7,40}", fact["commit"]):
+            yield f"no commit: {fact['commit']}"
+
+
+def problems_in_variants(catalogue):
+    for place, variant in variants(catalogue):
+        artifact = variant.get("artifact")
+        if not variant.get("family") or "tier" not in variant or not artifact:
+            yield f"{place}: family, tier or artifact is missing"
+            continue
+        if not artifact.get("ref") and not artifact.get("urls"):
+            yield f"{place}: nothing to fetch"
+        if any(not url.startswith("https://") for url in artifact.get("urls", [])):
+            yield f"{place}: not https"
+        if set(artifact.get("sha256", "1")) == {"0"}:
+            yield f"{place}: a digest that is none"
+
+
+def problems_in(catalogue, stem):
+    if catalogue.get("name") != stem:
+        yield f"its name is {catalogue.get('name')}, its file's {stem}"
+    life = instant(catalogue["expires"]) - instant(catalogue["issued"])
+    if not datetime.timedelta(0) < life <= MAX_LIFE:
+        yield f"good for {life}"
+    yield from problems_in_source(catalogue)
+    yield from problems_in_variants(catalogue)
+    for platform, content in catalogue["platforms"].items():
+        if "default" in content and content["default"] not in content["variants"]:
+            yield f"{platform}: the default is no variant"
+        if content.get("on_none") == "error" and not content.get("none_hint"):
+            yield f"{platform}: fails without a word"
+
+
+class Catalogues(unittest.TestCase):
+    def test_each_product_has_one(self):
+        self.assertEqual({path.stem for path in CATALOGUES}, PRODUCTS)
+
+    def test_each_says_all_that_a_reader_needs(self):
+        for path in CATALOGUES:
+            with self.subTest(path.name):
+                self.assertEqual(list(problems_in(load(path), path.stem)), [])
+
+    def test_each_follows_the_schema(self):
+        if not SCHEMA.exists():
+            self.skipTest(f"{SCHEMA.name} is not there")
+        validator = jsonschema.Draft202012Validator(load(SCHEMA))
+        for path in CATALOGUES:
+            with self.subTest(path.name):
+                errors = [f"{e.json_path}: {e.message}" for e in validator.iter_errors(load(path))]
+                self.assertEqual(errors, [])
+
+    def test_each_is_documented(self):
+        page = (ROOT / "docs" / "catalogues.md").read_text(encoding="utf-8")
+        for path in CATALOGUES:
+            self.assertIn(f"| `{path.stem}` |", page)
+
+
+class Mistakes(unittest.TestCase):
+    """Each check above can fail."""
+
+    MISTAKES = {
+        "another name": lambda c: c.update(name="other"),
+        "no source": lambda c: c.pop("source"),
+        "no facts": lambda c: c["source"].update(facts=[]),
+        "fact without a place": lambda c: c["source"]["facts"].append({"of": "something"}),
+        "branch for a commit": lambda c: c["source"]["facts"][0].update(commit="main"),
+        "never expires": lambda c: c.update(expires="2036-01-01T00:00:00Z"),
+        "expired when issued": lambda c: c.update(expires=c["issued"]),
+        "zero digest": lambda c: first(c)["artifact"].update(sha256="0" * 64),
+        "local file": lambda c: first(c)["artifact"].update(urls=["file:///tmp/x"]),
+        "nothing to fetch": lambda c: first(c).update(artifact={"type": "wheel"}),
+        "no family": lambda c: first(c).pop("family"),
+        "no artifact": lambda c: first(c).pop("artifact"),
+        "default that is none": lambda c: platform(c).update(default="none-such"),
+        "no hint": lambda c: platform(c).update(on_none="error"),
+    }
+
+    def test_each_is_seen(self):
+        for name, spoil in self.MISTAKES.items():
+            with self.subTest(name):
+                catalogue = load(ROOT / "data" / "catalogue" / "llama.cpp.json")
+                spoil(catalogue)
+                self.assertEqual(len(list(problems_in(catalogue, "llama.cpp"))) > 0, True)
+
+    def test_a_key_that_appears_twice_is_seen(self):
+        with self.assertRaises(ValueError):
+            json.loads('{"a": 1, "a": 2}', object_pairs_hook=no_twins)
+
+
+def platform(catalogue):
+    return catalogue["platforms"]["linux-x86_64"]
+
+
+def first(catalogue):
+    return platform(catalogue)["variants"]["ubuntu-vulkan-x64"]
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
