@@ -106,12 +106,15 @@ FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
 
 FactList identity(const Gpu& gpu) {
     FactList facts{"Identity"};
+    facts.add_known("UUID", gpu.identity.canonical_uuid);
     facts.add_known("NVIDIA UUID", gpu.identity.nvidia_uuid);
     facts.add_known("Vulkan UUID", gpu.identity.vulkan_device_uuid);
     facts.add_known("OpenCL UUID", gpu.identity.opencl_uuid);
     facts.add_known("HIP unique id", gpu.identity.hip_unique_id);
     facts.add_known("Level Zero UUID", gpu.identity.level_zero_uuid);
     facts.add_known("LUID", gpu.identity.luid);
+    if (gpu.identity.kfd_node)
+        facts.add_known("KFD node", std::to_string(*gpu.identity.kfd_node));
     facts.add_known("DRM primary", gpu.identity.drm.primary);
     facts.add_known("DRM render", gpu.identity.drm.render);
     return facts;

@@ -85,7 +85,7 @@ void add_devices(const Joined& joined,
         hardware.push_back(subject.hardware);
     }
     mark_primary(report.gpus, hardware);
-    drop_shared_uuids(report.gpus);
+    settle_uuids(report.gpus);
     rank(report.gpus);
 }
 

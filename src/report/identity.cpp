@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <utility>
 
 #include "base/parse.h"
 #include "report/api_view.h"
@@ -68,6 +69,34 @@ std::optional<std::string> luid_of(const Subject& subject) {
     for (const auto& claim : subject.claims)
         if (claim.device.luid)
             return claim.device.luid;
+    return std::nullopt;
+}
+
+/// The kernel's number, or that of HSA where the topology is hidden.
+std::optional<std::uint32_t> kfd_node_of(const Subject& subject) {
+    auto number = subject.hardware ? subject.hardware->extra.at("kfd_node").as_unsigned()
+                                   : std::optional<std::uint64_t>{};
+    if (const auto* facts = facts_of(subject, "hip"); facts && !number)
+        number = number_fact(*facts, "kfd_node");
+    const bool fits = number && std::in_range<std::uint32_t>(*number);
+    return fits ? std::optional{static_cast<std::uint32_t>(*number)} : std::nullopt;
+}
+
+/// In the byte order of the API, as "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".
+std::optional<std::string> dashed(const std::optional<std::string>& uuid) {
+    auto digits = uuid ? uuid_digits(*uuid) : std::nullopt;
+    if (!digits || digits->size() != kUuidDigits)
+        return std::nullopt;
+    for (const std::size_t place : {8U, 13U, 18U, 23U})
+        digits->insert(place, 1, '-');
+    return digits;
+}
+
+std::optional<std::string> canonical_uuid(const Identity& identity) {
+    for (const auto& uuid : {identity.nvidia_uuid, identity.vulkan_device_uuid,
+                             identity.opencl_uuid, identity.level_zero_uuid})
+        if (auto canonical = dashed(uuid))
+            return canonical;
     return std::nullopt;
 }
 
@@ -137,10 +166,11 @@ Identity identity_of(const Subject& subject) {
                     .hip_unique_id = hip_unique_id(subject),
                     .level_zero_uuid = uuid_by(subject, "level_zero"),
                     .drm = drm_of(subject),
-                    .luid = luid_of(subject)};
+                    .luid = luid_of(subject),
+                    .kfd_node = kfd_node_of(subject)};
 }
 
-void drop_shared_uuids(std::vector<Gpu>& gpus) {
+void settle_uuids(std::vector<Gpu>& gpus) {
     constexpr std::array kMembers = {&Identity::nvidia_uuid, &Identity::vulkan_device_uuid,
                                      &Identity::opencl_uuid, &Identity::hip_unique_id,
                                      &Identity::level_zero_uuid};
@@ -155,6 +185,8 @@ void drop_shared_uuids(std::vector<Gpu>& gpus) {
             if (uses[digits(gpu)] > 1)
                 (gpu.identity.*member).reset();
     }
+    for (auto& gpu : gpus)
+        gpu.identity.canonical_uuid = canonical_uuid(gpu.identity);
 }
 
 std::optional<PciInfo> pci_of(const Subject& subject) {

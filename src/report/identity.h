@@ -13,8 +13,9 @@ namespace gpuprobe {
 /// (see uuid_digits) is unknown: as a selector it would end a list of devices, or match another.
 Identity identity_of(const Subject& subject);
 
-/// Forgets every UUID that two GPUs share, as NVK up to Mesa 24.1 gives all cards of a model.
-void drop_shared_uuids(std::vector<Gpu>& gpus);
+/// Forgets every UUID that two GPUs share, as NVK up to Mesa 24.1 gives all cards of a model, and
+/// sets `canonical_uuid` from what is left.
+void settle_uuids(std::vector<Gpu>& gpus);
 
 /// Ids and place on the bus; from the APIs where the hardware is hidden. nullopt off PCI.
 std::optional<PciInfo> pci_of(const Subject& subject);

@@ -116,8 +116,12 @@ struct Identity {
     std::optional<std::string> opencl_uuid = {};
     std::optional<std::string> hip_unique_id = {};
     std::optional<std::string> level_zero_uuid = {};
+    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's, else Vulkan's, OpenCL's or Level
+    /// Zero's.
+    std::optional<std::string> canonical_uuid = {};
     DrmNodes drm = {};
     std::optional<std::string> luid = {};
+    std::optional<std::uint32_t> kfd_node = {};  ///< of a divided GPU the first
     bool operator==(const Identity&) const = default;
 };
 template <class Visitor>
@@ -127,8 +131,10 @@ void describe(Visitor& visit, Identity& identity) {
     visit("opencl_uuid", identity.opencl_uuid);
     visit("hip_unique_id", identity.hip_unique_id);
     visit("level_zero_uuid", identity.level_zero_uuid);
+    visit("canonical_uuid", identity.canonical_uuid);
     visit("drm", identity.drm);
     visit("luid", identity.luid);
+    visit("kfd_node", identity.kfd_node);
 }
 
 struct Architecture {

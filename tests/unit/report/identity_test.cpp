@@ -114,5 +114,60 @@ TEST(IdentityOf, MergesNoTwoCardsByAPackedAddressThatTheyShare) {
     EXPECT_EQ(gpu_at(report, "pci:0000:0a:00.0").apis.at("vulkan").joined_by, std::nullopt);
 }
 
+struct CanonicalCase {
+    const char* name;
+    const char* vendor;
+    const char* driver;
+    const char* uuid;
+    std::optional<std::string> want;
+};
+class CanonicalUuid : public testing::TestWithParam<CanonicalCase> {};
+
+TEST_P(CanonicalUuid, IsOneSpellingOfWhatNamesTheDevice) {
+    const auto& row = GetParam();
+    EXPECT_EQ(identity_with(row.vendor, row.driver, row.uuid).canonical_uuid, row.want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    CanonicalUuid,
+    testing::Values(
+        CanonicalCase{"Nvidia", "10de", "nvidia", "GPU-7E611089-1272-699d-8985-AB84FEF4311e",
+                      kUuid},
+        CanonicalCase{"WithoutDashes", "8086", "xe", "7e6110891272699d8985ab84fef4311e", kUuid},
+        CanonicalCase{"Radeon", "1002", "amdgpu", kUuid, kUuid},
+        CanonicalCase{"SerialIsNone", "1002", "amdgpu", kSerial, {}},
+        CanonicalCase{"Zero", "10de", "nvidia", "00000000-0000-0000-0000-000000000000", {}},
+        CanonicalCase{"Masked", "10de", "nvidia", "GPU-XXXXXXXX-XXXX-XXXX-XXXX-XXXXXXXXXXXX", {}},
+        CanonicalCase{"OneDigitShort", "8086", "xe", "7e611089-1272-699d-8985-ab84fef4311", {}}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+TEST(CanonicalUuidOf, IsNoneWhereTwoGpusShareTheirs) {
+    DeviceFacts one{.index = 0, .vendor_id = "10de", .pci = address("0000:01:00.0"), .uuid = kUuid};
+    auto other = one;
+    other.pci = address("0000:02:00.0");
+    const auto report = assemble(
+        Machine{}, {probe("vulkan", kNvidiaIcd, Outcome::Answered, {one, other})}, {.now = kNow});
+    ASSERT_EQ(report.gpus.size(), 2U);
+    for (const auto& gpu : report.gpus)
+        EXPECT_EQ(gpu.identity.canonical_uuid, std::nullopt) << gpu.id;
+}
+
+TEST(IdentityOf, HasTheNodeOfTheKernelsTopologyOrElseOfHsa) {
+    auto card = amd_card("0000:03:00.0", 0, 128);
+    card.extra["kfd_node"] = 2;
+    DeviceFacts hidden{.index = 0, .vendor_id = "1002", .pci = address("0000:0a:00.0")};
+    hidden.extra["kfd_node"] = 4294967295;
+    auto beyond = hidden;
+    beyond.pci = address("0000:0b:00.0");
+    beyond.extra["kfd_node"] = 4294967296;
+    const auto report =
+        assemble(Machine{.devices = {card}},
+                 {probe("hip", "", Outcome::Answered, {hidden, beyond})}, {.now = kNow});
+    EXPECT_EQ(gpu_at(report, "pci:0000:03:00.0").identity.kfd_node, 2U);
+    EXPECT_EQ(gpu_at(report, "pci:0000:0a:00.0").identity.kfd_node, 4294967295U);
+    EXPECT_EQ(gpu_at(report, "pci:0000:0b:00.0").identity.kfd_node, std::nullopt);
+}
+
 }  // namespace
 }  // namespace gpuprobe::test
