@@ -6,6 +6,15 @@
 namespace gpuprobe {
 namespace {
 
+/// A node that became usable changes what a driver can answer. Who else may use it does not: with
+/// each login in front of the machine, logind changes the access control lists.
+Value node_print(DeviceNode node) {
+    node.acl.clear();
+    if (node.accessible)
+        node.mode.reset();
+    return to_value(node);
+}
+
 Value device_print(const HardwareDevice& device) {
     Value print;
     print["id"] = device.id;
@@ -17,9 +26,8 @@ Value device_print(const HardwareDevice& device) {
     print["version"] = to_value(device.driver_version);
     print["drm"] = to_value(device.drm);
     print["partitions"] = to_value(device.partitions);
-    // A node that became usable changes what a driver can answer.
     for (const auto& node : device.nodes)
-        print["nodes"].push_back(to_value(node));
+        print["nodes"].push_back(node_print(node));
     return print;
 }
 
@@ -46,7 +54,7 @@ std::string fingerprint_of(const Machine& machine,
     for (const auto& device : machine.devices)
         print["devices"].push_back(device_print(device));
     for (const auto& node : machine.shared_nodes)
-        print["nodes"].push_back(to_value(node));
+        print["nodes"].push_back(node_print(node));
     for (const auto& path : watched)
         print["files"].push_back(file_print(files, path));
     return json_line(print);

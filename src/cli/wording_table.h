@@ -68,6 +68,9 @@ inline constexpr Wording kWordings[] = {
     // Nodes and permissions.
     {"no-permission", "no permission for {node}[, which belongs to group {group}]",
      "[join its group: sudo usermod -aG {group} \"$USER\", then log in again]"},
+    {"prober-no-permission",
+     "the daemon has no permission for {node}[, which belongs to group {group}]",
+     "let the daemon in, or ask the drivers yourself: gpuprobectl --direct"},
     {"missing", "does not exist"},
 
     // What an API offers on a device.

@@ -31,6 +31,7 @@ Report lasting_part(Report report) {
         probe.duration.reset();
     for (auto& gpu : report.gpus) {
         forget_free_memory(gpu.memory);
+        gpu.power.runtime_status.reset();  // falling asleep is nobody's news
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
             forget_free_memory(view.device);

@@ -66,7 +66,10 @@ Value RecordingNodes::document() const {
         entry["major"] = is_pair ? to_value(parse_number<unsigned>(numbers[0])) : Value{};
         entry["minor"] = is_pair ? to_value(parse_number<unsigned>(numbers[1])) : Value{};
         entry["mode"] = to_value(node.mode);
+        entry["uid"] = to_value(node.uid);
+        entry["gid"] = to_value(node.gid);
         entry["group"] = to_value(node.group);
+        entry["acl"] = to_value(node.acl);
         entry["accessible"] = to_value(node.accessible);
         document[path] = std::move(entry);
     }

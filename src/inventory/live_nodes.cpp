@@ -7,9 +7,11 @@
 #include <grp.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "inventory/access_list.h"
 #include "inventory/scan.h"
 
 namespace gpuprobe {
@@ -30,6 +32,13 @@ std::string group_name(gid_t id) {
     return std::to_string(id);
 }
 
+/// An empty list where there is none, or the file system knows none.
+std::vector<AclEntry> node_acl(const std::string& path) {
+    char list[kMaxAccessList];
+    const auto size = ::getxattr(path.c_str(), "system.posix_acl_access", list, sizeof list);
+    return size > 0 ? access_list({list, static_cast<std::size_t>(size)}) : std::vector<AclEntry>{};
+}
+
 bool is_node(const std::string& path) {
     struct stat info = {};
     return ::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode);
@@ -44,6 +53,9 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
         return std::nullopt;
     node.device = std::to_string(major(info.st_rdev)) + ":" + std::to_string(minor(info.st_rdev));
     node.mode = info.st_mode & 07777U;
+    node.uid = info.st_uid;
+    node.gid = info.st_gid;
+    node.acl = node_acl(node.path);
     node.group = group_name(info.st_gid);
     node.accessible = ::faccessat(AT_FDCWD, node.path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
     if (!*node.accessible)

@@ -14,7 +14,10 @@
 namespace gpuprobe {
 namespace {
 
-constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
+constexpr std::uint32_t kAppears = IN_CREATE | IN_MOVED_TO;
+constexpr std::uint32_t kLeaves = IN_DELETE | IN_MOVED_FROM;
+/// IN_ATTRIB: another owner, mode or access control list.
+constexpr std::uint32_t kEvents = kAppears | kLeaves | IN_ATTRIB | IN_ONLYDIR;
 constexpr std::size_t kMaxReads = 64;
 constexpr std::array<std::string_view, 3> kSubfolders{"dri", "accel", "nvidia-caps"};
 
@@ -107,8 +110,7 @@ bool NodeWatch::add(const std::string& folder) {
     return watch >= 0;
 }
 
-/// One event for all that was read: whoever listens looks at the whole machine again, and creating
-/// a node is followed by changes of its mode and owner that have no event of their own.
+/// One event for all that was read: whoever listens looks at the whole machine again.
 void NodeWatch::drain() {
     HardwareEvent event{.subsystem = "node"};
     for (const auto& change : read_changes(fd_.get())) {
@@ -122,8 +124,11 @@ void NodeWatch::drain() {
         const bool is_top = found->second == folder_;
         if (is_top && !is_gpu_name(change.name))
             continue;
-        const bool appeared = (change.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
-        event.action = appeared ? "add" : "remove";
+        const bool appeared = (change.mask & kAppears) != 0;
+        if ((change.mask & (kAppears | kLeaves)) != 0)
+            event.action = appeared ? "add" : "remove";
+        else if (event.action.empty())
+            event.action = "change";
         event.sysfs_path = found->second + "/" + change.name;
         if (is_top && appeared && is_subfolder(change.name))
             (void)add(event.sysfs_path);  // "nvidia-caps" may be a plain node on odd systems

@@ -13,6 +13,9 @@ struct NodeRecord {
     std::optional<std::uint32_t> major = {};
     std::optional<std::uint32_t> minor = {};
     std::optional<std::uint32_t> mode = {};
+    std::optional<std::uint32_t> uid = {};
+    std::optional<std::uint32_t> gid = {};
+    std::vector<AclEntry> acl = {};
     Value group = {};  ///< a name, or the number where no one knew the name
     std::optional<bool> accessible = {};
     std::optional<std::string> reason = {};
@@ -22,6 +25,9 @@ void describe(Visitor& visit, NodeRecord& record) {
     visit("major", record.major);
     visit("minor", record.minor);
     visit("mode", record.mode);
+    visit("uid", record.uid);
+    visit("gid", record.gid);
+    visit("acl", record.acl);
     visit("group", record.group);
     visit("accessible", record.accessible);
     visit("reason", record.reason);
@@ -36,7 +42,10 @@ std::optional<std::string> group_from(const Value& group) {
 
 DeviceNode node_from(const std::string& path, const NodeRecord& record) {
     DeviceNode node{.path = path,
+                    .uid = record.uid,
+                    .gid = record.gid,
                     .group = group_from(record.group),
+                    .acl = record.acl,
                     .accessible = record.accessible,
                     .reason = record.reason};
     if (record.mode)

@@ -110,6 +110,7 @@ Report assemble(const Machine& machine,
                   .source = context.source,
                   .host = machine.host,
                   .software = software_of(joined.software),
+                  .nodes = machine.shared_nodes,
                   .runtimes = runtimes_of(sorted),
                   .probes = probe_entries(sorted),
                   .notes = notes_of(machine, joined)};

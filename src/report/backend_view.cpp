@@ -6,6 +6,7 @@
 #include <span>
 
 #include "report/api_view.h"
+#include "report/health.h"
 
 namespace gpuprobe {
 namespace {
@@ -57,29 +58,15 @@ bool is_shut(const DeviceNode& node) {
     return node.accessible == false && node.reason != "missing";
 }
 
-/// The nodes a backend opens; card nodes are for displays.
-bool opens(const Backend& backend, std::string_view path) {
-    const bool is_nvidia = path.starts_with("/dev/nvidia");
+/// Whether a backend opens a node that is not of one device. NVIDIA's OpenCL is a CUDA program.
+bool opens_shared(std::string_view backend, const Gpu& gpu, std::string_view path) {
     if (path == "/dev/kfd")
-        return backend.name == "rocm";
-    if (path == "/dev/nvidia-uvm")
-        return backend.name == "cuda";
-    if (path == "/dev/nvidia-modeset" || path == "/dev/dxg")
+        return backend == "rocm";
+    if (gpu.vendor != "nvidia")
         return false;
-    return is_nvidia || path.starts_with("/dev/dri/renderD");
-}
-
-std::vector<Reason> shut_nodes(const Backend& backend, const Machine& machine, const Gpu& gpu) {
-    std::vector<Reason> reasons;
-    const auto add = [&](const DeviceNode& node) {
-        if (opens(backend, node.path) && is_shut(node))
-            reasons.push_back(no_permission(node));
-    };
-    std::ranges::for_each(gpu.nodes, add);
-    for (const auto& node : machine.shared_nodes)
-        if (!node.path.starts_with("/dev/nvidia") || gpu.vendor == "nvidia")
-            add(node);
-    return reasons;
+    if (path == "/dev/nvidia-uvm")
+        return backend == "cuda" || backend == "opencl";
+    return path == "/dev/nvidiactl";
 }
 
 /// `nvidia-uvm` may still be loaded by CUDA's first user, so its absence counts once CUDA was
@@ -166,7 +153,7 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
         return listed(backend, view->device, view->reasons);
     if (auto reasons = blockers(backend, view != nullptr, gpu); !reasons.empty())
         return verdict(false, std::move(reasons));
-    auto shut = shut_nodes(backend, machine, gpu);
+    auto shut = shut_nodes(backend.name, machine.shared_nodes, gpu);
     if (view)
         return unlisted(view->reasons, std::move(shut));
     shut.push_back(because("not-probed", {{"api", backend.api}}));
@@ -174,6 +161,19 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
 }
 
 }  // namespace
+
+std::vector<Reason> shut_nodes(std::string_view backend,
+                               const std::vector<DeviceNode>& shared,
+                               const Gpu& gpu) {
+    std::vector<Reason> reasons;
+    for (const auto& node : gpu.nodes)
+        if (is_for_computing(gpu.nodes, node.path) && is_shut(node))
+            reasons.push_back(no_permission(node));
+    for (const auto& node : shared)
+        if (opens_shared(backend, gpu, node.path) && is_shut(node))
+            reasons.push_back(no_permission(node));
+    return reasons;
+}
 
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu) {
     std::map<std::string, BackendView> views;

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "report/machine.h"
 #include "report/report.h"
@@ -35,5 +37,11 @@ namespace gpuprobe {
 /// `gpu` needs its kind, vendor, driver, nodes, findings and apis.
 /// Sources: docs of each API; Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu);
+
+/// `no-permission` with node, group and mode for each node that the backend opens and that is
+/// closed to the prober: the GPU's own, and those in `shared` that are not of one device.
+std::vector<Reason> shut_nodes(std::string_view backend,
+                               const std::vector<DeviceNode>& shared,
+                               const Gpu& gpu);
 
 }  // namespace gpuprobe

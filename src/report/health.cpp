@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/health.h"
 
+#include <algorithm>
 #include <array>
 
 #include "report/api_view.h"
@@ -26,12 +27,20 @@ std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis) 
     return findings;
 }
 
+bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view path) {
+    const auto is_nvidias = [](const DeviceNode& node) {
+        return node.path.starts_with("/dev/nvidia");
+    };
+    if (path.starts_with("/dev/dri/renderD"))
+        return std::ranges::none_of(nodes, is_nvidias);
+    return !path.starts_with("/dev/dri/card");
+}
+
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes) {
     std::vector<Reason> findings;
     for (const auto& node : nodes)
-        // A card node is for displays; compute does without it.
         if (node.accessible == false && node.reason != "missing" &&
-            !node.path.starts_with("/dev/dri/card"))
+            is_for_computing(nodes, node.path))
             findings.push_back(
                 because("no-permission", {{"node", node.path}, {"group", to_value(node.group)}}));
     return findings;

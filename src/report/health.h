@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/report.h"
@@ -12,7 +13,11 @@ namespace gpuprobe {
 /// A finding for each API whose driver crashed, hung or failed on this GPU.
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 
-/// A finding for each node that may not be used.
+/// Whether computing opens that one of a GPU's nodes: not those for displays, and DRM's render node
+/// only without NVIDIA's driver, which computes through nodes of its own.
+bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view path);
+
+/// A finding for each node that computing needs and that may not be used.
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes);
 
 /// The gravest finding's code, or "ok". From grave to light: `lost`, `wedged`, `driver-mismatch`,

@@ -76,12 +76,31 @@ void describe(Visitor& visit, Host& host) {
     visit("wsl", host.wsl);
 }
 
+/// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
+struct AclEntry {
+    std::string tag = {};                  ///< "user", "group", "mask"; "owning-group"
+    std::optional<std::uint32_t> id = {};  ///< of a user or group
+    std::uint32_t mode = 0;                ///< 4 read, 2 write, 1 execute
+    bool operator==(const AclEntry&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, AclEntry& entry) {
+    visit("tag", entry.tag);
+    visit("id", entry.id);
+    visit("mode", entry.mode);
+}
+
 /// A file below /dev through which a device is used.
 struct DeviceNode {
     std::string path = {};
     std::optional<std::string> device = {};  ///< "226:128"
     std::optional<std::uint32_t> mode = {};  ///< permission bits
-    std::optional<std::string> group = {};
+    std::optional<std::uint32_t> uid = {};
+    std::optional<std::uint32_t> gid = {};
+    std::optional<std::string> group = {};  ///< the name of gid, or its number
+    /// Such as logind's for who sits in front of the machine. With it, the group's bits of `mode`
+    /// are the mask. Empty: there is none, or nobody looked.
+    std::vector<AclEntry> acl = {};
     std::optional<bool> accessible = {};     ///< for reading and writing, by whoever asked
     std::optional<std::string> reason = {};  ///< a code, when it is not: "missing", "no-permission"
     bool operator==(const DeviceNode&) const = default;
@@ -91,7 +110,10 @@ void describe(Visitor& visit, DeviceNode& node) {
     visit("path", node.path);
     visit("device", node.device);
     visit("mode", node.mode);
+    visit("uid", node.uid);
+    visit("gid", node.gid);
     visit("group", node.group);
+    visit("acl", node.acl);
     visit("accessible", node.accessible);
     visit("reason", node.reason);
 }

@@ -341,6 +341,7 @@ struct Report {
     std::vector<Gpu> gpus = {};  ///< best first
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
+    std::vector<DeviceNode> nodes = {};  ///< of a driver and not of one device: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
     std::vector<Value> quarantine = {};
@@ -358,6 +359,7 @@ void describe(Visitor& visit, Report& report) {
     visit("gpus", report.gpus);
     visit("software", report.software);
     visit("accelerators", report.accelerators);
+    visit("nodes", report.nodes);
     visit("runtimes", report.runtimes);
     visit("probes", report.probes);
     visit("quarantine", report.quarantine);

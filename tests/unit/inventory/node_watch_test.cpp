@@ -55,6 +55,19 @@ TEST_F(NodeWatchTest, SeesNvidiaNodesComeAndGo) {
     EXPECT_EQ(events_[1].action, "remove");
 }
 
+TEST_F(NodeWatchTest, SeesWhoMayUseANodeChange) {
+    machine_.file("/dev/dri/renderD128", "");
+    machine_.file("/dev/tty99", "");
+    watch();
+    using std::filesystem::perms;
+    std::filesystem::permissions(path("tty99"), perms::owner_read);
+    std::filesystem::permissions(path("dri/renderD128"), perms::owner_read);
+    wait_for(1);
+    ASSERT_EQ(events_.size(), 1U);
+    EXPECT_EQ(events_[0].action, "change");
+    EXPECT_EQ(events_[0].sysfs_path, path("dri/renderD128"));
+}
+
 TEST_F(NodeWatchTest, TakesABurstForOneEvent) {
     watch();
     for (const auto* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"})

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/access_list.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kHeaderSize = 4;
+constexpr std::size_t kEntrySize = 8;
+constexpr std::uint32_t kVersion = 2;
+
+/// The names of e_tag that say more than a mode does.
+std::string_view tag_name(std::uint32_t tag) {
+    switch (tag) {
+        case 0x02:
+            return "user";
+        case 0x04:
+            return "owning-group";
+        case 0x08:
+            return "group";
+        case 0x10:
+            return "mask";
+        default:
+            return "";
+    }
+}
+
+std::uint32_t little_endian(std::string_view bytes) {
+    std::uint32_t number = 0;
+    for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
+        number = number << 8 | static_cast<unsigned char>(*byte);
+    return number;
+}
+
+}  // namespace
+
+std::vector<AclEntry> access_list(std::string_view bytes) {
+    if (bytes.size() < kHeaderSize || (bytes.size() - kHeaderSize) % kEntrySize != 0 ||
+        little_endian(bytes.substr(0, kHeaderSize)) != kVersion)
+        return {};
+    std::vector<AclEntry> entries;
+    for (auto at = kHeaderSize; at < bytes.size(); at += kEntrySize) {
+        const auto tag = tag_name(little_endian(bytes.substr(at, 2)));
+        if (tag.empty())
+            continue;
+        AclEntry entry{.tag = std::string{tag},
+                       .mode = little_endian(bytes.substr(at + 2, 2)) & 7U};
+        if (tag == "user" || tag == "group")
+            entry.id = little_endian(bytes.substr(at + 4, 4));
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+}  // namespace gpuprobe

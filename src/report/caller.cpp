@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/caller.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/api_view.h"
+#include "report/backend_view.h"
+#include "report/health.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::uint32_t kReadAndWrite = 6;
+/// NVIDIA's OpenCL gives the device's UUID for that of the driver.
+constexpr std::array kFactsThatIdentify =
+    std::to_array<std::string_view>({"uuid", "driver_uuid", "luid", "serial", "serial_number",
+                                     "unique_id", "board_serial", "mig_devices"});
+
+bool grants(std::uint32_t mode) {
+    return (mode & kReadAndWrite) == kReadAndWrite;
+}
+
+bool is_in(const Caller& caller, const std::optional<std::uint32_t>& group) {
+    return group && std::ranges::find(*caller.groups, *group) != caller.groups->end();
+}
+
+std::uint32_t mask_of(const DeviceNode& node) {
+    const auto mask = std::ranges::find(node.acl, "mask", &AclEntry::tag);
+    return mask == node.acl.end() ? 7U : mask->mode;
+}
+
+/// What the groups give: nullopt when the caller is in none of them.
+std::optional<bool> group_verdict(const DeviceNode& node, const Caller& caller) {
+    if (node.acl.empty())
+        return is_in(caller, node.gid) ? std::optional{grants(*node.mode >> 3)} : std::nullopt;
+    std::optional<bool> verdict;
+    const auto mask = mask_of(node);
+    for (const auto& entry : node.acl) {
+        const bool matches = (entry.tag == "owning-group" && is_in(caller, node.gid)) ||
+                             (entry.tag == "group" && is_in(caller, entry.id));
+        if (matches)
+            verdict = verdict.value_or(false) || grants(entry.mode & mask);
+    }
+    return verdict;
+}
+
+/// One that a scan saw whole; others are left as they were recorded.
+bool is_known(const DeviceNode& node) {
+    return node.mode && node.uid && node.gid && node.reason != "missing";
+}
+
+std::optional<bool> seen_access(const DeviceNode& node, const Caller& caller) {
+    return is_known(node) ? may_open(node, caller) : node.accessible;
+}
+
+void look_at(DeviceNode& node, const Caller& caller) {
+    if (!is_known(node))
+        return;
+    node.accessible = may_open(node, caller);
+    node.reason =
+        node.accessible == false ? std::optional<std::string>{"no-permission"} : std::nullopt;
+}
+
+/// Calls `use` with each node of the report, in an order that only the report decides.
+template <class SomeReport, class Use>
+void for_each_node(SomeReport& report, const Use& use) {
+    std::ranges::for_each(report.nodes, use);
+    for (auto& gpu : report.gpus)
+        std::ranges::for_each(gpu.nodes, use);
+    for (auto& accelerator : report.accelerators)
+        std::ranges::for_each(accelerator.nodes, use);
+}
+
+bool is_about_a_node(const Reason& reason) {
+    return reason.code == "no-permission" && !reason.detail.at("node").is_null();
+}
+
+void look_at_findings(Gpu& gpu) {
+    std::erase_if(gpu.findings, is_about_a_node);
+    for (auto& finding : node_findings(gpu.nodes))
+        gpu.findings.push_back(std::move(finding));
+    gpu.health = health_of(gpu.findings);
+}
+
+void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
+    const bool was_shut = std::ranges::any_of(view.reasons, is_about_a_node);
+    const bool is_ruled_out = view.usable == false && !was_shut;
+    if (is_ruled_out || (shut.empty() && !was_shut))
+        return;
+    auto reasons = shut;
+    for (auto& reason : view.reasons) {
+        if (is_about_a_node(reason) && !shut.empty())
+            continue;
+        if (is_about_a_node(reason))
+            reason.code = "prober-no-permission";
+        reasons.push_back(std::move(reason));
+    }
+    view.usable = shut.empty() ? std::nullopt : std::optional{false};
+    view.verified = view.verified && shut.empty();
+    view.reasons = std::move(reasons);
+}
+
+void look_at(const std::vector<DeviceNode>& shared, Gpu& gpu) {
+    look_at_findings(gpu);
+    for (auto& [name, view] : gpu.backends)
+        look_at_backend(shut_nodes(name, shared, gpu), view);
+    if (is_closed(gpu))
+        drop_identifiers(gpu);
+}
+
+/// Also in what is nested: the other drivers' word on the device.
+void drop_identifying_facts(Value& facts) {
+    if (auto* members = facts.as_object())
+        for (auto& member : *members) {
+            const bool identifies =
+                std::ranges::find(kFactsThatIdentify, member.key) != kFactsThatIdentify.end();
+            if (identifies)
+                member.value = Value{};
+            else
+                drop_identifying_facts(member.value);
+        }
+    if (auto* items = facts.as_array())
+        std::ranges::for_each(*items, drop_identifying_facts);
+}
+
+}  // namespace
+
+std::optional<bool> may_open(const DeviceNode& node, const Caller& caller) {
+    if (caller.uid == 0)
+        return true;
+    if (!is_known(node))
+        return std::nullopt;
+    if (caller.uid == *node.uid)
+        return grants(*node.mode >> 6);
+    for (const auto& entry : node.acl)
+        if (entry.tag == "user" && entry.id == caller.uid)
+            return grants(entry.mode & mask_of(node));
+    if (!caller.groups) {
+        const bool all_agree = node.acl.empty() && grants(*node.mode) == grants(*node.mode >> 3);
+        return all_agree ? std::optional{grants(*node.mode)} : std::nullopt;
+    }
+    return group_verdict(node, caller).value_or(grants(*node.mode));
+}
+
+std::string access_class(const Report& report, const Caller& caller) {
+    std::string marks;
+    bool is_as_probed = true;
+    for_each_node(report, [&](const DeviceNode& node) {
+        const auto seen = seen_access(node, caller);
+        marks += !seen ? '?' : *seen ? '+' : '-';
+        is_as_probed = is_as_probed && seen == node.accessible;
+    });
+    const bool hides = std::ranges::any_of(report.gpus, is_closed);
+    return is_as_probed && !hides ? std::string{} : marks;
+}
+
+Report as_seen_by(Report report, const Caller& caller) {
+    for_each_node(report, [&](DeviceNode& node) { look_at(node, caller); });
+    for (auto& gpu : report.gpus)
+        look_at(report.nodes, gpu);
+    return report;
+}
+
+void drop_identifiers(Gpu& gpu) {
+    auto& identity = gpu.identity;
+    identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
+    for (auto& [api, view] : gpu.apis)
+        drop_identifying_facts(view.device);
+    for (auto& partition : gpu.partitions)
+        drop_identifying_facts(partition);
+}
+
+bool is_closed(const Gpu& gpu) {
+    return std::ranges::any_of(gpu.nodes, [&gpu](const DeviceNode& node) {
+        return is_for_computing(gpu.nodes, node.path) && node.accessible == false &&
+               node.reason != "missing";
+    });
+}
+
+}  // namespace gpuprobe
