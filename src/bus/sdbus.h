@@ -128,6 +128,12 @@ inline sd_bus_message* current_call(const sdbus::IObject& object) {
 #endif
 }
 
+/// A call that may be answered after it has been handled.
+using HeldCall = std::shared_ptr<sd_bus_message>;
+inline HeldCall held_call(const sdbus::IObject& object) {
+    return {sd_bus_message_ref(current_call(object)), sd_bus_message_unref};
+}
+
 /// Whether a call lets polkit ask its user for a password.
 inline bool allows_questions(sd_bus_message* call) {
     return call != nullptr && sd_bus_message_get_allow_interactive_authorization(call) > 0;

@@ -257,10 +257,9 @@ void Engine::Impl::end_round() {
 
 void Engine::Impl::settled() {
     settling.reset();
-    if (!rescan())
-        return;
-    start_all_probes();
-    publish();
+    if (rescan())
+        start_all_probes();
+    publish();  // also when only others' leave to use a node has changed
 }
 
 void Engine::Impl::watch_hardware() {
@@ -329,13 +328,19 @@ bool Engine::probing() const {
 }
 
 Result<Decision> Engine::select(std::string_view consumer, const Value& request) const {
+    return select(consumer, request, impl_->report);
+}
+
+Result<Decision> Engine::select(std::string_view consumer,
+                                const Value& request,
+                                const Report& seen) const {
     const auto* profile = impl_->profiles.find(consumer);
     if (!profile)
         return Error{
             ErrorCode::UnknownConsumer,
             "no profile of that name; see " + std::to_string(consumers().size()) + " known ones"};
     const auto parsed = TRY(select_request_from(request));
-    return gpuprobe::select(*profile, parsed, impl_->report);
+    return gpuprobe::select(*profile, parsed, seen);
 }
 
 std::vector<std::string> Engine::consumers() const {

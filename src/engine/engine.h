@@ -80,6 +80,10 @@ public:
 
     /// Errors: UnknownConsumer, InvalidRequest.
     [[nodiscard]] Result<Decision> select(std::string_view consumer, const Value& request) const;
+    /// The same from another view of the report: that of somebody who may open less, or more.
+    [[nodiscard]] Result<Decision> select(std::string_view consumer,
+                                          const Value& request,
+                                          const Report& seen) const;
     [[nodiscard]] std::vector<std::string> consumers() const;
 
     /// Runs the probes again and calls `done` when the report holds their answers. Joins a run in

@@ -7,8 +7,10 @@
 
 namespace gpuprobe {
 
-std::string AnswerCache::question(const std::string& consumer, const Value& request) {
-    return consumer + '\0' + json_line(request);
+std::string AnswerCache::question(const std::string& access,
+                                  const std::string& consumer,
+                                  const Value& request) {
+    return access + '\0' + consumer + '\0' + json_line(request);
 }
 
 const bus::RecordedBody* AnswerCache::find(std::uint64_t generation, const std::string& question) {

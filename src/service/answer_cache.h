@@ -11,15 +11,17 @@
 
 namespace gpuprobe {
 
-/// What was answered of late: the same question about the same generation has the same answer,
-/// whoever asks.
+/// What was answered of late: the same question about the same generation has the same answer
+/// for all to whom the same nodes are open.
 class AnswerCache {
 public:
     static constexpr std::size_t kMaxAnswers = 32;  ///< programs ask the same few questions
     static constexpr Bytes kMaxQuestion = kib(4);   ///< longer ones are worked out each time
 
-    /// What identifies a question.
-    static std::string question(const std::string& consumer, const Value& request);
+    /// What identifies a question. `access`: the class of callers who share its answer.
+    static std::string question(const std::string& access,
+                                const std::string& consumer,
+                                const Value& request);
 
     /// nullptr when it is not known. Answers of another generation are forgotten.
     [[nodiscard]] const bus::RecordedBody* find(std::uint64_t generation,

@@ -114,6 +114,14 @@ bus::Dictionary answer_from(const LiveMemory& memory) {
     return answer;
 }
 
+std::map<std::string, std::string> identifiers_of(const Gpu& gpu) {
+    std::map<std::string, std::string> identifiers;
+    for (const auto& [key, variant] : bus::record_dictionary(to_value(gpu.identity)))
+        if (bus::signature_in(variant) == "s")
+            identifiers.emplace(key, variant.get<std::string>());
+    return identifiers;
+}
+
 bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis) {
     std::vector<bus::Dictionary> probes;
     for (const auto& probe : report.probes)

@@ -21,6 +21,9 @@ constexpr Bytes kMaxTrace = kib(32);
 
 bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of);
 bus::Dictionary answer_from(const LiveMemory& memory);
+/// What tells a GPU from another of its kind, of what is known: NvidiaUuid, VulkanDeviceUuid,
+/// OpenclUuid, HipUniqueId, LevelZeroUuid, CanonicalUuid, Luid.
+std::map<std::string, std::string> identifiers_of(const Gpu& gpu);
 /// The probes of these APIs (none: of all) and the generation that holds them.
 bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis);
 /// Backend → Usable, Verified, Score, Reasons; `backends` is an object of BackendViews.

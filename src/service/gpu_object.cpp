@@ -21,16 +21,28 @@ void send_memory(bus::Reply<bus::Dictionary>& reply, const LiveMemory& memory) {
     }
 }
 
+const Gpu* gpu_in(const Report& report, const std::string& id) {
+    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+Error gone(const std::string& id) {
+    return Error{ErrorCode::UnknownDevice, id + ": no longer there"};
+}
+
 }  // namespace
 
 GpuObject::GpuObject(sdbus::IConnection& connection,
                      const std::string& path,
                      const Gpu& gpu,
-                     const ServiceContext& context)
+                     const ServiceContext& context,
+                     const Clientele& clientele)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
       id_{gpu.id},
       properties_{properties_of(gpu)},
-      context_{context} {
+      context_{context},
+      clientele_{clientele},
+      self_{std::make_shared<const GpuObject*>(this)} {
     registerAdaptor();
     (void)bus::attempt([this] { emitInterfacesAddedSignal(); });
 }
@@ -51,19 +63,66 @@ void GpuObject::update(const Gpu& gpu) {
 }
 
 const Gpu& GpuObject::current() const {
-    const auto& gpus = context_.engine.report().gpus;
-    const auto found = std::ranges::find(gpus, id_, &Gpu::id);
-    if (found == gpus.end())
-        throw bus::sdbus_error(Error{ErrorCode::UnknownDevice, id_ + ": no longer there"});
-    return *found;
+    const auto* gpu = gpu_in(context_.engine.report(), id_);
+    if (!gpu)
+        throw bus::sdbus_error(gone(id_));
+    return *gpu;
 }
 
-std::string GpuObject::Describe() {
-    return bus::guard([this] {
-        auto json = bus::bus_text(json_line(to_value(current())), kMaxReport);
-        bus::unwrap(context_.budget.take(bus::current_sender(getObject()), Bytes{json.size()}));
-        return json;
-    });
+void GpuObject::Describe(sdbus::Result<std::string>&& result) {
+    const auto sender = bus::current_sender(getObject());
+    for_caller(clientele_, sender, bus::Reply<std::string>{std::move(result)},
+               [weak = std::weak_ptr{self_}, sender](const Caller& caller, auto& reply) {
+                   if (const auto self = weak.lock())
+                       (*self)->describe_to(sender, caller, reply);
+                   else
+                       reply.fail(Error{ErrorCode::UnknownDevice, "no longer there"});
+               });
+}
+
+void GpuObject::describe_to(const std::string& sender,
+                            const Caller& caller,
+                            bus::Reply<std::string>& reply) const {
+    const auto* gpu = gpu_in(*clientele_.audience.report_for(caller).report, id_);
+    if (!gpu)
+        return reply.fail(gone(id_));
+    const auto json = bus::bus_text(json_line(to_value(*gpu)), kMaxReport);
+    if (const auto taken = context_.budget.take(sender, Bytes{json.size()}); !taken)
+        return reply.fail(taken.error());
+    reply.send(json);
+}
+
+void GpuObject::GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Dictionary /*options*/) {
+    const Petitioner who{.sender = bus::current_sender(getObject()),
+                         .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
+    for_caller(clientele_, who.sender, bus::Reply<Identifiers>{std::move(result)},
+               [weak = std::weak_ptr{self_}, who](const Caller& caller, auto& reply) {
+                   if (const auto self = weak.lock())
+                       (*self)->identify_to(who, caller, reply);
+                   else
+                       reply.fail(Error{ErrorCode::UnknownDevice, "no longer there"});
+               });
+}
+
+/// Who may open the GPU could ask its driver; anybody else asks polkit.
+void GpuObject::identify_to(const Petitioner& who,
+                            const Caller& caller,
+                            bus::Reply<Identifiers>& reply) const {
+    const auto* gpu = gpu_in(context_.engine.report(), id_);
+    if (!gpu)
+        return reply.fail(gone(id_));
+    const auto identifiers = identifiers_of(*gpu);
+    const auto* seen = gpu_in(*clientele_.audience.report_for(caller).report, id_);
+    if (seen && !is_closed(*seen))
+        return reply.send(identifiers);
+    const auto pending = std::make_shared<bus::Reply<Identifiers>>(std::move(reply));
+    clientele_.authority.ask(who, Action::GetIdentifiers,
+                             [pending, identifiers](const Status& may) {
+                                 if (may)
+                                     pending->send(identifiers);
+                                 else
+                                     pending->fail(may.error());
+                             });
 }
 
 void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary /*options*/) {

@@ -13,6 +13,7 @@
 #include "bus/reply.h"
 #include "bus/sdbus.h"
 #include "engine/engine.h"
+#include "service/clientele.h"
 #include "service/gpu_properties.h"
 #include "service/inline_budget.h"
 
@@ -33,7 +34,8 @@ public:
     GpuObject(sdbus::IConnection& connection,
               const std::string& path,
               const Gpu& gpu,
-              const ServiceContext& context);
+              const ServiceContext& context,
+              const Clientele& clientele);
     ~GpuObject();
 
     /// Signals what changed.
@@ -41,9 +43,11 @@ public:
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:
+    using Identifiers = std::map<std::string, std::string>;
     using MemoryReplies = std::map<std::uint64_t, bus::Reply<bus::Dictionary>>;
 
-    std::string Describe() override;
+    void Describe(sdbus::Result<std::string>&& result) override;
+    void GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Dictionary options) override;
     void GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary options) override;
     std::string Id() override;
     std::string Kind() override;
@@ -61,10 +65,19 @@ private:
 
     /// This GPU in the current report. Throws NoSuchGpu when it is gone.
     [[nodiscard]] const Gpu& current() const;
+    void describe_to(const std::string& sender,
+                     const Caller& caller,
+                     bus::Reply<std::string>& reply) const;
+    void identify_to(const Petitioner& who,
+                     const Caller& caller,
+                     bus::Reply<Identifiers>& reply) const;
 
     std::string id_;
     GpuProperties properties_;
     const ServiceContext& context_;
+    const Clientele& clientele_;
+    /// What answers later looks here first whether this object has gone.
+    std::shared_ptr<const GpuObject*> self_;
     /// Who waits for GetMemory, by number. Shared with the engine's callbacks, weakly: an answer
     /// that comes after this object has gone finds nobody.
     std::shared_ptr<MemoryReplies> memory_replies_ = std::make_shared<MemoryReplies>();

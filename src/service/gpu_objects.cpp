@@ -20,7 +20,8 @@ void GpuObjects::update() {
             continue;
         }
         const auto path = free_path(gpu.id);
-        by_path_.emplace(path, std::make_unique<GpuObject>(connection_, path, gpu, context_));
+        by_path_.emplace(path,
+                         std::make_unique<GpuObject>(connection_, path, gpu, context_, clientele_));
     }
 }
 

@@ -13,8 +13,10 @@ namespace gpuprobe {
 /// The GPU objects of one connection: one for each GPU of the report.
 class GpuObjects {
 public:
-    GpuObjects(sdbus::IConnection& connection, const ServiceContext& context)
-        : connection_{connection}, context_{context} {}
+    GpuObjects(sdbus::IConnection& connection,
+               const ServiceContext& context,
+               const Clientele& clientele)
+        : connection_{connection}, context_{context}, clientele_{clientele} {}
 
     /// Makes the objects agree with the report, with a signal for each difference.
     void update();
@@ -30,6 +32,7 @@ private:
 
     sdbus::IConnection& connection_;
     const ServiceContext& context_;
+    const Clientele& clientele_;
     std::map<std::string, std::unique_ptr<GpuObject>> by_path_ = {};
 };
 

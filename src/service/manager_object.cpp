@@ -46,13 +46,13 @@ ManagerObject::ManagerObject(bus::Connection& connection,
                              const ServiceContext& context,
                              const GpuObjects& gpus,
                              Jobs& jobs,
-                             Authority& authority)
+                             const Clientele& clientele)
     : AdaptorInterfaces{connection.bus(), sdbus::ObjectPath{bus::kRootPath}},
       connection_{connection},
       context_{context},
       gpus_{gpus},
       jobs_{jobs},
-      authority_{authority} {
+      clientele_{clientele} {
     published_ = current();
     registerAdaptor();
 }
@@ -86,22 +86,37 @@ void ManagerObject::update() {
         });
 }
 
-std::string ManagerObject::Describe() {
-    return bus::guard([this] {
-        if (connection_.congested())
-            throw bus::sdbus_error(
-                Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"});
-        const auto& json = context_.engine.report_json();
-        bus::unwrap(context_.budget.take(bus::current_sender(getObject()), Bytes{json.size()}));
-        return bus::bus_text(json, kMaxReport);
-    });
+void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
+    const auto sender = bus::current_sender(getObject());
+    for_caller(clientele_, sender, bus::Reply<std::string>{std::move(result)},
+               [this, sender](const Caller& caller, auto& reply) {
+                   const auto text = description(sender, caller);
+                   if (text)
+                       reply.send(*text);
+                   else
+                       reply.fail(text.error());
+               });
 }
 
-sdbus::UnixFd ManagerObject::DescribeFd() {
-    return bus::guard([this] {
-        auto file = bus::unwrap(sealed_file("gpuprobe-report", context_.engine.report_json()));
-        return sdbus::UnixFd{file.release(), sdbus::adopt_fd};
-    });
+Result<std::string> ManagerObject::description(const std::string& sender,
+                                               const Caller& caller) const {
+    if (connection_.congested())
+        return Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"};
+    const auto& json = *clientele_.audience.of(caller).json;
+    TRY(context_.budget.take(sender, Bytes{json.size()}));
+    return bus::bus_text(json, kMaxReport);
+}
+
+void ManagerObject::DescribeFd(sdbus::Result<sdbus::UnixFd>&& result) {
+    for_caller(clientele_, bus::current_sender(getObject()),
+               bus::Reply<sdbus::UnixFd>{std::move(result)},
+               [this](const Caller& caller, auto& reply) {
+                   auto file = sealed_file("gpuprobe-report", *clientele_.audience.of(caller).json);
+                   if (file)
+                       reply.send(sdbus::UnixFd{file->release(), sdbus::adopt_fd});
+                   else
+                       reply.fail(file.error());
+               });
 }
 
 std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*options*/) {
@@ -112,34 +127,37 @@ void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
                                   std::string consumer,
                                   bus::Dictionary request) {
     bus::Reply<bus::Dictionary> reply{std::move(result)};
-    try {
-        select(reply, consumer, request);
-    } catch (const std::exception& problem) {
-        reply.fail(Error{ErrorCode::Internal, problem.what()});
-    }
-}
-
-void ManagerObject::select(bus::Reply<bus::Dictionary>& reply,
-                           const std::string& consumer,
-                           const bus::Dictionary& request) {
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
-    auto* const call = bus::current_call(getObject());
-    auto question = AnswerCache::question(consumer, *wanted);
-    if (const auto* known = answers_.find(context_.engine.report().generation, question))
-        return reply.send(*known, call);
-    auto answer = decide(consumer, std::move(wanted).value());
-    if (!answer)
-        return reply.fail(answer.error());
-    reply.send(*answer, call);
-    answers_.keep(std::move(question), std::move(answer).value());
+    Question question{.call = bus::held_call(getObject()),
+                      .consumer = std::move(consumer),
+                      .request = std::move(wanted).value()};
+    for_caller(clientele_, bus::current_sender(getObject()), std::move(reply),
+               [this, question = std::move(question)](const Caller& caller, auto& answer) {
+                   select(question, caller, answer);
+               });
 }
 
-Result<bus::RecordedBody> ManagerObject::decide(const std::string& consumer, Value request) {
+void ManagerObject::select(const Question& question,
+                           const Caller& caller,
+                           bus::Reply<bus::Dictionary>& reply) {
+    const auto view = clientele_.audience.report_for(caller);
+    auto key = AnswerCache::question(view.access, question.consumer, question.request);
+    if (const auto* known = answers_.find(context_.engine.report().generation, key))
+        return reply.send(*known, question.call.get());
+    auto answer = decide(question, *view.report);
+    if (!answer)
+        return reply.fail(answer.error());
+    reply.send(*answer, question.call.get());
+    answers_.keep(std::move(key), std::move(answer).value());
+}
+
+Result<bus::RecordedBody> ManagerObject::decide(const Question& question, const Report& seen) {
+    auto request = question.request;
     for (const char* key : {"gpus", "deny"})
         name_by_id(request.find(key));
-    const auto decision = TRY(context_.engine.select(consumer, request));
+    const auto decision = TRY(context_.engine.select(question.consumer, request, seen));
     if (!decision.backend)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
     return bus::RecordedBody::of(
@@ -201,12 +219,13 @@ void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionar
     if (!request.allow_wake)
         return jobs_.probe(caller.sender, request, std::move(reply));
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
-    authority_.ask(caller, Action::AllowWake, [this, caller, request, pending](const Status& may) {
-        if (may)
-            jobs_.probe(caller.sender, request, std::move(*pending));
-        else
-            pending->fail(may.error());
-    });
+    clientele_.authority.ask(caller, Action::AllowWake,
+                             [this, caller, request, pending](const Status& may) {
+                                 if (may)
+                                     jobs_.probe(caller.sender, request, std::move(*pending));
+                                 else
+                                     pending->fail(may.error());
+                             });
 }
 
 std::string ManagerObject::Version() {

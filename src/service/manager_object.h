@@ -8,7 +8,7 @@
 
 #include "bus/connection.h"
 #include "service/answer_cache.h"
-#include "service/authority.h"
+#include "service/clientele.h"
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 
@@ -23,7 +23,7 @@ public:
                   const ServiceContext& context,
                   const GpuObjects& gpus,
                   Jobs& jobs,
-                  Authority& authority);
+                  const Clientele& clientele);
     ~ManagerObject();
 
     /// Signals what changed; call it after the GPU objects were updated.
@@ -37,8 +37,8 @@ private:
         std::string default_gpu = {};
     };
 
-    std::string Describe() override;
-    sdbus::UnixFd DescribeFd() override;
+    void Describe(sdbus::Result<std::string>&& result) override;
+    void DescribeFd(sdbus::Result<sdbus::UnixFd>&& result) override;
     std::vector<sdbus::ObjectPath> ListGpus(const bus::Dictionary& options) override;
     void SelectBackend(sdbus::Result<bus::Dictionary>&& result,
                        std::string consumer,
@@ -54,11 +54,17 @@ private:
     sdbus::ObjectPath DefaultGpu() override { return sdbus::ObjectPath{published_.default_gpu}; }
 
     [[nodiscard]] Published current() const;
-    /// Answers `call` from what is kept, else from a decision that is then kept.
-    void select(bus::Reply<bus::Dictionary>& reply,
-                const std::string& consumer,
-                const bus::Dictionary& request);
-    [[nodiscard]] Result<bus::RecordedBody> decide(const std::string& consumer, Value request);
+    /// What one caller asks.
+    struct Question {
+        bus::HeldCall call = {};
+        std::string consumer = {};
+        Value request = {};
+    };
+    /// Answers from what is kept, else from a decision that is then kept.
+    void select(const Question& question, const Caller& caller, bus::Reply<bus::Dictionary>& reply);
+    [[nodiscard]] Result<bus::RecordedBody> decide(const Question& question, const Report& seen);
+    [[nodiscard]] Result<std::string> description(const std::string& sender,
+                                                  const Caller& caller) const;
     /// GPUs that a request names by object path get their ids.
     void name_by_id(Value* names) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
@@ -73,7 +79,7 @@ private:
     const ServiceContext& context_;
     const GpuObjects& gpus_;
     Jobs& jobs_;
-    Authority& authority_;
+    const Clientele& clientele_;
     Published published_ = {};
     AnswerCache answers_ = {};
 };

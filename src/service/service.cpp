@@ -12,10 +12,13 @@ Service::Root::Root(sdbus::IConnection& connection) {
 Service::Service(bus::Connection& connection, const ServiceContext& context, Log& log)
     : connection_{connection},
       root_{connection.bus()},
-      gpus_{connection.bus(), context},
-      jobs_{connection, context.engine},
+      callers_{connection.bus()},
+      audience_{context.engine},
       authority_{connection.bus()},
-      manager_{connection, context, gpus_, jobs_, authority_},
+      clientele_{.callers = callers_, .audience = audience_, .authority = authority_},
+      gpus_{connection.bus(), context, clientele_},
+      jobs_{connection, context.engine},
+      manager_{connection, context, gpus_, jobs_, clientele_},
       log_control_{connection.bus(), log} {
     update();
 }

@@ -24,9 +24,12 @@ private:
 
     bus::Connection& connection_;
     Root root_;
+    bus::Callers callers_;
+    Audience audience_;
+    Authority authority_;
+    Clientele clientele_;
     GpuObjects gpus_;
     Jobs jobs_;
-    Authority authority_;
     ManagerObject manager_;
     LogControl log_control_;
 };

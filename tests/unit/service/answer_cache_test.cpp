@@ -56,7 +56,7 @@ TEST(AnswerCache, TellsQuestionsApartByConsumerAndRequest) {
     const auto ask = [](const char* consumer, const char* key) {
         Value request;
         request[key] = Value{true};
-        return AnswerCache::question(consumer, request);
+        return AnswerCache::question("", consumer, request);
     };
     EXPECT_EQ(ask("a", "strict"), ask("a", "strict"));
     EXPECT_NE(ask("a", "strict"), ask("b", "strict"));

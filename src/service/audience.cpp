@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/audience.h"
+
+#include <algorithm>
+
+#include "base/value_json.h"
+
+namespace gpuprobe {
+
+/// A report may be newer than another of its generation: free memory is no change.
+void Audience::forget_older() {
+    const auto& report = engine_.report();
+    if (generation_ == report.generation && created_ == report.created)
+        return;
+    generation_ = report.generation;
+    created_ = report.created;
+    seen_.clear();
+}
+
+Audience::Seen& Audience::seen_by(const std::string& access, const Caller& caller) {
+    const auto known = std::ranges::find(seen_, access, &Seen::access);
+    if (known != seen_.end()) {
+        seen_.splice(seen_.begin(), seen_, known);
+        return seen_.front();
+    }
+    if (seen_.size() >= kMaxViews)
+        seen_.pop_back();
+    seen_.push_front({.access = access, .report = as_seen_by(engine_.report(), caller)});
+    return seen_.front();
+}
+
+View Audience::report_for(const Caller& caller) {
+    forget_older();
+    auto access = access_class(engine_.report(), caller);
+    if (access.empty())
+        return {.report = &engine_.report()};
+    const auto& seen = seen_by(access, caller);
+    return {.access = std::move(access), .report = &seen.report};
+}
+
+View Audience::of(const Caller& caller) {
+    auto view = report_for(caller);
+    if (view.access.empty()) {
+        view.json = &engine_.report_json();
+        return view;
+    }
+    auto& seen = seen_by(view.access, caller);
+    if (seen.json.empty())
+        seen.json = json_line(to_value(seen.report));
+    view.json = &seen.json;
+    return view;
+}
+
+}  // namespace gpuprobe
