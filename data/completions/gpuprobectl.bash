@@ -11,7 +11,8 @@ _gpuprobectl_gpus() {
 
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
-    local verbs='status list show describe select env probe monitor capture consumers version help'
+    local verbs='status list show describe select env probe monitor capture override
+        report-outcome consumers version help'
     local backends='cuda rocm sycl vulkan opencl cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
     local options='--json= --color= --no-legend --no-pager --quiet --bus= --direct --replay=
@@ -38,15 +39,17 @@ _gpuprobectl() {
         --bus) COMPREPLY=($(compgen -W 'system session' -- "$cur")); return ;;
         --replay|--profiles) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         --worker) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-        --built|--prefer|--deny|--backend) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
+        --built|--prefer|--only|--deny|--backend) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
         --api) COMPREPLY=($(compgen -W "$apis" -- "$cur")); return ;;
         --min-memory) COMPREPLY=($(compgen -W '4GiB 8GiB 16GiB 24GiB' -- "$cur")); return ;;
     esac
 
     case $verb in
         select|env)
-            options+=' --built= --prefer= --deny= --gpu= --backend= --min-memory= --strict --explain'
+            options+=' --built= --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict --explain'
             ;;
+        override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;
+        report-outcome) options+=' --backend= --variant= --family= --gpu= --detail=' ;;
         probe) options+=' --api= --allow-wake' ;;
         capture) options+=' --redact' ;;
     esac
@@ -58,6 +61,14 @@ _gpuprobectl() {
     case $verb in
         '') COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
         select|env) COMPREPLY=($(compgen -W "$(_gpuprobectl_ask consumers)" -- "$cur")) ;;
+        override|report-outcome)
+            case $prev in
+                override) COMPREPLY=($(compgen -W 'set clear list' -- "$cur")) ;;
+                set|clear|report-outcome)
+                    COMPREPLY=($(compgen -W "$(_gpuprobectl_ask consumers)" -- "$cur")) ;;
+                *) [[ $verb == report-outcome ]] && COMPREPLY=($(compgen -W 'ok failed' -- "$cur")) ;;
+            esac
+            ;;
         show|describe|probe)
             COMPREPLY=($(compgen -W "$(_gpuprobectl_gpus)" -- "$cur"))
             # Ids hold colons, at which bash breaks words unless told otherwise.

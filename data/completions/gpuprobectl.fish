@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
 
-set -l verbs status list show describe select env probe monitor capture consumers version help
+set -l verbs status list show describe select env probe monitor capture override report-outcome consumers version help
 
 function __gpuprobectl_gpus
     timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
@@ -22,12 +22,16 @@ complete -c gpuprobectl -n $no_verb -a env -d 'the environment of that choice'
 complete -c gpuprobectl -n $no_verb -a probe -d 'ask the drivers again'
 complete -c gpuprobectl -n $no_verb -a monitor -d 'follow hot-plug and changes'
 complete -c gpuprobectl -n $no_verb -a capture -d 'write down this machine'
+complete -c gpuprobectl -n $no_verb -a override -d 'what you decided for a consumer'
+complete -c gpuprobectl -n $no_verb -a report-outcome -d 'say that a choice worked or failed'
 complete -c gpuprobectl -n $no_verb -a consumers -d 'the names that select and env know'
 complete -c gpuprobectl -n $no_verb -a version -d 'versions of program and daemon'
 complete -c gpuprobectl -n $no_verb -a help -d 'the overview or the page on a verb'
 
 complete -c gpuprobectl -n '__fish_seen_subcommand_from show describe probe' -a '(__gpuprobectl_gpus)'
-complete -c gpuprobectl -n '__fish_seen_subcommand_from select env' -a '(__gpuprobectl_consumers)'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from select env override report-outcome' -a '(__gpuprobectl_consumers)'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from override' -a 'set clear list'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from report-outcome' -a 'ok failed'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from help' -a "$verbs"
 
 complete -c gpuprobectl -s j -d 'print JSON'
@@ -45,14 +49,22 @@ complete -c gpuprobectl -l no-cache -d 'forget what earlier runs learned'
 complete -c gpuprobectl -s h -l help -d help
 
 set -l chooses '__fish_seen_subcommand_from select env'
+set -l rules '__fish_seen_subcommand_from select env override'
+set -l tells '__fish_seen_subcommand_from report-outcome'
 set -l backends 'cuda rocm sycl vulkan opencl cpu'
 complete -c gpuprobectl -n $chooses -l built -x -a $backends -d 'backends compiled in'
-complete -c gpuprobectl -n $chooses -l prefer -x -a $backends -d 'backends to try first'
-complete -c gpuprobectl -n $chooses -l deny -x -a $backends -d 'backends or GPUs never to use'
-complete -c gpuprobectl -n $chooses -l gpu -x -a '(__gpuprobectl_gpus)' -d 'these GPUs or none'
-complete -c gpuprobectl -n $chooses -l backend -x -a $backends -d 'this backend or none'
-complete -c gpuprobectl -n $chooses -l min-memory -x -a '4GiB 8GiB 16GiB 24GiB' -d 'memory a GPU must offer'
-complete -c gpuprobectl -n $chooses -l strict -d 'fail rather than use the CPU'
+complete -c gpuprobectl -n $rules -l prefer -x -a $backends -d 'backends to try first'
+complete -c gpuprobectl -n $rules -l only -x -a $backends -d 'these backends or none'
+complete -c gpuprobectl -n $rules -l deny -x -a $backends -d 'backends or GPUs never to use'
+complete -c gpuprobectl -n $rules -l gpu -x -a '(__gpuprobectl_gpus)' -d 'these GPUs or none'
+complete -c gpuprobectl -n $rules -l backend -x -a $backends -d 'this backend or none'
+complete -c gpuprobectl -n $tells -l backend -x -a $backends -d 'the backend chosen'
+complete -c gpuprobectl -n $tells -l variant -x -d 'the variant installed'
+complete -c gpuprobectl -n $tells -l family -x -a 'cuda rocm vulkan xpu cpu' -d 'everything of that family'
+complete -c gpuprobectl -n $tells -l gpu -x -a '(__gpuprobectl_gpus)' -d 'the GPU it ran on'
+complete -c gpuprobectl -n $tells -l detail -x -d 'what went wrong'
+complete -c gpuprobectl -n $rules -l min-memory -x -a '4GiB 8GiB 16GiB 24GiB' -d 'memory a GPU must offer'
+complete -c gpuprobectl -n $rules -l strict -d 'fail rather than use the CPU'
 complete -c gpuprobectl -n $chooses -l explain -d 'every candidate with its reason'
 
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l api -x -a 'vulkan opencl cuda nvml hip level_zero pci' -d 'only these APIs'

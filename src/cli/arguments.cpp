@@ -22,6 +22,7 @@ struct Raw {
     std::string colour = "auto";
     std::optional<std::string> built = {};
     std::string prefer = {};
+    std::string only = {};
     std::string deny = {};
     std::string only_gpus = {};
     std::string apis = {};
@@ -60,17 +61,42 @@ void add_global_options(CLI::App& app, Arguments& arguments, Raw& raw) {
     app.add_flag("--version", raw.wants_version);
 }
 
-void add_select_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
+/// What a request and an override have in common.
+void add_rule_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     auto& select = arguments.select;
-    verb.add_option("CONSUMER", select.consumer);
-    verb.add_option("--built", raw.built);
     verb.add_option("--prefer", raw.prefer);
+    verb.add_option("--only", raw.only);
     verb.add_option("--deny", raw.deny);
     verb.add_option("--gpu", raw.only_gpus);
     verb.add_option("--backend", select.backend);
     verb.add_option("--min-memory", raw.min_memory);
     verb.add_flag("--strict", select.strict);
+}
+
+void add_select_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
+    auto& select = arguments.select;
+    verb.add_option("CONSUMER", select.consumer);
+    verb.add_option("--built", raw.built);
     verb.add_flag("--explain", select.explain);
+    add_rule_options(verb, arguments, raw);
+}
+
+void add_override_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
+    verb.add_option("ACTION", arguments.overriding.action)
+        ->check(CLI::IsMember({"set", "clear", "list"}));
+    verb.add_option("CONSUMER", arguments.overriding.consumer);
+    add_rule_options(verb, arguments, raw);
+}
+
+void add_outcome_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
+    auto& outcome = arguments.outcome;
+    verb.add_option("CONSUMER", arguments.select.consumer)->required();
+    verb.add_option("RESULT", outcome.result)->required()->check(CLI::IsMember({"ok", "failed"}));
+    verb.add_option("--backend", arguments.select.backend);
+    verb.add_option("--variant", outcome.variant);
+    verb.add_option("--family", outcome.family);
+    verb.add_option("--gpu", raw.only_gpus);
+    verb.add_option("--detail", outcome.detail);
 }
 
 void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
@@ -84,6 +110,10 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
             verb.add_option("GPU", arguments.gpus)->expected(0, 1);
         if (name == "select" || name == "env")
             add_select_options(verb, arguments, raw);
+        if (name == "override")
+            add_override_options(verb, arguments, raw);
+        if (name == "report-outcome")
+            add_outcome_options(verb, arguments, raw);
         if (name == "capture") {
             verb.add_option("DIR", arguments.capture_folder);
             verb.add_flag("--redact", arguments.redacts);
@@ -137,6 +167,11 @@ std::string contradiction(const Arguments& arguments) {
         return "capture: into which folder?";
     if (arguments.capture_folder && arguments.bus)
         return "capture reads this machine itself: leave --bus out";
+    if (arguments.verb == "override" && arguments.overriding.action != "list" &&
+        !arguments.overriding.consumer)
+        return "override: for which consumer? 'gpuprobectl consumers' lists them";
+    if (arguments.verb == "report-outcome" && arguments.select.gpus.size() > 1)
+        return "report-outcome: one GPU, or none for all";
     if (arguments.verb == "show" && arguments.gpus.empty())
         return "show: which GPU? 'gpuprobectl list' shows them";
     return "";
@@ -163,6 +198,7 @@ Parsed finished(Arguments arguments, const Raw& raw, bool is_terminal) {
     arguments.has_cache = !raw.no_cache;
     arguments.apis = comma_list(raw.apis);
     arguments.select.prefer = comma_list(raw.prefer);
+    arguments.select.only = comma_list(raw.only);
     arguments.select.deny = comma_list(raw.deny);
     arguments.select.gpus = comma_list(raw.only_gpus);
     if (raw.built)
@@ -196,9 +232,9 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 }  // namespace
 
 const std::vector<std::string>& verb_names() {
-    static const std::vector<std::string> names{"status",  "list",      "show",    "describe",
-                                                "select",  "env",       "probe",   "monitor",
-                                                "capture", "consumers", "version", "help"};
+    static const std::vector<std::string> names{
+        "status",  "list",    "show",     "describe",       "select",    "env",     "probe",
+        "monitor", "capture", "override", "report-outcome", "consumers", "version", "help"};
     return names;
 }
 
@@ -234,6 +270,8 @@ Value request_of(const SelectArguments& arguments) {
         request["built"] = to_value(*arguments.built);
     if (!arguments.prefer.empty())
         request["prefer"] = to_value(arguments.prefer);
+    if (!arguments.only.empty())
+        request["only"] = to_value(arguments.only);
     if (!arguments.gpus.empty())
         request["gpus"] = to_value(arguments.gpus);
     if (!arguments.deny.empty())

@@ -17,12 +17,25 @@ struct SelectArguments {
     std::string consumer = "default";
     std::optional<std::vector<std::string>> built = {};
     std::vector<std::string> prefer = {};
+    std::vector<std::string> only = {};
     std::vector<std::string> deny = {};
     std::vector<std::string> gpus = {};  ///< any selector; the verb turns them into ids
     std::optional<std::string> backend = {};
     std::optional<Bytes> min_memory = {};
     bool strict = false;
     bool explain = false;
+};
+
+struct OverrideArguments {
+    std::string action = "list";  ///< set, clear or list
+    std::optional<std::string> consumer = {};
+};
+
+struct OutcomeArguments {
+    std::string result = {};  ///< "ok" or "failed"
+    std::optional<std::string> variant = {};
+    std::optional<std::string> family = {};
+    std::optional<std::string> detail = {};
 };
 
 /// One command line, read.
@@ -47,7 +60,9 @@ struct Arguments {
     bool allow_wake = false;                         ///< of probe
     std::optional<std::string> capture_folder = {};  ///< of capture
     bool redacts = false;                            ///< of capture
-    SelectArguments select = {};                     ///< of select and env
+    SelectArguments select = {};                     ///< of select, env and override
+    OverrideArguments overriding = {};               ///< of override
+    OutcomeArguments outcome = {};                   ///< of report-outcome
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.

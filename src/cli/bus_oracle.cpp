@@ -40,6 +40,22 @@ Status BusOracle::probe(const ProbeOrder& order, const std::function<void(double
     return daemon_->probe(order.gpus, order.apis, order.allow_wake, progress);
 }
 
+Status BusOracle::set_override(const std::string& consumer, const Value& rule) {
+    return daemon_->set_override(consumer, rule);
+}
+
+Result<bool> BusOracle::clear_override(const std::string& consumer) {
+    return daemon_->clear_override(consumer);
+}
+
+Result<Value> BusOracle::overrides() {
+    return daemon_->overrides();
+}
+
+Status BusOracle::report_outcome(const Value& outcome) {
+    return daemon_->report_outcome(outcome);
+}
+
 Status BusOracle::watch(const std::function<void()>& changed) {
     return daemon_->watch(changed);
 }

@@ -23,21 +23,22 @@ Error unknown_consumer(const std::string& consumer, const std::vector<std::strin
     return {ErrorCode::UnknownConsumer, text};
 }
 
+}  // namespace
+
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors) {
-    const auto report = TRY(context.oracle.report());
     std::vector<std::string> ids;
+    if (selectors.empty())
+        return ids;
+    const auto report = TRY(context.oracle.report());
     for (const auto& selector : selectors)
         ids.push_back(TRY(pick_gpu(report, selector))->id);
     return ids;
 }
 
-}  // namespace
-
 Result<Decision> choose(Context& context) {
     auto wanted = context.arguments.select;
-    if (!wanted.gpus.empty())
-        wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
+    wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
     auto decision = context.oracle.select(wanted.consumer, request_of(wanted));
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
         return unknown_consumer(wanted.consumer, context.oracle.consumers());

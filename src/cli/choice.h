@@ -9,6 +9,10 @@ namespace gpuprobe {
 /// the nearest known one.
 Result<Decision> choose(Context& context);
 
+/// The ids of the GPUs that the user named. Errors: as pick_gpu; none for no names.
+Result<std::vector<std::string>> gpu_ids(Context& context,
+                                         const std::vector<std::string>& selectors);
+
 /// Tells the user that nothing matches, with every candidate's reason on standard error or in the
 /// JSON document.
 ExitCode report_no_match(const Context& context, const Decision& decision);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "base/version.h"
 #include "cli/known_consumers.h"
 #include "cli/places.h"
@@ -24,6 +26,8 @@ EngineOptions engine_options(const DirectOptions& options) {
                                   options.profile_folders.end());
     if (options.has_cache && !options.replay)
         engine.cache_file = user_cache_file();
+    if (!options.replay)
+        engine.state_folder = user_state_folder();
     engine.trusts_cache_for = kTrustsCacheFor;
     return engine;
 }
@@ -76,7 +80,7 @@ Result<Report> DirectOracle::report() {
 }
 
 Result<Decision> DirectOracle::select(const std::string& consumer, const Value& request) {
-    return engine_->select(consumer, request);
+    return engine_->select(consumer, request, ::getuid());
 }
 
 std::vector<std::string> DirectOracle::consumers() {
@@ -103,6 +107,22 @@ Status DirectOracle::refresh_memory(Gpu& gpu) {
     gpu.memory.free_at = live->free_at;
     gpu.memory.evidence = std::move(live->evidence);
     return Done{};
+}
+
+Status DirectOracle::set_override(const std::string& consumer, const Value& rule) {
+    return engine_->set_override(consumer, rule, ::getuid());
+}
+
+Result<bool> DirectOracle::clear_override(const std::string& consumer) {
+    return engine_->clear_override(consumer);
+}
+
+Result<Value> DirectOracle::overrides() {
+    return to_value(engine_->overrides());
+}
+
+Status DirectOracle::report_outcome(const Value& outcome) {
+    return engine_->report_outcome(outcome, ::getuid());
 }
 
 Status DirectOracle::watch(const std::function<void()>& changed) {

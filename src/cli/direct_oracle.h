@@ -35,6 +35,10 @@ public:
     [[nodiscard]] std::vector<std::string> consumers() override;
     Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
     Status refresh_memory(Gpu& gpu) override;
+    Status set_override(const std::string& consumer, const Value& rule) override;
+    Result<bool> clear_override(const std::string& consumer) override;
+    Result<Value> overrides() override;
+    Status report_outcome(const Value& outcome) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
     [[nodiscard]] OracleInfo info() override;

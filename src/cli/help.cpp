@@ -21,6 +21,8 @@ What GPUs this machine has, what works on them, and which backend to use.
   probe [GPU…]      ask the drivers again
   monitor           follow hot-plug and changes
   capture DIR       write down this machine for --replay, a test or a bug report
+  override          set, clear or list what you decided for a consumer
+  report-outcome    say that a choice worked, or failed
   consumers         the names that select and env know
   version           this program's version, and the daemon's
   help [VERB]       this page, or the one on a verb
@@ -56,6 +58,7 @@ struct Page {
 constexpr std::string_view kSelectOptions = R"(
       --built=LIST        the backends that the consumer is built with: cuda,vulkan,…
       --prefer=LIST       backends to try first
+      --only=LIST         these backends or none
       --deny=LIST         backends or GPU ids never to use
       --gpu=LIST          these GPUs or none
       --backend=NAME      this backend or none
@@ -114,6 +117,33 @@ Writes what the kernel and the drivers say about this machine into DIR, which mu
 there. 'gpuprobectl --replay DIR' then answers as this machine would.
 
       --redact            numbered stand-ins for UUIDs and serial numbers
+)page"},
+    {"override", R"page(Usage: gpuprobectl override set CONSUMER OPTION…
+       gpuprobectl override clear CONSUMER
+       gpuprobectl override [list]
+
+What select answers CONSUMER from now on, until it is cleared. An override reorders or narrows the
+choice; it never makes a backend usable that is not. Of the daemon it needs an administrator; with
+--direct it is yours alone.
+
+      --prefer=LIST       backends to try first
+      --only=LIST         these backends or none
+      --deny=LIST         backends or GPU ids never to use
+      --gpu=LIST          these GPUs or none
+      --backend=NAME      this backend, where the consumer asks for none itself
+      --min-memory=SIZE   memory a GPU must offer: 8GiB, 8GB, 8192MiB
+      --strict            fail rather than fall back to the CPU
+)page"},
+    {"report-outcome", R"page(Usage: gpuprobectl report-outcome CONSUMER ok|failed OPTION…
+
+Tells how a choice went. What failed is not offered to you again for a week, unless its driver
+changes or you report that it works. What root reports counts for everybody.
+
+      --backend=NAME      the backend that was chosen
+      --variant=NAME      or the variant that was installed
+      --family=NAME       or everything of that family: cuda, rocm, vulkan …
+      --gpu=GPU           the GPU it ran on; without it, any
+      --detail=TEXT       what went wrong, for people
 )page"},
     {"consumers", R"page(Usage: gpuprobectl consumers [OPTION…]
 

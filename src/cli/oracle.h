@@ -49,6 +49,16 @@ public:
     /// Reads the free memory of `gpu` again where this can; wakes nothing, and what can't be read
     /// stays as it is, with its age. Errors: Cancelled on an interrupt.
     virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }
+    /// What an administrator decided for a consumer (decide/override_rule.h). Errors:
+    /// NotAuthorized, InvalidRequest, TooManyRequests, Io.
+    virtual Status set_override(const std::string& consumer, const Value& rule) = 0;
+    /// False when there was none.
+    virtual Result<bool> clear_override(const std::string& consumer) = 0;
+    /// An object: consumer → rule, set_at_usec, set_by_uid.
+    virtual Result<Value> overrides() = 0;
+    /// How a choice went (engine/advice.h). Errors: InvalidRequest, UnknownDevice,
+    /// TooManyRequests, Io.
+    virtual Status report_outcome(const Value& outcome) = 0;
     /// Calls `changed` at each new generation until the source ends. Errors: Unavailable when the
     /// daemon left, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;

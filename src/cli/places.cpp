@@ -11,14 +11,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<fs::path> cache_home() {
-    const char* given = std::getenv("XDG_CACHE_HOME");
+/// gpuprobe's folder of one kind: below `variable`, or below `fallback` at home.
+std::optional<fs::path> user_folder(const char* variable, const char* fallback) {
+    const char* given = std::getenv(variable);
     if (given && *given == '/')
-        return fs::path{given};
+        return fs::path{given} / "gpuprobe";
     const char* home = std::getenv("HOME");
     if (home && *home == '/')
-        return fs::path{home} / ".cache";
+        return fs::path{home} / fallback / "gpuprobe";
     return std::nullopt;
+}
+
+/// The folder, made when missing and open to nobody else; nullopt when it can't be written.
+std::optional<fs::path> own_folder(const std::optional<fs::path>& folder) {
+    if (!folder)
+        return std::nullopt;
+    std::error_code problem;
+    if (fs::create_directories(*folder, problem))
+        fs::permissions(*folder, fs::perms::owner_all, problem);
+    if (problem || ::access(folder->c_str(), W_OK) != 0)
+        return std::nullopt;
+    return folder;
 }
 
 bool is_program(const fs::path& path) {
@@ -46,17 +59,13 @@ Result<std::string> worker_program(const std::optional<std::string>& given) {
 }
 
 std::optional<std::string> user_cache_file() {
-    const auto home = cache_home();
-    if (!home)
-        return std::nullopt;
-    const auto folder = *home / "gpuprobe";
-    std::error_code problem;
-    const bool is_new = fs::create_directories(folder, problem);
-    if (is_new)
-        fs::permissions(folder, fs::perms::owner_all, problem);
-    if (problem || ::access(folder.c_str(), W_OK) != 0)
-        return std::nullopt;
-    return (folder / "probes").string();
+    const auto folder = own_folder(user_folder("XDG_CACHE_HOME", ".cache"));
+    return folder ? std::optional{(*folder / "probes").string()} : std::nullopt;
+}
+
+std::optional<std::string> user_state_folder() {
+    const auto folder = own_folder(user_folder("XDG_STATE_HOME", ".local/state"));
+    return folder ? std::optional{folder->string()} : std::nullopt;
 }
 
 }  // namespace gpuprobe

@@ -17,4 +17,8 @@ Result<std::string> worker_program(const std::optional<std::string>& given);
 /// Source: XDG Base Directory Specification 0.8.
 std::optional<std::string> user_cache_file();
 
+/// Where --direct keeps overrides and reported outcomes: $XDG_STATE_HOME/gpuprobe, or
+/// ~/.local/state/gpuprobe. nullopt when it can't be written; they then end with the program.
+std::optional<std::string> user_state_folder();
+
 }  // namespace gpuprobe

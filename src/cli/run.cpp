@@ -18,15 +18,17 @@ struct Verb {
     std::string_view name;
     Result<ExitCode> (*run)(Context&);
 };
-constexpr std::array<Verb, 9> kVerbs = {{{"status", run_status},
-                                         {"list", run_list},
-                                         {"show", run_show},
-                                         {"describe", run_describe},
-                                         {"select", run_select},
-                                         {"env", run_env},
-                                         {"probe", run_probe},
-                                         {"monitor", run_monitor},
-                                         {"capture", run_capture}}};
+constexpr std::array<Verb, 11> kVerbs = {{{"status", run_status},
+                                          {"list", run_list},
+                                          {"show", run_show},
+                                          {"describe", run_describe},
+                                          {"select", run_select},
+                                          {"env", run_env},
+                                          {"probe", run_probe},
+                                          {"monitor", run_monitor},
+                                          {"capture", run_capture},
+                                          {"override", run_override},
+                                          {"report-outcome", run_report_outcome}}};
 
 Result<ExitCode> run_verb(const Arguments& arguments) {
     if (arguments.verb == "version")

@@ -16,6 +16,8 @@ Result<ExitCode> run_env(Context& context);
 Result<ExitCode> run_probe(Context& context);
 Result<ExitCode> run_monitor(Context& context);
 Result<ExitCode> run_capture(Context& context);
+Result<ExitCode> run_override(Context& context);
+Result<ExitCode> run_report_outcome(Context& context);
 
 // These two ask nobody, or need nobody to answer.
 Result<ExitCode> run_consumers(const Arguments& arguments);

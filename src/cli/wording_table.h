@@ -100,6 +100,8 @@ inline constexpr Wording kWordings[] = {
     // About the report itself.
     {"profile-ignored", "the profile {file} is ignored[: {problem}]", "repair or remove {file}"},
     {"no-hotplug", "hot-plug is not seen[: {problem}]"},
+    {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},
+    {"state-ignored", "the {what} could not be read and were set aside[: {problem}]"},
 };
 
 }  // namespace gpuprobe

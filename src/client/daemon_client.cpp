@@ -244,6 +244,46 @@ Status DaemonClient::probe(const std::vector<std::string>& gpus,
     });
 }
 
+Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
+    return at_the_door([&]() -> Status {
+        impl_->root->callMethod("SetOverride")
+            .onInterface(kManager)
+            .withArguments(consumer, bus::dictionary_from(rule));
+        return Done{};
+    });
+}
+
+Result<bool> DaemonClient::clear_override(const std::string& consumer) {
+    return at_the_door([&]() -> Result<bool> {
+        bool cleared = false;
+        impl_->root->callMethod("ClearOverride")
+            .onInterface(kManager)
+            .withArguments(consumer)
+            .storeResultsTo(cleared);
+        return cleared;
+    });
+}
+
+Result<Value> DaemonClient::overrides() {
+    return at_the_door([&]() -> Result<Value> {
+        std::map<std::string, bus::Dictionary> answer;
+        impl_->root->callMethod("ListOverrides").onInterface(kManager).storeResultsTo(answer);
+        Value overrides{Value::Object{}};
+        for (const auto& [consumer, entry] : answer)
+            overrides[consumer] = client::override_value(entry);
+        return overrides;
+    });
+}
+
+Status DaemonClient::report_outcome(const Value& outcome) {
+    return at_the_door([&]() -> Status {
+        impl_->root->callMethod("ReportOutcome")
+            .onInterface(kManager)
+            .withArguments(bus::dictionary_from(outcome));
+        return Done{};
+    });
+}
+
 Status DaemonClient::watch(const std::function<void()>& changed) {
     return at_the_door([&]() -> Status {
         bool is_changed = false;

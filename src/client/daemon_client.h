@@ -46,6 +46,14 @@ public:
                  bool allow_wake,
                  const Progress& progress);
 
+    /// Errors: NotAuthorized, InvalidRequest, UnknownDevice, TooManyRequests.
+    Status set_override(const std::string& consumer, const Value& rule);
+    /// False when there was none.
+    Result<bool> clear_override(const std::string& consumer);
+    /// Consumer → rule, set_at_usec, set_by_uid.
+    Result<Value> overrides();
+    Status report_outcome(const Value& outcome);
+
     /// Calls `changed` after each change of generation or state. Returns only when the daemon left
     /// the bus: always an Error, Unavailable.
     Status watch(const std::function<void()>& changed);

@@ -85,6 +85,15 @@ Value decision_value(const bus::Dictionary& answer, const GpuIds& ids) {
     return decision;
 }
 
+Value override_value(const bus::Dictionary& entry) {
+    Value value;
+    auto rule = bus::value_from(member<bus::Dictionary>(entry, "Rule"));
+    value["rule"] = rule ? std::move(rule).value() : Value{Value::Object{}};
+    value["set_at_usec"] = static_cast<long long>(member<std::int64_t>(entry, "SetAtUsec"));
+    value["set_by_uid"] = member<std::uint32_t>(entry, "SetByUid");
+    return value;
+}
+
 Value properties_value(const bus::Dictionary& properties) {
     Value object{Value::Object{}};
     for (const auto& [name, variant] : properties)

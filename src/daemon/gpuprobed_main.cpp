@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "probe/launcher.h"
 #include "service/bus_session.h"
+#include "service/call_budget.h"
 #include "service/inline_budget.h"
 #include "service/log.h"
 
@@ -33,6 +34,7 @@ struct Settings {
     std::optional<std::string> replay = {};
     std::optional<std::string> worker = {};
     std::optional<std::string> cache_folder = {};
+    std::optional<std::string> state_folder = {};
     bool has_cache = true;
     std::vector<std::string> profiles = {};
     unsigned settle_ms = 250;
@@ -67,31 +69,52 @@ Result<std::string> worker_program(const Settings& settings) {
     return path;
 }
 
-/// The folder for what drivers said and what they cache: the one named, else systemd's
-/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt when it cannot be
-/// used: the daemon then probes at each start.
-std::optional<std::string> cache_folder(const Settings& settings) {
-    if (!settings.has_cache || settings.replay)
+/// An absolute path in the environment, with `below` under it.
+std::optional<std::string> folder_from(const char* variable, const char* below) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value != '/')
         return std::nullopt;
-    const auto from = [](const char* variable, const char* below) -> std::optional<std::string> {
-        const char* value = std::getenv(variable);
-        if (value == nullptr || *value != '/')
-            return std::nullopt;
-        return (fs::path{value} / below).lexically_normal().string();
-    };
-    auto folder = settings.cache_folder;
-    if (!folder)
-        folder = from("CACHE_DIRECTORY", "");
-    if (!folder)
-        folder = from("XDG_CACHE_HOME", "gpuprobe");
-    if (!folder)
-        folder = from("HOME", ".cache/gpuprobe");
+    return (fs::path{value} / below).lexically_normal().string();
+}
+
+/// The folder itself, made when missing; nullopt when it cannot be used.
+std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
     if (!folder)
         return std::nullopt;
     std::error_code problem;
     if (fs::create_directories(*folder, problem))
         ::chmod(folder->c_str(), 0700);
     return ::access(folder->c_str(), W_OK) == 0 ? folder : std::nullopt;
+}
+
+/// The first that is known.
+std::optional<std::string> first_of(std::initializer_list<std::optional<std::string>> folders) {
+    for (const auto& folder : folders)
+        if (folder)
+            return folder;
+    return std::nullopt;
+}
+
+/// The folder for what drivers said and what they cache: the one named, else systemd's
+/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt when it cannot be
+/// used: the daemon then probes at each start.
+std::optional<std::string> cache_folder(const Settings& settings) {
+    if (!settings.has_cache || settings.replay)
+        return std::nullopt;
+    return own_folder(first_of({settings.cache_folder, folder_from("CACHE_DIRECTORY", ""),
+                                folder_from("XDG_CACHE_HOME", "gpuprobe"),
+                                folder_from("HOME", ".cache/gpuprobe")}));
+}
+
+/// The folder for what people said: the one named, else systemd's StateDirectory=, else
+/// $XDG_STATE_HOME/gpuprobe or ~/.local/state/gpuprobe. A captured machine has only a named one:
+/// its overrides are not this machine's.
+std::optional<std::string> state_folder(const Settings& settings) {
+    if (settings.replay || settings.state_folder)
+        return own_folder(settings.state_folder);
+    return own_folder(
+        first_of({folder_from("STATE_DIRECTORY", ""), folder_from("XDG_STATE_HOME", "gpuprobe"),
+                  folder_from("HOME", ".local/state/gpuprobe")}));
 }
 
 std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
@@ -114,6 +137,7 @@ Settings settings_from(int argc, char** argv) {
         ->check(CLI::ExistingDirectory);
     app.add_option("--worker", settings.worker, "The program that loads drivers");
     app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
+    app.add_option("--state-dir", settings.state_folder, "Where to keep overrides and outcomes");
     app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
     app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
         ->check(CLI::ExistingDirectory);
@@ -140,6 +164,7 @@ EngineOptions engine_options(const Settings& settings, const std::optional<std::
     EngineOptions options;
     if (cache)
         options.cache_file = *cache + "/probes";
+    options.state_folder = state_folder(settings);
     options.profile_folders = {kProfileFolder};
     options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
                                    settings.profiles.end());
@@ -164,7 +189,9 @@ Result<int> serve(const Settings& settings, Log& log) {
     const auto engine = TRY(
         Engine::create(std::move(source), *loop, launcher, clock, engine_options(settings, cache)));
     InlineBudget budget{clock};
-    const ServiceContext context{.engine = *engine, .files = *files, .budget = budget};
+    CallBudget calls{clock};
+    const ServiceContext context{
+        .engine = *engine, .files = *files, .budget = budget, .calls = calls};
     BusSession session{settings.bus, bus::kBusName, *loop, context, log};
     TRY(session.start());
     engine->start();

@@ -14,7 +14,7 @@ struct ReportedFailure {
     std::string backend = {};             ///< our name of it, or the consumer's
     std::optional<std::string> gpu = {};  ///< id; absent: whatever the GPU
     std::string detail = {};              ///< what the consumer said, for people
-    std::optional<Duration> age = {};     ///< since the report
+    std::optional<WallTime> at = {};      ///< when
     bool operator==(const ReportedFailure&) const = default;
 };
 

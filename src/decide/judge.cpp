@@ -112,8 +112,8 @@ void try_gpu(const Terms& terms, const Gpu& gpu, Trial& trial) {
 void try_experience(const Terms& terms, const std::string& backend, const Gpu* gpu, Trial& trial) {
     for (const auto& failure : terms.failures)
         if (failure.backend == backend && (!failure.gpu || (gpu && *failure.gpu == gpu->id)))
-            trial.reject(because("reported-failed", {{"detail", failure.detail},
-                                                     {"age_usec", to_value(failure.age)}}));
+            trial.reject(because("reported-failed",
+                                 {{"detail", failure.detail}, {"at_usec", to_value(failure.at)}}));
 }
 
 bool can_use(const Gpu& gpu, const std::string& backend) {

@@ -42,6 +42,7 @@ struct Engine::Impl {
           loop{event_loop},
           clock{the_clock},
           options{std::move(engine_options)},
+          advice{options.state_folder},
           live_memory{*source.files, clock,
                       [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
                           supervisor.start(target, std::move(probed));
@@ -78,6 +79,7 @@ struct Engine::Impl {
     const Clock& clock;
     EngineOptions options;
     ProfileSet profiles = {};
+    Advice advice;
     std::optional<ProbeCache> cache = {};
 
     Machine machine = {};
@@ -171,7 +173,9 @@ void Engine::Impl::publish() {
                       .now = is_replay() ? source.recorded_at.value_or(WallTime{}) : clock.wall()});
     if (is_replay() && !source.recorded_at)
         next.created.reset();
+    const auto overridden = advice.override_notes();
     next.notes.insert(next.notes.end(), notes.begin(), notes.end());
+    next.notes.insert(next.notes.end(), overridden.begin(), overridden.end());
     const bool is_new = lasting_part(next) != lasting_part(report);
     if (is_new)
         ++next.generation;
@@ -290,6 +294,8 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
         std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options));
     impl->profiles = TRY(ProfileSet::with_builtins());
     impl->notes = add_profiles_of(impl->options.profile_folders, impl->profiles);
+    const auto lost = impl->advice.load();
+    impl->notes.insert(impl->notes.end(), lost.begin(), lost.end());
     return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
 }
 
@@ -327,20 +333,53 @@ bool Engine::probing() const {
     return impl_->round.running();
 }
 
-Result<Decision> Engine::select(std::string_view consumer, const Value& request) const {
-    return select(consumer, request, impl_->report);
+Result<Decision> Engine::select(const std::string& consumer,
+                                const Value& request,
+                                uid_t asker) const {
+    return select(consumer, request, asker, impl_->report);
 }
 
-Result<Decision> Engine::select(std::string_view consumer,
+Result<Decision> Engine::select(const std::string& consumer,
                                 const Value& request,
+                                uid_t asker,
                                 const Report& seen) const {
     const auto* profile = impl_->profiles.find(consumer);
     if (!profile)
         return Error{
             ErrorCode::UnknownConsumer,
             "no profile of that name; see " + std::to_string(consumers().size()) + " known ones"};
-    const auto parsed = TRY(select_request_from(request));
-    return gpuprobe::select(*profile, parsed, seen);
+    auto wanted = TRY(select_request_from(request));
+    const auto rule = impl_->advice.rule_for(consumer);
+    if (rule)
+        wanted = under_rule(std::move(wanted), rule->request, *profile, seen);
+    const auto experience =
+        impl_->advice.experience_of(asker, consumer, impl_->report, impl_->clock.wall());
+    return gpuprobe::select(*profile, wanted, seen, experience);
+}
+
+bool Engine::has_experience(uid_t asker) const {
+    return impl_->advice.concerns(asker);
+}
+
+Status Engine::set_override(const std::string& consumer, const Value& rule, uid_t by) {
+    TRY(impl_->advice.set_override(consumer, rule, by, impl_->clock.wall()));
+    impl_->publish();
+    return Done{};
+}
+
+Result<bool> Engine::clear_override(const std::string& consumer) {
+    const bool cleared = TRY(impl_->advice.clear_override(consumer));
+    impl_->publish();
+    return cleared;
+}
+
+const std::map<std::string, Override>& Engine::overrides() const {
+    return impl_->advice.overrides().all();
+}
+
+Status Engine::report_outcome(const Value& outcome, uid_t by) {
+    const auto report = TRY(outcome_report_from(outcome));
+    return impl_->advice.report(report, by, impl_->report, impl_->clock.wall());
 }
 
 std::vector<std::string> Engine::consumers() const {

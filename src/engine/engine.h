@@ -14,6 +14,7 @@
 #include "cache/store.h"
 #include "decide/decision.h"
 #include "decide/profile.h"
+#include "engine/advice.h"
 #include "engine/live_memory.h"
 #include "inventory/scan.h"
 #include "probe/launcher.h"
@@ -38,7 +39,9 @@ MachineSource live_machine();
 Result<MachineSource> replayed_machine(const std::string& folder);
 
 struct EngineOptions {
-    std::optional<std::string> cache_file = {};     ///< no cache when absent
+    std::optional<std::string> cache_file = {};  ///< no cache when absent
+    std::optional<std::string> state_folder =
+        {};  ///< overrides and outcomes end with us when absent
     std::vector<std::string> profile_folders = {};  ///< later ones add and replace
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< where drivers announce themselves
@@ -78,12 +81,30 @@ public:
     /// Whether this is a captured machine: its probes never run.
     [[nodiscard]] bool is_replayed() const;
 
+    /// What a user's program gets, with the override for this consumer and that user's experience.
     /// Errors: UnknownConsumer, InvalidRequest.
-    [[nodiscard]] Result<Decision> select(std::string_view consumer, const Value& request) const;
-    /// The same from another view of the report: that of somebody who may open less, or more.
-    [[nodiscard]] Result<Decision> select(std::string_view consumer,
+    [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
+                                          uid_t asker) const;
+    /// The same from another view of the report: that of somebody who may open less, or more.
+    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+                                          const Value& request,
+                                          uid_t asker,
                                           const Report& seen) const;
+    /// Whether this user's answers may differ from other people's, as of what anybody reported.
+    [[nodiscard]] bool has_experience(uid_t asker) const;
+
+    /// Overrides hold for everybody until they are cleared; the report's notes show them.
+    /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io when it can't be kept, and nothing has
+    /// changed then.
+    Status set_override(const std::string& consumer, const Value& rule, uid_t by);
+    /// False when there was none.
+    Result<bool> clear_override(const std::string& consumer);
+    [[nodiscard]] const std::map<std::string, Override>& overrides() const;
+
+    /// A caller's word on how a choice went (engine/advice.h). Errors: InvalidRequest,
+    /// UnknownDevice, TooManyRequests, Io.
+    Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
     /// Runs the probes again and calls `done` when the report holds their answers. Joins a run in

@@ -13,6 +13,7 @@
 #include "bus/reply.h"
 #include "bus/sdbus.h"
 #include "engine/engine.h"
+#include "service/call_budget.h"
 #include "service/clientele.h"
 #include "service/gpu_properties.h"
 #include "service/inline_budget.h"
@@ -24,6 +25,7 @@ struct ServiceContext {
     Engine& engine;
     const FileSystem& files;  ///< of the machine that the engine reports on
     InlineBudget& budget;
+    CallBudget& calls;
 };
 
 /// One GPU on the bus, from its construction to its destruction.

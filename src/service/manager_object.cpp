@@ -46,13 +46,15 @@ ManagerObject::ManagerObject(bus::Connection& connection,
                              const ServiceContext& context,
                              const GpuObjects& gpus,
                              Jobs& jobs,
-                             const Clientele& clientele)
+                             const Clientele& clientele,
+                             AdviceCalls& advice)
     : AdaptorInterfaces{connection.bus(), sdbus::ObjectPath{bus::kRootPath}},
       connection_{connection},
       context_{context},
       gpus_{gpus},
       jobs_{jobs},
-      clientele_{clientele} {
+      clientele_{clientele},
+      advice_{advice} {
     published_ = current();
     registerAdaptor();
 }
@@ -143,21 +145,26 @@ void ManagerObject::select(const Question& question,
                            const Caller& caller,
                            bus::Reply<bus::Dictionary>& reply) {
     const auto view = clientele_.audience.report_for(caller);
+    // What somebody reported ends with time, not with a generation.
+    const bool is_kept = !context_.engine.has_experience(caller.uid);
     auto key = AnswerCache::question(view.access, question.consumer, question.request);
-    if (const auto* known = answers_.find(context_.engine.report().generation, key))
+    if (const auto* known =
+            is_kept ? answers_.find(context_.engine.report().generation, key) : nullptr)
         return reply.send(*known, question.call.get());
-    auto answer = decide(question, *view.report);
+    auto answer = decide(question, caller.uid, *view.report);
     if (!answer)
         return reply.fail(answer.error());
     reply.send(*answer, question.call.get());
-    answers_.keep(std::move(key), std::move(answer).value());
+    if (is_kept)
+        answers_.keep(std::move(key), std::move(answer).value());
 }
 
-Result<bus::RecordedBody> ManagerObject::decide(const Question& question, const Report& seen) {
+Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
+                                                uid_t asker,
+                                                const Report& seen) {
     auto request = question.request;
-    for (const char* key : {"gpus", "deny"})
-        name_by_id(request.find(key));
-    const auto decision = TRY(context_.engine.select(question.consumer, request, seen));
+    name_all_by_id(request);
+    const auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
     if (!decision.backend)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
     return bus::RecordedBody::of(
@@ -165,13 +172,18 @@ Result<bus::RecordedBody> ManagerObject::decide(const Question& question, const 
         getObject());
 }
 
-void ManagerObject::name_by_id(Value* names) const {
-    auto* items = names ? names->as_array() : nullptr;
-    if (!items)
-        return;
-    for (auto& item : *items)
-        if (const auto* gpu = item.is_string() ? gpus_.at(*item.as_string()) : nullptr)
-            item = Value{gpu->id};
+void ManagerObject::name_by_id(Value& name) const {
+    if (const auto* gpu = name.is_string() ? gpus_.at(*name.as_string()) : nullptr)
+        name = Value{gpu->id};
+}
+
+void ManagerObject::name_all_by_id(Value& request) const {
+    for (const char* key : {"gpus", "deny"}) {
+        auto* const names = request.find(key);
+        if (auto* items = names ? names->as_array() : nullptr)
+            for (auto& item : *items)
+                name_by_id(item);
+    }
 }
 
 Status ManagerObject::refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
@@ -213,9 +225,13 @@ void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
     }
 }
 
+Petitioner ManagerObject::petitioner() const {
+    return {.sender = bus::current_sender(getObject()),
+            .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
+}
+
 void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
-    const Petitioner caller{.sender = bus::current_sender(getObject()),
-                            .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
+    const auto caller = petitioner();
     if (!request.allow_wake)
         return jobs_.probe(caller.sender, request, std::move(reply));
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
@@ -228,13 +244,47 @@ void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionar
                              });
 }
 
+void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) {
+    bus::Reply<> reply{std::move(result)};
+    (void)bus::attempt([&] {  // a reply that goes down with an exception says so itself
+        auto told = bus::value_from(outcome);
+        if (!told)
+            return reply.fail(told.error());
+        if (auto* gpu = told->find("gpu"))
+            name_by_id(*gpu);
+        advice_.report_outcome(petitioner(), std::move(told).value(), std::move(reply));
+    });
+}
+
+void ManagerObject::SetOverride(sdbus::Result<>&& result,
+                                std::string consumer,
+                                bus::Dictionary rule) {
+    bus::Reply<> reply{std::move(result)};
+    (void)bus::attempt([&] {
+        auto parsed = bus::value_from(rule);
+        if (!parsed)
+            return reply.fail(parsed.error());
+        name_all_by_id(*parsed);
+        advice_.set_override(petitioner(), consumer, std::move(parsed).value(), std::move(reply));
+    });
+}
+
+void ManagerObject::ClearOverride(sdbus::Result<bool>&& result, std::string consumer) {
+    bus::Reply<bool> reply{std::move(result)};
+    (void)bus::attempt([&] { advice_.clear_override(petitioner(), consumer, std::move(reply)); });
+}
+
+std::map<std::string, bus::Dictionary> ManagerObject::ListOverrides() {
+    return bus::guard([this] { return advice_.overrides(); });
+}
+
 std::string ManagerObject::Version() {
     return std::string{kVersion};
 }
 
 std::vector<std::string> ManagerObject::Features() {
     return bus::guard([this] {
-        std::vector<std::string> features{"select", "probe", "describe-fd"};
+        std::vector<std::string> features{"select", "probe", "override", "outcome", "describe-fd"};
         if (context_.engine.is_replayed())
             features.emplace_back("replay");
         return features;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
 #include "bus/connection.h"
+#include "service/advice_calls.h"
 #include "service/answer_cache.h"
 #include "service/clientele.h"
 #include "service/gpu_objects.h"
@@ -23,7 +25,8 @@ public:
                   const ServiceContext& context,
                   const GpuObjects& gpus,
                   Jobs& jobs,
-                  const Clientele& clientele);
+                  const Clientele& clientele,
+                  AdviceCalls& advice);
     ~ManagerObject();
 
     /// Signals what changed; call it after the GPU objects were updated.
@@ -47,6 +50,10 @@ private:
                std::vector<sdbus::ObjectPath> gpus,
                std::vector<std::string> apis,
                bus::Dictionary options) override;
+    void ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) override;
+    void SetOverride(sdbus::Result<>&& result, std::string consumer, bus::Dictionary rule) override;
+    void ClearOverride(sdbus::Result<bool>&& result, std::string consumer) override;
+    std::map<std::string, bus::Dictionary> ListOverrides() override;
     std::string Version() override;
     std::vector<std::string> Features() override;
     std::uint64_t Generation() override { return published_.generation; }
@@ -62,13 +69,17 @@ private:
     };
     /// Answers from what is kept, else from a decision that is then kept.
     void select(const Question& question, const Caller& caller, bus::Reply<bus::Dictionary>& reply);
-    [[nodiscard]] Result<bus::RecordedBody> decide(const Question& question, const Report& seen);
+    [[nodiscard]] Result<bus::RecordedBody> decide(const Question& question,
+                                                   uid_t asker,
+                                                   const Report& seen);
     [[nodiscard]] Result<std::string> description(const std::string& sender,
                                                   const Caller& caller) const;
-    /// GPUs that a request names by object path get their ids.
-    void name_by_id(Value* names) const;
+    /// A GPU that is named by its object path gets its id.
+    void name_by_id(Value& name) const;
+    void name_all_by_id(Value& request) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
                                          bool allow_wake) const;
+    [[nodiscard]] Petitioner petitioner() const;
     /// Runs a probe that whoever is calling may ask for.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
     [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
@@ -80,6 +91,7 @@ private:
     const GpuObjects& gpus_;
     Jobs& jobs_;
     const Clientele& clientele_;
+    AdviceCalls& advice_;
     Published published_ = {};
     AnswerCache answers_ = {};
 };

@@ -18,7 +18,8 @@ Service::Service(bus::Connection& connection, const ServiceContext& context, Log
       clientele_{.callers = callers_, .audience = audience_, .authority = authority_},
       gpus_{connection.bus(), context, clientele_},
       jobs_{connection, context.engine},
-      manager_{connection, context, gpus_, jobs_, clientele_},
+      advice_{context, clientele_},
+      manager_{connection, context, gpus_, jobs_, clientele_, advice_},
       log_control_{connection.bus(), log} {
     update();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bus/connection.h"
+#include "service/advice_calls.h"
 #include "service/log_control.h"
 #include "service/manager_object.h"
 
@@ -30,6 +31,7 @@ private:
     Clientele clientele_;
     GpuObjects gpus_;
     Jobs jobs_;
+    AdviceCalls advice_;
     ManagerObject manager_;
     LogControl log_control_;
 };

@@ -529,14 +529,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Select, SaysWhatTheConsumerReported) {
     const Experience experience{
-        .failures = {{.backend = "cuda", .detail = "out of memory", .age = Duration{5}},
+        .failures = {{.backend = "cuda", .detail = "out of memory", .at = WallTime{Duration{5}}},
                      {.backend = "cpu", .detail = "illegal instruction"}}};
     const auto decision = select(default_profile(), {}, one_nvidia_card(), experience);
     ASSERT_TRUE(decision) << decision.error().text;
     const auto& cuda = candidate(*decision, "cuda", kFirst);
     expect(cuda, Verdict::Rejected, {"reported-failed"});
     EXPECT_EQ(cuda.reasons[0].detail,
-              (Value{Value::Object{{"detail", "out of memory"}, {"age_usec", 5}}}));
+              (Value{Value::Object{{"detail", "out of memory"}, {"at_usec", 5}}}));
     expect(candidate(*decision, "cpu"), Verdict::Rejected, {"reported-failed"});
 }
 

@@ -131,5 +131,38 @@ TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {
     }
 }
 
+TEST_F(EngineTest, AnswersUnderAnOverrideAndSaysSoInTheReport) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    finish(*engine);
+    const auto before = engine->report().generation;
+    Value rule;
+    rule["only"] = "vulkan";
+    ASSERT_TRUE(engine->set_override("default", rule, 0));
+    EXPECT_GT(engine->report().generation, before);
+    ASSERT_FALSE(engine->report().notes.empty());
+    EXPECT_EQ(engine->report().notes.back().code, "override-set");
+    EXPECT_EQ(engine->select("default", {}, 1000)->backend, std::nullopt);
+
+    ASSERT_TRUE(engine->clear_override("default").value());
+    EXPECT_FALSE(engine->clear_override("default").value());
+    EXPECT_EQ(engine->select("default", {}, 1000)->backend, "cpu");
+}
+
+TEST_F(EngineTest, DoesNotOfferAUserWhatFailedForThem) {
+    const auto engine = started();
+    finish(*engine);
+    Value outcome;
+    outcome["consumer"] = "default";
+    outcome["backend"] = "cpu";
+    outcome["outcome"] = "failed";
+    ASSERT_TRUE(engine->report_outcome(outcome, 1000));
+    EXPECT_TRUE(engine->has_experience(1000));
+    EXPECT_EQ(engine->select("default", {}, 1000)->backend, std::nullopt);
+    EXPECT_EQ(engine->select("default", {}, 1001)->backend, "cpu");
+    clock_.time += Outcomes::kLasts;
+    EXPECT_EQ(engine->select("default", {}, 1000)->backend, "cpu");
+}
+
 }  // namespace
 }  // namespace gpuprobe

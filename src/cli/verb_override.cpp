@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "cli/choice.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+std::string word_of(const Value& value) {
+    const auto* text = value.as_string();
+    return text ? *text : json_line(value);
+}
+
+/// "prefer vulkan, cuda; strict"
+std::string rule_words(const Value& rule) {
+    std::string words;
+    for (const auto& member : *rule.as_object()) {
+        words += words.empty() ? member.key : "; " + member.key;
+        const auto* names = member.value.as_array();
+        if (member.value.as_bool() == true)
+            continue;
+        words += ' ';
+        if (!names)
+            words += word_of(member.value);
+        for (std::size_t i = 0; names && i < names->size(); ++i)
+            words += (i == 0 ? "" : ", ") + word_of(names->at(i));
+    }
+    return scrubbed(words, 512);
+}
+
+Result<ExitCode> list(Context& context) {
+    const auto overrides = TRY(context.oracle.overrides());
+    if (context.wants_json()) {
+        Value document;
+        document["overrides"] = overrides;
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    Table table{{{.title = "CONSUMER"}, {.title = "RULE", .may_shrink = true}, {.title = "UID"}}};
+    for (const auto& member : *overrides.as_object())
+        table.add({{.text = member.key, .tone = Tone::Strong},
+                   {.text = rule_words(member.value.at("rule"))},
+                   {.text = json_line(member.value.at("set_by_uid"))}});
+    print(table.empty() ? "no overrides\n" : table.text(context.screen));
+    return ExitCode::Answered;
+}
+
+Result<ExitCode> done(Context& context, const char* what, bool happened) {
+    const auto& consumer = *context.arguments.overriding.consumer;
+    if (context.wants_json()) {
+        Value document;
+        document["consumer"] = consumer;
+        document[what] = happened;
+        print_json(context.arguments, document);
+    } else if (!context.arguments.is_quiet) {
+        print(fmt::format("{}: {}\n", scrubbed(consumer, 64),
+                          happened ? fmt::format("override {}", what) : "there was no override"));
+    }
+    return ExitCode::Answered;
+}
+
+}  // namespace
+
+Result<ExitCode> run_override(Context& context) {
+    const auto& arguments = context.arguments;
+    if (arguments.overriding.action == "list")
+        return list(context);
+    const auto& consumer = *arguments.overriding.consumer;
+    if (arguments.overriding.action == "clear")
+        return done(context, "cleared", TRY(context.oracle.clear_override(consumer)));
+    auto rule = arguments.select;
+    rule.gpus = TRY(gpu_ids(context, rule.gpus));
+    TRY(context.oracle.set_override(consumer, request_of(rule)));
+    return done(context, "set", true);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decide/experience.h"
+#include "decide/override_rule.h"
+#include "report/report.h"
+#include "state/outcomes.h"
+#include "state/overrides.h"
+
+namespace gpuprobe {
+
+/// A caller's word on how a choice went: the argument of ReportOutcome.
+struct OutcomeReport {
+    std::string consumer = {};  ///< or product
+    std::string choice = {};    ///< backend, "variant:NAME" or "family:NAME"
+    std::optional<std::string> gpu = {};
+    bool worked = false;
+    std::optional<std::string> detail = {};
+};
+
+/// From its named values: `consumer`; one of `backend`, `variant` and `family`; `outcome`, "ok" or
+/// "failed"; and perhaps `gpu` (an id) and `detail` (for people, cut to 512 bytes).
+/// Errors: InvalidRequest, with the key at fault.
+Result<OutcomeReport> outcome_report_from(const Value& object);
+
+/// What people told this machine: administrators by overrides, callers by reported outcomes.
+class Advice {
+public:
+    /// `folder`: where both are kept; nothing outlives this object without one.
+    explicit Advice(const std::optional<std::string>& folder);
+
+    /// One note for each file that could not be read; it has been set aside.
+    std::vector<Reason> load();
+
+    /// Errors: InvalidRequest for a name or a rule, and those of Overrides::set().
+    Status set_override(const std::string& consumer, const Value& rule, uid_t by, WallTime now);
+    /// False when there was none. Errors: those of Overrides::clear().
+    Result<bool> clear_override(const std::string& consumer);
+    [[nodiscard]] const Overrides& overrides() const { return overrides_; }
+    /// One `override-set` note for each, for the report.
+    [[nodiscard]] std::vector<Reason> override_notes() const;
+    /// Null when there is none for that consumer.
+    [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& consumer) const;
+
+    /// Errors: InvalidRequest for a name, UnknownDevice for a GPU that is not there, and those of
+    /// Outcomes.
+    Status report(const OutcomeReport& outcome, uid_t by, const Report& machine, WallTime now);
+    /// What counts for this caller: neither expired nor about drivers that have changed since.
+    [[nodiscard]] Experience experience_of(uid_t uid,
+                                           const std::string& consumer,
+                                           const Report& machine,
+                                           WallTime now) const;
+    /// Whether anybody's failure counts for this caller, whatever the consumer.
+    [[nodiscard]] bool concerns(uid_t uid) const;
+
+private:
+    Overrides overrides_;
+    Outcomes outcomes_;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/advice_calls.h"
+
+#include <memory>
+
+#include "bus/text.h"
+#include "bus/value.h"
+
+namespace gpuprobe {
+
+template <class Reply, class Act>
+void AdviceCalls::with_leave(const Petitioner& who, Action action, Reply reply, Act act) {
+    // A callback is copied: the reply, which can't be, is shared.
+    const auto pending = std::make_shared<Reply>(std::move(reply));
+    clientele_.authority.ask(who, action, [this, who, pending, act](const Status& may) {
+        if (!may)
+            return pending->fail(may.error());
+        for_caller(clientele_, who.sender, std::move(*pending),
+                   [this, act](const Caller& caller, Reply& answer) {
+                       const auto allowed = context_.calls.take(caller.uid);
+                       if (allowed)
+                           act(caller.uid, answer);
+                       else
+                           answer.fail(allowed.error());
+                   });
+    });
+}
+
+void AdviceCalls::set_override(const Petitioner& who,
+                               const std::string& consumer,
+                               Value rule,
+                               bus::Reply<> reply) {
+    with_leave(who, Action::SetOverride, std::move(reply),
+               [this, consumer, rule = std::move(rule)](uid_t uid, bus::Reply<>& answer) {
+                   const auto set = context_.engine.set_override(consumer, rule, uid);
+                   if (set)
+                       answer.send();
+                   else
+                       answer.fail(set.error());
+               });
+}
+
+void AdviceCalls::clear_override(const Petitioner& who,
+                                 const std::string& consumer,
+                                 bus::Reply<bool> reply) {
+    with_leave(who, Action::SetOverride, std::move(reply),
+               [this, consumer](uid_t, bus::Reply<bool>& answer) {
+                   const auto cleared = context_.engine.clear_override(consumer);
+                   if (cleared)
+                       answer.send(*cleared);
+                   else
+                       answer.fail(cleared.error());
+               });
+}
+
+std::map<std::string, bus::Dictionary> AdviceCalls::overrides() const {
+    std::map<std::string, bus::Dictionary> answer;
+    for (const auto& [consumer, entry] : context_.engine.overrides()) {
+        bus::Dictionary one;
+        one.emplace("Rule", sdbus::Variant{bus::dictionary_from(entry.rule)});
+        const std::int64_t set_at = entry.set_at.time_since_epoch().count();
+        one.emplace("SetAtUsec", sdbus::Variant{set_at});
+        one.emplace("SetByUid", sdbus::Variant{entry.set_by});
+        answer.emplace(bus::bus_text(consumer), std::move(one));
+    }
+    return answer;
+}
+
+void AdviceCalls::report_outcome(const Petitioner& who, Value outcome, bus::Reply<> reply) {
+    for_caller(clientele_, who.sender, std::move(reply),
+               [this, told = std::move(outcome)](const Caller& caller, bus::Reply<>& answer) {
+                   auto done = context_.calls.take(caller.uid);
+                   if (done)
+                       done = context_.engine.report_outcome(told, caller.uid);
+                   if (done)
+                       answer.send();
+                   else
+                       answer.fail(done.error());
+               });
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "service/clientele.h"
+#include "service/gpu_object.h"
+
+namespace gpuprobe {
+
+/// The calls by which people tell us something: overrides, which need leave, and outcomes, which
+/// everybody may report for themselves.
+class AdviceCalls {
+public:
+    AdviceCalls(const ServiceContext& context, const Clientele& clientele)
+        : context_{context}, clientele_{clientele} {}
+
+    void set_override(const Petitioner& who,
+                      const std::string& consumer,
+                      Value rule,
+                      bus::Reply<> reply);
+    /// Replies whether there was one.
+    void clear_override(const Petitioner& who, const std::string& consumer, bus::Reply<bool> reply);
+    /// Consumer → Rule, SetAtUsec, SetByUid.
+    [[nodiscard]] std::map<std::string, bus::Dictionary> overrides() const;
+    void report_outcome(const Petitioner& who, Value outcome, bus::Reply<> reply);
+
+private:
+    /// Calls `act` with the caller's uid when it may do that; a disk is written each time, so that
+    /// not even those may do it without end.
+    template <class Reply, class Act>
+    void with_leave(const Petitioner& who, Action action, Reply reply, Act act);
+
+    const ServiceContext& context_;
+    const Clientele& clientele_;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/call_budget.h"
+
+namespace gpuprobe {
+
+Status CallBudget::take(uid_t uid) {
+    if (uid == 0)
+        return Done{};
+    const auto now = clock_.monotonic();
+    std::erase_if(accounts_,
+                  [now](const auto& entry) { return now - entry.second.since >= kWindow; });
+    if (accounts_.size() >= kMaxUsers && !accounts_.contains(uid))
+        return Error{ErrorCode::TooManyRequests, "too many users at once; try again in a minute"};
+    auto& account = accounts_.try_emplace(uid, Account{.since = now}).first->second;
+    if (account.calls >= kCalls)
+        return Error{ErrorCode::TooManyRequests, "30 such calls a minute are enough"};
+    ++account.calls;
+    return Done{};
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace gpuprobe {
+
+/// How often one user may call what costs more than an answer: a write to the disk, a probe.
+class CallBudget {
+public:
+    static constexpr unsigned kCalls = 30;  ///< per window
+    static constexpr Duration kWindow = std::chrono::minutes{1};
+    static constexpr std::size_t kMaxUsers = 1024;
+
+    explicit CallBudget(const Clock& clock) : clock_{clock} {}
+
+    /// Errors: TooManyRequests, over what one user gets within the window, and when too many users
+    /// are active in it. Root has no limit.
+    Status take(uid_t uid);
+
+private:
+    struct Account {
+        unsigned calls = 0;
+        MonotonicTime since = {};
+    };
+
+    const Clock& clock_;
+    std::map<uid_t, Account> accounts_ = {};
+};
+
+}  // namespace gpuprobe

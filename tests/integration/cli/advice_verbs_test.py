@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""override and report-outcome as a user gives them, with state of their own."""
+import json
+import tempfile
+import unittest
+
+from cli_case import run
+
+
+class AdviceVerbs(unittest.TestCase):
+    """Every command is a process of its own: what they agree on is on the disk."""
+
+    def setUp(self):
+        home = tempfile.TemporaryDirectory(prefix="gpuprobe-home-")
+        self.addCleanup(home.cleanup)
+        self.home = home.name
+
+    def direct(self, *words):
+        return run("--direct", *words, HOME=self.home)
+
+    def test_an_override_lasts_until_it_is_cleared(self):
+        self.assertEqual(self.direct("override", "list").stdout, "no overrides\n")
+        done = self.direct("override", "set", "default", "--deny=cpu", "--prefer=vulkan,cuda", "--strict")
+        self.assertEqual((done.returncode, done.stdout), (0, "default: override set\n"), done.stderr)
+        self.assertIn("prefer vulkan, cuda; deny cpu; strict", self.direct("override").stdout)
+        listed = json.loads(self.direct("override", "list", "-j").stdout)["overrides"]["default"]
+        self.assertEqual(listed["rule"], {"deny": ["cpu"], "prefer": ["vulkan", "cuda"], "strict": True})
+        self.assertEqual(self.direct("override", "clear", "default").stdout, "default: override cleared\n")
+        self.assertEqual(self.direct("override", "clear", "default").stdout, "default: there was no override\n")
+
+    def test_a_failure_is_not_offered_again(self):
+        before = self.direct("select", "-q")
+        failed = self.direct("report-outcome", "default", "failed", "--backend=cpu", "--detail=SIGILL at start")
+        self.assertEqual((failed.returncode, failed.stdout), (0, "noted: default failed\n"), failed.stderr)
+        without = self.direct("select", "--backend=cpu")
+        self.assertEqual(without.returncode, 3)
+        self.assertIn("tried it and failed: SIGILL at start", without.stderr)
+        self.assertEqual(self.direct("report-outcome", "default", "ok", "--backend=cpu", "-q").returncode, 0)
+        self.assertEqual(self.direct("select", "-q").stdout, before.stdout)
+
+    def test_mistakes_are_named(self):
+        rows = ((("override", "set"), 2, "which consumer"),
+                (("override", "evict", "default"), 2, "evict"),
+                (("override", "set", "default"), 2, "at least one key"),
+                (("override", "set", "default", "--gpu=nosuch"), 1, "nosuch"),
+                (("report-outcome", "default"), 2, "RESULT"),
+                (("report-outcome", "default", "fine"), 2, "fine"),
+                (("report-outcome", "default", "ok"), 2, "backend"),
+                (("report-outcome", "default", "ok", "--backend=a", "--family=b"), 2, "one of backend"))
+        for words, code, problem in rows:
+            with self.subTest(words=words):
+                done = self.direct(*words)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(problem, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
