@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what gpuprobe says about a machine with real NVIDIA GPUs with what the vendor's own tools say.
+
+Usage: tests/hardware/check.py --bin FOLDER [--bench FOLDER] [--out FOLDER]
+
+FOLDER holds gpuprobectl and gpuprobe-worker; --bench one with bench_bare_driver, for the figures; --out
+gets the capture of this machine. Prints one line per fact and ends with "N passed, N failed, N skipped".
+Nothing is configured, reset or left allocated.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROUNDS = 7
+TOOLS = (["vulkaninfo", "--summary"], ["clinfo"], ["nvidia-smi"])
+
+
+class Tally:
+    def __init__(self):
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+    def note(self, result, what, detail=""):
+        self.counts[result] += 1
+        print(f"{result:8}{what}" + (f": {detail}" if detail else ""), flush=True)
+
+    def equal(self, what, got, wanted):
+        same = got == wanted
+        self.note("passed" if same else "failed", what, str(got) if same else f"{got!r} is not {wanted!r}")
+
+    def true(self, what, holds, detail=""):
+        self.note("passed" if holds else "failed", what, detail)
+
+
+class Program:
+    def __init__(self, binaries):
+        self.ctl = str(pathlib.Path(binaries) / "gpuprobectl")
+
+    def run(self, *words):
+        return subprocess.run([self.ctl, *words], capture_output=True, text=True, timeout=300)
+
+    def json(self, *words):
+        done = self.run(*words, "-j")
+        if not done.stdout:
+            raise RuntimeError(f"{words}: {done.stderr}")
+        return json.loads(done.stdout)
+
+
+def smi(fields):
+    """One dictionary per GPU, in nvidia-smi's words."""
+    lines = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
+                           capture_output=True, text=True, check=True).stdout.strip().splitlines()
+    return [dict(zip(fields, (cell.strip() for cell in line.split(",")))) for line in lines]
+
+
+def address_of(smi_bus_id):
+    domain, rest = smi_bus_id.lower().split(":", 1)
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+# Runs in a child: which GPUs CUDA sees, by PCI address.
+SEEN = """
+cuda = ctypes.CDLL("libcuda.so.1")
+assert cuda.cuInit(0) in (0, 100)
+count = ctypes.c_int()
+cuda.cuDeviceGetCount(ctypes.byref(count))
+for index in range(count.value):
+    text = ctypes.create_string_buffer(32)
+    cuda.cuDeviceGetPCIBusId(text, 32, index)
+    print(text.value.decode().lower())
+"""
+
+
+def seen_by_cuda(environment):
+    done = subprocess.run([sys.executable, "-c", SEEN], env={**os.environ, **environment}, capture_output=True,
+                          text=True, timeout=120)
+    return done.stdout.split()
+
+
+def memory_used():
+    return {gpu["pci.bus_id"]: int(gpu["memory.used"]) for gpu in smi(["pci.bus_id", "memory.used"])}
+
+
+def check_gpus(tally, report):
+    told = smi(["index", "pci.bus_id", "uuid", "name", "memory.total", "memory.reserved", "compute_cap", "driver_version"])
+    by_address = {gpu["pci"]["address"]: gpu for gpu in report["gpus"] if gpu["vendor"] == "nvidia"}
+    tally.equal("number of NVIDIA GPUs", len(by_address), len(told))
+    for other in told:
+        address = address_of(other["pci.bus_id"])
+        gpu = by_address.get(address)
+        if gpu is None:
+            tally.note("failed", address, "not in the report")
+            continue
+        tally.equal(f"{address} name", gpu["name"], other["name"])
+        tally.equal(f"{address} UUID", gpu["identity"]["nvidia_uuid"], other["uuid"])
+        tally.equal(f"{address} compute capability", gpu["architecture"]["cuda_compute_capability"], other["compute_cap"])
+        tally.equal(f"{address} driver", gpu["driver"]["version"], other["driver_version"])
+        physical = gpu["memory"]["physical"]
+        tally.equal(f"{address} memory, MiB", physical // 2**20, int(other["memory.total"]))
+        reserve = int(other["memory.reserved"]) * 2**20
+        allocatable = gpu["memory"]["allocatable"]
+        tally.true(f"{address} allocatable within the reserve", physical - reserve - 2**20 <= allocatable <= physical,
+                   f"{allocatable} of {physical}, reserve {reserve}")
+        tally.equal(f"{address} index in NVML", gpu["apis"]["nvml"]["index"], int(other["index"]))
+        for api in ("nvml", "cuda", "vulkan", "opencl"):
+            view = gpu["apis"].get(api, {})
+            tally.equal(f"{address} {api}", (view.get("outcome"), view.get("joined_by") != "weak"), ("answered", True))
+
+
+def check_selectors(tally, program, report):
+    order = seen_by_cuda({"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+    for gpu in report["gpus"]:
+        if gpu["vendor"] != "nvidia":
+            continue
+        address = gpu["pci"]["address"]
+        done = program.run("--direct", "env", gpu["id"])
+        if done.returncode != 0:
+            tally.note("failed", f"{address} env", done.stderr.strip())
+            continue
+        lines = dict(line.split("=", 1) for line in done.stdout.splitlines() if re.match(r"[A-Z_]+=", line))
+        environment = {name: value.strip("'\"") for name, value in lines.items()}
+        tally.equal(f"{address} selected by {environment.get('CUDA_VISIBLE_DEVICES')}", seen_by_cuda(environment),
+                    [order_address for order_address in order if order_address == address])
+        chosen = program.json("--direct", "select", "default", "--gpu", gpu["id"])
+        tally.equal(f"{address} selected by the environment of select", seen_by_cuda(chosen["environment"]), [address])
+
+
+def without_moments(report):
+    """What two reports of one machine share."""
+    text = json.dumps(report, sort_keys=True)
+    for key in ("created_usec", "generation", "age_usec", "duration_usec", "free", "free_at_usec", "available", "source",
+                "state"):
+        text = re.sub(rf'"{key}": ("[^"]*"|null|-?[0-9]+)', f'"{key}": 0', text)
+    document = json.loads(text)
+    for gpu in document["gpus"]:
+        gpu["memory"]["evidence"] = [entry for entry in gpu["memory"]["evidence"]
+                                     if "free" not in entry["what"] and "used" not in entry["what"]]
+    return document
+
+
+def check_capture(tally, program, report, out):
+    folder = pathlib.Path(out) / "capture"
+    shutil.rmtree(folder, ignore_errors=True)
+    done = program.run("--direct", "capture", str(folder))
+    tally.equal("capture", (done.returncode, done.stderr), (0, done.stderr))
+    first = program.run("--replay", str(folder), "describe", "-j").stdout
+    tally.true("two replays are equal byte by byte", first == program.run("--replay", str(folder), "describe", "-j").stdout)
+    tally.equal("the replay says what the machine said",
+                without_moments(json.loads(first)) == without_moments(report), True)
+    redacted = pathlib.Path(out) / "redacted"
+    shutil.rmtree(redacted, ignore_errors=True)
+    program.run("--direct", "capture", "--redact", str(redacted))
+    names = [gpu["uuid"].removeprefix("GPU-") for gpu in smi(["uuid"])]
+    text = "".join(path.read_text(errors="replace") for path in redacted.rglob("*") if path.is_file() and not path.is_symlink())
+    tally.true("no UUID is left in a redacted capture", not any(name in text or name.replace("-", "") in text for name in names))
+
+
+def wall(command, environment=None):
+    start = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          env={**os.environ, **(environment or {})})
+    return time.monotonic() - start, done.returncode
+
+
+def figures(program, bench):
+    print("\ncold query of all APIs, median of", ROUNDS)
+    cold = statistics.median(wall([program.ctl, "--direct", "--no-cache", "list"])[0] for _ in range(ROUNDS))
+    print(f"  gpuprobectl --direct --no-cache list  {cold * 1e3:7.1f} ms")
+    slowest = 0
+    for driver in ("nvml", "cuda", "vulkan", "opencl") if bench else ():
+        times = [wall([str(pathlib.Path(bench) / "bench_bare_driver"), driver]) for _ in range(ROUNDS)]
+        median = statistics.median(seconds for seconds, _ in times)
+        print(f"  bare {driver:8} (exit {times[0][1]})              {median * 1e3:7.1f} ms")
+        slowest = max(slowest, median)
+    if slowest:
+        print(f"  ratio to the slowest bare driver      {cold / slowest:7.2f} x   (design: 1.15)")
+    tools = [tool for tool in TOOLS if shutil.which(tool[0])]
+    in_turn = statistics.median(sum(wall(tool)[0] for tool in tools) for _ in range(ROUNDS))
+    print(f"  {' + '.join(tool[0] for tool in tools)}  {in_turn * 1e3:7.1f} ms")
+    print(f"  ratio to those in turn                {cold / in_turn:7.2f} x   (design: 0.5)")
+    probes = program.json("--direct", "--no-cache", "describe")["probes"]
+    for probe in sorted(probes, key=lambda entry: -(entry["duration_usec"] or 0)):
+        print(f"  worker {probe['api']:12} {probe['outcome']:9} {(probe['duration_usec'] or 0) / 1e3:8.1f} ms  {probe['driver']}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bench")
+    parser.add_argument("--out")
+    options = parser.parse_args()
+    tally = Tally()
+    if not shutil.which("nvidia-smi"):
+        tally.note("skipped", "all", "nvidia-smi is not installed: nothing to compare with")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    program = Program(options.bin)
+    before = memory_used()
+    report = program.json("--direct", "--no-cache", "describe")
+    check_gpus(tally, report)
+    check_selectors(tally, program, report)
+    with tempfile.TemporaryDirectory() as folder:
+        check_capture(tally, program, report, options.out or folder)
+    tally.equal("memory in use afterwards", memory_used(), before)
+    figures(program, options.bench)
+    counts = tally.counts
+    print(f"\n{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
