@@ -15,6 +15,7 @@ ARROWS = {
     "base": [],
     "report": ["base"],
     "decide": ["base", "report"],
+    "plan": ["base", "report"],
     "inventory": ["base", "report"],
     "probe": ["base", "report"],
     "backends": ["base", "report", "probe"],
@@ -24,7 +25,7 @@ ARROWS = {
     "bus": ["base"],
     "service": ["base", "report", "decide", "engine", "bus"],
     "client": ["base", "report", "decide", "bus"],
-    "cli": ["base", "report", "decide", "inventory", "probe", "engine", "client"],
+    "cli": ["base", "report", "decide", "inventory", "probe", "engine", "client", "plan"],
     "daemon": ["base", "report", "decide", "inventory", "probe", "cache", "engine", "bus", "service"],
 }
 
@@ -45,7 +46,7 @@ FOREIGN = [
     (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
 ]
 # Rooms without files, time, environment or log.
-PURE = ["report", "decide"]
+PURE = ["report", "decide", "plan"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/budget.h"
+
+#include <algorithm>
+
+#include "plan/size_math.h"
+
+namespace gpuprobe {
+
+Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) {
+    Budget budget;
+    const auto take = [&budget](const std::optional<Bytes>& bytes, BudgetSource source) {
+        if (budget.available || !bytes)
+            return;
+        budget.available = bytes;
+        budget.source = source;
+    };
+    take(memory.free, BudgetSource::Free);
+    take(memory.allocatable, BudgetSource::Allocatable);
+    take(memory.physical, BudgetSource::Physical);
+    budget.is_shared_with_host = memory.kind == MemoryKind::Unified;
+    if (budget.available && budget.is_shared_with_host && host.available)
+        budget.available = std::min(*budget.available, *host.available);
+    if (budget.available)
+        budget.bytes = difference(*budget.available, margin);
+    return budget;
+}
+
+}  // namespace gpuprobe

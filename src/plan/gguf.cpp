@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/gguf.h"
+
+#include <array>
+#include <bit>
+#include <set>
+
+#include "base/parse.h"
+#include "plan/byte_cursor.h"
+#include "plan/ggml_type.h"
+#include "plan/size_math.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kMagic = "GGUF";
+constexpr std::uint32_t kOldestVersion = 2;
+constexpr std::uint32_t kNewestVersion = 3;
+constexpr std::uint32_t kDefaultAlignment = 32;
+
+/// Value types of the format.
+enum Type : std::uint32_t {
+    kUint8 = 0,
+    kInt8 = 1,
+    kUint16 = 2,
+    kInt16 = 3,
+    kUint32 = 4,
+    kInt32 = 5,
+    kFloat32 = 6,
+    kBool = 7,
+    kString = 8,
+    kArray = 9,
+    kUint64 = 10,
+    kInt64 = 11,
+    kFloat64 = 12,
+};
+/// By type; 0 where the size is not fixed.
+constexpr std::array<std::uint8_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+/// Reads once through a window, whose end is an error only where the file ends too.
+class Reader {
+public:
+    Reader(std::string_view window, Bytes file_size)
+        : cursor_{window}, is_whole_{window.size() >= file_size.count}, file_size_{file_size} {}
+
+    Result<std::optional<Gguf>> read();
+
+private:
+    // Each: success, or why reading stops; `needs_more_` tells the two kinds of stop apart.
+    Status header();
+    Status values();
+    Status value(const std::string& key);
+    Status list(const std::string& key);
+    Status skip_texts(std::uint64_t count);
+    Status tensors();
+    Status tensor();
+    Status placed(const std::string& name, std::uint64_t offset, Bytes size);
+    Status tensors_within_file();
+    Result<std::uint32_t> alignment();
+
+    template <class T>
+    Result<T> take();
+    Result<std::string_view> take_text(std::uint64_t limit, std::string_view what);
+    Result<std::int64_t> take_integer(std::uint32_t type);
+    Result<std::uint64_t> take_count(std::uint64_t limit, std::string_view what);
+
+    [[nodiscard]] Error malformed(std::string_view reason) const;
+    Error at_the_end();
+
+    struct Place {
+        std::string name = {};
+        std::uint64_t offset = 0;
+        Bytes size = {};
+    };
+
+    ByteCursor cursor_;
+    bool is_whole_ = false;
+    Bytes file_size_ = {};
+    bool needs_more_ = false;
+    std::uint64_t tensor_count_ = 0;
+    std::uint64_t key_count_ = 0;
+    std::set<std::string> seen_ = {};
+    std::vector<Place> places_ = {};
+    Gguf gguf_ = {};
+};
+
+Error Reader::malformed(std::string_view reason) const {
+    return {ErrorCode::Malformed,
+            "byte " + std::to_string(cursor_.position()) + ": " + std::string{reason}};
+}
+
+Error Reader::at_the_end() {
+    needs_more_ = !is_whole_;
+    return malformed("the file ends within its header");
+}
+
+template <class T>
+Result<T> Reader::take() {
+    const auto number = cursor_.take<T>();
+    if (!number)
+        return at_the_end();
+    return *number;
+}
+
+Result<std::string_view> Reader::take_text(std::uint64_t limit, std::string_view what) {
+    const auto length = TRY(take<std::uint64_t>());
+    if (length > limit)
+        return malformed(std::string{what} + " of " + std::to_string(length) + " bytes");
+    const auto text = cursor_.take_bytes(length);
+    if (!text)
+        return at_the_end();
+    return *text;
+}
+
+Result<std::uint64_t> Reader::take_count(std::uint64_t limit, std::string_view what) {
+    const auto count = TRY(take<std::uint64_t>());
+    if (count > limit)
+        return Error{ErrorCode::TooLarge,
+                     malformed(std::to_string(count) + " " + std::string{what} + ", and at most " +
+                               std::to_string(limit) + " are read")
+                         .text};
+    return count;
+}
+
+Status Reader::header() {
+    const auto magic = cursor_.take_bytes(kMagic.size());
+    if (!magic)
+        return at_the_end();
+    if (*magic != kMagic)
+        return Error{ErrorCode::Malformed, "byte 0: not a GGUF file"};
+    const auto version = TRY(take<std::uint32_t>());
+    const bool is_swapped = version != 0 && (version & 0xffffU) == 0;
+    if (is_swapped)
+        return malformed("a big-endian GGUF file, and only little-endian ones are read");
+    if (version < kOldestVersion || version > kNewestVersion)
+        return malformed("GGUF version " + std::to_string(version) + ", and 2 and 3 are read" +
+                         (version == 1 ? ": convert the file anew" : ""));
+    gguf_.version = version;
+    tensor_count_ = TRY(take_count(kMaxGgufTensors, "tensors"));
+    key_count_ = TRY(take_count(kMaxGgufKeys, "keys"));
+    return Done{};
+}
+
+/// A whole number or a boolean; 0 for a float, which nobody asks for.
+Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
+    switch (type) {
+        case kUint8:
+            return static_cast<std::int64_t>(TRY(take<std::uint8_t>()));
+        case kInt8:
+            return static_cast<std::int64_t>(static_cast<std::int8_t>(TRY(take<std::uint8_t>())));
+        case kUint16:
+            return static_cast<std::int64_t>(TRY(take<std::uint16_t>()));
+        case kInt16:
+            return static_cast<std::int64_t>(static_cast<std::int16_t>(TRY(take<std::uint16_t>())));
+        case kUint32:
+            return static_cast<std::int64_t>(TRY(take<std::uint32_t>()));
+        case kInt32:
+            return static_cast<std::int64_t>(static_cast<std::int32_t>(TRY(take<std::uint32_t>())));
+        case kBool: {
+            const auto byte = TRY(take<std::uint8_t>());
+            if (byte > 1)
+                return malformed("a boolean that is neither 0 nor 1");
+            return static_cast<std::int64_t>(byte);
+        }
+        default:
+            return static_cast<std::int64_t>(TRY(take<std::uint64_t>()));
+    }
+}
+
+bool is_integer(std::uint32_t type) {
+    return type < kWidths.size() && kWidths.at(type) != 0 && type != kFloat32 && type != kFloat64;
+}
+
+Status Reader::skip_texts(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i)
+        (void)TRY(take_text(kMaxGgufHeader.count, "a text"));
+    return Done{};
+}
+
+Status Reader::list(const std::string& key) {
+    const auto type = TRY(take<std::uint32_t>());
+    const auto count = TRY(take<std::uint64_t>());
+    if (type == kArray)
+        return malformed(key + " is a list of lists");
+    if (type >= kWidths.size())
+        return malformed(key + " holds values of unknown type " + std::to_string(type));
+    if (type == kString)
+        return skip_texts(count);
+    if (!is_integer(type) || count > kMaxGgufListItems) {
+        if (!cursor_.take_bytes(product(count, kWidths.at(type))))
+            return at_the_end();
+        return Done{};
+    }
+    std::vector<std::int64_t> items;
+    for (std::uint64_t i = 0; i < count; ++i)
+        items.push_back(TRY(take_integer(type)));
+    gguf_.values.emplace(key, std::move(items));
+    return Done{};
+}
+
+Status Reader::value(const std::string& key) {
+    const auto type = TRY(take<std::uint32_t>());
+    if (type == kArray)
+        return list(key);
+    if (type == kString) {
+        const auto text = TRY(take_text(kMaxGgufHeader.count, "a text"));
+        if (text.size() <= kMaxGgufTextBytes)
+            gguf_.values.emplace(key, std::string{text});
+        return Done{};
+    }
+    if (type >= kWidths.size())
+        return malformed(key + " has unknown type " + std::to_string(type));
+    if (is_integer(type))
+        gguf_.values.emplace(key, TRY(take_integer(type)));
+    else if (!cursor_.take_bytes(kWidths.at(type)))
+        return at_the_end();
+    return Done{};
+}
+
+Status Reader::values() {
+    for (std::uint64_t i = 0; i < key_count_; ++i) {
+        const auto raw = TRY(take_text(kMaxGgufKeyBytes, "a key"));
+        const auto key = scrubbed(raw, kMaxGgufKeyBytes);
+        if (key.empty() || key != raw)
+            return malformed("a key that is no text");
+        if (!seen_.insert(key).second)
+            return malformed("the key " + scrubbed(key, 64) + " appears twice");
+        TRY(value(key));
+    }
+    return Done{};
+}
+
+Status Reader::tensor() {
+    const auto name = scrubbed(TRY(take_text(kMaxGgufNameBytes, "a tensor's name")));
+    if (!seen_.insert(name).second)
+        return malformed("the tensor " + name + " appears twice");
+    const auto dimensions = TRY(take<std::uint32_t>());
+    if (dimensions == 0 || dimensions > kMaxGgufDimensions)
+        return malformed(name + " has " + std::to_string(dimensions) + " dimensions");
+    std::array<std::uint64_t, kMaxGgufDimensions> shape = {1, 1, 1, 1};
+    for (std::uint32_t i = 0; i < dimensions; ++i)
+        shape.at(i) = TRY(take<std::uint64_t>());
+    const auto* type = ggml_type(TRY(take<std::uint32_t>()));
+    const auto offset = TRY(take<std::uint64_t>());
+    if (!type)
+        return malformed(name + " is of an unknown type");
+    if (shape[0] % type->block != 0)
+        return malformed(name + " has rows that end within a block of " + std::string{type->name});
+    const auto rows = product(shape[1], shape[2], shape[3]);
+    const Bytes size{product(row_bytes(*type, shape[0]).count, rows)};
+    places_.push_back({.name = name, .offset = offset, .size = size});
+    gguf_.tensors.push_back({.name = name, .size = size, .rows = rows});
+    return Done{};
+}
+
+Status Reader::tensors() {
+    seen_.clear();
+    for (std::uint64_t i = 0; i < tensor_count_; ++i)
+        TRY(tensor());
+    return Done{};
+}
+
+Result<std::uint32_t> Reader::alignment() {
+    if (!gguf_.values.contains("general.alignment"))
+        return kDefaultAlignment;
+    const auto value = gguf_.number("general.alignment");
+    if (!value || *value > kMaxGgufAlignment || !std::has_single_bit(*value))
+        return malformed("general.alignment is no power of two up to " +
+                         std::to_string(kMaxGgufAlignment));
+    return static_cast<std::uint32_t>(*value);
+}
+
+Status Reader::tensors_within_file() {
+    const auto step = TRY(alignment());
+    const auto start = (cursor_.position() + step - 1) / step * step;
+    std::uint64_t total = 0;
+    for (const auto& place : places_) {
+        if (place.offset % step != 0)
+            return malformed(place.name + " is not aligned");
+        const auto end = sum(start, sum(place.offset, place.size.count));
+        if (end > file_size_.count)
+            return malformed(place.name + " ends at byte " + std::to_string(end) +
+                             ", and the file at " + std::to_string(file_size_.count));
+        total = sum(total, place.size.count);
+    }
+    if (sum(start, total) > file_size_.count && !places_.empty())
+        return malformed("the tensors overlap");
+    return Done{};
+}
+
+Result<std::optional<Gguf>> Reader::read() {
+    const auto done = [this]() -> Status {
+        TRY(header());
+        TRY(values());
+        TRY(tensors());
+        return tensors_within_file();
+    }();
+    if (done)
+        return std::optional{std::move(gguf_)};
+    if (needs_more_)
+        return std::optional<Gguf>{};
+    return done.error();
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> Gguf::number(std::string_view key) const {
+    const auto found = values.find(std::string{key});
+    if (found == values.end())
+        return std::nullopt;
+    const auto* number = std::get_if<std::int64_t>(&found->second);
+    if (!number || *number < 0)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(*number);
+}
+
+const std::vector<std::int64_t>* Gguf::list(std::string_view key) const {
+    const auto found = values.find(std::string{key});
+    return found == values.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&found->second);
+}
+
+std::optional<std::string> Gguf::text(std::string_view key) const {
+    const auto found = values.find(std::string{key});
+    if (found == values.end())
+        return std::nullopt;
+    const auto* text = std::get_if<std::string>(&found->second);
+    if (!text || text->empty())
+        return std::nullopt;
+    return scrubbed(*text, 128);
+}
+
+Result<std::optional<Gguf>> parse_gguf(std::string_view window, Bytes file_size) {
+    return Reader{window, file_size}.read();
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/model.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "plan/attention_window.h"
+#include "plan/size_math.h"
+
+namespace gpuprobe {
+namespace {
+
+/// More than any of these is an error of the file: heads, lengths and widths of a layer.
+constexpr std::uint64_t kMaxWidth = 1U << 24U;
+constexpr std::uint64_t kBytesOfState = 4;  ///< recurrent state is kept in f32
+
+/// The values of one architecture: "llama.block_count" by "block_count".
+class Keys {
+public:
+    Keys(const Gguf& gguf, std::string architecture)
+        : gguf_{gguf}, prefix_{std::move(architecture) + "."} {}
+
+    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const {
+        return gguf_.number(prefix_ + std::string{key});
+    }
+    [[nodiscard]] std::uint64_t width(std::string_view key, std::uint64_t otherwise = 0) const {
+        return std::min(number(key).value_or(otherwise), kMaxWidth);
+    }
+    /// A number for each layer: of a list, or the same for all.
+    [[nodiscard]] std::uint64_t of_layer(std::string_view key,
+                                         std::size_t layer,
+                                         std::uint64_t otherwise) const {
+        const auto* list = gguf_.list(prefix_ + std::string{key});
+        if (!list)
+            return width(key, otherwise);
+        if (layer >= list->size() || (*list)[layer] < 0)
+            return 0;
+        return std::min(static_cast<std::uint64_t>((*list)[layer]), kMaxWidth);
+    }
+
+private:
+    const Gguf& gguf_;
+    std::string prefix_;
+};
+
+/// The number behind "blk." in a tensor's name.
+std::optional<std::size_t> layer_of(std::string_view tensor) {
+    constexpr std::string_view kBlock = "blk.";
+    if (!tensor.starts_with(kBlock))
+        return std::nullopt;
+    tensor.remove_prefix(kBlock.size());
+    return parse_number<std::size_t>(tensor.substr(0, tensor.find('.')));
+}
+
+/// Looked up by token, on the CPU. Source: LLM_TENSOR_TOKEN_EMBD and its like are input tensors,
+/// which llama.cpp never offloads.
+bool is_embedding(std::string_view tensor) {
+    return tensor.starts_with("token_embd") || tensor.starts_with("per_layer_token_embd") ||
+           tensor.starts_with("token_types") || tensor.starts_with("position_embd");
+}
+
+/// Sorts the weights by where they go. Errors: Malformed for a layer behind the last.
+Status weigh(const Gguf& gguf, Model& model) {
+    Bytes token_embedding;
+    bool has_output = false;
+    for (const auto& tensor : gguf.tensors) {
+        if (const auto layer = layer_of(tensor.name)) {
+            if (*layer >= model.layers.size())
+                return Error{ErrorCode::Malformed, tensor.name +
+                                                       " belongs to no layer: there are " +
+                                                       std::to_string(model.layers.size())};
+            auto& weights = model.layers[*layer].weights;
+            weights = sum(weights, tensor.size);
+        } else if (is_embedding(tensor.name)) {
+            model.embedding = sum(model.embedding, tensor.size);
+            if (tensor.name == "token_embd.weight") {
+                token_embedding = tensor.size;
+                model.vocabulary = std::min(tensor.rows, kMaxWidth);
+            }
+        } else {
+            model.output = sum(model.output, tensor.size);
+            has_output = has_output || tensor.name == "output.weight";
+        }
+    }
+    if (!has_output)  // tied: the matrix is used at both ends, and is on both sides then
+        model.output = sum(model.output, token_embedding);
+    return Done{};
+}
+
+/// Numbers that a recurrent layer keeps per stream. Source: n_embd_r and n_embd_s in
+/// src/llama-hparams.cpp.
+std::uint64_t state_numbers(const Keys& keys, std::uint64_t embedding) {
+    if (const auto head = keys.width("wkv.head_size"))  // RWKV
+        return product(embedding, sum(keys.width("token_shift_count", 2), head));
+    if (const auto cache = keys.width("shortconv.l_cache"))  // LFM2
+        return product(embedding, cache - 1);
+    const auto inner = keys.width("ssm.inner_size");
+    const auto state = keys.width("ssm.state_size");
+    const auto kernel = keys.width("ssm.conv_kernel");
+    const auto groups = product(2, keys.width("ssm.group_count"), state);
+    return sum(product(kernel > 0 ? kernel - 1 : 0, sum(inner, groups)), product(state, inner));
+}
+
+bool is_recurrent(const Keys& keys, std::size_t layer, std::uint64_t heads) {
+    const auto interval = keys.width("full_attention_interval");
+    return heads == 0 || keys.width("wkv.head_size") > 0 ||
+           (interval > 0 && (layer + 1) % interval != 0);
+}
+
+/// With latent attention the cache holds one compressed row per token; its values are read from it.
+bool has_latent_cache(const Keys& keys) {
+    return keys.width("attention.kv_lora_rank") > 0 &&
+           (keys.number("attention.key_length_mla") || keys.width("attention.head_count_kv") == 1);
+}
+
+void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
+    const auto per_head = keys.width("embedding_length") /
+                          std::max<std::uint64_t>(keys.of_layer("attention.head_count", 0, 1), 1);
+    layer.is_windowed = is_windowed;
+    if (has_latent_cache(keys)) {
+        layer.key_heads = 1;
+        layer.key_length =
+            sum(keys.width("attention.kv_lora_rank"), keys.width("rope.dimension_count"));
+        return;
+    }
+    layer.key_heads = heads;
+    layer.key_length = keys.width("attention.key_length", per_head);
+    layer.value_length = keys.width("attention.value_length", per_head);
+    if (is_windowed) {
+        layer.key_length = keys.width("attention.key_length_swa", layer.key_length);
+        layer.value_length = keys.width("attention.value_length_swa", layer.value_length);
+    }
+}
+
+void shape_layers(const Gguf& gguf, const Keys& keys, Model& model) {
+    const auto pattern = window_pattern(gguf, model.architecture, model.layers.size());
+    const auto state = Bytes{product(kBytesOfState, state_numbers(keys, model.embedding_length))};
+    const auto shared = std::min<std::uint64_t>(
+        keys.width("attention.shared_kv_layers") + keys.width("nextn_predict_layers"),
+        model.layers.size());
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+        const auto queries = keys.of_layer("attention.head_count", i, 0);
+        const auto heads = keys.of_layer("attention.head_count_kv", i, queries);
+        auto& layer = model.layers[i];
+        const bool recurs = state.count > 0 && is_recurrent(keys, i, heads);
+        if (recurs || model.architecture == "falcon-h1")
+            layer.state = state;
+        if (!recurs && i < model.layers.size() - shared)
+            shape_attention(keys, pattern.is_windowed[i], heads, layer);
+    }
+    model.window = pattern.window;
+    if (pattern.is_guessed)
+        model.notes.push_back(because("window-ignored", {{"architecture", model.architecture}}));
+}
+
+Error not_a_model(const std::string& what) {
+    return {ErrorCode::InvalidRequest, what + ": not a language model that could be planned for"};
+}
+
+}  // namespace
+
+Result<Model> model_of(const Gguf& gguf) {
+    const auto architecture = gguf.text("general.architecture");
+    if (!architecture)
+        return not_a_model("general.architecture is missing");
+    const auto type = gguf.text("general.type").value_or("model");
+    if (type != "model")
+        return not_a_model("general.type is " + type);
+    const Keys keys{gguf, *architecture};
+    const auto layers = keys.number("block_count");
+    if (!layers)
+        return not_a_model(*architecture + ".block_count is missing");
+    if (*layers == 0 || *layers > kMaxLayers)
+        return Error{ErrorCode::Malformed, *architecture + ".block_count is " +
+                                               std::to_string(*layers) + ", not 1 to " +
+                                               std::to_string(kMaxLayers)};
+    Model model{.name = gguf.text("general.name"),
+                .architecture = *architecture,
+                .layers = std::vector<LayerShape>(*layers),
+                .embedding_length = keys.width("embedding_length"),
+                .trained_context = keys.number("context_length")};
+    shape_layers(gguf, keys, model);
+    TRY(weigh(gguf, model));
+    if (const auto words = keys.number("vocab_size"); words && !model.vocabulary)
+        model.vocabulary = std::min(*words, kMaxWidth);
+    return model;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/record.h"
+#include "plan/budget.h"
+#include "plan/model.h"
+#include "plan/need.h"
+#include "report/report.h"
+
+/// Does a model fit, and how much of it, on one GPU and on several. Pure: a function of its
+/// arguments.
+namespace gpuprobe {
+
+enum class Fit {
+    Fits,   ///< with a tenth to spare
+    Tight,  ///< by the estimate, and the estimate may be wrong by more than what is left
+    No,
+    Unknown,  ///< the GPU's memory is not known
+};
+constexpr std::array<EnumName<Fit>, 4> names_of(Fit) {
+    return {
+        {{Fit::Fits, "fits"}, {Fit::Tight, "tight"}, {Fit::No, "no"}, {Fit::Unknown, "unknown"}}};
+}
+
+/// A model, or so many bytes of whatever.
+struct PlanRequest {
+    std::optional<Model> model = {};
+    std::optional<Bytes> need = {};  ///< when there is no model
+    RunShape run = {};
+    Bytes margin = kDefaultMargin;
+    std::vector<std::string> gpus = {};  ///< ids; none: all that compute
+};
+
+/// Counted as llama.cpp's --n-gpu-layers does: from the last one, the output being one of them.
+struct LayerCount {
+    std::uint64_t offloaded = 0;
+    std::uint64_t total = 0;
+    bool operator==(const LayerCount&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, LayerCount& layers) {
+    visit("offloaded", layers.offloaded);
+    visit("total", layers.total);
+}
+
+/// One GPU alone.
+struct GpuPlan {
+    std::string gpu = {};  ///< id
+    std::optional<std::string> name = {};
+    Fit fit = Fit::Unknown;
+    Budget budget = {};
+    Bytes need = {};                                ///< all of it on this GPU
+    Bytes overhead = {};                            ///< the driver's part of `need`
+    std::optional<LayerCount> layers = {};          ///< null without a model or a budget
+    std::optional<std::uint64_t> max_context = {};  ///< at which all of it `fits`; null: at none
+    std::vector<Reason> reasons = {};               ///< why `fit` is not better, or less than sure
+    bool operator==(const GpuPlan&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, GpuPlan& plan) {
+    visit("gpu", plan.gpu);
+    visit("name", plan.name);
+    visit("fit", plan.fit);
+    visit("budget", plan.budget);
+    visit("need", plan.need);
+    visit("overhead", plan.overhead);
+    visit("layers", plan.layers);
+    visit("max_context", plan.max_context);
+    visit("reasons", plan.reasons);
+}
+
+/// The part of one GPU in a split.
+struct Share {
+    std::string gpu = {};
+    Bytes need = {};  ///< with what each GPU pays
+    std::uint64_t layers = 0;
+    bool operator==(const Share&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Share& share) {
+    visit("gpu", share.gpu);
+    visit("need", share.need);
+    visit("layers", share.layers);
+}
+
+/// Several GPUs together, through one backend.
+struct SetPlan {
+    std::string backend = {};
+    std::vector<std::string> gpus = {};  ///< largest budget first
+    Fit fit = Fit::Unknown;
+    std::optional<LayerCount> layers = {};
+    std::optional<std::uint64_t> max_context = {};
+    std::vector<Share> shares = {};
+    bool operator==(const SetPlan&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, SetPlan& plan) {
+    visit("backend", plan.backend);
+    visit("gpus", plan.gpus);
+    visit("fit", plan.fit);
+    visit("layers", plan.layers);
+    visit("max_context", plan.max_context);
+    visit("shares", plan.shares);
+}
+
+/// All of it in the host's memory, computed by the CPU.
+struct HostPlan {
+    Fit fit = Fit::Unknown;
+    std::optional<Bytes> available = {};
+    Bytes need = {};
+    bool operator==(const HostPlan&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, HostPlan& plan) {
+    visit("fit", plan.fit);
+    visit("available", plan.available);
+    visit("need", plan.need);
+}
+
+struct Plan {
+    std::optional<Need> need = {};       ///< the parts; null without a model
+    std::vector<GpuPlan> gpus = {};      ///< in the report's order
+    std::vector<SetPlan> together = {};  ///< one per backend that at least two GPUs share
+    HostPlan host = {};
+    std::vector<Reason> notes = {};
+    bool operator==(const Plan&) const = default;
+
+    /// Some GPU or set holds it, tightly perhaps.
+    [[nodiscard]] bool is_possible() const;
+};
+template <class Visitor>
+void describe(Visitor& visit, Plan& plan) {
+    visit("need", plan.need);
+    visit("gpus", plan.gpus);
+    visit("together", plan.together);
+    visit("host", plan.host);
+    visit("notes", plan.notes);
+}
+
+/// GPUs that only display are left out, and integrated ones out of sets when a discrete one is in;
+/// both take part when the request names them.
+Plan plan(const PlanRequest& request, const Report& report);
+
+}  // namespace gpuprobe

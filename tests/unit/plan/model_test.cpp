@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "models.h"
+#include "plan/attention_window.h"
+#include "plan/need.h"
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::header_of;
+using testing::model_named;
+using Numbers = std::vector<std::int64_t>;
+
+TEST(Model, HasTheShapeOfItsHeader) {
+    const auto model = model_named("llama-3.1-8b");
+    EXPECT_EQ(model.name, "Llama 3.1 8B");
+    EXPECT_EQ(model.architecture, "llama");
+    ASSERT_EQ(model.layers.size(), 32U);
+    EXPECT_EQ(model.layers[0].key_heads, 8U);
+    EXPECT_EQ(model.layers[0].key_length, 128U);  // 4096 / 32: the file does not say
+    EXPECT_EQ(model.layers[0].value_length, 128U);
+    EXPECT_EQ(model.vocabulary, 128256U);
+    EXPECT_EQ(model.trained_context, 131072U);
+    EXPECT_TRUE(model.notes.empty());
+}
+
+TEST(Model, PutsEachTensorInOnePlace) {
+    const auto gguf = header_of("llama-3.1-8b");
+    const auto model = model_of(gguf).value();
+    std::uint64_t in_file = 0;
+    for (const auto& tensor : gguf.tensors)
+        in_file += tensor.size.count;
+    auto in_model = model.embedding.count + model.output.count;
+    for (const auto& layer : model.layers)
+        in_model += layer.weights.count;
+    EXPECT_EQ(in_model, in_file);
+    EXPECT_EQ(model.embedding, Bytes{128256ULL * 4096 / 256 * 144});
+    EXPECT_EQ(model.output, Bytes{128256ULL * 4096 / 256 * 210});
+}
+
+TEST(Model, WithTiedEmbeddingHasItOnBothSides) {
+    const auto model = model_named("gemma-3-27b");
+    EXPECT_EQ(model.output, model.embedding);
+    EXPECT_GT(model.output.count, 0U);
+}
+
+TEST(Model, OfGemmaSeesAWindowInFiveOfSixLayers) {
+    const auto model = model_named("gemma-3-27b");
+    EXPECT_EQ(model.window, 1024U);
+    EXPECT_EQ(std::count_if(model.layers.begin(), model.layers.end(),
+                            [](const LayerShape& layer) { return !layer.is_windowed; }),
+              10);
+    EXPECT_FALSE(model.layers[5].is_windowed);
+    EXPECT_TRUE(model.layers[61].is_windowed);
+}
+
+/// A model of `layers` layers with these values besides; each layer has 64 heads' worth of nothing.
+Gguf made(const std::string& architecture,
+          std::int64_t layers,
+          const std::map<std::string, GgufValue>& values) {
+    Gguf gguf{.version = 3};
+    gguf.values["general.architecture"] = architecture;
+    gguf.values[architecture + ".block_count"] = layers;
+    gguf.values[architecture + ".embedding_length"] = std::int64_t{1024};
+    gguf.values[architecture + ".attention.head_count"] = std::int64_t{16};
+    for (const auto& [key, value] : values)
+        gguf.values[architecture + "." + key] = value;
+    return gguf;
+}
+
+struct WindowRow {
+    const char* name;
+    const char* architecture;
+    GgufValue pattern;
+    std::vector<bool> windowed;
+    bool is_guessed = false;
+};
+class Window : public ::testing::TestWithParam<WindowRow> {};
+
+TEST_P(Window, IsOfTheRightLayers) {
+    auto gguf = made(GetParam().architecture, 6, {{"attention.sliding_window", std::int64_t{512}}});
+    const auto* none = std::get_if<std::string>(&GetParam().pattern);
+    if (!none)
+        gguf.values[std::string{GetParam().architecture} + ".attention.sliding_window_pattern"] =
+            GetParam().pattern;
+    const auto pattern = window_pattern(gguf, GetParam().architecture, 6);
+    EXPECT_EQ(pattern.window, 512U);
+    EXPECT_EQ(pattern.is_windowed, GetParam().windowed);
+    EXPECT_EQ(pattern.is_guessed, GetParam().is_guessed);
+}
+
+const GgufValue kSilent = std::string{};
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Window,
+    ::testing::Values(
+        WindowRow{"Gemma3", "gemma3", kSilent, {true, true, true, true, true, false}},
+        WindowRow{"Gemma2", "gemma2", kSilent, {true, false, true, false, true, false}},
+        WindowRow{"DenseFirst", "smallthinker", kSilent, {false, true, true, true, false, true}},
+        WindowRow{"Period3", "gemma3", std::int64_t{3}, {true, true, false, true, true, false}},
+        WindowRow{"PeriodOfAnUnknown",
+                  "mistral9",
+                  std::int64_t{2},
+                  {true, false, true, false, true, false}},
+        WindowRow{"Period0", "gemma3", std::int64_t{0}, {true, true, true, true, true, true}},
+        WindowRow{"Period1", "gemma3", std::int64_t{1}, {false, false, false, false, false, false}},
+        WindowRow{
+            "List", "gemma4", Numbers{1, 0, 1, 1, 0, 1}, {true, false, true, true, false, true}},
+        WindowRow{
+            "ShortListRepeats", "gemma4", Numbers{1, 0}, {true, false, true, false, true, false}},
+        WindowRow{
+            "NobodyKnows", "mistral9", kSilent, {false, false, false, false, false, false}, true}),
+    testing::case_name);
+
+TEST(Model, WhoseWindowIsNotUnderstoodSaysSo) {
+    const auto model =
+        model_of(made("mistral9", 2, {{"attention.sliding_window", std::int64_t{512}}})).value();
+    ASSERT_EQ(model.notes.size(), 1U);
+    EXPECT_EQ(model.notes[0].code, "window-ignored");
+    EXPECT_FALSE(model.layers[0].is_windowed);
+}
+
+struct CacheRow {
+    const char* name;
+    const char* architecture;
+    std::map<std::string, GgufValue> values;
+    std::uint64_t bytes;  ///< of all layers at 1000 tokens, f16
+};
+class Cache : public ::testing::TestWithParam<CacheRow> {};
+
+TEST_P(Cache, IsWhatTheRuntimeKeeps) {
+    const auto model = model_of(made(GetParam().architecture, 4, GetParam().values)).value();
+    EXPECT_EQ(cache_of(model, {.context = 1000, .batch = 100}).count, GetParam().bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Cache,
+    ::testing::Values(CacheRow{"AsManyAsQueries", "llama", {}, 4ULL * 16 * (64 + 64) * 2 * 1000},
+                      CacheRow{"Grouped",
+                               "llama",
+                               {{"attention.head_count_kv", std::int64_t{2}}},
+                               4ULL * 2 * (64 + 64) * 2 * 1000},
+                      CacheRow{"ByLayer",
+                               "llama",
+                               {{"attention.head_count_kv", Numbers{4, 0, 2, 1}}},
+                               7ULL * (64 + 64) * 2 * 1000},
+                      CacheRow{"OwnLengths",
+                               "qwen3",
+                               {{"attention.head_count_kv", std::int64_t{2}},
+                                {"attention.key_length", std::int64_t{128}},
+                                {"attention.value_length", std::int64_t{96}}},
+                               4ULL * 2 * (128 + 96) * 2 * 1000},
+                      CacheRow{"Windowed",
+                               "gemma2",
+                               {{"attention.sliding_window", std::int64_t{200}}},
+                               2ULL * 16 * 128 * 2 * 1000 + 2ULL * 16 * 128 * 2 * 300},
+                      CacheRow{"WindowOverTheContext",
+                               "gemma2",
+                               {{"attention.sliding_window", std::int64_t{901}}},
+                               4ULL * 16 * 128 * 2 * 1000},
+                      CacheRow{"NarrowInTheWindow",
+                               "gemma4",
+                               {{"attention.sliding_window", std::int64_t{200}},
+                                {"attention.sliding_window_pattern", Numbers{1, 0}},
+                                {"attention.key_length_swa", std::int64_t{32}},
+                                {"attention.value_length_swa", std::int64_t{32}}},
+                               2ULL * 16 * 128 * 2 * 1000 + 2ULL * 16 * 64 * 2 * 300},
+                      CacheRow{"Latent",
+                               "deepseek2",
+                               {{"attention.head_count_kv", std::int64_t{1}},
+                                {"attention.kv_lora_rank", std::int64_t{512}},
+                                {"rope.dimension_count", std::int64_t{64}},
+                                {"attention.key_length_mla", std::int64_t{192}}},
+                               4ULL * (512 + 64) * 2 * 1000},
+                      CacheRow{"LatentButExpanded",
+                               "deepseek2",
+                               {{"attention.head_count_kv", std::int64_t{16}},
+                                {"attention.kv_lora_rank", std::int64_t{512}},
+                                {"attention.key_length", std::int64_t{192}},
+                                {"attention.value_length", std::int64_t{128}}},
+                               4ULL * 16 * (192 + 128) * 2 * 1000},
+                      CacheRow{"SharedLayers",
+                               "gemma3n",
+                               {{"attention.shared_kv_layers", std::int64_t{3}}},
+                               1ULL * 16 * 128 * 2 * 1000},
+                      CacheRow{"MoreSharedThanThere",
+                               "gemma3n",
+                               {{"attention.shared_kv_layers", std::int64_t{9}}},
+                               0},
+                      CacheRow{"NextTokenLayer",
+                               "glm4",
+                               {{"nextn_predict_layers", std::int64_t{1}}},
+                               3ULL * 16 * 128 * 2 * 1000},
+                      CacheRow{"Mamba",
+                               "mamba",
+                               {{"attention.head_count", std::int64_t{0}},
+                                {"ssm.inner_size", std::int64_t{2048}},
+                                {"ssm.state_size", std::int64_t{16}},
+                                {"ssm.conv_kernel", std::int64_t{4}}},
+                               4ULL * 4 * (3 * 2048 + 16 * 2048)},
+                      CacheRow{
+                          "Hybrid",
+                          "jamba",
+                          {{"attention.head_count_kv", Numbers{0, 0, 0, 8}},
+                           {"ssm.inner_size", std::int64_t{2048}},
+                           {"ssm.state_size", std::int64_t{16}},
+                           {"ssm.group_count", std::int64_t{2}},
+                           {"ssm.conv_kernel", std::int64_t{4}}},
+                          3ULL * 4 * (3 * (2048 + 2 * 2 * 16) + 16 * 2048) + 8ULL * 128 * 2 * 1000},
+                      CacheRow{"EveryFourthAttends",
+                               "qwen3next",
+                               {{"full_attention_interval", std::int64_t{4}},
+                                {"ssm.inner_size", std::int64_t{2048}},
+                                {"ssm.state_size", std::int64_t{16}},
+                                {"ssm.conv_kernel", std::int64_t{4}}},
+                               3ULL * 4 * (3 * 2048 + 16 * 2048) + 16ULL * 128 * 2 * 1000},
+                      CacheRow{"Rwkv",
+                               "rwkv7",
+                               {{"attention.head_count", std::int64_t{0}},
+                                {"wkv.head_size", std::int64_t{64}}},
+                               4ULL * 4 * 1024 * (2 + 64)},
+                      CacheRow{"ShortConvolution",
+                               "lfm2",
+                               {{"attention.head_count_kv", Numbers{0, 8, 0, 8}},
+                                {"shortconv.l_cache", std::int64_t{3}}},
+                               2ULL * 4 * 1024 * 2 + 2ULL * 8 * 128 * 2 * 1000}),
+    testing::case_name);
+
+struct BadRow {
+    const char* name;
+    std::map<std::string, GgufValue> values;
+    const char* tensor;
+    ErrorCode code;
+    const char* problem;
+};
+class NoModel : public ::testing::TestWithParam<BadRow> {};
+
+TEST_P(NoModel, IsRefusedInWords) {
+    Gguf gguf{.version = 3, .values = GetParam().values};
+    if (*GetParam().tensor != '\0')
+        gguf.tensors = {{.name = GetParam().tensor, .size = kib(1), .rows = 1}};
+    const auto model = model_of(gguf);
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error().code, GetParam().code);
+    EXPECT_EQ(model.error().text, GetParam().problem);
+}
+
+const std::string kLlama = "llama";
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    NoModel,
+    ::testing::Values(
+        BadRow{"Nothing",
+               {},
+               "",
+               ErrorCode::InvalidRequest,
+               "general.architecture is missing: not a language model that could be planned for"},
+        BadRow{"Projector",
+               {{"general.architecture", std::string{"clip"}},
+                {"general.type", std::string{"mmproj"}}},
+               "",
+               ErrorCode::InvalidRequest,
+               "general.type is mmproj: not a language model that could be planned for"},
+        BadRow{"NoLayers",
+               {{"general.architecture", kLlama}},
+               "",
+               ErrorCode::InvalidRequest,
+               "llama.block_count is missing: not a language model that could be planned for"},
+        BadRow{"ZeroLayers",
+               {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{0}}},
+               "",
+               ErrorCode::Malformed,
+               "llama.block_count is 0, not 1 to 1024"},
+        BadRow{"TooManyLayers",
+               {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{1025}}},
+               "",
+               ErrorCode::Malformed,
+               "llama.block_count is 1025, not 1 to 1024"},
+        BadRow{"TensorOfNoLayer",
+               {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{2}}},
+               "blk.2.attn_q.weight",
+               ErrorCode::Malformed,
+               "blk.2.attn_q.weight belongs to no layer: there are 2"}),
+    testing::case_name);
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+
+#include "plan/model.h"
+
+/// The models in tests/data/models: headers with the numbers of real ones.
+namespace gpuprobe::testing {
+
+inline Gguf header_of(const std::string& name) {
+    std::ifstream file{GPUPROBE_SOURCE_DIR "/tests/data/models/" + name + ".header.gguf",
+                       std::ios::binary};
+    const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+    const auto gguf = parse_gguf(bytes, Bytes{std::numeric_limits<std::uint64_t>::max()});
+    return gguf.value().value();
+}
+
+inline Model model_named(const std::string& name) {
+    return model_of(header_of(name)).value();
+}
+
+}  // namespace gpuprobe::testing
