@@ -23,6 +23,7 @@ public:
     Result<bool> clear_override(const std::string& consumer) override;
     Result<Value> overrides() override;
     Status report_outcome(const Value& outcome) override;
+    Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
     [[nodiscard]] OracleInfo info() override;

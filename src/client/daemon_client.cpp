@@ -19,6 +19,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr const char* kManager = "org.gpuprobe.GpuProbe1.Manager";
+constexpr const char* kGpu = "org.gpuprobe.GpuProbe1.Gpu";
 constexpr const char* kJob = "org.gpuprobe.GpuProbe1.Job";
 constexpr const char* kProperties = "org.freedesktop.DBus.Properties";
 constexpr const char* kObjectManager = "org.freedesktop.DBus.ObjectManager";
@@ -214,6 +215,19 @@ Result<Value> DaemonClient::select(const std::string& consumer, const Value& req
     if (decision)
         (*decision)["consumer"] = consumer;
     return decision;
+}
+
+Result<Value> DaemonClient::memory(const std::string& gpu) {
+    return at_the_door([&]() -> Result<Value> {
+        const auto paths = TRY(impl_->paths_of({gpu}));
+        bus::Dictionary answer;
+        impl_->proxy(paths.front())
+            ->callMethod("GetMemory")
+            .onInterface(kGpu)
+            .withArguments(bus::Dictionary{})
+            .storeResultsTo(answer);
+        return client::memory_value(answer);
+    });
 }
 
 Status DaemonClient::probe(const std::vector<std::string>& gpus,

@@ -39,6 +39,11 @@ public:
     /// candidates, generation. Errors: UnknownConsumer, InvalidRequest.
     Result<Value> select(const std::string& consumer, const Value& request);
 
+    /// The memory of the GPU with that id, read now: "free" and "allocatable" in bytes,
+    /// "free_at_usec", "source", "evidence"; what is not known is left out. Errors: UnknownDevice,
+    /// TooManyRequests.
+    Result<Value> memory(const std::string& gpu);
+
     /// Asks the drivers again, waiting at most five minutes. `gpus` are ids; empty lists mean all.
     /// Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests, Cancelled.
     Status probe(const std::vector<std::string>& gpus,

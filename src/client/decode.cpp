@@ -94,6 +94,28 @@ Value override_value(const bus::Dictionary& entry) {
     return value;
 }
 
+Value memory_value(const bus::Dictionary& answer) {
+    Value memory{Value::Object{}};
+    for (const auto& [name, key] :
+         {std::pair{"Physical", "physical"}, std::pair{"Allocatable", "allocatable"},
+          std::pair{"Free", "free"}})
+        if (answer.contains(name))
+            memory[key] = member<std::uint64_t>(answer, name);
+    if (answer.contains("FreeAtUsec"))
+        memory["free_at_usec"] = static_cast<long long>(member<std::int64_t>(answer, "FreeAtUsec"));
+    memory["source"] = member<std::string>(answer, "Source");
+    Value evidence{Value::Array{}};
+    for (const auto& reading : member<std::vector<bus::Dictionary>>(answer, "Evidence")) {
+        Value value;
+        value["source"] = member<std::string>(reading, "Source");
+        value["what"] = member<std::string>(reading, "What");
+        value["bytes"] = static_cast<long long>(member<std::int64_t>(reading, "Bytes"));
+        evidence.push_back(std::move(value));
+    }
+    memory["evidence"] = std::move(evidence);
+    return memory;
+}
+
 Value properties_value(const bus::Dictionary& properties) {
     Value object{Value::Object{}};
     for (const auto& [name, variant] : properties)

@@ -26,6 +26,9 @@ Value decision_value(const bus::Dictionary& answer, const GpuIds& ids);
 /// One of ListOverrides: rule, set_at_usec, set_by_uid.
 Value override_value(const bus::Dictionary& entry);
 
+/// The answer of GetMemory in the report's form; sizes that are not known are left out.
+Value memory_value(const bus::Dictionary& answer);
+
 /// What the properties of an interface hold; one of an unknown type is left out.
 Value properties_value(const bus::Dictionary& properties);
 

@@ -4,6 +4,8 @@
 
 Usage: fake_daemon.py REPORT.json [DECISION.json]
 
+With $FAKE_FREE each GPU answers GetMemory with so many free bytes; without it there are no GPU objects.
+
 It prints "ready" when it owns its name. On standard input it takes one command per line: the path of
 another report to serve from then on (with the signals that a daemon sends), or "leave".
 """
@@ -126,6 +128,22 @@ class Manager(dbus.service.Object):
         self.PropertiesChanged(MANAGER, variants({"Generation": dbus.UInt64(report["generation"])}), [])
 
 
+class Gpu(dbus.service.Object):
+    @dbus.service.method(NAME + ".Gpu", in_signature="a{sv}", out_signature="a{sv}")
+    def GetMemory(self, _options):
+        free = int(os.environ["FAKE_FREE"])
+        reading = variants({"Source": "nvml", "What": "free", "Bytes": dbus.Int64(free)})
+        return variants(
+            {
+                "Kind": "dedicated",
+                "Free": dbus.UInt64(free),
+                "FreeAtUsec": dbus.Int64(1700000000000000),
+                "Source": "nvml",
+                "Evidence": dbus.Array([reading], signature="a{sv}"),
+            }
+        )
+
+
 def load(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
@@ -137,6 +155,7 @@ def main():
     loop = GLib.MainLoop()
     nothing = {"backend": None, "gpus": [], "environment": {}, "decision": "", "candidates": []}
     manager = Manager(bus, load(sys.argv[1]), load(sys.argv[2]) if len(sys.argv) > 2 else nothing)
+    gpus = [Gpu(bus, path_of(gpu["id"])) for gpu in manager.report["gpus"]] if "FAKE_FREE" in os.environ else []
     bus.request_name(NAME)
 
     def command(source, _condition):
