@@ -11,7 +11,7 @@ _gpuprobectl_gpus() {
 
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
-    local verbs='status list show describe select env probe monitor capture override
+    local verbs='status list show describe select env plan probe monitor capture override
         report-outcome consumers version help'
     local backends='cuda rocm sycl vulkan opencl cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
@@ -41,6 +41,10 @@ _gpuprobectl() {
         --worker) COMPREPLY=($(compgen -f -- "$cur")); return ;;
         --built|--prefer|--only|--deny|--backend) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
         --api) COMPREPLY=($(compgen -W "$apis" -- "$cur")); return ;;
+        --gguf) COMPREPLY=($(compgen -f -X '!*.gguf' -- "$cur") $(compgen -d -- "$cur")); return ;;
+        --kv) COMPREPLY=($(compgen -W 'f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32' -- "$cur")); return ;;
+        --ctx) COMPREPLY=($(compgen -W '4k 8k 16k 32k 64k 128k' -- "$cur")); return ;;
+        --gpus) COMPREPLY=($(compgen -W "$(_gpuprobectl_gpus)" -- "$cur")); return ;;
         --min-memory) COMPREPLY=($(compgen -W '4GiB 8GiB 16GiB 24GiB' -- "$cur")); return ;;
     esac
 
@@ -50,6 +54,9 @@ _gpuprobectl() {
             ;;
         override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;
         report-outcome) options+=' --backend= --variant= --family= --gpu= --detail=' ;;
+        plan)
+            options+=' --gguf= --beginning --need-mib= --ctx= --kv= --batch= --streams= --gpus= --margin-mib='
+            ;;
         probe) options+=' --api= --allow-wake' ;;
         capture) options+=' --redact' ;;
     esac

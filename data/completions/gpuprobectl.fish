@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
 
-set -l verbs status list show describe select env probe monitor capture override report-outcome consumers version help
+set -l verbs status list show describe select env plan probe monitor capture override report-outcome consumers version help
 
 function __gpuprobectl_gpus
     timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
@@ -19,6 +19,7 @@ complete -c gpuprobectl -n $no_verb -a show -d 'everything known about a GPU'
 complete -c gpuprobectl -n $no_verb -a describe -d 'the report as JSON'
 complete -c gpuprobectl -n $no_verb -a select -d 'the backend a consumer should use'
 complete -c gpuprobectl -n $no_verb -a env -d 'the environment of that choice'
+complete -c gpuprobectl -n $no_verb -a plan -d 'does a model fit on these GPUs'
 complete -c gpuprobectl -n $no_verb -a probe -d 'ask the drivers again'
 complete -c gpuprobectl -n $no_verb -a monitor -d 'follow hot-plug and changes'
 complete -c gpuprobectl -n $no_verb -a capture -d 'write down this machine'
@@ -66,6 +67,17 @@ complete -c gpuprobectl -n $tells -l detail -x -d 'what went wrong'
 complete -c gpuprobectl -n $rules -l min-memory -x -a '4GiB 8GiB 16GiB 24GiB' -d 'memory a GPU must offer'
 complete -c gpuprobectl -n $rules -l strict -d 'fail rather than use the CPU'
 complete -c gpuprobectl -n $chooses -l explain -d 'every candidate with its reason'
+
+set -l plans '__fish_seen_subcommand_from plan'
+complete -c gpuprobectl -n $plans -l gguf -r -F -d 'a model in GGUF'
+complete -c gpuprobectl -n $plans -l beginning -d 'the file is the beginning of a model'
+complete -c gpuprobectl -n $plans -l need-mib -x -d 'no model, but so many MiB'
+complete -c gpuprobectl -n $plans -l ctx -x -a '4k 8k 16k 32k 64k 128k' -d 'tokens of context'
+complete -c gpuprobectl -n $plans -l kv -x -a 'f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32' -d 'type of the cache'
+complete -c gpuprobectl -n $plans -l batch -x -d 'tokens computed at once'
+complete -c gpuprobectl -n $plans -l streams -x -d 'sequences at the same time'
+complete -c gpuprobectl -n $plans -l gpus -x -a '(__gpuprobectl_gpus)' -d 'these GPUs only'
+complete -c gpuprobectl -n $plans -l margin-mib -x -d 'left free on each GPU'
 
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l api -x -a 'vulkan opencl cuda nvml hip level_zero pci' -d 'only these APIs'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l allow-wake -d 'wake sleeping GPUs'

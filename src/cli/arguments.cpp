@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "cli/help.h"
+#include "cli/plan_arguments.h"
 #include "cli/sizes.h"
 #include "cli/suggestion.h"
 
@@ -27,6 +28,7 @@ struct Raw {
     std::string only_gpus = {};
     std::string apis = {};
     std::string min_memory = {};
+    PlanWords plan = {};
     bool is_json = false;
     bool no_legend = false;
     bool no_cache = false;
@@ -117,6 +119,17 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
         if (name == "capture") {
             verb.add_option("DIR", arguments.capture_folder);
             verb.add_flag("--redact", arguments.redacts);
+        }
+        if (name == "plan") {
+            verb.add_option("--gguf", arguments.plan.model_file);
+            verb.add_flag("--beginning", arguments.plan.is_beginning);
+            verb.add_option("--need-mib", raw.plan.need_mib);
+            verb.add_option("--ctx", raw.plan.context);
+            verb.add_option("--batch", raw.plan.batch);
+            verb.add_option("--streams", raw.plan.streams);
+            verb.add_option("--kv", raw.plan.cache_types);
+            verb.add_option("--gpus", raw.plan.gpus);
+            verb.add_option("--margin-mib", raw.plan.margin_mib);
         }
         if (name == "help")
             verb.add_option("VERB", arguments.topic);
@@ -211,6 +224,9 @@ Parsed finished(Arguments arguments, const Raw& raw, bool is_terminal) {
             return refused(fmt::format("--min-memory: '{}' is not a size", raw.min_memory),
                            "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.");
     }
+    if (arguments.verb == "plan")
+        if (const auto read = read_plan_words(raw.plan, arguments.plan); !read)
+            return refused("plan: " + read.error().text, "See 'gpuprobectl help plan'.");
     if (const auto problem = contradiction(arguments); !problem.empty())
         return refused(problem, fmt::format("See 'gpuprobectl help {}'.", arguments.verb));
     return {.arguments = std::move(arguments)};
@@ -233,7 +249,7 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 
 const std::vector<std::string>& verb_names() {
     static const std::vector<std::string> names{
-        "status",  "list",    "show",     "describe",       "select",    "env",     "probe",
+        "status",  "list",    "show",     "describe",       "select",    "env",     "plan", "probe",
         "monitor", "capture", "override", "report-outcome", "consumers", "version", "help"};
     return names;
 }

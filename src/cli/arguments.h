@@ -38,6 +38,20 @@ struct OutcomeArguments {
     std::optional<std::string> detail = {};
 };
 
+/// The words after "plan"; sizes in MiB as their options say.
+struct PlanArguments {
+    std::optional<std::string> model_file = {};
+    bool is_beginning = false;  ///< the file holds the start of a model only
+    std::optional<Bytes> need = {};
+    std::uint64_t context = 4096;
+    std::uint64_t batch = 512;
+    std::uint64_t streams = 1;
+    std::string key_type = "f16";
+    std::string value_type = "f16";
+    std::vector<std::string> gpus = {};  ///< any selector
+    std::optional<Bytes> margin = {};
+};
+
 /// One command line, read.
 struct Arguments {
     std::string verb = "status";
@@ -63,6 +77,7 @@ struct Arguments {
     SelectArguments select = {};                     ///< of select, env and override
     OverrideArguments overriding = {};               ///< of override
     OutcomeArguments outcome = {};                   ///< of report-outcome
+    PlanArguments plan = {};
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.

@@ -18,6 +18,7 @@ What GPUs this machine has, what works on them, and which backend to use.
   describe [GPU]    the report as JSON
   select [CONSUMER] the backend a consumer should use, and why not the others
   env [CONSUMER]    the same as KEY=VALUE lines, for eval or EnvironmentFile=
+  plan              does a model fit on these GPUs, and how much of it
   probe [GPU…]      ask the drivers again
   monitor           follow hot-plug and changes
   capture DIR       write down this machine for --replay, a test or a bug report
@@ -98,6 +99,25 @@ The environment of the choice as KEY=VALUE lines:
 
   eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
   gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
+)page"},
+    {"plan", R"page(Usage: gpuprobectl plan --gguf FILE [OPTION…]
+       gpuprobectl plan --need-mib N [OPTION…]
+
+Whether a model fits on each GPU, and on several together: "fits" with a tenth to spare, "tight"
+without, "no", or "unknown" where nobody tells how much memory there is. With it the layers that
+can go to the GPU (llama.cpp's --n-gpu-layers) and the longest context at which all of them do. It
+is an estimate; only the header of FILE is read, and the other parts of a split model are found.
+Exit status 3 when no GPU and no set of them is known to hold it.
+
+      --gguf=FILE         a model in GGUF; of a split one, any part
+      --beginning         FILE is the beginning of a model: plan before the rest is there
+      --need-mib=N        no model, but so many MiB of whatever
+      --ctx=N             tokens of context of one stream: 4096, 32k
+      --kv=TYPE           of the cache: f16, q8_0, q4_0 …; KEYS,VALUES where they differ
+      --batch=N           tokens computed at once, 512 by default
+      --streams=N         sequences at the same time, each with its own context
+      --gpus=LIST         these GPUs only
+      --margin-mib=N      left free on each GPU, 1024 by default
 )page"},
     {"probe", R"page(Usage: gpuprobectl probe [GPU…] [OPTION…]
 

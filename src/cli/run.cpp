@@ -18,12 +18,13 @@ struct Verb {
     std::string_view name;
     Result<ExitCode> (*run)(Context&);
 };
-constexpr std::array<Verb, 11> kVerbs = {{{"status", run_status},
+constexpr std::array<Verb, 12> kVerbs = {{{"status", run_status},
                                           {"list", run_list},
                                           {"show", run_show},
                                           {"describe", run_describe},
                                           {"select", run_select},
                                           {"env", run_env},
+                                          {"plan", run_plan},
                                           {"probe", run_probe},
                                           {"monitor", run_monitor},
                                           {"capture", run_capture},

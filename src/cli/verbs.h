@@ -13,6 +13,7 @@ Result<ExitCode> run_show(Context& context);
 Result<ExitCode> run_describe(Context& context);
 Result<ExitCode> run_select(Context& context);
 Result<ExitCode> run_env(Context& context);
+Result<ExitCode> run_plan(Context& context);
 Result<ExitCode> run_probe(Context& context);
 Result<ExitCode> run_monitor(Context& context);
 Result<ExitCode> run_capture(Context& context);

@@ -94,6 +94,10 @@ inline constexpr Wording kWordings[] = {
     {"unknown-not-chosen", "what is not known is not chosen"},
     {"too-little-memory", "too little memory[: {have:size}, and {need:size} is needed]"},
     {"memory-unknown", "its memory is not known[, and {need:size} is needed]"},
+    {"free-unknown", "what is free is not known: counted is what is {used}"},
+    {"window-ignored",
+     "which layers of a[ {architecture}] model see a window only is not known: all are counted "
+     "whole"},
     {"arch-not-in-build", "no code for its architecture[ {have}] in the build[: {need}]"},
     {"reported-failed", "the consumer tried it and failed[: {detail}]"},
 

@@ -29,7 +29,7 @@ def codes_in(document):
 class Wording(unittest.TestCase):
     def test_every_code_in_the_source_is_worded(self):
         given = set()
-        for room in ("report", "decide", "inventory", "probe", "backends", "engine"):
+        for room in ("report", "decide", "plan", "inventory", "probe", "backends", "engine"):
             for path in (SOURCE / "src" / room).rglob("*.cpp"):
                 for match in GIVEN.finditer(path.read_text(encoding="utf-8")):
                     given.add(match[1] or match[2])

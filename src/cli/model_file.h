@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "plan/gguf.h"
+
+namespace gpuprobe {
+
+/// The header of a model's file and of its other parts, which lie beside it. Reads as little of the
+/// files as the header needs, at most kMaxGgufHeader of each. With `is_beginning` the file may end
+/// before its tensors do, and other parts need not be there.
+///
+/// Errors, each with the file's name: NotFound (a missing part too), PermissionDenied, Io (no
+/// regular file), TooLarge, Malformed.
+Result<Gguf> read_model_file(const std::string& path, bool is_beginning);
+
+}  // namespace gpuprobe

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/plan_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/gpu_words.h"
+#include "cli/sizes.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+#include "plan/size_math.h"
+
+namespace gpuprobe {
+namespace {
+
+Tone tone_of(Fit fit) {
+    switch (fit) {
+        case Fit::Fits:
+            return Tone::Good;
+        case Fit::No:
+            return Tone::Bad;
+        default:
+            return Tone::Unsure;
+    }
+}
+
+Cell fit_cell(Fit fit) {
+    return {.text = std::string{name_of(fit)}, .tone = tone_of(fit)};
+}
+
+std::string layers_text(const std::optional<LayerCount>& layers, const Screen& screen) {
+    return layers ? fmt::format("{}/{}", layers->offloaded, layers->total)
+                  : std::string{screen.dash()};
+}
+
+std::string context_text(const std::optional<std::uint64_t>& tokens, const Screen& screen) {
+    return tokens ? std::to_string(*tokens) : std::string{screen.dash()};
+}
+
+std::string cache_types(const PlanArguments& arguments) {
+    return arguments.key_type == arguments.value_type
+               ? arguments.key_type
+               : arguments.key_type + "," + arguments.value_type;
+}
+
+/// "Llama 3.1 8B (llama, 32 layers) · context 4096 · cache f16 · batch 512".
+std::string headline(const PlanRequest& request,
+                     const PlanArguments& arguments,
+                     const Screen& screen) {
+    if (!request.model)
+        return size_text(*request.need);
+    const auto& model = *request.model;
+    auto text = toned(screen, Tone::Strong, model.name.value_or("a model without a name"));
+    text += fmt::format(" ({}, {} layers){}context {}{}cache {}{}batch {}", model.architecture,
+                        model.layers.size(), screen.dot(), arguments.context, screen.dot(),
+                        cache_types(arguments), screen.dot(), arguments.batch);
+    if (arguments.streams > 1)
+        text += fmt::format("{}{} streams", screen.dot(), arguments.streams);
+    return text;
+}
+
+std::string parts_text(const Plan& plan, const Screen& screen) {
+    const auto& need = *plan.need;
+    const bool has_overhead =
+        std::ranges::any_of(plan.gpus, [](const GpuPlan& gpu) { return gpu.overhead.count > 0; });
+    Table table{{{.title = "part"}, {.title = "size", .is_right_aligned = true}, {.title = ""}}};
+    table.add({{.text = "weights of the layers"}, {.text = size_text(need.layers)}, {}});
+    table.add({{.text = "weights of the output"}, {.text = size_text(need.output)}, {}});
+    table.add({{.text = "cache of the context"}, {.text = size_text(need.cache)}, {}});
+    table.add({{.text = "computation"}, {.text = size_text(need.compute)}, {.text = "per GPU"}});
+    if (has_overhead)
+        table.add({{.text = "driver's context"},
+                   {.text = size_text(kContextOverhead)},
+                   {.text = "per GPU, CUDA and ROCm"}});
+    table.add(
+        {{.text = "embedding"}, {.text = size_text(need.embedding)}, {.text = "on the host"}});
+    auto bare = screen;
+    bare.has_legend = false;
+    return table.text(bare, 2);
+}
+
+std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
+    std::vector<Column> columns{{.title = "GPU"},
+                                {.title = "NAME", .may_shrink = true, .may_go = true},
+                                {.title = "AVAILABLE", .is_right_aligned = true, .may_go = true},
+                                {.title = "BUDGET", .is_right_aligned = true},
+                                {.title = "NEED", .is_right_aligned = true},
+                                {.title = "ANSWER"}};
+    if (request.model) {
+        columns.push_back({.title = "LAYERS", .is_right_aligned = true});
+        columns.push_back({.title = "MAX CONTEXT", .is_right_aligned = true});
+    }
+    Table table{columns};
+    for (const auto& gpu : plan.gpus) {
+        std::vector<Cell> row{{.text = gpu.gpu},
+                              {.text = gpu.name.value_or(std::string{screen.dash()})},
+                              {.text = size_or_dash(gpu.budget.available, screen)},
+                              {.text = size_or_dash(gpu.budget.bytes, screen)},
+                              {.text = size_text(gpu.need)},
+                              fit_cell(gpu.fit)};
+        if (request.model) {
+            row.push_back({.text = layers_text(gpu.layers, screen)});
+            row.push_back({.text = context_text(gpu.max_context, screen)});
+        }
+        table.add(std::move(row));
+    }
+    return table.text(screen, 2);
+}
+
+std::string reasons_text(const Plan& plan, const Screen& screen) {
+    std::string text;
+    for (const auto& note : plan.notes)
+        text += hanging(screen, "  ", 2, explain(note).sentence);
+    for (const auto& gpu : plan.gpus)
+        for (const auto& reason : gpu.reasons) {
+            const auto lead = "  " + gpu.gpu + "  ";
+            text += hanging(screen, lead, lead.size(), explain(reason).sentence);
+        }
+    return text.empty() ? text : "\n" + text;
+}
+
+std::string shares_text(const SetPlan& set, bool has_layers) {
+    std::string text;
+    for (const auto& share : set.shares) {
+        if (share.need.count == 0)
+            continue;
+        text +=
+            fmt::format("{}{} on {}", text.empty() ? "" : ", ", size_text(share.need), share.gpu);
+        if (has_layers)
+            text += fmt::format(" ({} layers)", share.layers);
+    }
+    return text;
+}
+
+std::string together_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
+    if (plan.together.empty())
+        return "";
+    std::string text = "\nTogether\n";
+    for (const auto& set : plan.together) {
+        auto line = fmt::format("{} on {} GPUs", name_of(set.fit), set.gpus.size());
+        if (request.model)
+            line += fmt::format(", layers {}, max context {}", layers_text(set.layers, screen),
+                                context_text(set.max_context, screen));
+        const auto shares = shares_text(set, request.model.has_value());
+        if (!shares.empty())
+            line += ": " + shares;
+        const auto lead = fmt::format("  {}  ", set.backend);
+        text += hanging(screen, lead, lead.size(), line, tone_of(set.fit));
+    }
+    return text;
+}
+
+std::string host_text(const HostPlan& host, const Screen& screen) {
+    const auto answer = toned(screen, tone_of(host.fit), name_of(host.fit));
+    if (!host.available)
+        return fmt::format("\nWithout a GPU: {}; {} is needed\n", answer, size_text(host.need));
+    return fmt::format("\nWithout a GPU: {}, {} of {} that the host has available\n", answer,
+                       size_text(host.need), size_text(*host.available));
+}
+
+}  // namespace
+
+std::string plan_text(const PlanRequest& request,
+                      const PlanArguments& arguments,
+                      const Plan& plan,
+                      const Screen& screen) {
+    auto text = headline(request, arguments, screen) + "\n";
+    if (plan.need)
+        text += "\n" + parts_text(plan, screen);
+    text +=
+        plan.gpus.empty() ? "\n  no GPU that computes\n" : "\n" + gpus_text(request, plan, screen);
+    text += reasons_text(plan, screen) + together_text(request, plan, screen) +
+            host_text(plan.host, screen);
+    if (screen.has_legend)
+        text += fmt::format(
+            "\nAn estimate: budgets leave {} free, and the program that loads the "
+            "model knows better.\n",
+            size_text(request.margin));
+    return text;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/screen.h"
+#include "plan/plan.h"
+
+namespace gpuprobe {
+
+/// What a model takes and where it fits, for people.
+std::string plan_text(const PlanRequest& request,
+                      const PlanArguments& arguments,
+                      const Plan& plan,
+                      const Screen& screen);
+
+}  // namespace gpuprobe

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprobectl plan: what it answers for captured machines and models, and what it does with files that are none."""
+import json
+import os
+import pathlib
+import resource
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import gguf_writer
+from cli_case import CTL, DATA, SOURCE, WithDaemon, environment, run
+
+MACHINES = SOURCE / "tests/data/machines"
+MODELS = SOURCE / "tests/data/models"
+
+
+def replay(machine, *words):
+    return run(f"--replay={MACHINES / machine}", "plan", *words)
+
+
+def model(name):
+    return ["--beginning", f"--gguf={MODELS / name}.header.gguf"]
+
+
+def document(machine, *words):
+    done = replay(machine, "-j", *words)
+    return done.returncode, json.loads(done.stdout)
+
+
+class PlanModels(unittest.TestCase):
+    def test_are_what_the_writer_makes(self):
+        for name, (pairs, tensors) in gguf_writer.MODELS.items():
+            self.assertEqual((MODELS / f"{name}.header.gguf").read_bytes(), gguf_writer.header(pairs, tensors)[0])
+
+
+class PlanTexts(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, name, machine, *words, code=0):
+        done = replay(machine, *words)
+        self.assertEqual((done.returncode, done.stderr), (code, ""))
+        path = DATA / "expected" / f"{name}.txt"
+        if os.environ.get("UPDATE_GOLDEN"):
+            path.write_text(done.stdout, encoding="utf-8")
+        self.assertEqual(path.read_text(encoding="utf-8"), done.stdout)
+
+    def test_one_gpu(self):
+        self.check("plan", "nvidia-h200-1", *model("llama-3.1-8b"), "--ctx=32k", "--kv=q8_0")
+
+    def test_two_gpus(self):
+        self.check("plan-together", "nvidia-h200-2", *model("qwen3-32b"), "--streams=24", "--ctx=32k")
+
+    def test_need_alone(self):
+        self.check("plan-need", "nvidia-h200-2", "--need-mib=200000")
+
+    def test_memory_that_nobody_knows(self):
+        self.check("plan-unknown", "tsuku-nvidia-intel", *model("gemma-3-27b"), code=3)
+
+    def test_no_gpu(self):
+        self.check("plan-no-gpu", "software-only", *model("llama-3.1-8b"), code=3)
+
+    def test_document(self):
+        self.check("plan-document", "nvidia-h200-2", "--json=pretty", *model("qwen3-32b"), "--margin-mib=70000")
+
+
+class PlanAnswers(unittest.TestCase):
+    def test_parts_add_up(self):
+        code, answer = document("nvidia-h200-1", *model("gemma-3-27b"), "--ctx=32768")
+        need, gpu = answer["need"], answer["gpus"][0]
+        self.assertEqual((code, gpu["fit"], answer["is_estimate"]), (0, "fits", True))
+        parts = sum(need[part] for part in ("layers", "output", "cache", "compute"))
+        self.assertEqual(gpu["need"], parts + gpu["overhead"])
+        self.assertEqual(gpu["budget"]["bytes"], gpu["budget"]["available"] - answer["margin"])
+
+    def test_weights_are_those_of_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.gguf"
+            gguf_writer.write(path, *gguf_writer.MODELS["qwen3-32b"])
+            start = len(gguf_writer.header(*gguf_writer.MODELS["qwen3-32b"])[0])
+            _, answer = document("nvidia-h200-1", f"--gguf={path}")
+            need = answer["need"]
+            self.assertEqual(need["layers"] + need["output"] + need["embedding"], path.stat().st_size - start)
+
+    def test_one_gpu_of_two(self):
+        _, answer = document("nvidia-h200-2", "--need-mib=1000", "--gpus=1")
+        self.assertEqual([gpu["gpu"] for gpu in answer["gpus"]], ["pci:0000:00:07.0"])
+        self.assertEqual(answer["together"], [])
+
+    def test_a_gpu_that_is_not_there(self):
+        done = replay("nvidia-h200-2", "--need-mib=1000", "--gpus=7")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no GPU '7'", done.stderr)
+
+    def test_exit_status_says_whether_it_fits(self):
+        self.assertEqual(replay("nvidia-h200-1", "--need-mib=100000").returncode, 0)
+        self.assertEqual(replay("nvidia-h200-1", "--need-mib=200000").returncode, 3)
+        self.assertEqual(replay("nvidia-h200-2", "--need-mib=200000").returncode, 0)
+
+
+class PlanCommandLine(unittest.TestCase):
+    BAD = {
+        (): "what for? Give --gguf FILE or --need-mib N",
+        ("--need-mib=1", "--gguf=x"): "what for?",
+        ("--need-mib=0",): "--need-mib: '0' is no number from 1",
+        ("--need-mib=-1",): "--need-mib: '-1' is no number",
+        ("--need-mib=1e3",): "--need-mib: '1e3' is no number",
+        ("--need-mib=1", "--ctx=4096"): "--need-mib is the whole need",
+        ("--need-mib=1", "--beginning"): "--need-mib is the whole need",
+        ("--gguf=x", "--ctx=0"): "--ctx: '0' is no number from 1",
+        ("--gguf=x", "--ctx=99999999999999999999"): "--ctx: '99999999999999999999' is no number",
+        ("--gguf=x", "--ctx=k"): "--ctx: 'k' is no number",
+        ("--gguf=x", "--ctx=4194305k"): "--ctx: '4194305k' is no number",
+        ("--gguf=x", "--kv=q4_K"): "--kv: 'q4_K' is no type of a cache",
+        ("--gguf=x", "--kv=f16,f16,f16"): "--kv: one type",
+        ("--gguf=x", "--streams=5000"): "--streams: '5000' is no number from 1 to 4096",
+        ("--gguf=x", "--batch=2000000"): "--batch: '2000000' is no number",
+    }
+
+    def test_that_makes_no_sense_is_refused(self):
+        for words, problem in self.BAD.items():
+            with self.subTest(words=words):
+                done = replay("software-only", *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("gpuprobectl: plan: " + problem, done.stderr)
+
+
+class PlanFiles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "model.gguf"
+
+    def refused(self, *words):
+        done = replay("software-only", f"--gguf={self.path}", *words)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        return done.stderr
+
+    def test_that_is_not_there(self):
+        self.assertIn("model.gguf: No such file", self.refused())
+
+    def test_that_is_a_folder_or_a_pipe(self):
+        self.path.mkdir()
+        self.assertIn("not a regular file", self.refused())
+        self.path.rmdir()
+        os.mkfifo(self.path)
+        self.assertIn("not a regular file", self.refused())
+
+    def test_that_is_empty_or_something_else(self):
+        self.path.write_bytes(b"")
+        self.assertIn("byte 0: the file ends within its header", self.refused())
+        self.path.write_bytes(b"\x7fELF" + bytes(100))
+        self.assertIn("byte 0: not a GGUF file", self.refused())
+
+    def test_whose_tensors_are_cut_off(self):
+        self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes())
+        self.assertRegex(self.refused(), r"token_embd.weight ends at byte \d+, and the file at 2112")
+
+    def test_that_is_a_beginning_too_short_for_its_header(self):
+        self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes()[:1000])
+        self.assertIn("the header goes on behind its end", self.refused("--beginning"))
+
+    def test_with_a_header_larger_than_a_window(self):
+        pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
+        tokens = ("tokenizer.ggml.tokens", (gguf_writer.ARRAY, gguf_writer.STRING), ["x" * 90] * 100_000)
+        gguf_writer.write(self.path, [tokens, *pairs], tensors)
+        done = replay("nvidia-h200-1", f"--gguf={self.path}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_that_claims_everything_in_bounded_memory(self):
+        """A header that never ends: 2^60 texts, in a file as large as a disk may be."""
+        start = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_writer.text("a") + struct.pack("<IIQ", 9, 8, 1 << 60)
+        self.path.write_bytes(start)
+        os.truncate(self.path, 1 << 40)
+        limit = 1 << 30
+
+        def bounded():
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+        words = [CTL, f"--replay={MACHINES / 'software-only'}", "plan", f"--gguf={self.path}"]
+        if "-fsanitize" in os.environ.get("GPUPROBE_FLAGS", ""):
+            self.skipTest("a sanitizer reserves more address space than the limit")
+        done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+                              preexec_fn=bounded)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("its header is over 128 MiB", done.stderr)
+
+    def test_with_controls_in_its_name(self):
+        pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
+        pairs = [pair if pair[0] != "general.name" else (pair[0], pair[1], b"a\x1b[2Jb\xff") for pair in pairs]
+        gguf_writer.write(self.path, pairs, tensors)
+        done = replay("nvidia-h200-1", f"--gguf={self.path}")
+        self.assertTrue(done.stdout.startswith("a\ufffd[2Jb\ufffd (llama"), done.stdout)
+
+
+class PlanParts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
+        third = len(tensors) // 3 + 1
+        for number in range(3):
+            split = [("split.no", gguf_writer.U16, number), ("split.count", gguf_writer.U16, 3),
+                     ("split.tensors.count", gguf_writer.I32, len(tensors))]
+            own = pairs if number == 0 else []
+            gguf_writer.write(self.part(number + 1), [*own, *split], tensors[number * third:(number + 1) * third])
+
+    def part(self, number):
+        return self.folder / f"model-0000{number}-of-00003.gguf"
+
+    def test_are_found_from_any_of_them(self):
+        _, whole = document("nvidia-h200-1", *model("llama-3.1-8b"))
+        for number in (1, 2, 3):
+            _, answer = document("nvidia-h200-1", f"--gguf={self.part(number)}")
+            self.assertEqual(answer["need"], whole["need"])
+
+    def test_are_all_needed(self):
+        self.part(2).unlink()
+        done = replay("nvidia-h200-1", f"--gguf={self.part(1)}")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"one of 3 parts: .*model-00002-of-00003.gguf: No such file")
+
+    def test_of_two_models_are_not_mixed(self):
+        with self.part(2).open("rb") as second:
+            self.part(3).write_bytes(second.read(65536))  # the rest is a hole
+        os.truncate(self.part(3), self.part(2).stat().st_size)
+        done = replay("nvidia-h200-1", f"--gguf={self.part(1)}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("part 3 says that it is part 2 of 3", done.stderr)
+
+    def test_under_another_name_are_asked_for(self):
+        self.part(1).rename(self.folder / "renamed.gguf")
+        done = replay("nvidia-h200-1", f"--gguf={self.folder / 'renamed.gguf'}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("one of 3 parts, which are found by names like model-00001-of-00002.gguf", done.stderr)
+
+
+class PlanOverTheBus(WithDaemon):
+    @classmethod
+    def setUpClass(cls):
+        os.environ["FAKE_FREE"] = str(3 << 30)
+        cls.addClassCleanup(os.environ.pop, "FAKE_FREE")
+        super().setUpClass()
+
+    def test_memory_is_read_when_asked(self):
+        code, answer = self.document("plan", "--need-mib=1800", "--margin-mib=1024")
+        self.assertEqual(code, 0)
+        for gpu in answer["gpus"]:
+            self.assertEqual((gpu["budget"]["source"], gpu["budget"]["bytes"]), ("free", 2 << 30))
+            self.assertEqual(gpu["fit"], "fits")
+
+    def test_show_has_it_too(self):
+        self.assertIn("3.0 GiB", self.ask("show", "0").stdout)
+
+
+class PlanOverTheBusOfASilentDaemon(WithDaemon):
+    def test_the_report_stands_in(self):
+        _, report = self.document("describe")
+        _, answer = self.document("plan", "--need-mib=1", "--margin-mib=0")
+        free = {gpu["id"]: gpu["memory"]["free"] for gpu in report["gpus"]}
+        for gpu in answer["gpus"]:
+            if free[gpu["gpu"]] is not None and not gpu["budget"]["is_shared_with_host"]:
+                self.assertEqual(gpu["budget"]["available"], free[gpu["gpu"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
