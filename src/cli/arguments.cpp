@@ -92,8 +92,8 @@ void add_override_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
 
 void add_outcome_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     auto& outcome = arguments.outcome;
-    verb.add_option("CONSUMER", arguments.select.consumer)->required();
-    verb.add_option("RESULT", outcome.result)->required()->check(CLI::IsMember({"ok", "failed"}));
+    verb.add_option("CONSUMER", arguments.select.consumer);
+    verb.add_option("RESULT", outcome.result)->check(CLI::IsMember({"ok", "failed"}));
     verb.add_option("--backend", arguments.select.backend);
     verb.add_option("--variant", outcome.variant);
     verb.add_option("--family", outcome.family);
@@ -183,6 +183,8 @@ std::string contradiction(const Arguments& arguments) {
     if (arguments.verb == "override" && arguments.overriding.action != "list" &&
         !arguments.overriding.consumer)
         return "override: for which consumer? 'gpuprobectl consumers' lists them";
+    if (arguments.verb == "report-outcome" && arguments.outcome.result.empty())
+        return "report-outcome: CONSUMER and RESULT are needed";
     if (arguments.verb == "report-outcome" && arguments.select.gpus.size() > 1)
         return "report-outcome: one GPU, or none for all";
     if (arguments.verb == "show" && arguments.gpus.empty())
