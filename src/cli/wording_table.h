@@ -72,6 +72,13 @@ inline constexpr Wording kWordings[] = {
      "the daemon has no permission for {node}[, which belongs to group {group}]",
      "let the daemon in, or ask the drivers yourself: gpuprobectl --direct"},
     {"missing", "does not exist"},
+    {"node-missing",
+     "{node} is not there[, though the kernel has the device: it was not passed into "
+     "this {container} container]",
+     "[start the {container} container with the GPU: --device {node}, or by CDI (--device "
+     "vendor/class=name)]"},
+    {"device-denied", "the control group of the asking process denies {node}",
+     "start the container with the GPU, or allow the device in the unit: DeviceAllow="},
 
     // What an API offers on a device.
     {"compute-prohibited", "the GPU's compute mode prohibits it",

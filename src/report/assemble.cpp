@@ -24,10 +24,10 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
-void add_hardware(const HardwareDevice& hardware, Gpu& gpu) {
+void add_hardware(const HardwareDevice& hardware, const Host& host, Gpu& gpu) {
     gpu.power.runtime_status = hardware.runtime_status;
     gpu.findings = hardware.findings;
-    append(gpu.findings, node_findings(hardware.nodes));
+    append(gpu.findings, node_findings(hardware.nodes, host));
 }
 
 Gpu gpu_of(const Subject& subject,
@@ -45,13 +45,14 @@ Gpu gpu_of(const Subject& subject,
             .architecture = architecture_of(subject),
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
-        add_hardware(*subject.hardware, gpu);
+        add_hardware(*subject.hardware, machine.host, gpu);
     for (const auto& partition : partitions_of(subject))
         gpu.partitions.push_back(to_value(partition));
     auto memory = memory_of(subject, gpu.kind, machine.host, now);
     gpu.memory = std::move(memory.memory);
     append(gpu.findings, std::move(memory.findings));
     append(gpu.findings, driver_findings(gpu.apis));
+    append(gpu.findings, denied_findings(gpu));
     gpu.health = health_of(gpu.findings);
     gpu.backends = backend_views(machine, gpu);
     return gpu;

@@ -26,8 +26,8 @@ constexpr std::array kBackends = std::to_array<Backend>({
 });
 
 /// Findings of the kernel that rule out any answer from a driver.
-constexpr std::array kBlockers =
-    std::to_array<std::string_view>({"passthrough", "no-driver", "driver-mismatch"});
+constexpr std::array kBlockers = std::to_array<std::string_view>(
+    {"passthrough", "no-driver", "driver-mismatch", "device-denied"});
 /// Reasons by which a driver itself said no: more than a failure, an answer.
 constexpr std::array kRefusals =
     std::to_array<std::string_view>({"api-refused", "driver-mismatch", "driver-not-loaded",
@@ -154,6 +154,9 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
     if (auto reasons = blockers(backend, view != nullptr, gpu); !reasons.empty())
         return verdict(false, std::move(reasons));
     auto shut = shut_nodes(backend.name, machine.shared_nodes, gpu);
+    for (const auto& finding : gpu.findings)
+        if (finding.code == "node-missing")
+            shut.push_back(finding);
     if (view)
         return unlisted(view->reasons, std::move(shut));
     shut.push_back(because("not-probed", {{"api", backend.api}}));

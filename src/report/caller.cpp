@@ -76,9 +76,11 @@ bool is_about_a_node(const Reason& reason) {
     return reason.code == "no-permission" && !reason.detail.at("node").is_null();
 }
 
-void look_at_findings(Gpu& gpu) {
-    std::erase_if(gpu.findings, is_about_a_node);
-    for (auto& finding : node_findings(gpu.nodes))
+void look_at_findings(const Host& host, Gpu& gpu) {
+    std::erase_if(gpu.findings, [](const Reason& finding) {
+        return is_about_a_node(finding) || finding.code == "node-missing";
+    });
+    for (auto& finding : node_findings(gpu.nodes, host))
         gpu.findings.push_back(std::move(finding));
     gpu.health = health_of(gpu.findings);
 }
@@ -101,8 +103,8 @@ void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
     view.reasons = std::move(reasons);
 }
 
-void look_at(const std::vector<DeviceNode>& shared, Gpu& gpu) {
-    look_at_findings(gpu);
+void look_at(const std::vector<DeviceNode>& shared, const Host& host, Gpu& gpu) {
+    look_at_findings(host, gpu);
     for (auto& [name, view] : gpu.backends)
         look_at_backend(shut_nodes(name, shared, gpu), view);
     if (is_closed(gpu))
@@ -158,7 +160,7 @@ std::string access_class(const Report& report, const Caller& caller) {
 Report as_seen_by(Report report, const Caller& caller) {
     for_each_node(report, [&](DeviceNode& node) { look_at(node, caller); });
     for (auto& gpu : report.gpus)
-        look_at(report.nodes, gpu);
+        look_at(report.nodes, report.host, gpu);
     return report;
 }
 

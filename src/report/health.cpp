@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kByGravity = std::to_array<std::string_view>(
     {"lost", "wedged", "driver-mismatch", "no-driver", "passthrough", "driver-crashed",
-     "driver-timed-out", "no-permission", "uvm-missing", "driver-failed"});
+     "driver-timed-out", "device-denied", "no-permission", "uvm-missing", "driver-failed"});
 constexpr std::array kDriverCodes =
     std::to_array<std::string_view>({"driver-crashed", "driver-timed-out", "driver-failed"});
 
@@ -36,13 +36,38 @@ bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view pat
     return !path.starts_with("/dev/dri/card");
 }
 
-std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes) {
+std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Host& host) {
     std::vector<Reason> findings;
-    for (const auto& node : nodes)
-        if (node.accessible == false && node.reason != "missing" &&
-            is_for_computing(nodes, node.path))
+    for (const auto& node : nodes) {
+        if (node.accessible != false || !is_for_computing(nodes, node.path))
+            continue;
+        if (node.reason == "missing")
+            findings.push_back(because(
+                "node-missing", {{"node", node.path}, {"container", to_value(host.container)}}));
+        else
             findings.push_back(
                 because("no-permission", {{"node", node.path}, {"group", to_value(node.group)}}));
+    }
+    return findings;
+}
+
+std::vector<Reason> denied_findings(const Gpu& gpu) {
+    std::vector<Reason> findings;
+    const auto concerns = [&gpu](const Value& node) {
+        const auto* path = node.as_string();
+        const bool is_own =
+            path && std::ranges::find(gpu.nodes, *path, &DeviceNode::path) != gpu.nodes.end();
+        return is_own || node == Value{"/dev/nvidiactl"} || node == Value{"/dev/kfd"};
+    };
+    for (const auto& [api, view] : gpu.apis)
+        for (const auto& reason : view.reasons) {
+            const auto& node = reason.detail.at("node");
+            if (reason.code != "device-denied" || !concerns(node))
+                continue;
+            auto finding = because("device-denied", {{"node", node}});
+            if (std::ranges::find(findings, finding) == findings.end())
+                findings.push_back(std::move(finding));
+        }
     return findings;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/cuda/cuda_abi.h"
+#include "backends/denied_node.h"
 #include "base/parse.h"
 
 namespace gpuprobe {
@@ -136,9 +137,11 @@ Answer refused(const Symbols& api, std::string_view call, cuda::CudaResult code)
     const auto note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") + " (" +
                       std::to_string(code) + ")";
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
-    return Answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
+    Answer answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
                   .note = note,
                   .reasons = {Reason{.code = std::string{reason_for(code)}, .detail = detail}}};
+    add_denial(kNvidiaControl, answer.reasons);
+    return answer;
 }
 
 void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {

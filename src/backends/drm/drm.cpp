@@ -19,6 +19,8 @@ DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index) {
 Reason not_opened(const RenderNode& node, const Error& problem) {
     if (problem.code == ErrorCode::PermissionDenied)
         return because("no-permission", {{"node", node.path}, {"device", node.id}});
+    if (problem.code == ErrorCode::NotAuthorized)
+        return because("device-denied", {{"node", node.path}, {"device", node.id}});
     return because(
         "api-refused",
         {{"call", "open"}, {"node", node.path}, {"device", node.id}, {"error", problem.text}});

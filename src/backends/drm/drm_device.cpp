@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "backends/denied_node.h"
 #include "base/files.h"
 #include "base/handle.h"
 
@@ -40,6 +41,12 @@ bool is_the_device(const struct stat& info, const std::string& device_number) {
                device_number;
 }
 
+Error open_error(const std::string& path, int number) {
+    if (is_denied(path, number))
+        return Error{ErrorCode::NotAuthorized, path + ": denied by the device control group"};
+    return errno_error(path, number);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
@@ -52,7 +59,7 @@ Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
         return Error{ErrorCode::NotFound, path + ": not the device " + device_number};
     UniqueFd fd{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK)};
     if (!fd)
-        return errno_error(path, errno);
+        return open_error(path, errno);
     return std::unique_ptr<DrmDevice>{std::make_unique<OpenedDevice>(std::move(fd))};
 }
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "backends/denied_node.h"
 #include "backends/hexadecimal.h"
 #include "backends/hip/hsa_abi.h"
 #include "backends/hip/rocm_names.h"
@@ -188,6 +189,7 @@ Answer init_refused(const Symbols& api, hsa::Status code) {
         return without_devices(*answer.note + "; no " + kKfd);
     if (::faccessat(AT_FDCWD, kKfd, R_OK | W_OK, AT_EACCESS) != 0)
         answer.reasons = {because("no-permission", {{"node", kKfd}})};
+    add_denial(kKfd, answer.reasons);
     return answer;
 }
 

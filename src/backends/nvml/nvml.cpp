@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "backends/denied_node.h"
 #include "backends/nvml/nvml_abi.h"
 #include "base/parse.h"
 
@@ -138,9 +139,11 @@ Answer refused(const Symbols& api, std::string_view call, nvml::Return code) {
     const auto* reason = code == nvml::kVersionMismatch ? "driver-mismatch"
                          : not_there                    ? "driver-not-loaded"
                                                         : "api-refused";
-    return Answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
+    Answer answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
                   .note = note,
                   .reasons = {Reason{.code = reason, .detail = detail}}};
+    add_denial(kNvidiaControl, answer.reasons);
+    return answer;
 }
 
 }  // namespace

@@ -120,6 +120,15 @@ TEST(DrmSurvey, NamesTheNodeThatIsClosed) {
                                                               {"device", "pci:0000:03:00.0"}}));
 }
 
+TEST(DrmSurvey, NamesTheNodeThatAControlGroupDenies) {
+    Machine machine;
+    machine.card("0000:03:00.0", 128);
+    const auto answer = machine.survey(Error{ErrorCode::NotAuthorized, "no"});
+    EXPECT_EQ(answer.outcome, Outcome::Failed);
+    EXPECT_EQ(answer.reasons.at(0), because("device-denied", {{"node", "/dev/dri/renderD128"},
+                                                              {"device", "pci:0000:03:00.0"}}));
+}
+
 TEST(DrmSurvey, FindsThePciDeviceBehindVirtio) {
     Machine machine;
     const auto pci = kPciRoot + "0000:00:04.0";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "report/api_view.h"
@@ -102,6 +104,35 @@ TEST(Backends, NameTheNodeThatIsShut) {
               because("no-permission",
                       {{"node", "/dev/nvidia0"}, {"group", "render"}, {"mode", "0660"}}));
     EXPECT_EQ(gpu.health, "no-permission");
+}
+
+TEST(Backends, NameTheNodeThatAContainerWasNotGiven) {
+    auto device = bare_nvidia();
+    device.nodes = {DeviceNode{.path = "/dev/nvidia0", .accessible = false, .reason = "missing"}};
+    Machine machine{.host = {.container = "docker"}, .devices = {device}};
+    const auto missing =
+        because("node-missing", {{"node", "/dev/nvidia0"}, {"container", "docker"}});
+    const auto gpu = gpu_at(
+        assemble(machine, {absent_cuda(Outcome::Absent, "no-device")}, {.now = kNow}), device.id);
+    EXPECT_EQ(gpu.findings, std::vector{missing});
+    EXPECT_EQ(gpu.backends.at("cuda").usable, false);
+    EXPECT_EQ(gpu.backends.at("cuda").reasons.front(), missing);
+    EXPECT_EQ(gpu.health, "ok") << "outside of containers the driver makes it when it is needed";
+}
+
+TEST(Backends, AreRuledOutByADeviceControlGroup) {
+    auto device = bare_nvidia();
+    device.nodes = {node("/dev/nvidia0")};
+    auto nvml = probe("nvml", "", Outcome::Failed);
+    nvml.reasons = {because("device-denied", {{"node", "/dev/nvidiactl"}})};
+    auto drm = probe("drm", "", Outcome::Answered);
+    drm.reasons = {because("device-denied", {{"node", "/dev/dri/renderD999"}})};
+    const auto gpu = gpu_of(device, {nvml, drm, absent_cuda(Outcome::Failed)});
+    const auto denied = because("device-denied", {{"node", "/dev/nvidiactl"}});
+    EXPECT_EQ(std::ranges::count(gpu.findings, "device-denied", &Reason::code), 1);
+    EXPECT_EQ(gpu.backends.at("cuda").usable, false);
+    EXPECT_EQ(gpu.backends.at("cuda").reasons, std::vector{denied});
+    EXPECT_EQ(gpu.health, "device-denied");
 }
 
 TEST(Backends, LookAtTheSharedNodesTheyOpen) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/outcome.h"
+
+/// Nodes that a device control group denies, as containers and a unit's DeviceAllow= set it up. The
+/// node's mode lets us in then, and access(2) says so: only opening tells.
+namespace gpuprobe {
+
+/// Opening it initialises no GPU. Source: open-gpu-kernel-modules, kernel-open/nvidia/nv.c.
+constexpr const char* kNvidiaControl = "/dev/nvidiactl";
+
+/// Whether opening `path` for reading and writing failed with `error` for that reason: EPERM, where
+/// a mode that shuts us out gives EACCES. Source: Linux, security/device_cgroup.c.
+bool is_denied(const std::string& path, int error);
+
+/// Adds `device-denied` when `node` is denied; opens it, so it is for nodes that wake nothing, and
+/// for those that a driver has just tried to open.
+void add_denial(const std::string& node, std::vector<Reason>& reasons);
+
+}  // namespace gpuprobe
