@@ -11,7 +11,7 @@ _gpuprobectl_gpus() {
 
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
-    local verbs='status list show describe select env plan probe monitor capture override
+    local verbs='status list show describe select env plan probe monitor doctor capture override
         report-outcome consumers version help'
     local backends='cuda rocm sycl vulkan opencl cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
@@ -59,6 +59,7 @@ _gpuprobectl() {
             ;;
         probe) options+=' --api= --allow-wake' ;;
         capture) options+=' --redact' ;;
+        doctor) options+=' --strict' ;;
     esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$cur"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
 
-set -l verbs status list show describe select env plan probe monitor capture override report-outcome consumers version help
+set -l verbs status list show describe select env plan probe monitor doctor capture override report-outcome consumers version help
 
 function __gpuprobectl_gpus
     timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
@@ -22,6 +22,7 @@ complete -c gpuprobectl -n $no_verb -a env -d 'the environment of that choice'
 complete -c gpuprobectl -n $no_verb -a plan -d 'does a model fit on these GPUs'
 complete -c gpuprobectl -n $no_verb -a probe -d 'ask the drivers again'
 complete -c gpuprobectl -n $no_verb -a monitor -d 'follow hot-plug and changes'
+complete -c gpuprobectl -n $no_verb -a doctor -d 'why a GPU is not used'
 complete -c gpuprobectl -n $no_verb -a capture -d 'write down this machine'
 complete -c gpuprobectl -n $no_verb -a override -d 'what you decided for a consumer'
 complete -c gpuprobectl -n $no_verb -a report-outcome -d 'say that a choice worked or failed'
@@ -82,3 +83,4 @@ complete -c gpuprobectl -n $plans -l margin-mib -x -d 'left free on each GPU'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l api -x -a 'vulkan opencl cuda nvml hip level_zero pci' -d 'only these APIs'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l allow-wake -d 'wake sleeping GPUs'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from capture' -l redact -d 'stand-ins for UUIDs'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from doctor' -l strict -d 'warnings count too'

@@ -131,6 +131,8 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
             verb.add_option("--gpus", raw.plan.gpus);
             verb.add_option("--margin-mib", raw.plan.margin_mib);
         }
+        if (name == "doctor")
+            verb.add_flag("--strict", arguments.warnings_count);
         if (name == "help")
             verb.add_option("VERB", arguments.topic);
         if (name == "probe") {
@@ -251,8 +253,9 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 
 const std::vector<std::string>& verb_names() {
     static const std::vector<std::string> names{
-        "status",  "list",    "show",     "describe",       "select",    "env",     "plan", "probe",
-        "monitor", "capture", "override", "report-outcome", "consumers", "version", "help"};
+        "status",         "list",      "show",    "describe", "select",  "env",
+        "plan",           "probe",     "monitor", "doctor",   "capture", "override",
+        "report-outcome", "consumers", "version", "help"};
     return names;
 }
 

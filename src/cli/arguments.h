@@ -72,6 +72,7 @@ struct Arguments {
     std::vector<std::string> gpus = {};              ///< of show, describe and probe
     std::vector<std::string> apis = {};              ///< of probe
     bool allow_wake = false;                         ///< of probe
+    bool warnings_count = false;                     ///< of doctor
     std::optional<std::string> capture_folder = {};  ///< of capture
     bool redacts = false;                            ///< of capture
     SelectArguments select = {};                     ///< of select, env and override

@@ -28,6 +28,7 @@ enum class ExitCode : int {
     NoMatch = 3,
     NoDaemon = 4,
     NotAuthorized = 5,
+    Found = 6,  ///< doctor: something keeps a GPU from being used
 };
 
 /// To standard output. A reader that went away ends the program quietly, as SIGPIPE would.

@@ -21,6 +21,7 @@ What GPUs this machine has, what works on them, and which backend to use.
   plan              does a model fit on these GPUs, and how much of it
   probe [GPU…]      ask the drivers again
   monitor           follow hot-plug and changes
+  doctor            why a GPU is not used, and what helps
   capture DIR       write down this machine for --replay, a test or a bug report
   override          set, clear or list what you decided for a consumer
   report-outcome    say that a choice worked, or failed
@@ -48,7 +49,7 @@ A GPU is named by its id, its index in the list, its PCI address, a node such as
 /dev/dri/renderD128, or the start of its id.
 
 Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with --bus),
-5 not authorised.
+5 not authorised, 6 the doctor found what keeps a GPU from being used.
 )";
 
 struct Page {
@@ -130,6 +131,14 @@ Asks the drivers again and shows how each probe ended.
 
 Prints a line when a GPU comes, goes or changes, until interrupted or the daemon leaves.
 With -j each line is a JSON document.
+)page"},
+    {"doctor", R"page(Usage: gpuprobectl doctor [--strict] [OPTION…]
+
+Every known reason why a GPU is not used: permissions, missing loaders and drivers, versions that
+do not fit, containers, variables of this environment. For each what was found and what helps.
+Exit status 6 when an error was found; warnings and things to know do not count.
+
+      --strict            warnings count too
 )page"},
     {"capture", R"page(Usage: gpuprobectl capture DIR [--redact] [OPTION…]
 

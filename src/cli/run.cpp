@@ -18,18 +18,19 @@ struct Verb {
     std::string_view name;
     Result<ExitCode> (*run)(Context&);
 };
-constexpr std::array<Verb, 12> kVerbs = {{{"status", run_status},
-                                          {"list", run_list},
-                                          {"show", run_show},
-                                          {"describe", run_describe},
-                                          {"select", run_select},
-                                          {"env", run_env},
-                                          {"plan", run_plan},
-                                          {"probe", run_probe},
-                                          {"monitor", run_monitor},
-                                          {"capture", run_capture},
-                                          {"override", run_override},
-                                          {"report-outcome", run_report_outcome}}};
+constexpr auto kVerbs = std::to_array<Verb>({{"status", run_status},
+                                             {"list", run_list},
+                                             {"show", run_show},
+                                             {"describe", run_describe},
+                                             {"select", run_select},
+                                             {"env", run_env},
+                                             {"plan", run_plan},
+                                             {"probe", run_probe},
+                                             {"monitor", run_monitor},
+                                             {"doctor", run_doctor},
+                                             {"capture", run_capture},
+                                             {"override", run_override},
+                                             {"report-outcome", run_report_outcome}});
 
 Result<ExitCode> run_verb(const Arguments& arguments) {
     if (arguments.verb == "version")

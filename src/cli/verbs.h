@@ -16,6 +16,7 @@ Result<ExitCode> run_env(Context& context);
 Result<ExitCode> run_plan(Context& context);
 Result<ExitCode> run_probe(Context& context);
 Result<ExitCode> run_monitor(Context& context);
+Result<ExitCode> run_doctor(Context& context);
 Result<ExitCode> run_capture(Context& context);
 Result<ExitCode> run_override(Context& context);
 Result<ExitCode> run_report_outcome(Context& context);

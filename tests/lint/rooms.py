@@ -16,6 +16,7 @@ ARROWS = {
     "report": ["base"],
     "decide": ["base", "report"],
     "plan": ["base", "report"],
+    "doctor": ["base", "report"],
     "inventory": ["base", "report"],
     "probe": ["base", "report"],
     "backends": ["base", "report", "probe"],
@@ -25,7 +26,7 @@ ARROWS = {
     "bus": ["base"],
     "service": ["base", "report", "decide", "engine", "bus"],
     "client": ["base", "report", "decide", "bus"],
-    "cli": ["base", "report", "decide", "inventory", "probe", "engine", "client", "plan"],
+    "cli": ["base", "report", "decide", "inventory", "probe", "engine", "client", "plan", "doctor"],
     "daemon": ["base", "report", "decide", "inventory", "probe", "cache", "engine", "bus", "service"],
 }
 
@@ -46,7 +47,7 @@ FOREIGN = [
     (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
 ]
 # Rooms without files, time, environment or log.
-PURE = ["report", "decide", "plan"]
+PURE = ["report", "decide", "plan", "doctor"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -84,6 +84,16 @@ class Callers(BusCase):
                 self.assertEqual(shut.returncode, 0, shut.stderr)
                 self.assertNotIn(UUID, shut.stdout)
 
+    def test_the_doctor_examines_who_asks(self):
+        for who, wanted in (({}, 6), ({"groups": [RENDER]}, 0), ({"uid": 0}, 0)):
+            with self.subTest(who):
+                answer = self.ctl("doctor", "-j", **who)
+                self.assertEqual(answer.returncode, wanted, answer.stderr)
+                found = [finding for finding in json.loads(answer.stdout)["findings"] if finding["id"] == "no-permission"]
+                self.assertEqual(len(found), 1 if wanted else 0)
+                if found:
+                    self.assertEqual(found[0]["fix"], 'sudo usermod -aG gpuprobe-render "$USER", then log in again')
+
     def test_identifiers_are_for_those_who_may_open_the_gpu(self):
         for who in ({"uid": 0}, {"groups": [RENDER]}):
             with self.subTest(who):

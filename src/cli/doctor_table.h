@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/wording.h"
+
+namespace gpuprobe {
+
+/// What the doctor says and what helps, by the id of its finding. The commands are Debian's where
+/// they are of a distribution. docs/doctor.md says more.
+inline constexpr Wording kDiagnoses[] = {
+    // The machine.
+    {"no-gpu", "this machine has no GPU that computes",
+     "if there should be one: is it seated and enabled in the firmware? lspci -nn | grep -Ei "
+     "'vga|3d|display'"},
+    {"container-without-gpu", "this {container} container was started without a GPU",
+     "start it with one: --device /dev/dri, --device nvidia.com/gpu=all (CDI) or --gpus all"},
+    {"wsl-libraries-missing", "this is WSL, and {folder} with the drivers of Windows is not there",
+     "update WSL and the GPU's driver in Windows: wsl.exe --update"},
+    {"secure-boot", "Secure Boot is on, and a GPU has no driver: its module may be unsigned",
+     "look for it (sudo dmesg | grep -i 'key was rejected'), then enrol the key it is signed "
+     "with: sudo mokutil --import /var/lib/dkms/mok.pub"},
+    {"nomodeset",
+     "the kernel was started with nomodeset, which keeps most GPU drivers from loading",
+     "remove nomodeset from GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo update-grub and "
+     "restart"},
+    {"only-software", "Vulkan computes on the CPU alone: {names}",
+     "see what stands in the way of the GPU's own driver, below"},
+    {"library-without-device", "{library} is installed, and there is no {vendor:vendor} GPU"},
+    {"devices-hidden", "{variable} is set to '{value}' here: programs see those GPUs alone",
+     "unset {variable}"},
+    {"drivers-overridden", "{variable} is set to '{value}' here: programs load other drivers",
+     "unset {variable}"},
+    {"architecture-overridden",
+     "{variable} is set to '{value}' here: ROCm takes the GPU for another one",
+     "unset {variable}, where the GPU is supported as it is"},
+    {"vulkan-layers", "implicit Vulkan layers run in every Vulkan program: {layers}",
+     "where Vulkan programs crash, try without them: VK_LOADER_LAYERS_DISABLE='~implicit~'"},
+    {"word-size", "this system is of 32 bits ({arch}): vendors offer it no compute libraries"},
+    {"profile-ignored", "the consumer profile {file} is ignored[: {problem}]",
+     "repair or remove {file}"},
+    {"conflict", "two drivers tell different things about one device"},
+    {"unreadable", "something of the kernel's can't be read[: {note}]"},
+    {"no-hotplug", "changes of hardware are not noticed[: {problem}]"},
+
+    // Hardware and kernel.
+    {"lost", "the GPU no longer answers", "switch the machine off and on again"},
+    {"wedged", "the kernel driver gave the GPU up", "restart, or bind the driver again"},
+    {"no-driver", "no kernel driver is bound to it",
+     "install its driver (sudo apt install nvidia-driver, or a kernel with amdgpu, i915 or xe), or "
+     "see why it did not load: journalctl -k"},
+    {"passthrough", "it is set aside for virtual machines[ by {driver}]",
+     "to use it here, give it back to its own driver and restart"},
+    {"firmware-framebuffer",
+     "only the firmware's framebuffer serves it ({driver}): no GPU driver is "
+     "loaded",
+     "load its driver: start without nomodeset, and see journalctl -k -g 'drm|firmware'"},
+    {"display-only", "it shows pictures and computes nothing[ ({driver})]"},
+    {"nouveau", "{driver} drives it: there is no CUDA, and Vulkan only through Mesa's NVK",
+     "install NVIDIA's driver: sudo apt install nvidia-driver"},
+    {"driver-mismatch",
+     "kernel module[ {kernel}] and driver libraries[ {userspace}] differ in version",
+     "restart: the driver was updated while its module was loaded"},
+    {"driver-not-loaded", "{api} finds no kernel driver", "sudo modprobe nvidia"},
+
+    // Nodes and permissions.
+    {"no-permission", "you may not open {node}[, which belongs to the group {group}]",
+     "[sudo usermod -aG {group} \"$USER\", then log in again]"},
+    {"node-missing",
+     "{node} is not there, though the kernel has the GPU[: this {container} container was not "
+     "given "
+     "it]",
+     "in a container, pass it in (--device {node}); else sudo udevadm trigger, or for NVIDIA sudo "
+     "nvidia-modprobe -c0"},
+    {"device-denied", "a device control group denies {node}",
+     "start the container with the GPU again (systemctl daemon-reload takes it away), or allow it "
+     "in "
+     "the unit: DeviceAllow={node} rw"},
+    {"prober-no-permission", "the daemon may not open {node}, so nobody knows what works",
+     "let the daemon in, or ask with your own rights: gpuprobectl --direct doctor"},
+    {"uvm-missing", "CUDA needs {node}, and the module nvidia-uvm is not in use",
+     "sudo modprobe nvidia-uvm, and sudo nvidia-modprobe -u -c0"},
+    {"kfd-missing",
+     "ROCm needs {node}, which is not there[: this {container} container was not "
+     "given it]",
+     "in a container, pass it in (--device {node}); else a kernel with CONFIG_HSA_AMD, on a GPU "
+     "that "
+     "KFD supports"},
+
+    // Libraries.
+    {"cuda-library-missing", "NVIDIA's kernel driver is loaded, and libcuda.so.1 is not installed",
+     "sudo apt install libcuda1 nvidia-driver-libs, in the version of the module"},
+    {"vulkan-loader-missing", "the Vulkan loader is not installed", "sudo apt install libvulkan1"},
+    {"vulkan-driver-missing", "no Vulkan driver for[ {vendor:vendor}] GPUs is installed",
+     "sudo apt install mesa-vulkan-drivers; for NVIDIA's driver, nvidia-vulkan-icd"},
+    {"opencl-loader-missing", "the OpenCL loader is not installed",
+     "sudo apt install ocl-icd-libopencl1"},
+    {"opencl-driver-missing", "no OpenCL driver for[ {vendor:vendor}] GPUs is installed",
+     "sudo apt install intel-opencl-icd, mesa-opencl-icd or nvidia-opencl-icd"},
+    {"rocm-missing", "ROCm is not installed; Vulkan does without it",
+     "sudo apt install libhsa-runtime64-1 libamdhip64-5, or ROCm from AMD"},
+    {"level-zero-missing", "Level Zero is not installed; Vulkan and OpenCL do without it",
+     "install libze1 and libze-intel-gpu1 (intel-level-zero-gpu in older releases)"},
+    {"stale-manifest", "{driver} names a library that is not there[ ({note})]",
+     "reinstall its package or remove it: dpkg -S {driver}"},
+    {"malformed-manifest", "the driver's manifest[ {driver}] is malformed[: {problem}]",
+     "reinstall the package that it belongs to"},
+    {"unreadable-manifest", "the driver's manifest[ {driver}] can't be read[: {problem}]",
+     "sudo chmod a+r {driver}"},
+    {"nvidia-icd-needs-egl",
+     "NVIDIA's Vulkan driver works through {library} alone here, and {manifest} names the one for "
+     "X",
+     "sudo apt install libxext6 libx11-6, or have programs use a copy of the manifest that names "
+     "{library}: VK_DRIVER_FILES="},
+    {"stub-library", "a toolkit's stub of libcuda.so.1 is found before the driver's",
+     "take the folder 'stubs' out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"},
+    {"fabric-manager-not-ready", "the NVLink fabric is not set up",
+     "sudo systemctl enable --now nvidia-fabricmanager, in the version of the driver"},
+    {"compute-prohibited", "its compute mode lets no program in",
+     "sudo nvidia-smi --compute-mode=DEFAULT"},
+    {"no-compute-device", "a driver offers it without computing"},
+
+    // How probes ended.
+    {"driver-crashed", "{api}: the driver crashed when asked[ ({note})][; it wrote: {output}]",
+     "update the driver, or remove its manifest[ {driver}]; then gpuprobectl probe"},
+    {"driver-timed-out", "{api}: the driver did not answer in time[ ({note})]",
+     "look for a stuck GPU: journalctl -k -g 'xid|amdgpu|i915|xe|reset'"},
+    {"driver-failed", "{api}: the driver failed when asked[ ({note})][; it wrote: {output}]",
+     "update or reinstall the driver; then gpuprobectl probe"},
+    {"quarantined", "{api}: its driver crashed or hung before, and is not asked again",
+     "update the driver; a new one is asked"},
+    {"inconclusive", "{api}: the driver should show this GPU and does not[ ({driver})]",
+     "ask again: gpuprobectl probe"},
+    {"ambiguous", "{api} shows a device that may be this GPU or another one"},
+    {"asleep", "{api}: it sleeps, and asking would wake it", "gpuprobectl probe --allow-wake"},
+    {"joined-weakly", "{api}'s device was taken for it by vendor and model alone"},
+    {"memory-mismatch", "two sources differ about its memory"},
+};
+
+}  // namespace gpuprobe

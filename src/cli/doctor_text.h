@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "cli/screen.h"
+#include "cli/wording.h"
+#include "doctor/finding.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// A finding in words; hint: what helps.
+Explanation diagnosis(const Finding& finding);
+
+/// For people: what was found, by GPU, with what helps.
+std::string doctor_text(const Report& report,
+                        const std::vector<Finding>& findings,
+                        const Screen& screen);
+
+/// The same as one document: schema, severity, findings with id, severity, gpu, sentence, evidence
+/// and fix.
+Value doctor_document(const std::vector<Finding>& findings);
+
+}  // namespace gpuprobe

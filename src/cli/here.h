@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/files.h"
+#include "doctor/surroundings.h"
+
+namespace gpuprobe {
+
+/// What surrounds this process on the running machine. `variable` looks one up in its environment,
+/// as getenv(3) does. What can't be read is unknown.
+Surroundings surroundings_here(const FileSystem& files, const char* (*variable)(const char* name));
+
+}  // namespace gpuprobe
