@@ -51,6 +51,7 @@ _gpuprobectl() {
     case $verb in
         select|env)
             options+=' --built= --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict --explain'
+            [[ $verb == env ]] && options+=' --all'
             ;;
         override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;
         report-outcome) options+=' --backend= --variant= --family= --gpu= --detail=' ;;
@@ -68,7 +69,7 @@ _gpuprobectl() {
     fi
     case $verb in
         '') COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
-        select|env) COMPREPLY=($(compgen -W "$(_gpuprobectl_ask consumers)" -- "$cur")) ;;
+        select) COMPREPLY=($(compgen -W "$(_gpuprobectl_ask consumers)" -- "$cur")) ;;
         override|report-outcome)
             case $prev in
                 override) COMPREPLY=($(compgen -W 'set clear list' -- "$cur")) ;;
@@ -77,8 +78,10 @@ _gpuprobectl() {
                 *) [[ $verb == report-outcome ]] && COMPREPLY=($(compgen -W 'ok failed' -- "$cur")) ;;
             esac
             ;;
-        show|describe|probe)
-            COMPREPLY=($(compgen -W "$(_gpuprobectl_gpus)" -- "$cur"))
+        env|show|describe|probe)
+            local names=$(_gpuprobectl_gpus)
+            [[ $verb == env ]] && names+=" $(_gpuprobectl_ask consumers)"
+            COMPREPLY=($(compgen -W "$names" -- "$cur"))
             # Ids hold colons, at which bash breaks words unless told otherwise.
             if declare -F __ltrim_colon_completions >/dev/null; then
                 __ltrim_colon_completions "$cur"

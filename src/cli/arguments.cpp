@@ -21,6 +21,7 @@ namespace {
 struct Raw {
     std::string json = "off";
     std::string colour = "auto";
+    std::optional<std::string> consumer = {};
     std::optional<std::string> built = {};
     std::string prefer = {};
     std::string only = {};
@@ -77,7 +78,7 @@ void add_rule_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
 
 void add_select_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     auto& select = arguments.select;
-    verb.add_option("CONSUMER", select.consumer);
+    verb.add_option("CONSUMER", raw.consumer);
     verb.add_option("--built", raw.built);
     verb.add_flag("--explain", select.explain);
     add_rule_options(verb, arguments, raw);
@@ -116,6 +117,8 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
             add_override_options(verb, arguments, raw);
         if (name == "report-outcome")
             add_outcome_options(verb, arguments, raw);
+        if (name == "env")
+            verb.add_flag("--all", arguments.shows_all);
         if (name == "capture") {
             verb.add_option("DIR", arguments.capture_folder);
             verb.add_flag("--redact", arguments.redacts);
@@ -191,6 +194,8 @@ std::string contradiction(const Arguments& arguments) {
         return "report-outcome: one GPU, or none for all";
     if (arguments.verb == "show" && arguments.gpus.empty())
         return "show: which GPU? 'gpuprobectl list' shows them";
+    if (arguments.shows_all && !arguments.select.names_consumer)
+        return "env: --all shows every way to name a GPU: which one?";
     return "";
 }
 
@@ -218,6 +223,9 @@ Parsed finished(Arguments arguments, const Raw& raw, bool is_terminal) {
     arguments.select.only = comma_list(raw.only);
     arguments.select.deny = comma_list(raw.deny);
     arguments.select.gpus = comma_list(raw.only_gpus);
+    if (raw.consumer)
+        arguments.select.consumer = *raw.consumer;
+    arguments.select.names_consumer = raw.consumer.has_value();
     if (raw.built)
         arguments.select.built = comma_list(*raw.built);
     if (raw.wants_version)

@@ -15,6 +15,7 @@ enum class JsonMode { Off, Short, Pretty };
 
 struct SelectArguments {
     std::string consumer = "default";
+    bool names_consumer = false;  ///< rather than leaving it to the default
     std::optional<std::vector<std::string>> built = {};
     std::vector<std::string> prefer = {};
     std::vector<std::string> only = {};
@@ -78,6 +79,7 @@ struct Arguments {
     SelectArguments select = {};                     ///< of select, env and override
     OverrideArguments overriding = {};               ///< of override
     OutcomeArguments outcome = {};                   ///< of report-outcome
+    bool shows_all = false;                          ///< of env: index forms as well
     PlanArguments plan = {};
 };
 

@@ -15,8 +15,10 @@
 namespace gpuprobe {
 namespace {
 
-Error unknown_consumer(const std::string& consumer, const std::vector<std::string>& known) {
-    auto text = fmt::format("no consumer '{}'", scrubbed(consumer, 64));
+Error unknown_consumer(const Arguments& arguments, const std::vector<std::string>& known) {
+    const auto& consumer = arguments.select.consumer;
+    auto text = fmt::format("no consumer {}'{}'", arguments.verb == "env" ? "and no GPU " : "",
+                            scrubbed(consumer, 64));
     const auto near = closest(consumer, known);
     text += near ? fmt::format("; did you mean '{}'?", *near)
                  : std::string{"; 'gpuprobectl consumers' lists them"};
@@ -41,7 +43,7 @@ Result<Decision> choose(Context& context) {
     wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
     auto decision = context.oracle.select(wanted.consumer, request_of(wanted));
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return unknown_consumer(wanted.consumer, context.oracle.consumers());
+        return unknown_consumer(context.arguments, context.oracle.consumers());
     return decision;
 }
 

@@ -18,6 +18,7 @@ What GPUs this machine has, what works on them, and which backend to use.
   describe [GPU]    the report as JSON
   select [CONSUMER] the backend a consumer should use, and why not the others
   env [CONSUMER]    the same as KEY=VALUE lines, for eval or EnvironmentFile=
+  env GPU           what makes any program use this GPU, likewise
   plan              does a model fit on these GPUs, and how much of it
   probe [GPU…]      ask the drivers again
   monitor           follow hot-plug and changes
@@ -46,7 +47,7 @@ Whom to ask
       --no-cache    forget what earlier --direct runs learned
 
 A GPU is named by its id, its index in the list, its PCI address, a node such as
-/dev/dri/renderD128, or the start of its id.
+/dev/dri/renderD128, the start of its id, or a part of its name.
 
 Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with --bus),
 5 not authorised, 6 the doctor found what keeps a GPU from being used.
@@ -95,11 +96,21 @@ Exit status 3 when nothing satisfies the request; the candidates then say why.
 
       --explain           every candidate with the reason for its verdict)page"},
     {"env", R"page(Usage: gpuprobectl env [CONSUMER] [OPTION…]
+       gpuprobectl env GPU [--all] [OPTION…]
 
 The environment of the choice as KEY=VALUE lines:
 
   eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
   gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
+
+With a GPU, what makes programs use that one: for each API the best name that stays true after a
+restart. A terminal shows the other ways as comments; -j prints all of them with the GPU's UUIDs.
+Exit status 3 when nothing names it for good.
+
+      --all               positions too, where there is no better name, with the environment in
+                          which they count; and the comments
+
+The options of a choice:
 )page"},
     {"plan", R"page(Usage: gpuprobectl plan --gguf FILE [OPTION…]
        gpuprobectl plan --need-mib N [OPTION…]

@@ -43,12 +43,8 @@ bool starts_like(const Gpu& gpu, std::string_view selector) {
     return gpu.identity.nvidia_uuid && starts(*gpu.identity.nvidia_uuid, selector);
 }
 
-std::string listing(const Gpus& gpus) {
-    std::string text;
-    for (const auto* gpu : gpus)
-        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", gpu->id,
-                            gpu->name.value_or("unnamed"));
-    return text;
+bool is_named_like(const Gpu& gpu, std::string_view selector) {
+    return gpu.name && lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
 }
 
 Error unknown(const Report& report, std::string_view selector) {
@@ -57,33 +53,45 @@ Error unknown(const Report& report, std::string_view selector) {
                 fmt::format("no GPU '{}': this machine has no GPU", selector)};
     return {ErrorCode::UnknownDevice,
             fmt::format("no GPU '{}'; there is {}", selector,
-                        listing(matching(report, [](const Gpu&) { return true; })))};
-}
-
-Result<const Gpu*> only(const Gpus& found, std::string_view selector) {
-    if (found.size() == 1)
-        return found.front();
-    return Error{ErrorCode::UnknownDevice,
-                 fmt::format("'{}' could mean {}", selector, listing(found))};
+                        gpu_listing(matching(report, [](const Gpu&) { return true; })))};
 }
 
 }  // namespace
 
-Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector) {
+std::string gpu_listing(const std::vector<const Gpu*>& gpus) {
+    std::string text;
+    for (const auto* gpu : gpus)
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", gpu->id,
+                            gpu->name.value_or("unnamed"));
+    return text;
+}
+
+std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector) {
     if (selector.empty())
-        return unknown(report, selector);
+        return {};
     if (const auto index = parse_number<std::size_t>(selector);
         index && *index < report.gpus.size())
-        return &report.gpus[*index];
-    const auto exact = matching(report, [selector](const Gpu& gpu) {
+        return {&report.gpus[*index]};
+    auto exact = matching(report, [selector](const Gpu& gpu) {
         return gpu.id == selector || has_node(gpu, selector) || has_address(gpu, selector);
     });
     if (!exact.empty())
-        return only(exact, selector);
-    const auto similar =
+        return exact;
+    auto similar =
         matching(report, [selector](const Gpu& gpu) { return starts_like(gpu, selector); });
-    return similar.empty() ? Result<const Gpu*>{unknown(report, selector)}
-                           : only(similar, selector);
+    if (!similar.empty())
+        return similar;
+    return matching(report, [selector](const Gpu& gpu) { return is_named_like(gpu, selector); });
+}
+
+Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector) {
+    const auto meant = gpus_meant(report, selector);
+    if (meant.empty())
+        return unknown(report, selector);
+    if (meant.size() == 1)
+        return meant.front();
+    return Error{ErrorCode::UnknownDevice,
+                 fmt::format("'{}' could mean {}", selector, gpu_listing(meant))};
 }
 
 }  // namespace gpuprobe

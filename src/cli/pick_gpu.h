@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,10 +11,16 @@
 namespace gpuprobe {
 
 /// The GPU that a person means: its id, its index in the list, its PCI address in any spelling, the
-/// path of one of its nodes, or the start of its id, address or NVIDIA UUID if no other starts like
-/// it.
+/// path of one of its nodes; the start of its id, address or NVIDIA UUID if no other starts like
+/// it; or a part of its name that no other has.
 ///
 /// Errors: UnknownDevice, naming the GPUs there are, or those that the selector could mean.
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);
+
+/// All GPUs that the selector could mean by the closest of these ways; none when it fits none.
+std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector);
+
+/// "pci:0000:01:00.0 (Card), …".
+std::string gpu_listing(const std::vector<const Gpu*>& gpus);
 
 }  // namespace gpuprobe

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "base/parse.h"
 #include "base/record.h"
 #include "cli/choice.h"
+#include "cli/gpu_environment.h"
+#include "cli/pick_gpu.h"
 #include "cli/shell_quote.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_env(Context& context) {
+/// Of a choice, such as --built.
+bool has_options(const Arguments& arguments) {
+    return request_of(arguments.select) != Value{Value::Object{}};
+}
+
+Result<ExitCode> print_choice(Context& context) {
     const auto decision = TRY(choose(context));
     if (!decision.backend)
         return report_no_match(context, decision);
@@ -21,13 +33,59 @@ Result<ExitCode> run_env(Context& context) {
     }
     for (const auto& [name, value] : decision.environment) {
         // Whatever is printed here is run by a shell.
-        if (is_variable_name(name) && value.find('\0') == std::string::npos)
+        if (is_settable(name, value))
             print(name + "=" + shell_quoted(value) + "\n");
         else
             remark(context.arguments,
                    "left out a variable that no shell can set: " + scrubbed(name));
     }
     return ExitCode::Answered;
+}
+
+Result<ExitCode> print_gpu(const Context& context, const Report& report, const Gpu& gpu) {
+    const auto& arguments = context.arguments;
+    if (has_options(arguments))
+        return Error{ErrorCode::InvalidRequest,
+                     "env: a GPU takes no options of a choice; 'env CONSUMER --gpu=GPU' does"};
+    const auto selectors = gpu_selectors(report, gpu);
+    if (context.wants_json()) {
+        print_json(arguments, identity_card(gpu, selectors));
+        return ExitCode::Answered;
+    }
+    const auto lines = environment_lines(selectors, arguments.shows_all);
+    if (arguments.shows_all || context.screen.is_terminal)
+        print(lines.settings + lines.comments);
+    else
+        print(lines.settings);
+    if (!lines.settings.empty())
+        return ExitCode::Answered;
+    const auto* hint =
+        arguments.shows_all ? "" : ": 'env GPU --all' prints positions where there are any";
+    return Error{ErrorCode::NoMatch, fmt::format("nothing names {} for good{}", gpu.id, hint)};
+}
+
+}  // namespace
+
+Result<ExitCode> run_env(Context& context) {
+    const auto& word = context.arguments.select.consumer;
+    if (!context.arguments.select.names_consumer)
+        return print_choice(context);
+    const auto consumers = context.oracle.consumers();
+    const bool is_consumer = std::ranges::find(consumers, word) != consumers.end();
+    if (is_consumer && has_options(context.arguments))
+        return print_choice(context);
+    const auto report = TRY(context.oracle.report());
+    const auto meant = gpus_meant(report, word);
+    if (meant.empty() && is_consumer && context.arguments.shows_all)
+        return Error{ErrorCode::InvalidRequest, "env: --all goes with a GPU, not with a consumer"};
+    if (meant.empty())
+        return print_choice(context);
+    if (is_consumer)
+        return Error{ErrorCode::InvalidRequest,
+                     fmt::format("env: '{}' is a consumer and could mean {}: write the GPU's id, "
+                                 "or give the consumer an option such as --gpu",
+                                 word, gpu_listing(meant))};
+    return print_gpu(context, report, *TRY(pick_gpu(report, word)));
 }
 
 }  // namespace gpuprobe

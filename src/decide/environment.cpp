@@ -32,7 +32,8 @@ std::optional<std::vector<Piece>> pieces_of(std::string_view text) {
     }
 }
 
-/// The template with its facts; nullopt when one of them is not known.
+}  // namespace
+
 std::optional<std::string> filled(std::string_view text, const Selection& selection) {
     const auto pieces = pieces_of(text);
     if (!pieces)
@@ -61,8 +62,6 @@ std::optional<std::map<std::string, std::string>> filled(const EnvironmentRule& 
     }
     return variables;
 }
-
-}  // namespace
 
 std::optional<std::string> template_problem(std::string_view text) {
     const auto pieces = pieces_of(text);

@@ -153,6 +153,30 @@ Text vulkan_manifests(const Selection& selection) {
     return each(selection, ':', manifest_of);
 }
 
+/// A driver of that API lists this GPU, first or as an alternative.
+bool is_listed_by(const Gpu& gpu, const std::string& driver) {
+    const auto found = gpu.apis.find("vulkan");
+    if (found == gpu.apis.end() || !found->second.device.is_object())
+        return false;
+    const auto* others = found->second.device.at("alternatives").as_array();
+    return found->second.driver == driver ||
+           (others && std::ranges::any_of(*others, [&driver](const Value& other) {
+                return other.at("driver") == driver;
+            }));
+}
+
+/// How many devices the Vulkan loader has when it is told of this manifest alone; those that could
+/// not be given to a GPU are in the notes.
+std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report) {
+    const auto lists = [&manifest](const Gpu& gpu) { return is_listed_by(gpu, manifest); };
+    const auto left_out = [&manifest](const Reason& note) {
+        return note.detail.at("driver") == manifest;
+    };
+    return std::ranges::count_if(report.gpus, lists) +
+           std::ranges::count(report.software, manifest, &SoftwareDevice::driver) +
+           std::ranges::count_if(report.notes, left_out);
+}
+
 /// Positions within the one manifest that all of them use, when it has other devices as well.
 /// Being told positions makes ggml skip its own choice, so no positions are better than needless
 /// ones.
@@ -160,13 +184,17 @@ Text vulkan_indices(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
         return std::nullopt;
-    const auto uses = [&manifest](const auto& device) { return device == manifest; };
-    const auto& report = selection.report;
-    const auto all = std::ranges::count_if(report.gpus, uses, manifest_of) +
-                     std::ranges::count_if(report.software, uses, &SoftwareDevice::driver);
-    if (std::cmp_equal(all, selection.gpus.size()))
+    if (std::cmp_equal(devices_behind(*manifest, selection.report), selection.gpus.size()))
         return std::nullopt;
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "vulkan"); });
+}
+
+/// The manifest that lists this GPU alone, so that the loader told of it has no other device.
+Text vulkan_own_manifest(const Selection& selection) {
+    const auto manifest = vulkan_manifests(selection);
+    const bool is_own =
+        selection.gpus.size() == 1 && manifest && devices_behind(*manifest, selection.report) == 1;
+    return is_own ? manifest : std::nullopt;
 }
 
 /// Mesa's device-select layer obeys MESA_VK_DEVICE_SELECT and DRI_PRIME for Mesa's own drivers.
@@ -197,16 +225,38 @@ Text mesa_device(const Selection& selection) {
     return gpu && !has_twin(*gpu, selection.report) ? pci_ids(*gpu) : std::nullopt;
 }
 
-/// "pci-0000_03_00_0", where mesa_device would name two cards.
+/// "pci-0000_03_00_0".
 /// Source: Mesa environment variables, DRI_PRIME.
-Text mesa_pci(const Selection& selection) {
+Text mesa_tag(const Selection& selection) {
     const auto* gpu = single_mesa_gpu(selection);
-    if (!gpu || !gpu->pci || !gpu->pci->address || !has_twin(*gpu, selection.report))
+    if (!gpu || !gpu->pci || !gpu->pci->address)
         return std::nullopt;
     auto address = text_of(*gpu->pci->address);
     std::ranges::replace(address, ':', '_');
     std::ranges::replace(address, '.', '_');
     return "pci-" + address;
+}
+
+/// The same, where mesa_device would name two cards.
+Text mesa_pci(const Selection& selection) {
+    const bool is_one = selection.gpus.size() == 1;
+    return is_one && has_twin(*selection.gpus.front(), selection.report) ? mesa_tag(selection)
+                                                                         : std::nullopt;
+}
+
+/// The vendor library of GLX that renders on this GPU while another shows the picture; it can't
+/// choose between two cards. Source: NVIDIA driver README, "PRIME Render Offload".
+Text glx_offload(const Selection& selection) {
+    const auto is_nvidia = [](const Gpu& gpu) { return gpu.driver.name == "nvidia"; };
+    const auto& gpus = selection.report.gpus;
+    const bool is_only = selection.gpus.size() == 1 && is_nvidia(*selection.gpus.front()) &&
+                         std::ranges::count_if(gpus, is_nvidia) == 1;
+    const auto is_display = [](const Gpu& gpu) {
+        return gpu.primary && gpu.kind != GpuKind::DisplayOnly;
+    };
+    const bool has_display =
+        std::ranges::any_of(gpus, is_display) && !selection.gpus.front()->primary;
+    return is_only && has_display ? Text{"nvidia"} : std::nullopt;
 }
 
 /// A name as a driver gave it, where nothing in it could mean more than a name.
@@ -238,6 +288,42 @@ Text opencl_device(const Selection& selection) {
     return alike == 1 ? name : std::nullopt;
 }
 
+/// The .icd file of a GPU whose OpenCL driver has one platform, which is then number 0 to a loader
+/// that is told of that file alone.
+Text opencl_vendor(const Selection& selection) {
+    const auto* gpu = selection.gpus.size() == 1 ? selection.gpus.front() : nullptr;
+    const auto* view = gpu ? view_of(*gpu, "opencl") : nullptr;
+    const auto& driver = view ? view->driver : std::nullopt;
+    if (!driver || !driver->starts_with('/') || !driver->ends_with(".icd"))
+        return std::nullopt;
+    const auto& platform = view->device.at("platform_name");
+    const auto is_elsewhere = [&](const Text& other, const Value& device) {
+        return other == driver && device.at("platform_name") != platform;
+    };
+    for (const auto& other : selection.report.gpus)
+        if (const auto* seen = view_of(other, "opencl"))
+            if (is_elsewhere(seen->driver, seen->device))
+                return std::nullopt;
+    for (const auto& other : selection.report.software)
+        if (is_elsewhere(other.driver, other.device))
+            return std::nullopt;
+    return platform.is_string() ? driver : std::nullopt;
+}
+
+Text opencl_indices(const Selection& selection) {
+    return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "opencl"); });
+}
+
+/// Positions by ROCm's OpenCL driver, which counts as HSA does.
+Text rocm_opencl_indices(const Selection& selection) {
+    return each_its_own(selection, [](const Gpu& gpu) {
+        const auto* view = view_of(gpu, "opencl");
+        const bool is_rocm =
+            view && view->driver && view->driver->find("amdocl") != std::string::npos;
+        return is_rocm ? index_in(gpu, "opencl") : std::nullopt;
+    });
+}
+
 Text pci_addresses(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) -> Text {
         return gpu.pci && gpu.pci->address ? Text{text_of(*gpu.pci->address)} : std::nullopt;
@@ -259,20 +345,26 @@ struct Fact {
     std::string_view name = {};
     Text (*find)(const Selection&) = nullptr;
 };
-constexpr std::array<Fact, 14> kFacts{{{"cuda_pci_ranks", cuda_pci_ranks},
-                                       {"hip_ids", hip_ids},
-                                       {"hip_indices", hip_indices},
-                                       {"level_zero_pci_ranks", level_zero_pci_ranks},
-                                       {"memory_mib", memory_mib},
-                                       {"mesa_device", mesa_device},
-                                       {"mesa_pci", mesa_pci},
-                                       {"nvidia_uuids", nvidia_uuids},
-                                       {"opencl_device", opencl_device},
-                                       {"opencl_platform", opencl_platform},
-                                       {"ordinals", ordinals},
-                                       {"pci_addresses", pci_addresses},
-                                       {"vulkan_indices", vulkan_indices},
-                                       {"vulkan_manifests", vulkan_manifests}}};
+constexpr std::array kFacts = std::to_array<Fact>({{"cuda_pci_ranks", cuda_pci_ranks},
+                                                   {"glx_offload", glx_offload},
+                                                   {"hip_ids", hip_ids},
+                                                   {"hip_indices", hip_indices},
+                                                   {"level_zero_pci_ranks", level_zero_pci_ranks},
+                                                   {"memory_mib", memory_mib},
+                                                   {"mesa_device", mesa_device},
+                                                   {"mesa_pci", mesa_pci},
+                                                   {"mesa_tag", mesa_tag},
+                                                   {"nvidia_uuids", nvidia_uuids},
+                                                   {"opencl_device", opencl_device},
+                                                   {"opencl_indices", opencl_indices},
+                                                   {"opencl_platform", opencl_platform},
+                                                   {"opencl_vendor", opencl_vendor},
+                                                   {"ordinals", ordinals},
+                                                   {"pci_addresses", pci_addresses},
+                                                   {"rocm_opencl_indices", rocm_opencl_indices},
+                                                   {"vulkan_indices", vulkan_indices},
+                                                   {"vulkan_manifests", vulkan_manifests},
+                                                   {"vulkan_own_manifest", vulkan_own_manifest}});
 
 }  // namespace
 

@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from cli_case import CTL, DATA, NOWHERE, Bus, WithDaemon, environment, run
@@ -124,6 +125,63 @@ class Environment(WithDaemon):
         script = f'{lines}printf "%s\\n" "$CUDA_VISIBLE_DEVICES" "$NOTE"'
         told = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
         self.assertEqual(told.stdout.splitlines(), [wanted["CUDA_VISIBLE_DEVICES"], wanted["NOTE"]])
+
+
+class EnvironmentOfAGpu(WithDaemon):
+    def test_a_pipe_gets_what_stays_true(self):
+        done = self.ask("env", "01:00.0")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("CUDA_VISIBLE_DEVICES=GPU-", done.stdout)
+        self.assertNotIn("#", done.stdout)
+        self.assertEqual(done.stdout, self.ask("env", "RTX").stdout)
+
+    def test_a_shell_takes_all_of_it(self):
+        lines = self.ask("env", "0", "--all").stdout
+        self.assertIn("# ", lines)
+        told = subprocess.run(["sh", "-euc", lines + 'printf %s "$CUDA_VISIBLE_DEVICES"'],
+                              capture_output=True, text=True, check=True)
+        self.assertRegex(told.stdout, "^GPU-[0-9a-f-]{36}$")
+
+    def test_a_terminal_shows_the_other_ways(self):
+        self.assertIn("\n# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0\n",
+                      self.show(80, "env", "0")[1])
+
+    def test_the_card_has_every_selector(self):
+        code, card = self.document("env", "0")
+        self.assertEqual((code, card["gpu"]), (0, "pci:0000:01:00.0"))
+        kinds = {selector["kind"] for selector in card["selectors"]}
+        self.assertEqual(kinds, {"stable", "index"})
+        self.assertEqual(card["indices"]["cuda"], 0)
+
+    def test_a_gpu_takes_no_options_of_a_choice(self):
+        done = self.ask("env", "0", "--backend=cuda")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--gpu=GPU", done.stderr)
+
+    def test_a_consumer_takes_no_all(self):
+        self.assertEqual(self.ask("env", "default", "--all").returncode, 2)
+        self.assertEqual(self.ask("env", "--all").returncode, 2)
+
+    def test_what_is_neither_is_named_so(self):
+        done = self.ask("env", "defualt")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "gpuprobectl: no consumer and no GPU 'defualt'; did you mean 'default'?\n"))
+
+    def test_what_could_be_both_is_an_error_that_names_both(self):
+        report = json.loads((DATA / "laptop.report.json").read_text())
+        report["gpus"][0]["name"] = "The default card"
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(report, file)
+            file.flush()
+            bus = Bus()
+            self.addCleanup(bus.close)
+            fake = bus.start_fake(file.name, DATA / "laptop.decision.json")
+            self.addCleanup(lambda: (fake.stdin.close(), fake.wait(), fake.stdout.close()))
+            both = run("--bus=" + bus.address, "env", "default")
+            consumer = run("--bus=" + bus.address, "env", "default", "--gpu=0")
+        self.assertEqual((both.returncode, both.stdout), (2, ""))
+        self.assertIn("'default' is a consumer and could mean pci:0000:01:00.0 (The default card)", both.stderr)
+        self.assertEqual(consumer.returncode, 0, consumer.stderr)
 
 
 class Refusals(WithDaemon):

@@ -53,6 +53,8 @@ class BashCompletion(unittest.TestCase):
     def test_completes_gpus_and_consumers(self):
         self.assertEqual(self.complete("show", ""), ["pci:0000:01:00.0", "pci:0000:02:00.0"])
         self.assertEqual(self.complete("-j", "select", "ts"), ["tsuku"])
+        self.assertEqual(self.complete("env", "ts"), ["tsuku"])
+        self.assertEqual(self.complete("env", "pci"), ["pci:0000:01:00.0", "pci:0000:02:00.0"])
 
     def test_completes_options_and_their_values(self):
         self.assertIn("--explain", self.complete("select", "--ex"))

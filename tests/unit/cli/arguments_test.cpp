@@ -74,6 +74,9 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"show"},
          "gpuprobectl: show: which GPU? 'gpuprobectl list' shows them\n"
          "See 'gpuprobectl help show'.\n"},
+        {{"env", "--all"},
+         "gpuprobectl: env: --all shows every way to name a GPU: which one?\n"
+         "See 'gpuprobectl help env'.\n"},
         {{"select", "--min-memory=lots"},
          "gpuprobectl: --min-memory: 'lots' is not a size\n"
          "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n"},

@@ -37,6 +37,17 @@ TEST(PickGpu, TakesEveryNameThatAPersonHas) {
         EXPECT_EQ(picked(selector), "pci:0000:c1:00.0") << selector;
 }
 
+TEST(PickGpu, TakesAPartOfANameThatNoOtherHas) {
+    auto report = two_gpus();
+    report.gpus[1].name = "NVIDIA H200";
+    for (const char* selector : {"h200", "NVIDIA H200", "nvidia"})
+        EXPECT_EQ(pick_gpu(report, selector).value()->id, "pci:0000:c1:00.0") << selector;
+    EXPECT_EQ(picked("card"),
+              "error: 'card' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
+    report.gpus[0].name = "pci:0000:c1 in its name";  // an id comes before a name
+    EXPECT_EQ(pick_gpu(report, "pci:0000:c1").value()->id, "pci:0000:c1:00.0");
+}
+
 TEST(PickGpu, ListsWhatAnAmbiguousStartCouldMean) {
     EXPECT_EQ(picked("pci:0000"),
               "error: 'pci:0000' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// Stable: names the device, on this machine and after a restart. Index: counts devices, which
+/// holds only in the environment that comes with it and until the hardware or a driver changes.
+enum class SelectorKind { Stable, Index };
+constexpr std::array<EnumName<SelectorKind>, 2> names_of(SelectorKind) {
+    return {{{SelectorKind::Stable, "stable"}, {SelectorKind::Index, "index"}}};
+}
+
+/// One way to make one runtime use one GPU and no other.
+struct GpuSelector {
+    std::string api = {};  ///< "cuda", "hip", "opencl" …, "opengl", "container"
+    SelectorKind kind = SelectorKind::Stable;
+    std::optional<std::string> partition = {};            ///< selects this part of the GPU only
+    std::map<std::string, std::string> variables = {};    ///< what selects; none for an argument
+    std::optional<std::string> argument = {};             ///< for programs that take it as a word
+    std::map<std::string, std::string> environment = {};  ///< what must be set beside it
+    bool operator==(const GpuSelector&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, GpuSelector& selector) {
+    visit("api", selector.api);
+    visit("kind", selector.kind);
+    visit("partition", selector.partition);
+    visit("variables", selector.variables);
+    visit("argument", selector.argument);
+    visit("environment", selector.environment);
+}
+
+/// Every selector of this GPU that the report is certain of: best first within one API, the whole
+/// GPU before its parts. `gpu` must be one of the report's.
+std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu);
+
+}  // namespace gpuprobe

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/gpu_environment.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+using enum SelectorKind;
+
+GpuSelector selector(const char* api,
+                     SelectorKind kind,
+                     std::map<std::string, std::string> variables,
+                     std::map<std::string, std::string> environment = {}) {
+    return {.api = api,
+            .kind = kind,
+            .variables = std::move(variables),
+            .environment = std::move(environment)};
+}
+
+const std::vector<GpuSelector> kSelectors{
+    selector("cuda", Stable, {{"CUDA", "GPU-1"}}),
+    selector("cuda", Index, {{"CUDA", "0"}}, {{"ORDER", "PCI"}}),
+    selector("level_zero", Index, {{"SELECT", "level_zero:1"}}, {{"ORDER", "PCI"}}),
+    selector("level_zero", Index, {{"MASK", "1"}}, {{"ORDER", "PCI"}}),
+    selector("other", Index, {{"OTHER", "1"}}, {{"ORDER", "FAST"}}),
+};
+
+TEST(EnvironmentLines, SetWhatIsStableAndCommentOnTheRest) {
+    const auto lines = environment_lines(kSelectors, false);
+    EXPECT_EQ(lines.settings, "CUDA=GPU-1\n");
+    EXPECT_EQ(lines.comments,
+              "# cuda, by position: CUDA=0 ORDER=PCI\n"
+              "# level_zero, by position: ORDER=PCI SELECT=level_zero:1\n"
+              "# level_zero, by position: MASK=1 ORDER=PCI\n"
+              "# other, by position: ORDER=FAST OTHER=1\n");
+}
+
+TEST(EnvironmentLines, SetOnePositionOfAnApiThatHasNothingBetter) {
+    const auto lines = environment_lines(kSelectors, true);
+    EXPECT_EQ(lines.settings, "CUDA=GPU-1\nORDER=PCI\nSELECT=level_zero:1\n");
+    EXPECT_EQ(lines.comments,
+              "# cuda, by position: CUDA=0 ORDER=PCI\n"
+              "# level_zero, by position: MASK=1 ORDER=PCI\n"
+              "# other, by position: ORDER=FAST OTHER=1\n")
+        << "one variable can't have two values";
+}
+
+TEST(EnvironmentLines, QuoteForAShellAndNeverBreakAComment) {
+    auto whole = selector("opencl", Stable, {{"NAME", "a b"}});
+    auto part = selector("cuda", Stable, {{"UUID", "MIG-1\nrm -r"}});
+    part.partition = "mig:1";
+    const auto unsettable = selector("vulkan", Stable, {{"A B", "1"}});
+    const auto lines = environment_lines({whole, part, unsettable}, true);
+    EXPECT_EQ(lines.settings, "NAME='a b'\n");
+    EXPECT_EQ(std::count(lines.comments.begin(), lines.comments.end(), '\n'), 2);
+    EXPECT_TRUE(lines.comments.starts_with("# cuda, partition mig:1: UUID="));
+}
+
+TEST(EnvironmentLines, CommentOnWhatIsAWord) {
+    GpuSelector word{.api = "container", .argument = "nvidia.com/gpu=GPU-1"};
+    const auto lines = environment_lines({word}, true);
+    EXPECT_EQ(lines.settings, "");
+    EXPECT_EQ(lines.comments, "# container: nvidia.com/gpu=GPU-1\n");
+}
+
+}  // namespace
+}  // namespace gpuprobe
