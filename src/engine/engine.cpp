@@ -87,6 +87,8 @@ struct Engine::Impl {
     KnownAnswers answers = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
+    std::set<ProbeTarget> slept = {};          ///< not asked, as that would have woken a GPU
+    std::optional<MonotonicTime> looked = {};  ///< whether it is awake
     std::set<ProbeTarget> outdated =
         {};  ///< run since before the last change: may answer of before
 
@@ -190,15 +192,18 @@ void Engine::Impl::publish() {
 void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
     if (is_replay())
         return;
+    refresh_power(*source.files, machine);  // a GPU may have fallen asleep since the scan
     std::vector<ProbeTarget> due;
     for (const auto& target : search.targets) {
         if (!chosen(target))
             continue;
         const auto sleeper = allow_wake ? std::nullopt : sleeper_woken_by(target, machine);
-        if (sleeper)
+        if (sleeper) {
             answers.keep(skipped_asleep(target, *sleeper));
-        else if (round.begin(target))
+            slept.insert(target);
+        } else if (round.begin(target)) {
             due.push_back(target);
+        }
     }
     for (const auto& target : due)
         ask(target);
@@ -209,6 +214,7 @@ void Engine::Impl::start_all_probes() {
 }
 
 void Engine::Impl::ask(const ProbeTarget& target) {
+    slept.erase(target);
     supervisor.start(target,
                      [this, target](ProbeResult probe) { finished(target, std::move(probe)); });
 }
@@ -384,6 +390,18 @@ Status Engine::report_outcome(const Value& outcome, uid_t by) {
 
 std::vector<std::string> Engine::consumers() const {
     return impl_->profiles.names();
+}
+
+void Engine::catch_up() {
+    auto& impl = *impl_;
+    const auto now = impl.clock.monotonic();
+    if (impl.slept.empty() || (impl.looked && now - *impl.looked < kLooksAgainAfter))
+        return;
+    impl.looked = now;
+    const auto owed = impl.slept;
+    impl.start_probes([&owed](const ProbeTarget& target) { return owed.contains(target); }, false);
+    if (impl.slept != owed)
+        impl.publish();
 }
 
 Status Engine::probe(const ProbeRequest& request,

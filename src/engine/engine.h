@@ -107,6 +107,13 @@ public:
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
+    /// Somebody is about to be answered: drivers that were not asked because their GPU slept are
+    /// asked now, in the background, where something else has woken it. Looks at most once in
+    /// kLooksAgainAfter, and only while a driver is owed the question: nothing wakes us for this,
+    /// as the kernel tells nobody when a GPU wakes.
+    void catch_up();
+    static constexpr Duration kLooksAgainAfter = std::chrono::seconds{2};
+
     /// Runs the probes again and calls `done` when the report holds their answers. Joins a run in
     /// progress. Errors: InvalidRequest for an API that is not known.
     Status probe(const ProbeRequest& request,

@@ -81,14 +81,18 @@ LiveMemory last_known(const GpuMemory& memory) {
                       .evidence = memory.evidence};
 }
 
+void refresh_power(const FileSystem& files, Machine& machine) {
+    for (auto& device : machine.devices)
+        device.runtime_status = files.line(device.sysfs_path + "/power/runtime_status");
+}
+
 void refresh_readings(const FileSystem& files, Machine& machine) {
     machine.host.memory = host_memory(files);
+    refresh_power(files, machine);
     std::vector<std::string> notes;
     const Sysfs sysfs{files, notes};
-    for (auto& device : machine.devices) {
-        device.runtime_status = sysfs.text(device.sysfs_path + "/power/runtime_status");
+    for (auto& device : machine.devices)
         refresh_amdgpu(sysfs, device);
-    }
 }
 
 std::optional<std::string> kernel_source(const GpuMemory& memory) {

@@ -45,6 +45,9 @@ void describe(Visitor& visit, LiveMemory& memory) {
 /// Sizes without a word on where they are from now: source "report".
 LiveMemory last_known(const GpuMemory& memory);
 
+/// Brings power/runtime_status up to date, for probes that must not wake a device.
+void refresh_power(const FileSystem& files, Machine& machine);
+
 /// Brings up to date what the kernel tells of memory and power without waking anything:
 /// MemAvailable, mem_info_*, power/runtime_status. What can't be read any more is taken out.
 void refresh_readings(const FileSystem& files, Machine& machine);

@@ -60,7 +60,7 @@ std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Mac
         return std::nullopt;
     const auto vendor = vendor_of(target);
     for (const auto& device : machine.devices) {
-        if (device.runtime_status != "suspended")
+        if (device.runtime_status != "suspended" && device.runtime_status != "suspending")
             continue;
         if (!vendor || device.vendor_id == std::string{*vendor})
             return device.id;

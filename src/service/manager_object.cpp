@@ -89,6 +89,7 @@ void ManagerObject::update() {
 }
 
 void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
+    context_.engine.catch_up();
     const auto sender = bus::current_sender(getObject());
     for_caller(clientele_, sender, bus::Reply<std::string>{std::move(result)},
                [this, sender](const Caller& caller, auto& reply) {
@@ -110,6 +111,7 @@ Result<std::string> ManagerObject::description(const std::string& sender,
 }
 
 void ManagerObject::DescribeFd(sdbus::Result<sdbus::UnixFd>&& result) {
+    context_.engine.catch_up();
     for_caller(clientele_, bus::current_sender(getObject()),
                bus::Reply<sdbus::UnixFd>{std::move(result)},
                [this](const Caller& caller, auto& reply) {
@@ -128,6 +130,7 @@ std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*
 void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
                                   std::string consumer,
                                   bus::Dictionary request) {
+    context_.engine.catch_up();
     bus::Reply<bus::Dictionary> reply{std::move(result)};
     auto wanted = bus::value_from(request);
     if (!wanted)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -38,10 +40,10 @@ public:
         ++launched;
         return std::unique_ptr<Worker>{std::make_unique<HeldWorker>(UniqueFd{ends[0]})};
     }
-    /// Lets every worker that runs answer that nothing is there.
-    void let_answer() {
+    /// Lets every worker that runs answer without a device.
+    void let_answer(Outcome outcome = Outcome::Absent) {
         for (const auto& fd : std::exchange(held_, {})) {
-            const auto frame = FrameWriter{}.done(Outcome::Absent, std::nullopt, {});
+            const auto frame = FrameWriter{}.done(outcome, std::nullopt, {});
             EXPECT_EQ(::write(fd.get(), frame.data(), frame.size()),
                       static_cast<ssize_t>(frame.size()));
         }
@@ -54,7 +56,9 @@ private:
 
 struct SetClock final : Clock {
     [[nodiscard]] WallTime wall() const override { return time; }
-    [[nodiscard]] MonotonicTime monotonic() const override { return {}; }
+    [[nodiscard]] MonotonicTime monotonic() const override {
+        return MonotonicTime{time.time_since_epoch()};
+    }
     WallTime time = WallTime{std::chrono::hours{100}};
 };
 
@@ -66,6 +70,9 @@ protected:
         root_.write(device + "device", "0x2335\n");
         root_.write(device + "class", "0x030200\n");
         root_.link("sys/bus/pci/devices/0000:00:06.0", "../../../devices/pci0000:00/0000:00:06.0");
+    }
+    void gpu_is(const std::string& status) const {
+        root_.write("sys/devices/pci0000:00/0000:00:06.0/power/runtime_status", status + "\n");
     }
     std::unique_ptr<Engine> started() {
         EngineOptions options{.cache_file = root_.path() + "/cache",
@@ -117,6 +124,75 @@ TEST_F(EngineTest, AsksAllWhenOneIsAskedForAndTheHardwareHasChanged) {
     ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
     EXPECT_EQ(launcher_.launched, 2 * targets + 1);
     finish(*engine);
+}
+
+TEST_F(EngineTest, KeepsWhatASleepingGpusDriverSaidWithItsAge) {
+    plug_in_a_gpu();
+    gpu_is("active");
+    const auto engine = started();
+    launcher_.let_answer(Outcome::Answered);
+    ASSERT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
+    const auto launched = launcher_.launched;
+    gpu_is("suspended");
+    clock_.time += std::chrono::hours{1};
+    bool is_done = false;
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, [&is_done] { is_done = true; }));
+    ASSERT_TRUE(loop_->run_until([&is_done] { return is_done; }));
+    EXPECT_EQ(launcher_.launched, launched) << "nothing may wake it";
+    const auto& cuda = engine->report().gpus.at(0).apis.at("cuda");
+    EXPECT_EQ(cuda.age, Duration{std::chrono::hours{1}});
+    EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
+}
+
+TEST_F(EngineTest, WakesAGpuWhenAllowedTo) {
+    plug_in_a_gpu();
+    gpu_is("suspended");
+    const auto engine = started();
+    finish(*engine);
+    const auto launched = launcher_.launched;
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}, .allow_wake = true}, nullptr, nullptr));
+    EXPECT_EQ(launcher_.launched, launched + 1);
+    finish(*engine);
+}
+
+TEST_F(EngineTest, AsksWhatSleptOnceItIsAwake) {
+    plug_in_a_gpu();
+    gpu_is("suspended");
+    const auto engine = started();
+    finish(*engine);
+    const auto launched = launcher_.launched;
+    const auto& gpu = engine->report().gpus.at(0);
+    EXPECT_EQ(gpu.apis.at("cuda").reasons.at(0).code, "asleep");
+    EXPECT_EQ(gpu.apis.at("nvml").reasons.at(0).code, "asleep");
+    const auto& probes = engine->report().probes;
+    const auto slept = static_cast<std::size_t>(
+        std::ranges::count(probes, Outcome::Skipped, &ProbeEntry::outcome));
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launched, launched) << "it still sleeps";
+    gpu_is("active");
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launched, launched) << "looked a moment ago";
+    clock_.time += Engine::kLooksAgainAfter;
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launched, launched + slept);
+    EXPECT_TRUE(engine->probing());
+    finish(*engine);
+    clock_.time += Engine::kLooksAgainAfter;
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launched, launched + slept) << "they have been asked";
+}
+
+TEST_F(EngineTest, LooksAtThePowerRightBeforeItAsks) {
+    plug_in_a_gpu();
+    gpu_is("active");
+    const auto engine = started();
+    finish(*engine);
+    const auto launched = launcher_.launched;
+    for (const auto* status : {"suspended", "suspending"}) {
+        gpu_is(status);
+        ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+        EXPECT_EQ(launcher_.launched, launched) << status;
+    }
 }
 
 TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {

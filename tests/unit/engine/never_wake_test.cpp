@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "cache/fingerprint.h"
+#include "engine/live_memory.h"
+#include "engine/recording.h"
+#include "inventory/scan.h"
+
+namespace gpuprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files of a device whose reading wakes it, on some kernel at least.
+/// Source: Linux, drivers/pci/pci-sysfs.c (config; the link attributes from 6.18 on) and
+/// drivers/gpu/drm/amd/pm/amdgpu_pm.c (before it returned EPERM for a sleeping device).
+constexpr auto kWaking = std::to_array<std::string_view>(
+    {"config", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width",
+     "rom", "gpu_busy_percent", "mem_busy_percent", "pp_dpm_sclk", "pp_dpm_mclk", "pp_dpm_pcie",
+     "pp_od_clk_voltage", "pp_features", "gpu_metrics", "vbios_version", "thermal_throttling_log"});
+/// hwmon's readings; its names tell a sensor without asking it.
+constexpr auto kSensors = std::to_array<std::string_view>({"_input", "_average", "_cap"});
+
+bool wakes(const std::string& path) {
+    const auto name = fs::path{path}.filename().string();
+    const bool is_reading =
+        path.find("/hwmon/") != std::string::npos &&
+        std::ranges::any_of(kSensors, [&](std::string_view end) { return name.ends_with(end); });
+    return is_reading || std::ranges::find(kWaking, name) != kWaking.end();
+}
+
+/// Looks at nodes and never opens one: there is no way to through it.
+class NoNodes final : public NodeSource {
+public:
+    [[nodiscard]] std::optional<DeviceNode> find(std::string_view) const override { return {}; }
+    [[nodiscard]] std::vector<std::string> list(std::string_view) const override { return {}; }
+};
+
+TEST(NeverWake, TheTestKnowsWhatWakes) {
+    EXPECT_TRUE(wakes("/sys/devices/pci0000:00/0000:00:06.0/config"));
+    EXPECT_TRUE(wakes("/sys/devices/pci0000:00/0000:00:06.0/hwmon/hwmon3/power1_average"));
+    EXPECT_FALSE(wakes("/sys/devices/pci0000:00/0000:00:06.0/power/runtime_status"));
+    EXPECT_FALSE(wakes("/sys/devices/pci0000:00/0000:00:06.0/hwmon/hwmon3/in1_label"));
+}
+
+TEST(NeverWake, NoMachineIsReadThroughAFileThatWakes) {
+    std::size_t machines = 0;
+    std::size_t reads = 0;
+    for (const auto& entry : fs::directory_iterator{GPUPROBE_SOURCE_DIR "/tests/data/machines"}) {
+        const auto root = entry.path() / "root";
+        if (!fs::is_directory(root))
+            continue;
+        ++machines;
+        const RecordingFiles files{std::make_shared<RootedFiles>(root.string())};
+        auto machine = scan_machine(files, NoNodes{}, Host{.arch = "x86_64"});
+        refresh_readings(files, machine);
+        refresh_power(files, machine);
+        (void)fingerprint_of(machine, files, {}, "1");
+        for (const auto& [path, content] : files.contents()) {
+            EXPECT_FALSE(wakes(path)) << entry.path().filename() << ": " << path;
+            EXPECT_FALSE(path.starts_with("/dev/")) << entry.path().filename() << ": " << path;
+            ++reads;
+        }
+    }
+    EXPECT_GT(machines, 30U);
+    EXPECT_GT(reads, 500U);
+}
+
+}  // namespace
+}  // namespace gpuprobe
