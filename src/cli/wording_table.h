@@ -106,6 +106,12 @@ inline constexpr Wording kWordings[] = {
      "which layers of a[ {architecture}] model see a window only is not known: all are counted "
      "whole"},
     {"arch-not-in-build", "no code for its architecture[ {have}] in the build[: {need}]"},
+    {"requirement-unmet", "it does not meet {requirement}[: it has {have}]"},
+    {"requirement-unknown", "not known whether it meets {requirement}",
+     "ask the drivers: gpuprobectl probe"},
+    {"switched-off", "the request wants no GPU"},
+    {"simulated", "made up, as the request asks"},
+    {"platform-not-in-profile", "the consumer's profile does not know[ {platform}]"},
     {"reported-failed", "the consumer tried it and failed[: {detail}]"},
 
     // About the report itself.

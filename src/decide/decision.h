@@ -43,6 +43,8 @@ struct Decision {
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
     std::string summary = {};  ///< "requested=auto detected=[vulkan,cpu] selected=vulkan"
+    std::map<std::string, std::string> answers = {};  ///< what else the consumer wants to know
+    std::vector<std::string> messages = {};           ///< the consumer's own texts on this
     std::vector<Candidate> candidates = {};
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
@@ -54,6 +56,8 @@ void describe(Visitor& visit, Decision& decision) {
     visit("gpus", decision.gpus);
     visit("environment", decision.environment);
     visit("decision", decision.summary);
+    visit("answers", decision.answers);
+    visit("messages", decision.messages);
     visit("candidates", decision.candidates);
     visit("generation", decision.generation);
 }

@@ -12,10 +12,6 @@
 
 namespace gpuprobe {
 
-/// What is wrong with a template: a brace without its pair, or a fact that does not exist; nullopt
-/// when nothing is.
-std::optional<std::string> template_problem(std::string_view text);
-
 /// The template with its facts; nullopt when one of them is not known.
 std::optional<std::string> filled(std::string_view text, const Selection& selection);
 

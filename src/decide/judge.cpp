@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "decide/backend_words.h"
+#include "decide/predicate.h"
+#include "report/api_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -80,32 +82,54 @@ void try_vendor(const Terms& terms, const std::string& backend, const Gpu& gpu, 
                              {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
 }
 
-/// `allocatable` decides; where it is unknown, a board's own memory bounds it from above. (A
-/// carve-out bounds nothing: the rest of the host's memory is behind it.)
-void try_memory(const Terms& terms, const Gpu& gpu, Trial& trial) {
-    if (!terms.min_memory)
-        return;
-    const auto need = *terms.min_memory;
-    const auto known = gpu.memory.allocatable ? gpu.memory.allocatable : offered_memory(gpu.memory);
-    if (known && *known < need)
-        trial.reject(because("too-little-memory",
-                             {{"have", known->count},
-                              {"need", need.count},
-                              {"of", gpu.memory.allocatable ? "allocatable" : "physical"}}));
-    else if (!gpu.memory.allocatable)
-        trial.doubt(because("memory-unknown", {{"need", need.count}}));
+/// A rule that is unknown leaves the candidate unknown: what is not known is no promise.
+void try_predicate(const std::string& predicate, const FactScope& scope, Trial& trial) {
+    auto tested = test_predicate(predicate, scope);
+    if (tested.holds == false)
+        trial.reject(std::move(tested.why));
+    else if (!tested.holds)
+        trial.doubt(std::move(tested.why));
 }
 
-void try_gpu(const Terms& terms, const Gpu& gpu, Trial& trial) {
+const std::vector<std::string>& floors_of(const Profile& profile, std::string_view backend) {
+    static const std::vector<std::string> kNone;
+    const auto found = profile.floors.find(std::string{backend});
+    return found == profile.floors.end() ? kNone : found->second;
+}
+
+/// Floors of the profile and of the request. They say nothing new about a GPU of a vendor that the
+/// backend does not serve, and made-up GPUs have no facts to compare.
+void try_floors(const Terms& terms, const FactScope& scope, Trial& trial) {
+    const auto view = scope.gpu->backends.find(std::string{scope.backend});
+    const bool is_served =
+        view == scope.gpu->backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
+    if (terms.is_simulated || !is_served)
+        return;
+    for (const auto* rules : {&floors_of(terms.profile, kAnyBackend),
+                              &floors_of(terms.profile, scope.backend), &terms.require})
+        for (const auto& predicate : *rules)
+            try_predicate(predicate, scope, trial);
+    if (terms.min_memory)
+        try_predicate("memory>=" + std::to_string(terms.min_memory->count), scope, trial);
+}
+
+/// Integrated, and nothing in the profile lifts it out of its kind.
+bool is_fallback(const Terms& terms, const FactScope& scope) {
+    return scope.gpu->kind == GpuKind::Integrated &&
+           std::ranges::none_of(terms.profile.as_discrete, [&scope](const auto& predicate) {
+               return test_predicate(predicate, scope).holds == true;
+           });
+}
+
+void try_gpu(const Terms& terms, const Gpu& gpu, bool is_fallback, Trial& trial) {
     if (terms.denied_gpus.contains(gpu.id))
         trial.reject(because("denied", {{"gpu", gpu.id}}));
     if (terms.gpus && !terms.gpus->contains(gpu.id))
         trial.reject(because("not-requested",
                              {{"requested", to_value(std::vector<std::string>(
                                                 terms.gpus->begin(), terms.gpus->end()))}}));
-    if (gpu.kind == GpuKind::Integrated && terms.profile.integrated == IntegratedPolicy::Never)
+    if (is_fallback && terms.profile.integrated == IntegratedPolicy::Never)
         trial.reject(because("integrated-not-allowed"));
-    try_memory(terms, gpu, trial);
 }
 
 /// Whoever tried and failed knows better than any probe.
@@ -175,7 +199,9 @@ void Judged::reject(Reason reason) {
     candidate.reasons.push_back(std::move(reason));
 }
 
-Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu) {
+Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, const Report& report) {
+    const FactScope scope{
+        .report = report, .gpu = &gpu, .backend = backend, .backend_word = terms.word_for(backend)};
     Trial trial{backend, &gpu};
     if (gpu.kind == GpuKind::DisplayOnly) {
         trial.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
@@ -184,9 +210,13 @@ Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu) {
     try_facts(backend, gpu, trial);
     try_vendor(terms, backend, gpu, trial);
     try_backend(terms, backend, trial);
-    try_gpu(terms, gpu, trial);
+    const bool is_spare = is_fallback(terms, scope);
+    try_gpu(terms, gpu, is_spare, trial);
+    try_floors(terms, scope, trial);
     try_experience(terms, backend, &gpu, trial);
-    return std::move(trial).end();
+    auto judged = std::move(trial).end();
+    judged.is_fallback = is_spare;
+    return judged;
 }
 
 std::vector<Judged> judge_without_gpu(const Terms& terms,
@@ -209,12 +239,24 @@ std::vector<Judged> judge_without_gpu(const Terms& terms,
     return candidates;
 }
 
-Judged judge_cpu(const Terms& terms) {
+Judged judge_switched_off(const std::string& backend) {
+    Trial trial{backend, nullptr};
+    trial.reject(because("switched-off"));
+    return std::move(trial).end();
+}
+
+/// What is required of a GPU says nothing about the CPU.
+Judged judge_cpu(const Terms& terms, const Report& report) {
     const std::string cpu{kCpu};
+    const FactScope scope{.report = report, .backend = cpu, .backend_word = terms.word_for(cpu)};
     Trial trial{cpu, nullptr};
     if (terms.profile.cpu == CpuPolicy::Forbid)
         trial.reject(because("cpu-forbidden"));
     try_backend(terms, cpu, trial);
+    for (const auto* rules : {&floors_of(terms.profile, kCpu), &terms.require})
+        for (const auto& predicate : *rules)
+            if (is_about_host(predicate))
+                try_predicate(predicate, scope, trial);
     try_experience(terms, cpu, nullptr, trial);
     return std::move(trial).end();
 }

@@ -16,12 +16,13 @@ namespace gpuprobe {
 struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
+    bool is_fallback = false;  ///< an integrated GPU that the profile counts as one
 
     void reject(Reason reason);
 };
 
 /// One backend on one GPU.
-Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu);
+Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, const Report& report);
 
 /// One backend without any GPU: its software devices when no GPU of the machine can use it, and
 /// what became of its API when the machine has no GPU.
@@ -29,7 +30,10 @@ std::vector<Judged> judge_without_gpu(const Terms& terms,
                                       const std::string& backend,
                                       const Report& report);
 
+/// One backend that is not even looked for, as the request wants no GPU.
+Judged judge_switched_off(const std::string& backend);
+
 /// The CPU.
-Judged judge_cpu(const Terms& terms);
+Judged judge_cpu(const Terms& terms, const Report& report);
 
 }  // namespace gpuprobe

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,27 @@ constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
              {IntegratedPolicy::Never, "never"}}};
 }
 
+/// What becomes of a request for a backend that this consumer does not have or know.
+enum class UnknownRequest { Refuse, Auto };
+constexpr std::array<EnumName<UnknownRequest>, 2> names_of(UnknownRequest) {
+    return {{{UnknownRequest::Refuse, "refuse"}, {UnknownRequest::Auto, "auto"}}};
+}
+
+/// What becomes of a request for a backend that can't be used here.
+enum class UnavailableRequest { Fail, Auto };
+constexpr std::array<EnumName<UnavailableRequest>, 2> names_of(UnavailableRequest) {
+    return {{{UnavailableRequest::Fail, "fail"}, {UnavailableRequest::Auto, "auto"}}};
+}
+
 /// Variable → template. Applies whole or not at all: when every fact that its templates name is
 /// known (decide/selector_facts.h) and no earlier rule has set one of its variables.
 using EnvironmentRule = std::map<std::string, std::string>;
+
+/// One value (a template) → the predicates under which it is the answer.
+using AnswerRule = std::map<std::string, std::vector<std::string>>;
+
+/// The key of `Profile::floors` for every GPU backend.
+constexpr std::string_view kAnyBackend = "*";
 
 /// The key of `Profile::vendors` for every vendor that has none of its own.
 constexpr std::string_view kAnyVendor = "*";
@@ -44,6 +63,19 @@ struct Profile {
     bool strict = false;
     std::map<std::string, std::string> translate = {};  ///< our backend name → the consumer's
     std::map<std::string, std::vector<EnvironmentRule>> environment = {};  ///< by our backend name
+    /// Backend → predicates that must hold (decide/predicate.h).
+    std::map<std::string, std::vector<std::string>> floors = {};
+    /// An integrated GPU for which one of these predicates holds counts as a discrete one.
+    std::vector<std::string> as_discrete = {};
+    /// Word → our backends that it asks for; absent: the profile's own, each by its names.
+    std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
+    std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
+    std::optional<UnavailableRequest> unavailable_request = {};  ///< absent: fail
+    /// Another platform → the consumer's names of its backends there, in order.
+    std::map<std::string, std::vector<std::string>> platforms = {};
+    /// Name → rules; the first whose predicates all hold gives the value.
+    std::map<std::string, std::vector<AnswerRule>> answers = {};
+    std::map<std::string, std::string> messages = {};  ///< situation → template (decide/messages.h)
     bool operator==(const Profile&) const = default;
 };
 template <class Visitor>
@@ -58,6 +90,14 @@ void describe(Visitor& visit, Profile& profile) {
     visit("strict", profile.strict);
     visit("translate", profile.translate);
     visit("environment", profile.environment);
+    visit("floors", profile.floors);
+    visit("as_discrete", profile.as_discrete);
+    visit("requests", profile.requests);
+    visit("unknown_request", profile.unknown_request);
+    visit("unavailable_request", profile.unavailable_request);
+    visit("platforms", profile.platforms);
+    visit("answers", profile.answers);
+    visit("messages", profile.messages);
 }
 
 constexpr Bytes kMaxProfileText = kib(64);

@@ -2,11 +2,15 @@
 #include "decide/select.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "decide/answers.h"
 #include "decide/backend_words.h"
 #include "decide/environment.h"
 #include "decide/gpu_order.h"
 #include "decide/judge.h"
+#include "decide/made_up.h"
+#include "decide/messages.h"
 #include "decide/terms.h"
 
 namespace gpuprobe {
@@ -16,8 +20,11 @@ bool is_accepted(const Judged& judged) {
     return judged.candidate.verdict == Verdict::Accepted;
 }
 
-bool is_integrated(const Judged& judged) {
-    return judged.gpu && judged.gpu->kind == GpuKind::Integrated;
+/// A GPU that puts integrated ones out.
+bool is_discrete(const Judged& judged) {
+    const bool was_lifted =
+        judged.gpu && judged.gpu->kind == GpuKind::Integrated && !judged.is_fallback;
+    return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
 }
 
 /// By backend in order of preference, within one by GPU, best first; then what has no GPU.
@@ -26,10 +33,18 @@ std::vector<Judged> judge_all(const Terms& terms, const Report& report) {
     std::vector<Judged> all;
     for (const auto& backend : terms.backends) {
         for (const auto* gpu : gpus)
-            all.push_back(judge(terms, backend, *gpu));
+            all.push_back(judge(terms, backend, *gpu, report));
         std::ranges::move(judge_without_gpu(terms, backend, report), std::back_inserter(all));
     }
-    all.push_back(judge_cpu(terms));
+    all.push_back(judge_cpu(terms, report));
+    return all;
+}
+
+std::vector<Judged> judge_without_looking(const Terms& terms, const Report& report) {
+    std::vector<Judged> all;
+    for (const auto& backend : terms.backends)
+        all.push_back(judge_switched_off(backend));
+    all.push_back(judge_cpu(terms, report));
     return all;
 }
 
@@ -44,12 +59,25 @@ std::vector<std::string> detected(const Terms& terms, const std::vector<Judged>&
     return words;
 }
 
+/// Whether the request's word means this backend. The CPU behind others is what they fall back to,
+/// for whoever was built with one of them: else a GPU would have been asked for in vain.
+bool is_meant(const Terms& terms, const std::string& backend) {
+    const auto& forced = *terms.forced;
+    if (std::ranges::find(forced, backend) == forced.end())
+        return false;
+    if (backend != kCpu || forced.size() == 1 || !terms.built)
+        return true;
+    return std::ranges::any_of(forced, [&terms](const std::string& other) {
+        return other != kCpu && terms.built->contains(other);
+    });
+}
+
 void keep_to_forced(const Terms& terms, std::vector<Judged>& all) {
     if (!terms.forced)
         return;
-    const Value requested{Value::Array{Value{terms.word_for(*terms.forced)}}};
+    const Value requested{Value::Array{Value{terms.requested}}};
     for (auto& judged : all)
-        if (judged.candidate.backend != *terms.forced)
+        if (!is_meant(terms, judged.candidate.backend))
             judged.reject(because("not-requested", {{"requested", requested}}));
 }
 
@@ -57,23 +85,22 @@ void keep_to_forced(const Terms& terms, std::vector<Judged>& all) {
 void prefer_discrete(const Terms& terms, std::vector<Judged>& all) {
     if (terms.profile.integrated != IntegratedPolicy::Fallback)
         return;
-    const auto discrete = std::ranges::find_if(all, [](const Judged& judged) {
-        return is_accepted(judged) && judged.gpu && judged.gpu->kind == GpuKind::Discrete;
-    });
+    const auto discrete = std::ranges::find_if(
+        all, [](const Judged& judged) { return is_accepted(judged) && is_discrete(judged); });
     if (discrete == all.end())
         return;
     const auto better = because(
         "discrete-preferred",
         {{"backend", terms.word_for(discrete->candidate.backend)}, {"gpu", discrete->gpu->id}});
     for (auto& judged : all)
-        if (is_integrated(judged) && is_accepted(judged))
+        if (judged.is_fallback && is_accepted(judged))
             judged.reject(better);
 }
 
 /// Strict: the CPU only for those who ask for it.
 void keep_cpu_out(const Terms& terms, std::vector<Judged>& all) {
     const bool is_asked_for =
-        terms.forced == kCpu || (terms.only && *terms.only == std::set{std::string{kCpu}});
+        terms.asks_for(kCpu) || (terms.only && *terms.only == std::set{std::string{kCpu}});
     for (auto& judged : all)
         if (terms.strict && !is_asked_for && judged.candidate.backend == kCpu)
             judged.reject(because("strict"));
@@ -133,8 +160,8 @@ std::string summary_of(const Terms& terms,
     std::string list;
     for (const auto& word : available)
         list += (list.empty() ? "" : ",") + word;
-    return "requested=" + (terms.forced ? terms.word_for(*terms.forced) : "auto") + " detected=[" +
-           list + "] selected=" + chosen.value_or("none");
+    return "requested=" + terms.requested + " detected=[" + list +
+           "] selected=" + chosen.value_or("none");
 }
 
 std::vector<Candidate> candidates_of(const Terms& terms,
@@ -150,31 +177,118 @@ std::vector<Candidate> candidates_of(const Terms& terms,
     return candidates;
 }
 
+/// Every candidate with its final verdict, and what came of it.
+struct Attempt {
+    std::vector<Judged> all = {};
+    std::vector<std::string> detected = {};  ///< the consumer's words
+    bool was_given_up = false;               ///< what was asked for is not there
+
+    [[nodiscard]] const Judged* best(const Terms& terms) const { return best_of(terms, all); }
+};
+
+Attempt attempt(const Terms& terms, const SelectRequest& request, const Report& report) {
+    Attempt made;
+    made.all =
+        is_switched_off(request) ? judge_without_looking(terms, report) : judge_all(terms, report);
+    made.detected = detected(terms, made.all);
+    keep_to_forced(terms, made.all);
+    prefer_discrete(terms, made.all);
+    keep_cpu_out(terms, made.all);
+    mark_unknown(made.all);
+    return made;
+}
+
+/// A profile may take a request that can't be met for none; whoever is strict may not.
+Attempt attempt_or_give_up(Terms& terms, const SelectRequest& request, const Report& report) {
+    auto made = attempt(terms, request, report);
+    const bool may_give_up = terms.forced && !terms.strict &&
+                             terms.profile.unavailable_request == UnavailableRequest::Auto;
+    if (made.best(terms) || !may_give_up)
+        return made;
+    const auto forced = std::exchange(terms.forced, std::nullopt);
+    made = attempt(terms, request, report);
+    made.was_given_up = true;
+    terms.forced = forced;  // for the texts
+    return made;
+}
+
+Decision decision_from(const Terms& terms, const Attempt& made, const Report& report) {
+    Decision decision{.consumer = terms.profile.name, .generation = report.generation};
+    Selection selection{.report = report};
+    FactScope scope{.report = report, .backend_word = ""};
+    if (const auto* best = made.best(terms)) {
+        selection.gpus = group_of(*best, made.all);
+        decision.backend = terms.word_for(best->candidate.backend);
+        decision.environment = environment_for(terms, best->candidate.backend, selection);
+        scope.gpu = best->gpu;
+        scope.backend = best->candidate.backend;
+        scope.backend_word = decision.backend;
+    }
+    for (const auto* gpu : selection.gpus)
+        decision.gpus.push_back(gpu->id);
+    decision.summary = summary_of(terms, made.detected, decision.backend);
+    decision.answers = answers_of(terms.profile, scope, selection);
+    return decision;
+}
+
+/// `report` is the machine, or a made-up one.
+Result<Decision> decided(const Profile& profile,
+                         const SelectRequest& request,
+                         const Report& report,
+                         const Experience& experience,
+                         bool is_simulated) {
+    auto terms = TRY(terms_of(profile, request, report, experience));
+    terms.is_simulated = is_simulated;
+    auto made = attempt_or_give_up(terms, request, report);
+    auto decision = decision_from(terms, made, report);
+    decision.messages = messages_of({.terms = terms,
+                                     .request = request,
+                                     .report = report,
+                                     .all = made.all,
+                                     .detected = made.detected,
+                                     .decision = decision,
+                                     .was_given_up = made.was_given_up});
+    decision.candidates = candidates_of(terms, std::move(made.all), request.include_rejected);
+    return decision;
+}
+
+Error fake_forbidden(const Profile& profile) {
+    const auto text = message_for(profile, "fake-forbidden", "",
+                                  [](std::string_view) { return std::optional<std::string>{}; });
+    return Error{ErrorCode::InvalidRequest,
+                 text.value_or("request: fake: forbidden by \"forbid-fake\"")};
+}
+
+bool makes_gpus_up(const Profile& profile, const SelectRequest& request) {
+    return request.fake && !request.strict.value_or(profile.strict);
+}
+
 }  // namespace
+
+bool is_switched_off(const SelectRequest& request) {
+    return request.backend == "none" || request.backend == "off";
+}
+
+bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request) {
+    return is_switched_off(request) || makes_gpus_up(profile, request) ||
+           (request.platform && profile.platforms.contains(*request.platform));
+}
 
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
                         const Experience& experience) {
-    const auto terms = TRY(terms_of(profile, request, report, experience));
-    auto all = judge_all(terms, report);
-    const auto available = detected(terms, all);
-    keep_to_forced(terms, all);
-    prefer_discrete(terms, all);
-    keep_cpu_out(terms, all);
-    mark_unknown(all);
-
-    Decision decision{.consumer = profile.name, .generation = report.generation};
-    if (const auto* best = best_of(terms, all)) {
-        const Selection selection{.report = report, .gpus = group_of(*best, all)};
-        decision.backend = terms.word_for(best->candidate.backend);
-        decision.environment = environment_for(terms, best->candidate.backend, selection);
-        for (const auto* gpu : selection.gpus)
-            decision.gpus.push_back(gpu->id);
+    if (request.fake && request.forbid_fake)
+        return fake_forbidden(profile);
+    if (request.platform && request.platform != platform_of(report.host)) {
+        auto decision = decision_for_platform(profile, request, *request.platform);
+        decision.generation = report.generation;
+        return decision;
     }
-    decision.summary = summary_of(terms, available, decision.backend);
-    decision.candidates = candidates_of(terms, std::move(all), request.include_rejected);
-    return decision;
+    if (makes_gpus_up(profile, request))
+        return decided(profile, request, simulated_report(profile, *request.fake, report),
+                       experience, true);
+    return decided(profile, request, report, experience, false);
 }
 
 }  // namespace gpuprobe

@@ -3,7 +3,9 @@
 #include <array>
 
 #include "base/parse.h"
+#include "decide/predicate.h"
 #include "decide/select.h"
+#include "decide/size_text.h"
 
 namespace gpuprobe {
 namespace {
@@ -11,7 +13,10 @@ namespace {
 constexpr std::size_t kMaxNames = 64;
 constexpr std::size_t kMaxName = 128;
 
-ReadProblem add_name(std::string_view text, std::vector<std::string>& out) {
+/// Adds one item of a list.
+using Add = ReadProblem (*)(std::string_view text, std::vector<std::string>& out);
+
+ReadProblem add_as_it_is(std::string_view text, std::vector<std::string>& out) {
     const auto name = trimmed(text);
     if (name.empty())
         return "an empty name";
@@ -19,18 +24,32 @@ ReadProblem add_name(std::string_view text, std::vector<std::string>& out) {
         return "a name of more than 128 bytes";
     if (out.size() == kMaxNames)
         return "more than 64 names";
-    out.push_back(lower_case(name));
+    out.emplace_back(name);
+    return {};
+}
+
+ReadProblem add_name(std::string_view text, std::vector<std::string>& out) {
+    return add_as_it_is(lower_case(text), out);
+}
+
+/// Sizes have capitals: "memory>=8GiB".
+ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) {
+    auto problem = add_as_it_is(text, out);
+    if (!problem.empty())
+        return problem;
+    if (auto why = predicate_problem(out.back()))
+        return std::move(*why);
     return {};
 }
 
 /// An array of strings, or one string with commas; the empty string is the empty list.
-ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
+ReadProblem read_list(const Value& value, std::vector<std::string>& out, Add add) {
     out.clear();
     if (const auto* text = value.as_string()) {
         if (trimmed(*text).empty())
             return {};
         for (const auto piece : split(*text, ','))
-            if (auto problem = add_name(piece, out); !problem.empty())
+            if (auto problem = add(piece, out); !problem.empty())
                 return problem;
         return {};
     }
@@ -42,11 +61,15 @@ ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
         auto problem = read_value(item, name);
         if (!problem.empty())
             return std::move(problem).in("[" + std::to_string(out.size()) + "]");
-        problem = add_name(name, out);
+        problem = add(name, out);
         if (!problem.empty())
             return problem;
     }
     return {};
+}
+
+ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
+    return read_list(value, out, add_name);
 }
 
 ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::string>>& out) {
@@ -56,40 +79,25 @@ ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::s
     return problem;
 }
 
-struct Unit {
-    std::string_view name = {};
-    std::uint64_t bytes = 1;
-};
-constexpr std::array<Unit, 10> kUnits{{{"", 1},
-                                       {"B", 1},
-                                       {"kB", 1000},
-                                       {"MB", 1000'000},
-                                       {"GB", 1000'000'000},
-                                       {"TB", 1000'000'000'000},
-                                       {"KiB", kib(1).count},
-                                       {"MiB", mib(1).count},
-                                       {"GiB", gib(1).count},
-                                       {"TiB", gib(1024).count}}};
-
-/// "8GiB", "8192 MiB", "8000000000". "8G" could be either and is none.
-std::optional<Bytes> size_from(std::string_view text) {
-    text = trimmed(text);
-    const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    const auto number = parse_number<std::uint64_t>(text.substr(0, digits));
-    const auto* unit = std::ranges::find(kUnits, trimmed(text.substr(digits)), &Unit::name);
-    if (!number || unit == kUnits.end() || *number > UINT64_MAX / unit->bytes)
-        return std::nullopt;
-    return Bytes{*number * unit->bytes};
-}
-
 ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
     if (const auto count = value.as_unsigned())
         out = Bytes{*count};
     else if (const auto* text = value.as_string())
-        out = size_from(*text);
+        out = size_from_text(*text);
     else
         out.reset();
     return out ? ReadProblem{} : ReadProblem{"expected a number of bytes, or text like \"8GiB\""};
+}
+
+ReadProblem read_platform(const Value& value, std::optional<std::string>& out) {
+    const auto* text = value.as_string();
+    if (!text)
+        return wrong_type(value, "string");
+    out = lower_case(trimmed(*text));
+    const auto dash = out->find('-');
+    if (out->size() > kMaxName || dash == 0 || dash == std::string::npos || out->ends_with('-'))
+        return "expected an operating system and a processor, like \"darwin-arm64\"";
+    return {};
 }
 
 ReadProblem read_backend(const Value& value, std::optional<std::string>& out) {
@@ -109,7 +117,7 @@ struct Key {
     std::string_view name = {};
     ReadProblem (*read)(const Value& value, SelectRequest& request) = nullptr;
 };
-constexpr std::array<Key, 9> kKeys{{
+constexpr std::array<Key, 14> kKeys{{
     {"built", [](const Value& v, SelectRequest& r) { return read_names(v, r.built.emplace()); }},
     {"deny", [](const Value& v, SelectRequest& r) { return read_names(v, r.deny); }},
     {"backend", [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
@@ -118,6 +126,12 @@ constexpr std::array<Key, 9> kKeys{{
     {"prefer", [](const Value& v, SelectRequest& r) { return read_names(v, r.prefer); }},
     {"only", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.only); }},
     {"gpus", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.gpus); }},
+    {"require",
+     [](const Value& v, SelectRequest& r) { return read_list(v, r.require, add_predicate); }},
+    {"any-vendor", [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
+    {"platform", [](const Value& v, SelectRequest& r) { return read_platform(v, r.platform); }},
+    {"fake", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.fake); }},
+    {"forbid-fake", [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
     {"include-rejected",
      [](const Value& v, SelectRequest& r) { return read_value(v, r.include_rejected); }},
 }};

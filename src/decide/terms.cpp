@@ -5,6 +5,8 @@
 
 #include "base/parse.h"
 #include "decide/backend_words.h"
+#include "decide/messages.h"
+#include "decide/predicate.h"
 
 namespace gpuprobe {
 namespace {
@@ -87,16 +89,49 @@ Status add_gpus(const SelectRequest& request, const Report& report, Terms& terms
     return Done{};
 }
 
+/// The backends that a word asks for; nullopt when the consumer does not know the word.
+std::optional<std::vector<std::string>> backends_asked_for(const Profile& profile,
+                                                           const std::string& word) {
+    if (!profile.requests) {
+        auto backend = backend_named(profile, word);
+        return backend ? std::optional{std::vector{std::move(*backend)}} : std::nullopt;
+    }
+    const auto found = profile.requests->find(word);
+    return found == profile.requests->end() ? std::nullopt : std::optional{found->second};
+}
+
+Error unknown_backend(const Profile& profile, const std::string& word) {
+    const auto known = known_requests(profile);
+    if (auto text = message_for(profile, "unknown-backend", word,
+                                [&](std::string_view fact) -> std::optional<std::string> {
+                                    return fact == "requested" ? scrubbed(word, 64) : known;
+                                }))
+        return Error{ErrorCode::InvalidRequest, std::move(*text)};
+    return refused("backend", word, "none of " + known);
+}
+
 Status force(const SelectRequest& request, Terms& terms) {
-    if (!request.backend)
+    if (!request.backend || is_switched_off(request))
         return Done{};
-    terms.forced = backend_named(terms.profile, *request.backend);
+    const auto& profile = terms.profile;
+    terms.forced = backends_asked_for(profile, *request.backend);
+    terms.requested = scrubbed(*request.backend, 64);
+    if (terms.forced && !profile.requests)
+        terms.requested = terms.word_for(terms.forced->front());
     if (terms.forced)
         return Done{};
-    std::string known;
-    for (const auto& backend : terms.profile.backends)
-        known += (known.empty() ? "" : ", ") + terms.word_for(backend);
-    return refused("backend", *request.backend, "none of " + known);
+    terms.is_unknown_request = true;
+    if (profile.unknown_request == UnknownRequest::Auto && !terms.strict)
+        return Done{};
+    return unknown_backend(profile, *request.backend);
+}
+
+Status require(const SelectRequest& request, Terms& terms) {
+    for (const auto& predicate : request.require)
+        if (const auto problem = predicate_problem(predicate))
+            return refused("require", predicate, *problem);
+    terms.require = request.require;
+    return Done{};
 }
 
 Status prefer(const SelectRequest& request, Terms& terms) {
@@ -152,15 +187,30 @@ std::string Terms::word_for(const std::string& backend) const {
     return found == profile.translate.end() ? backend : found->second;
 }
 
+bool Terms::asks_for(std::string_view backend) const {
+    return forced && contains(*forced, backend) && (backend != kCpu || forced->size() == 1);
+}
+
+std::vector<std::string> Terms::compiled() const {
+    std::vector<std::string> words;
+    for (const auto& backend : profile.backends)
+        if (!built || built->contains(backend))
+            words.push_back(word_for(backend));
+    return words;
+}
+
+/// Whoever asks for a backend by name gets it on every vendor: the rules are for choosing.
 std::vector<std::string> Terms::backends_for(const std::optional<std::string>& vendor) const {
     if (profile.vendors.empty())
         return backends;
     auto found = profile.vendors.find(vendor.value_or(std::string{kAnyVendor}));
     if (found == profile.vendors.end())
         found = profile.vendors.find(std::string{kAnyVendor});
-    if (found == profile.vendors.end())
-        return {};
-    return preferred_first(*this, found->second);
+    auto allowed = found == profile.vendors.end() ? std::vector<std::string>{} : found->second;
+    for (const auto& backend : backends)
+        if ((any_vendor || asks_for(backend)) && !contains(allowed, backend))
+            allowed.push_back(backend);
+    return preferred_first(*this, std::move(allowed));
 }
 
 Result<Terms> terms_of(const Profile& profile,
@@ -174,6 +224,8 @@ Result<Terms> terms_of(const Profile& profile,
     terms.min_memory = request.min_memory;
     terms.failures = failures_for(profile, experience);
     TRY(add_gpus(request, report, terms));
+    terms.any_vendor = request.any_vendor;
+    TRY(require(request, terms));
     TRY(force(request, terms));
     TRY(prefer(request, terms));
     terms.backends = preferred_first(terms, profile.backends);

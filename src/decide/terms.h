@@ -21,13 +21,23 @@ struct Terms {
     std::set<std::string> denied = {};
     std::set<std::string> denied_gpus = {};
     std::optional<std::set<std::string>> gpus = {};
-    std::optional<std::string> forced = {};
+    /// What `backend` asks for; may be empty, and ends with the CPU where that will do as well.
+    std::optional<std::vector<std::string>> forced = {};
+    std::string requested = "auto";   ///< the word of `backend`, as the summary shows it
+    bool is_unknown_request = false;  ///< the word was none, and the profile takes it for "auto"
+    bool any_vendor = false;
+    bool is_simulated = false;  ///< the report's GPUs are made up: they have no facts
+    std::vector<std::string> require = {};
     bool strict = false;
     std::optional<Bytes> min_memory = {};
     std::vector<ReportedFailure> failures = {};  ///< by our backend names
 
     /// The consumer's word for a backend.
     [[nodiscard]] std::string word_for(const std::string& backend) const;
+    /// Whether the request is for this backend and, if it is the CPU, for nothing else.
+    [[nodiscard]] bool asks_for(std::string_view backend) const;
+    /// The backends that the caller has, by the consumer's names, in the profile's order.
+    [[nodiscard]] std::vector<std::string> compiled() const;
     /// The backends that the profile has for a vendor, in order of preference for one GPU.
     [[nodiscard]] std::vector<std::string> backends_for(
         const std::optional<std::string>& vendor) const;

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/value_json.h"
 #include "decide/backend_words.h"
+#include "decide/machine_fact.h"
 #include "decide/selector_facts.h"
 
 /// What is written about profiles and reasons says what the program does.
@@ -60,7 +61,8 @@ TEST(ProfileSchema, HasEveryFactThatThereIs) {
 
 TEST(Reasons, AreDocumented) {
     const auto documented = matches(file("/docs/reasons.md"), "`([a-z]+(?:-[a-z]+)*)`");
-    for (const auto* source : {"/src/decide/judge.cpp", "/src/decide/select.cpp"})
+    for (const auto* source : {"/src/decide/judge.cpp", "/src/decide/select.cpp",
+                               "/src/decide/predicate.cpp", "/src/decide/made_up.cpp"})
         for (const auto& code : matches(file(source), "because\\(\"([a-z-]+)\""))
             EXPECT_TRUE(documented.contains(code)) << code;
 }
@@ -69,9 +71,31 @@ TEST(Requests, AreDocumented) {
     const auto documented = matches(file("/docs/profiles.md"), "\\n\\| `([a-z-]+)` \\|");
     const auto keys =
         matches(file("/src/decide/select_request.cpp"), "\\{\"([a-z-]+)\",\\s+\\[\\]");
-    EXPECT_EQ(keys.size(), 9U);
+    EXPECT_EQ(keys.size(), 14U);
     for (const auto& key : keys)
         EXPECT_TRUE(documented.contains(key)) << key;
+}
+
+TEST(MachineFacts, AreDocumentedAndNoOthers) {
+    const auto page = file("/docs/profiles.md");
+    const auto from = page.find("| fact | type |");
+    const auto documented = matches(page.substr(from, page.find("\n\n", from) + 1 - from),
+                                    "[|,] `([a-z0-9-]+)`(?=[^|]*\\|[^|]*\\|[^|]*\\|\n)");
+    const auto code = matches(file("/src/decide/machine_fact.cpp"), "\\{\\{\"([a-z0-9-]+)\", ");
+    EXPECT_EQ(documented, code);
+    for (const auto& name : code)
+        EXPECT_NE(find_machine_fact(name), nullptr) << name;
+}
+
+TEST(Situations, AreDocumented) {
+    const auto documented = matches(file("/docs/profiles.md"), "`([a-z-]+)`");
+    const auto code = file("/src/decide/messages.cpp");
+    const auto from = code.find("kSituations");
+    const auto situations =
+        matches(code.substr(from, code.find(';', from) - from), "\"([a-z-]+)\"");
+    EXPECT_EQ(situations.size(), 16U);
+    for (const auto& name : situations)
+        EXPECT_TRUE(documented.contains(name)) << name;
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ TEST(Profile, ReadsTheDefault) {
 TEST(Profile, IsWrittenAsItIsRead) {
     const auto profile = parse_profile(builtin_profile("default"));
     ASSERT_TRUE(profile);
-    EXPECT_EQ(to_value(*profile), default_value());
+    const auto again = parse_profile(json_line(to_value(*profile)));
+    ASSERT_TRUE(again) << again.error().text;
+    EXPECT_EQ(*again, *profile);
 }
 
 TEST(Profile, CutAtAnyByteIsMalformed) {
@@ -158,6 +160,45 @@ INSTANTIATE_TEST_SUITE_P(
             "environment.cuda[0].A: a brace without its pair"},
         Row{"ClosingBrace", "environment", R"({"cuda":[{"A":"nvidia_uuids}"}]})",
             "environment.cuda[0].A: a brace without its pair"},
+        Row{"FloorOfAnUnknownBackend", "floors", R"({"metal":[]})",
+            "floors: metal: none of this profile's backends"},
+        Row{"FloorThatIsNoPredicate", "floors", R"({"*":["drivers>=1"]})",
+            "floors.*: drivers: no such fact"},
+        Row{"FloorAsText", "floors", R"({"cuda":"driver>=1"})",
+            "floors.cuda: expected array, found string"},
+        Row{"AsDiscreteThatIsNoPredicate", "as_discrete", R"(["gfx"])",
+            "as_discrete: gfx: expected =, !=, <, <=, > or >="},
+        Row{"RequestForAnUnknownBackend", "requests", R"({"gpu":["metal"]})",
+            "requests.gpu: metal: none of this profile's backends"},
+        Row{"RequestThatIsNoWord", "requests", R"({"A GPU":[]})",
+            "requests: A GPU: expected a lower-case word"},
+        Row{"RequestNamedAuto", "requests", R"({"auto":["cuda"]})",
+            "requests: auto: expected a lower-case word"},
+        Row{"UnknownRequestPolicy", "unknown_request", R"("ignore")",
+            "unknown_request: unknown word"},
+        Row{"UnavailableRequestPolicy", "unavailable_request", R"("ignore")",
+            "unavailable_request: unknown word"},
+        Row{"PlatformWithoutAProcessor", "platforms", R"({"darwin":["metal"]})",
+            "platforms: darwin: expected a name like darwin-arm64"},
+        Row{"PlatformWithoutWords", "platforms", R"({"darwin-arm64":["Metal API"]})",
+            "platforms.darwin-arm64: expected lower-case words"},
+        Row{"AnswerWithABadName", "answers", R"({"a-b":[]})", "answers: a-b: no name of an answer"},
+        Row{"AnswerOfTwoValues", "answers", R"({"a":[{"x":[]},{"y":[],"z":[]}]})",
+            "answers.a[1]: expected one value with its predicates"},
+        Row{"AnswerWithAnUnknownFact", "answers", R"({"a":[{"{uuid}":[]}]})",
+            "answers.a[0]: uuid: no such fact"},
+        Row{"AnswerWithADashedFact", "answers", R"({"a":[{"{max-buffer}":[]}]})",
+            "answers.a[0]: max-buffer: no such fact"},
+        Row{"AnswerThatIsNoPredicate", "answers", R"({"a":[{"x":["y"]}]})",
+            "answers.a[0]: y: no such fact"},
+        Row{"MessageForNoSituation", "messages", R"({"chosen":"x"})",
+            "messages.chosen: no such situation"},
+        Row{"EmptyMessage", "messages", R"({"none":""})",
+            "messages.none: expected 1 to 1024 bytes"},
+        Row{"MessageWithAnUnknownFact", "messages", R"({"selected:cuda":"{vendor}"})",
+            "messages.selected:cuda: vendor: no such fact"},
+        Row{"MessageWithAControlCharacter", "messages", R"({"none":"a\u001bb"})",
+            "messages.none: a control character"},
         Row{"NestedBrace", "environment", R"({"cuda":[{"A":"{{nvidia_uuids}}"}]})",
             "environment.cuda[0].A: a brace without its pair"}),
     testing::case_name);
