@@ -13,7 +13,7 @@ _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
     local verbs='status list show describe select env plan probe monitor doctor capture override
         report-outcome consumers version help'
-    local backends='cuda rocm sycl vulkan opencl cpu'
+    local backends='cuda rocm sycl vulkan opencl webgpu cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
     local options='--json= --color= --no-legend --no-pager --quiet --bus= --direct --replay=
         --worker= --profiles= --no-cache --help -j -q'
@@ -39,18 +39,21 @@ _gpuprobectl() {
         --bus) COMPREPLY=($(compgen -W 'system session' -- "$cur")); return ;;
         --replay|--profiles) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         --worker) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-        --built|--prefer|--only|--deny|--backend) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
+        --built|--prefer|--deny|--only|--backend|--fake) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
         --api) COMPREPLY=($(compgen -W "$apis" -- "$cur")); return ;;
         --gguf) COMPREPLY=($(compgen -f -X '!*.gguf' -- "$cur") $(compgen -d -- "$cur")); return ;;
         --kv) COMPREPLY=($(compgen -W 'f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32' -- "$cur")); return ;;
         --ctx) COMPREPLY=($(compgen -W '4k 8k 16k 32k 64k 128k' -- "$cur")); return ;;
         --gpus) COMPREPLY=($(compgen -W "$(_gpuprobectl_gpus)" -- "$cur")); return ;;
+        --platform) COMPREPLY=($(compgen -W 'darwin-arm64 darwin-amd64 linux-amd64 linux-arm64' -- "$cur")); return ;;
+        --require) COMPREPLY=($(compgen -W 'fp16 bfloat16 int8 verified' -- "$cur")); return ;;
         --min-memory) COMPREPLY=($(compgen -W '4GiB 8GiB 16GiB 24GiB' -- "$cur")); return ;;
     esac
 
     case $verb in
         select|env)
-            options+=' --built= --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict --explain'
+            options+=' --built= --prefer= --deny= --gpu= --only= --backend= --min-memory= --require= --platform=
+                --fake= --forbid-fake --any-vendor --no-rejected --strict --explain'
             [[ $verb == env ]] && options+=' --all'
             ;;
         override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;

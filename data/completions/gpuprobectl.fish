@@ -67,6 +67,12 @@ complete -c gpuprobectl -n $tells -l gpu -x -a '(__gpuprobectl_gpus)' -d 'the GP
 complete -c gpuprobectl -n $tells -l detail -x -d 'what went wrong'
 complete -c gpuprobectl -n $rules -l min-memory -x -a '4GiB 8GiB 16GiB 24GiB' -d 'memory a GPU must offer'
 complete -c gpuprobectl -n $rules -l strict -d 'fail rather than use the CPU'
+complete -c gpuprobectl -n $chooses -l any-vendor -d 'every backend on every vendor'
+complete -c gpuprobectl -n $chooses -l require -x -d 'what must hold'
+complete -c gpuprobectl -n $chooses -l platform -x -a 'darwin-arm64 darwin-amd64 linux-amd64 linux-arm64' -d 'answer for another machine'
+complete -c gpuprobectl -n $chooses -l fake -x -a $backends -d 'make up a GPU for each'
+complete -c gpuprobectl -n $chooses -l forbid-fake -d 'refuse to make up GPUs'
+complete -c gpuprobectl -n $chooses -l no-rejected -d 'leave rejected candidates out'
 complete -c gpuprobectl -n $chooses -l explain -d 'every candidate with its reason'
 
 set -l plans '__fish_seen_subcommand_from plan'

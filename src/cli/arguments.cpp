@@ -27,6 +27,8 @@ struct Raw {
     std::string only = {};
     std::string deny = {};
     std::string only_gpus = {};
+    std::string require = {};
+    std::string fake = {};
     std::string apis = {};
     std::string min_memory = {};
     PlanWords plan = {};
@@ -80,6 +82,12 @@ void add_select_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     auto& select = arguments.select;
     verb.add_option("CONSUMER", raw.consumer);
     verb.add_option("--built", raw.built);
+    verb.add_option("--require", raw.require);
+    verb.add_option("--platform", select.platform);
+    verb.add_option("--fake", raw.fake);
+    verb.add_flag("--forbid-fake", select.forbids_fake);
+    verb.add_flag("--any-vendor", select.any_vendor);
+    verb.add_flag("--no-rejected", select.hides_rejected);
     verb.add_flag("--explain", select.explain);
     add_rule_options(verb, arguments, raw);
 }
@@ -226,6 +234,8 @@ Parsed finished(Arguments arguments, const Raw& raw, bool is_terminal) {
     if (raw.consumer)
         arguments.select.consumer = *raw.consumer;
     arguments.select.names_consumer = raw.consumer.has_value();
+    arguments.select.require = comma_list(raw.require);
+    arguments.select.fake = comma_list(raw.fake);
     if (raw.built)
         arguments.select.built = comma_list(*raw.built);
     if (raw.wants_version)
@@ -307,6 +317,18 @@ Value request_of(const SelectArguments& arguments) {
         request["deny"] = to_value(arguments.deny);
     if (arguments.backend)
         request["backend"] = *arguments.backend;
+    if (!arguments.require.empty())
+        request["require"] = to_value(arguments.require);
+    if (arguments.platform)
+        request["platform"] = *arguments.platform;
+    if (!arguments.fake.empty())
+        request["fake"] = to_value(arguments.fake);
+    if (arguments.forbids_fake)
+        request["forbid-fake"] = true;
+    if (arguments.any_vendor)
+        request["any-vendor"] = true;
+    if (arguments.hides_rejected)
+        request["include-rejected"] = false;
     if (arguments.strict)
         request["strict"] = true;
     if (arguments.min_memory)

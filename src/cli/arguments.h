@@ -21,8 +21,14 @@ struct SelectArguments {
     std::vector<std::string> only = {};
     std::vector<std::string> deny = {};
     std::vector<std::string> gpus = {};  ///< any selector; the verb turns them into ids
+    std::vector<std::string> require = {};
     std::optional<std::string> backend = {};
+    std::optional<std::string> platform = {};
     std::optional<Bytes> min_memory = {};
+    std::vector<std::string> fake = {};
+    bool forbids_fake = false;
+    bool any_vendor = false;
+    bool hides_rejected = false;
     bool strict = false;
     bool explain = false;
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/record.h"
 #include "cli/decision_text.h"
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
@@ -23,6 +24,16 @@ Error unknown_consumer(const Arguments& arguments, const std::vector<std::string
     text += near ? fmt::format("; did you mean '{}'?", *near)
                  : std::string{"; 'gpuprobectl consumers' lists them"};
     return {ErrorCode::UnknownConsumer, text};
+}
+
+Value no_match_document(const Error& error, const Decision& decision) {
+    auto document = failure_document(error, decision.candidates);
+    auto& details = document["error"];
+    details["consumer"] = decision.consumer;
+    details["decision"] = decision.summary;
+    details["answers"] = to_value(decision.answers);
+    details["messages"] = to_value(decision.messages);
+    return document;
 }
 
 }  // namespace
@@ -51,11 +62,15 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
     const Error error{ErrorCode::NoMatch,
                       fmt::format("nothing on this machine satisfies '{}'",
                                   scrubbed(context.arguments.select.consumer, 64))};
-    const auto code = report_failure(context.arguments, error, decision.candidates);
-    if (context.wants_json() || context.arguments.is_quiet)
+    if (context.wants_json()) {
+        print_json(context.arguments, no_match_document(error, decision));
+        return ExitCode::NoMatch;
+    }
+    const auto code = report_failure(context.arguments, error);
+    if (context.arguments.is_quiet)
         return code;
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
-    const auto text = candidates_text(decision, screen);
+    const auto text = consumer_text(decision, screen) + candidates_text(decision, screen);
     std::fwrite(text.data(), 1, text.size(), stderr);
     return code;
 }

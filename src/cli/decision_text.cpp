@@ -93,6 +93,20 @@ std::string decision_text(const Decision& decision, const Report* report, const 
     return text;
 }
 
+std::string consumer_text(const Decision& decision, const Screen& screen) {
+    std::string text;
+    if (!decision.answers.empty())
+        text += "\n" + toned(screen, Tone::Strong, "Answers") + "\n";
+    for (const auto& [name, value] : decision.answers)
+        text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(value));
+    if (!decision.messages.empty())
+        text += "\n" + toned(screen, Tone::Strong, "The consumer's words") + "\n";
+    for (const auto& message : decision.messages)
+        for (const auto line : split(message, '\n'))
+            text += "  " + scrubbed(line, 1024) + "\n";
+    return text;
+}
+
 std::string candidates_text(const Decision& decision, const Screen& screen) {
     const auto widths = widths_of(decision.candidates);
     std::vector<std::string> hints;
@@ -117,8 +131,8 @@ std::string candidates_text(const Decision& decision, const Screen& screen) {
 Value decision_document(const Decision& decision) {
     const auto record = to_value(decision);
     Value document{Value::Object{}};
-    for (const char* key :
-         {"consumer", "backend", "gpus", "environment", "candidates", "decision", "generation"})
+    for (const char* key : {"consumer", "backend", "gpus", "environment", "answers", "messages",
+                            "candidates", "decision", "generation"})
         document[key] = record.at(key);
     return document;
 }

@@ -34,7 +34,7 @@ EngineOptions engine_options(const DirectOptions& options) {
 
 /// A worker that is not needed is not looked for: a capture's probes have been answered.
 Result<std::string> worker_for(const DirectOptions& options) {
-    if (options.replay)
+    if (options.replay || !options.looks)
         return std::string{};
     return worker_program(options.worker);
 }
@@ -52,6 +52,8 @@ Result<std::unique_ptr<Oracle>> DirectOracle::open(const DirectOptions& options)
     std::unique_ptr<DirectOracle> oracle{new DirectOracle{std::move(loop), worker}};
     oracle->engine_ = TRY(Engine::create(std::move(source), *oracle->loop_, oracle->launcher_,
                                          oracle->clock_, engine_options(options)));
+    if (!options.looks)
+        return std::unique_ptr<Oracle>{std::move(oracle)};
     auto& engine = *oracle->engine_;
     engine.start();
     if (engine.probing() && options.waiting)

@@ -17,6 +17,7 @@ struct DirectOptions {
     std::vector<std::string> profile_folders = {};
     bool has_cache = true;
     bool follows_hardware = false;  ///< watch() is going to be called
+    bool looks = true;  ///< at the machine; else the report is an empty one, and nothing is probed
     /// Called with true when probes start to be waited for, with false when that is over.
     std::function<void(bool)> waiting = {};
 };
@@ -24,8 +25,8 @@ struct DirectOptions {
 /// The engine in this process.
 class DirectOracle final : public Oracle {
 public:
-    /// Returns when every probe has ended. Errors: NotFound or Malformed for a capture, NotFound
-    /// without a worker program, Cancelled on an interrupt.
+    /// Returns when every probe has ended, or at once without a look. Errors: NotFound or Malformed
+    /// for a capture, NotFound without a worker program, Cancelled on an interrupt.
     static Result<std::unique_ptr<Oracle>> open(const DirectOptions& options);
 
     [[nodiscard]] Result<Value> document() override;

@@ -64,9 +64,15 @@ constexpr std::string_view kSelectOptions = R"(
       --only=LIST         these backends or none
       --deny=LIST         backends or GPU ids never to use
       --gpu=LIST          these GPUs or none
-      --backend=NAME      this backend or none
+      --backend=NAME      this backend or none; 'none' for no GPU
+      --any-vendor        each backend of the consumer on every vendor's GPUs
       --min-memory=SIZE   memory a GPU must offer: 8GiB, 8GB, 8192MiB
+      --require=LIST      what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942'
       --strict            fail rather than fall back to the CPU
+      --platform=NAME     answer for another machine: darwin-arm64
+      --fake=LIST         make up a GPU for each of these backends
+      --forbid-fake       refuse to
+      --no-rejected       leave rejected candidates out
 )";
 
 constexpr Page kPages[] = {

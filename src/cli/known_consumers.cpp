@@ -2,7 +2,6 @@
 #include "cli/known_consumers.h"
 
 #include "base/files.h"
-#include "decide/profile_set.h"
 
 namespace gpuprobe {
 namespace {
@@ -25,14 +24,18 @@ void add_folder(ProfileSet& profiles, const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> known_consumers(const std::vector<std::string>& folders) {
+ProfileSet known_profiles(const std::vector<std::string>& folders) {
     auto profiles = ProfileSet::with_builtins();
     if (!profiles)
         return {};
     add_folder(*profiles, kProfileFolder);
     for (const auto& folder : folders)
         add_folder(*profiles, folder);
-    return profiles->names();
+    return std::move(profiles).value();
+}
+
+std::vector<std::string> known_consumers(const std::vector<std::string>& folders) {
+    return known_profiles(folders).names();
 }
 
 }  // namespace gpuprobe

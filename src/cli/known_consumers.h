@@ -4,13 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "decide/profile_set.h"
+
 namespace gpuprobe {
 
 /// Where an administrator's profiles are.
 inline constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
 
-/// The names of the built-in profiles, the administrator's and those in `folders`, sorted. What
-/// cannot be read is left out.
+/// The built-in profiles, the administrator's and those in `folders`. What cannot be read is left
+/// out.
+ProfileSet known_profiles(const std::vector<std::string>& folders);
+
+/// The names of the built-in profiles, the administrator's and those in `folders`, sorted.
 std::vector<std::string> known_consumers(const std::vector<std::string>& folders);
 
 }  // namespace gpuprobe

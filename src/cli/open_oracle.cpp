@@ -4,18 +4,33 @@
 #include "cli/bus_oracle.h"
 #include "cli/context.h"
 #include "cli/direct_oracle.h"
+#include "cli/known_consumers.h"
 #include "cli/progress.h"
+#include "decide/select.h"
 
 namespace gpuprobe {
 namespace {
 
-Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments) {
+/// Whether the answer is the same on every machine. What is wrong with the question is for others
+/// to report.
+bool rests_on_profile_alone(const Arguments& arguments) {
+    const bool selects = arguments.verb == "select" || arguments.verb == "env";
+    if (!selects || arguments.bus || !arguments.select.gpus.empty())
+        return false;
+    const auto request = select_request_from(request_of(arguments.select));
+    const auto profiles = known_profiles(arguments.profile_folders);
+    const auto* profile = profiles.find(arguments.select.consumer);
+    return request && profile && rests_on_profile_alone(*profile, *request);
+}
+
+Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments, bool looks = true) {
     ProgressLine line{arguments};
     return DirectOracle::open({.replay = arguments.replay,
                                .worker = arguments.worker,
                                .profile_folders = arguments.profile_folders,
                                .has_cache = arguments.has_cache,
                                .follows_hardware = arguments.verb == "monitor",
+                               .looks = looks,
                                .waiting = [&line](bool waits) {
                                    waits ? line.show("asking the drivers") : line.clear();
                                }});
@@ -24,6 +39,8 @@ Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments) {
 }  // namespace
 
 Result<std::unique_ptr<Oracle>> open_oracle(const Arguments& arguments) {
+    if (rests_on_profile_alone(arguments))
+        return open_direct(arguments, false);
     if (arguments.is_direct || arguments.replay || arguments.capture_folder)
         return open_direct(arguments);
     auto daemon = BusOracle::open(arguments.bus.value_or("system"));

@@ -21,8 +21,10 @@ Result<ExitCode> run_select(Context& context) {
     // Only for the GPUs' names: without them their ids do.
     const auto report = context.oracle.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
-    if (context.arguments.select.explain)
+    if (context.arguments.select.explain) {
+        print(consumer_text(decision, context.screen));
         print(candidates_text(decision, context.screen));
+    }
     return ExitCode::Answered;
 }
 

@@ -76,6 +76,14 @@ Value decision_value(const bus::Dictionary& answer, const GpuIds& ids) {
          member<std::map<std::string, std::string>>(answer, "Environment"))
         environment[name] = value;
     decision["environment"] = environment;
+    Value answers{Value::Object{}};
+    for (const auto& [name, value] : member<std::map<std::string, std::string>>(answer, "Answers"))
+        answers[name] = value;
+    decision["answers"] = answers;
+    Value messages{Value::Array{}};
+    for (const auto& text : member<std::vector<std::string>>(answer, "Messages"))
+        messages.push_back(Value{text});
+    decision["messages"] = messages;
     decision["decision"] = member<std::string>(answer, "Decision");
     Value candidates{Value::Array{}};
     for (const auto& entry : member<std::vector<bus::Dictionary>>(answer, "Candidates"))

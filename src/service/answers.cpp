@@ -69,6 +69,13 @@ std::map<std::string, std::string> environment_from(
     return clean;
 }
 
+std::vector<std::string> texts_from(const std::vector<std::string>& texts) {
+    std::vector<std::string> clean;
+    for (const auto& text : texts)
+        clean.push_back(bus::bus_text(text));
+    return clean;
+}
+
 void add_size(bus::Dictionary& answer, const char* key, const std::optional<Bytes>& size) {
     if (size)
         answer.emplace(key, sdbus::Variant{size->count});
@@ -91,6 +98,10 @@ bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of) {
     answer.emplace("Gpus", sdbus::Variant{gpus});
     answer.emplace("Environment", sdbus::Variant{environment_from(decision.environment)});
     answer.emplace("Decision", sdbus::Variant{bus::bus_text(decision.summary)});
+    if (!decision.answers.empty())
+        answer.emplace("Answers", sdbus::Variant{environment_from(decision.answers)});
+    if (!decision.messages.empty())
+        answer.emplace("Messages", sdbus::Variant{texts_from(decision.messages)});
     answer.emplace("Candidates", sdbus::Variant{candidates});
     answer.emplace("Generation", sdbus::Variant{decision.generation});
     return answer;
