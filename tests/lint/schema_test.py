@@ -38,6 +38,33 @@ class Schemas(unittest.TestCase):
                 jsonschema.validators.validator_for(schema).check_schema(schema)
 
 
+class ProfileSchema(unittest.TestCase):
+    def setUp(self):
+        self.validator = jsonschema.Draft202012Validator(load(SCHEMAS / "profile.schema.json"))
+
+    def test_accepts_every_profile(self):
+        paths = sorted((ROOT / "data" / "profiles").glob("*.json"))
+        self.assertTrue(paths)
+        for path in paths:
+            with self.subTest(path.name):
+                profile = load(path)
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(profile)]
+                self.assertEqual(errors, [])
+                self.assertEqual(profile["name"], path.stem)
+
+    def test_refuses_what_is_no_profile(self):
+        good = load(ROOT / "data" / "profiles" / "tsuku.json")
+        for name, change in {
+            "unknown member": {"floor": {}},
+            "unknown backend": {"backends": ["vulcan"]},
+            "floor that is no list": {"floors": {"cuda": "driver>=550"}},
+            "unknown situation": {"messages": {"selectd": "text"}},
+            "answer of two values": {"answers": {"gpu": [{"a": [], "b": []}]}},
+        }.items():
+            with self.subTest(name):
+                self.assertFalse(self.validator.is_valid({**good, **change}))
+
+
 class ReportSchema(unittest.TestCase):
     def setUp(self):
         self.schema = load(SCHEMAS / "report.schema.json")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which wheel cyllama's users should install, by the numbers C1 to C10."""
+from made_machine import GB, GIB, Machine
+from scenario_case import ScenarioCase
+
+
+class Cyllama(ScenarioCase):
+    def wheel(self, machine, *options):
+        return self.select(machine, "cyllama", *options).answers["wheel"]
+
+    def test_C1_a_newer_gpu_with_driver_550_takes_cuda12(self):
+        answer = self.select(Machine().nvidia(driver="550.54.14"), "cyllama")
+        self.assertEqual(answer.answers["wheel"], "cyllama-cuda12")
+        self.assertIn("seconds", answer.messages[0])
+
+    def test_C1_driver_535_can_not_compile_its_ptx(self):
+        answer = self.select(Machine().nvidia(driver="535.183.01"), "cyllama")
+        self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+        self.assertEqual(answer.detail("cuda", "driver-too-old"), {"have": "535.183.01", "need": "550"})
+
+    def test_C2_ptx_for_7_5_does_not_run_below(self):
+        answer = self.select(Machine().nvidia(capability="6.1"), "cyllama")
+        self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+        self.assertEqual(answer.detail("cuda", "arch-not-in-build")["have"], "6.1")
+        self.assertEqual(self.wheel(Machine().nvidia(capability="7.5")), "cyllama-cuda12")
+
+    def test_C3_rocm_has_three_targets(self):
+        for gfx in ("gfx90a", "gfx942", "gfx1100"):
+            with self.subTest(gfx):
+                self.assertEqual(self.wheel(Machine().amd(gfx=gfx)), "cyllama-rocm")
+        for gfx in ("gfx1030", "gfx1101", "gfx1151", "gfx1200"):
+            with self.subTest(gfx):
+                answer = self.select(Machine().amd(gfx=gfx), "cyllama")
+                self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+                self.assertEqual(answer.codes("rocm"), ["arch-not-in-build"])
+
+    def test_C3_rocm_needs_kfd(self):
+        machine = Machine().amd(hip=False)
+        machine.nodes["/dev/kfd"]["accessible"] = False
+        machine.fails("hip", "failed", reasons=[{"code": "no-permission", "detail": {"node": "/dev/kfd"}}])
+        answer = self.select(machine, "cyllama")
+        self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+        self.assertIn("no-permission", answer.codes("rocm"))
+
+    def test_C4_an_old_glibc_is_no_rocm(self):
+        answer = self.select(Machine(libc_version="2.31").amd(gfx="gfx90a"), "cyllama")
+        self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+        self.assertEqual(answer.detail("rocm", "requirement-unmet"), {"have": "2.31", "requirement": "glibc>=2.35"})
+        self.assertEqual(self.wheel(Machine(libc_version="2.35").amd(gfx="gfx90a")), "cyllama-rocm")
+
+    def test_C6_no_wheel_for_arm_or_musl_and_the_constraint_is_named(self):
+        for machine, have, requirement in (
+            (Machine(arch="aarch64").nvidia(), "aarch64", "arch=x86_64"),
+            (Machine(libc="musl", libc_version="1.2.4").amd(), "musl", "libc=glibc"),
+        ):
+            answer = self.select(machine, "cyllama")
+            self.assertEqual((answer.backend, answer.answers["wheel"]), ("cpu", "cyllama"))
+            self.assertEqual(answer.detail("vulkan", "requirement-unmet"), {"have": have, "requirement": requirement})
+
+    def test_C7_two_gpus_under_vulkan_leave_ggml_one(self):
+        answer = self.select(Machine().amd(gfx="gfx1030").intel(), "cyllama")
+        manifest = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
+        self.assertEqual(
+            answer.environment,
+            {
+                "VK_DRIVER_FILES": manifest,
+                "VK_ICD_FILENAMES": manifest,
+                "MESA_VK_DEVICE_SELECT": "1002:744c!",
+                "GGML_VK_VISIBLE_DEVICES": "0",
+            },
+        )
+
+    def test_C9_memory_is_given_in_mib_per_gpu(self):
+        two = Machine().nvidia(memory=24 * GIB).nvidia(address="0000:02:00.0", memory=24 * GIB, number=1)
+        self.assertEqual(self.select(two, "cyllama").answers["gpu_memory"], "24576,24576")
+        self.assertEqual(self.select(Machine().nvidia(memory=8 * GB), "cyllama").answers["gpu_memory"], str(8 * GB // 2**20))

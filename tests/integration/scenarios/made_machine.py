@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures of made-up machines, to be replayed: what the kernel and each driver would say."""
+import json
+import os
+import pathlib
+
+GB = 10**9
+GIB = 2**30
+VULKAN_QUEUES = [{"flags": ["graphics", "compute", "transfer"], "count": 1, "timestamp_bits": 64}]
+
+
+def node(major, minor, group="render", accessible=True):
+    return {"major": major, "minor": minor, "mode": 0o660, "uid": 0, "gid": 105, "group": group, "accessible": accessible}
+
+
+class Machine:
+    """Starts without a GPU; every API's library is missing until a GPU brings it."""
+
+    def __init__(self, arch="x86_64", libc="glibc", libc_version="2.36", features=("avx", "avx2"), level="x86-64-v3", os_name="linux"):
+        self.host = {
+            "os": os_name,
+            "arch": arch,
+            "kernel": "6.8.0-45-generic",
+            "libc": {"name": libc, "version": libc_version},
+            "cpu": {"model": "made up", "level": level if arch == "x86_64" else None, "features": list(features), "cores": 8},
+            "memory": {"total": 64 * GIB, "available": 48 * GIB},
+            "container": None,
+            "virtualization": None,
+            "wsl": False,
+        }
+        self.files = {}
+        self.links = {}
+        self.nodes = {}
+        self.probes = {name: {"outcome": "absent"} for name in ("cuda", "hip", "level_zero", "nvml", "opencl", "vulkan")}
+        self.cards = 0
+
+    # What every GPU has ------------------------------------------------------
+
+    def function(self, address, vendor, device, pci_class, driver=None):
+        folder = f"sys/bus/pci/devices/{address}"
+        self.files[f"{folder}/class"] = f"0x{pci_class}00\n"
+        self.files[f"{folder}/vendor"] = f"0x{vendor}\n"
+        self.files[f"{folder}/device"] = f"0x{device}\n"
+        self.files[f"{folder}/modalias"] = f"pci:v0000{vendor.upper()}d0000{device.upper()}sv00000000sd00000000\n"
+        if driver:
+            self.files[f"sys/bus/pci/drivers/{driver}/module"] = ""
+            self.links[f"{folder}/driver"] = f"../../drivers/{driver}"
+        return folder
+
+    def said(self, api, device, driver=None, **runtime):
+        """One more device in the API's answer; `driver` is a manifest's name."""
+        key = f"{api}.{driver}" if driver else api
+        if driver:
+            self.probes.pop(api, None)
+        probe = self.probes.get(key)
+        if not probe or probe["outcome"] != "answered":
+            folder = {"vulkan": "/usr/share/vulkan/icd.d/{}.json", "opencl": "/etc/OpenCL/vendors/{}.icd"}.get(api, "{}")
+            probe = self.probes[key] = {"api": api, "driver": folder.format(driver) if driver else "", "outcome": "answered", "devices": [], "runtime": runtime}
+        probe["devices"].append({"index": len(probe["devices"]), **device})
+
+    def fails(self, api, outcome, **more):
+        self.probes[api] = {"outcome": outcome, **more}
+
+    def vulkan(self, manifest, name, vendor, device, address, kind, memory, driver_id, webgpu="core", **more):
+        self.said(
+            "vulkan",
+            {
+                "name": name,
+                "vendor_id": vendor,
+                "device_id": device,
+                "pci": address,
+                "type": kind,
+                "memory": {"total": memory, "free": memory},
+                "api_version": "1.3.277",
+                "driver_id": driver_id,
+                "software": kind == "cpu",
+                "queues": VULKAN_QUEUES,
+                "webgpu": webgpu,
+                "max_buffer_size": 2 * GIB,
+                "max_storage_buffer_range": GIB,
+                "shader_float16": True,
+                **more,
+            },
+            driver=manifest,
+            loader="libvulkan.so.1",
+        )
+
+    # GPUs by vendor ----------------------------------------------------------
+
+    def nvidia(self, address="0000:01:00.0", device="2684", driver="580.65.06", capability="8.9", memory=24 * GB, pci_class="0300",
+               cuda=True, vulkan=True, nvml=True, kernel="nvidia", number=0):
+        self.function(address, "10de", device, pci_class, kernel)
+        uuid = f"GPU-00000000-0000-4000-8000-00000000000{number + 1}"
+        if kernel == "nvidia":
+            self.files["sys/module/nvidia/version"] = driver + "\n"
+            self.files["proc/driver/nvidia/version"] = f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  Mon\n"
+            for name, minor in ((f"/dev/nvidia{number}", number), ("/dev/nvidiactl", 255)):
+                self.nodes[name] = node(195, minor, "root")
+            self.nodes["/dev/nvidia-uvm"] = node(511, 0, "root")
+        about = {"name": f"NVIDIA GPU {device}", "vendor_id": "10de", "pci": address, "uuid": uuid}
+        if nvml:
+            self.said("nvml", {**about, "memory": {"total": memory, "free": memory}, "compute_capability": capability},
+                      loader="libnvidia-ml.so.1", driver_version=driver)
+        if cuda:
+            self.said("cuda", {**about, "type": "discrete", "memory": {"total": memory, "free": None}, "compute_capability": capability,
+                               "compute_mode": 0}, loader="libcuda.so.1", version="12.8")
+        if vulkan:
+            self.vulkan("nvidia_icd", about["name"], "10de", device, address, "discrete", memory, "nvidia-proprietary")
+        return self
+
+    def amd(self, address="0000:03:00.0", device="744c", gfx="gfx1100", memory=24 * GB, pci_class="0300", hip=True, vulkan=True,
+            integrated=False, unique_id="00c0ffee00c0ffee"):
+        folder = self.function(address, "1002", device, pci_class, "amdgpu")
+        self.files[f"{folder}/mem_info_vram_total"] = f"{512 * 2**20 if integrated else memory}\n"
+        self.files[f"{folder}/mem_info_gtt_total"] = f"{memory}\n"
+        if not integrated:
+            self.files[f"{folder}/board_info"] = "type: cem\n"
+        self.nodes["/dev/kfd"] = node(510, 0)
+        kind = "integrated" if integrated else "discrete"
+        about = {"name": f"AMD GPU {device}", "vendor_id": "1002", "device_id": device, "pci": address, "type": kind,
+                 "memory": {"total": memory, "free": memory}}
+        if hip:
+            self.said("hip", {**about, "uuid": f"GPU-{unique_id}", "gfx_target": gfx}, loader="libhsa-runtime64.so.1", version="1.14")
+        if vulkan:
+            self.vulkan("radeon_icd.x86_64", about["name"], "1002", device, address, kind, memory, "mesa-radv")
+        return self
+
+    def intel(self, address="0000:00:02.0", device="46a6", memory=12 * GIB, pci_class="0300", vulkan=True, level_zero=False,
+              integrated=True):
+        self.function(address, "8086", device, pci_class, "i915")
+        kind = "integrated" if integrated else "discrete"
+        about = {"name": f"Intel GPU {device}", "vendor_id": "8086", "device_id": device, "pci": address, "type": kind,
+                 "memory": {"total": memory, "free": memory}}
+        if vulkan:
+            self.vulkan("intel_icd.x86_64", about["name"], "8086", device, address, kind, memory, "intel-open-source-mesa")
+        if level_zero:
+            self.said("level_zero", {**about, "device_type": "gpu", "intel_ip": "12.55.8", "api_version": "1.6"}, loader="libze_loader.so.1")
+        return self
+
+    def opencl_only(self, address="0000:05:00.0"):
+        """A GPU whose one driver is OpenCL's."""
+        self.function(address, "1ed5", "0222", "0300", "mtgpu")
+        self.said("opencl", {"name": "MTT S80", "vendor_id": "1ed5", "device_id": "0222", "pci": address, "type": "discrete",
+                             "memory": {"total": 16 * GB, "free": None}, "platform_name": "MT OpenCL", "available": True},
+                  driver="mt", loader="libOpenCL.so.1")
+        return self
+
+    def llvmpipe(self):
+        self.vulkan("lvp_icd.x86_64", "llvmpipe (LLVM 15.0.6, 256 bits)", None, None, None, "cpu", 2 * GIB, "mesa-llvmpipe")
+        return self
+
+    # -------------------------------------------------------------------------
+
+    def write(self, folder):
+        folder = pathlib.Path(folder)
+        for path, text in self.files.items():
+            place = folder / "root" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        for path, target in self.links.items():
+            os.symlink(target, folder / "root" / path)
+        (folder / "root").mkdir(parents=True, exist_ok=True)
+        (folder / "probes").mkdir()
+        (folder / "capture.json").write_text(json.dumps({"schema": 1, "host": self.host}), encoding="utf-8")
+        (folder / "nodes.json").write_text(json.dumps(self.nodes), encoding="utf-8")
+        for name, probe in self.probes.items():
+            (folder / "probes" / f"{name}.json").write_text(json.dumps(probe), encoding="utf-8")
+        return folder

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scenarios share: made-up machines, put before gpuprobectl as captures."""
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+CTL = str(BIN / "gpuprobectl")
+NOWHERE = "unix:path=/nonexistent/bus"
+SPY = """#!/bin/sh
+echo "$0 $*" >>{log}
+exec {program} "$@"
+"""
+
+
+class Answer:
+    """What `select -j` printed."""
+
+    def __init__(self, done):
+        self.code = done.returncode
+        self.document = json.loads(done.stdout)
+        self.error = self.document.get("error")
+        about = self.error or self.document
+        self.backend = self.document.get("backend")
+        self.gpus = self.document.get("gpus", [])
+        self.environment = self.document.get("environment", {})
+        self.answers = about.get("answers", {})
+        self.messages = about.get("messages", [])
+        self.summary = about.get("decision")
+        self.candidates = about.get("candidates", [])
+
+    def codes(self, backend, gpu=None):
+        """The reasons of the candidate; of the only one of that backend where no GPU is named."""
+        found = [each for each in self.candidates if each["backend"] == backend and gpu in (None, each["gpu"])]
+        assert len(found) == 1, (backend, self.candidates)
+        return [reason["code"] for reason in found[0]["reasons"]]
+
+    def detail(self, backend, code):
+        for each in self.candidates:
+            for reason in each["reasons"]:
+                if each["backend"] == backend and reason["code"] == code:
+                    return reason["detail"]
+        raise AssertionError((backend, code, self.candidates))
+
+
+class ScenarioCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-scenario-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.count = 0
+
+    def environment(self, **more):
+        return {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "DBUS_SYSTEM_BUS_ADDRESS": NOWHERE,
+            "DBUS_SESSION_BUS_ADDRESS": NOWHERE,
+            **more,
+        }
+
+    def run_ctl(self, *words, **more):
+        return subprocess.run([CTL, *words], env=self.environment(**more), capture_output=True, text=True, timeout=100, check=False)
+
+    def capture(self, machine):
+        self.count += 1
+        return str(machine.write(self.folder / f"machine-{self.count}"))
+
+    def ask(self, machine, *words):
+        done = self.run_ctl("--replay", self.capture(machine), "--json=short", *words)
+        return json.loads(done.stdout)
+
+    def select(self, machine, consumer, *options):
+        return Answer(self.run_ctl("--replay", self.capture(machine), "--json=short", "select", consumer, *options))
+
+    def select_anywhere(self, consumer, *options):
+        """For answers that rest on the profile alone."""
+        return Answer(self.run_ctl("--json=short", "select", consumer, *options))
+
+    def explained(self, machine, consumer, *options):
+        done = self.run_ctl("--replay", self.capture(machine), "select", consumer, "--explain", *options)
+        return done.stdout + done.stderr
+
+    def spy_on(self, program, name):
+        """A program of that name that notes each of its runs; and where it notes them. (No variable could
+        tell it where: workers start with an environment of their own.)"""
+        log = self.folder / f"{name}.log"
+        spy = self.folder / "spies" / name
+        spy.parent.mkdir(exist_ok=True)
+        spy.write_text(SPY.format(program=program, log=log), encoding="utf-8")
+        spy.chmod(spy.stat().st_mode | stat.S_IXUSR)
+        return spy, log
+
+    @staticmethod
+    def runs(log):
+        return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
