@@ -130,7 +130,9 @@ std::optional<std::string> marketing_name(const DeviceFacts& facts) {
     for (const auto* key : {"board_name", "product_name"})
         if (auto name = text_fact(facts, key))
             return name;
-    if (!facts.name || trimmed(*facts.name).empty() || facts.name->starts_with("gfx"))
+    constexpr std::string_view kNoText = "\xef\xbf\xbd";  // where scrubbing found something else
+    if (!facts.name || trimmed(*facts.name).empty() || facts.name->starts_with("gfx") ||
+        facts.name->find(kNoText) != std::string::npos)
         return std::nullopt;
     return without_driver(std::string{trimmed(*facts.name)});
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/parse.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 #include "unit/report/machines.h"
@@ -112,6 +113,17 @@ TEST(IdentityOf, MergesNoTwoCardsByAPackedAddressThatTheyShare) {
         Machine{.devices = {amd_card("0000:03:00.0", 0, 128), amd_card("0000:0a:00.0", 1, 129)}},
         {probe("vulkan", kRadeonIcd, Outcome::Answered, {one, other})}, {.now = kNow});
     EXPECT_EQ(gpu_at(report, "pci:0000:0a:00.0").apis.at("vulkan").joined_by, std::nullopt);
+}
+
+TEST(NameOf, PassesOverWhatIsNoText) {
+    auto scene = headless_h200();
+    for (auto& result : scene.probes)
+        if (result.api == "nvml" || result.api == "cuda")
+            for (auto& device : result.devices)
+                device.name = scrubbed("NVIDIA\x1b[2J");
+    const auto gpu = gpu_at(assembled(scene), "pci:0000:00:06.0");
+    ASSERT_TRUE(gpu.name);
+    EXPECT_EQ(gpu.name->find("\xef\xbf\xbd"), std::string::npos) << *gpu.name;
 }
 
 struct CanonicalCase {

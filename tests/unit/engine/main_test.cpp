@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "fakes/worker/machine_worker.h"
+
+// The tests, or one of the workers that they start from this same program.
+int main(int argc, char** argv) {
+    if (argc > 1 && !std::string_view{argv[1]}.starts_with("-"))
+        return gpuprobe::machine_worker::run(argv);
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}
