@@ -37,6 +37,9 @@ struct MachineSource {
 MachineSource live_machine();
 /// A capture folder (docs/capture.md). Errors: NotFound, Malformed, TooLarge, each "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
+/// The same from a capture's files, and the machine's own, which are below its /root.
+Result<MachineSource> captured_machine(const FileSystem& files,
+                                       std::shared_ptr<const FileSystem> root);
 
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent

@@ -93,8 +93,10 @@ Value overlaid(Value base, const Value& over) {
     return base;
 }
 
-Result<MachineSource> read_capture(const std::string& folder) {
-    const RootedFiles files{folder};
+}  // namespace
+
+Result<MachineSource> captured_machine(const FileSystem& files,
+                                       std::shared_ptr<const FileSystem> root) {
     const auto capture = TRY(read_document(files, "/capture.json"));
     if (capture.at("schema").as_int() != 1)
         return Error{ErrorCode::Malformed, "/capture.json: schema: not 1"};
@@ -107,14 +109,13 @@ Result<MachineSource> read_capture(const std::string& folder) {
         source.recorded_at = WallTime{Duration{*at}};
     source.nodes = TRY(read_nodes(files));
     source.recorded = TRY(read_probes(files));
-    source.files = std::make_shared<RootedFiles>(folder + "/root");
+    source.files = std::move(root);
     return source;
 }
 
-}  // namespace
-
 Result<MachineSource> replayed_machine(const std::string& folder) {
-    auto source = read_capture(folder);
+    auto source =
+        captured_machine(RootedFiles{folder}, std::make_shared<RootedFiles>(folder + "/root"));
     if (!source)
         return std::move(source).error().in("capture " + folder);
     return source;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/value_json.h"
+#include "report/report.h"
+
+/// A report as a client gets it: what can be read is the same when written and read again.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuprobe;
+    const auto report = parse_report({reinterpret_cast<const char*>(data), size});
+    if (!report)
+        return 0;
+    const auto text = json_line(to_value(*report));
+    const auto again = parse_report(text);
+    if (!again || json_line(to_value(*again)) != text)
+        std::abort();
+    return 0;
+}
