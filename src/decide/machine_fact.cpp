@@ -155,6 +155,12 @@ KnownFact glibc_of(const FactScope& scope) {
     return text_fact(libc.version);
 }
 
+KnownFact os_of(const FactScope& scope) {
+    if (scope.platform)
+        return text_fact(scope.platform->substr(0, scope.platform->find('-')));
+    return text_fact(scope.report.host.os);
+}
+
 /// The number of "x86-64-v3".
 KnownFact cpu_level(const FactScope& scope) {
     constexpr std::string_view kLead = "x86-64-v";
@@ -230,10 +236,11 @@ constexpr auto kFacts = std::to_array<Row>({
     {{"glibc", Version, true}, glibc_of},
     {{"kernel", Version, true}, [](const FactScope& s) { return text_fact(s.report.host.kernel); }},
     {{"libc", Word, true}, [](const FactScope& s) { return text_fact(s.report.host.libc.name); }},
-    {{"os", Word, true}, [](const FactScope& s) { return text_fact(s.report.host.os); }},
+    {{"os", Word, true}, os_of},
     {{"platform", Word, true},
-     [](const FactScope&
-            s) { return text_fact(s.platform ? s.platform : platform_of(s.report.host)); }},
+     [](const FactScope& s) {
+         return text_fact(s.platform ? s.platform : platform_of(s.report.host));
+     }},
     {{"vendors", Word, true}, [](const FactScope& s) { return vendors(s, {}); }},
     {{"vga-vendors", Word, true}, [](const FactScope& s) { return vendors(s, {"0300", "0302"}); }},
     {{"wsl", Flag, true}, [](const FactScope& s) { return flag_fact(s.report.host.wsl); }},
