@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A profile folder adds, replaces and can break nothing; what a profile answers arrives on the bus."""
+import json
+import os
+import pathlib
+import subprocess
+
+from bus_case import BIN, SOURCE, BusCase, Failure, GLib
+
+H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
+MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["vulkan", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
+
+
+class Profiles(BusCase):
+    def setUp(self):
+        super().setUp()
+        self.profiles = pathlib.Path(self.folder, "profiles.d")
+        self.profiles.mkdir()
+
+    def write(self, name, content):
+        text = content if isinstance(content, str) else json.dumps(content)
+        (self.profiles / name).write_text(text, encoding="utf-8")
+
+    def select(self, consumer, **request):
+        variants = {key: GLib.Variant(*value) for key, value in request.items()}
+        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (consumer, variants)))
+
+    def direct(self, *words):
+        program = [str(BIN / "gpuprobectl"), "--replay", str(H200), "--profiles", str(self.profiles), "--json=short", *words]
+        environment = {"PATH": "/usr/bin:/bin", "HOME": self.folder, "LANG": "C.UTF-8"}
+        return json.loads(subprocess.run(program, env=environment, capture_output=True, text=True, timeout=60, check=False).stdout)
+
+    def start_here(self):
+        self.start("--replay", str(H200), "--profiles", str(self.profiles))
+
+    def test_a_folder_adds_and_replaces(self):
+        self.write("mine.json", MINE)
+        self.write("10-default.json", {**MINE, "name": "default", "backends": ["opencl", "cpu"]})
+        self.start_here()
+        for ask in (lambda consumer: self.select(consumer)["Backend"], lambda consumer: self.direct("select", consumer)["backend"]):
+            self.assertEqual((ask("mine"), ask("default"), ask("llama.cpp")), ("vulkan", "opencl", "cuda"))
+
+    def test_a_broken_file_is_named_and_ignored(self):
+        broken = {"1-json.json": "{", "2-schema.json": {**MINE, "floors": {"vulkan": ["fp17"]}}, "3-default.json": {**MINE, "name": "default", "cpu": "first"}}
+        for name, content in broken.items():
+            self.write(name, content)
+        self.write("mine.json", MINE)
+        self.start_here()
+        reports = (json.loads(self.manager("Describe")), self.direct("describe"))
+        for report in reports:
+            ignored = {os.path.basename(note["detail"]["file"]): note["detail"]["problem"] for note in report["notes"] if note["code"] == "profile-ignored"}
+            self.assertEqual(sorted(ignored), sorted(broken))
+            self.assertIn("floors.vulkan: fp17: no such fact", ignored["2-schema.json"])
+        self.assertEqual(self.select("default")["Backend"], "cuda")
+        self.assertEqual(self.select("mine")["Backend"], "vulkan")
+
+    def test_answers_and_messages_are_there_where_the_profile_has_some(self):
+        self.start_here()
+        answer = self.select("vectorizer")
+        self.assertEqual(answer["Answers"]["gpu_backend_type"], "2")
+        self.assertEqual(answer["Messages"], ["✅ CUDA GPU detected and enabled!"])
+        self.assertNotIn("Answers", self.select("default"))
+        self.assertNotIn("Messages", self.select("default"))
+
+    def test_a_refused_selection_has_them_in_its_trace(self):
+        self.start_here()
+        with self.assertRaises(Failure) as refused:
+            self.select("tsuku", backend=("s", "metal"))
+        trace = json.loads(refused.exception.message.split("\n", 1)[1])
+        self.assertEqual(trace["answers"]["gpu"], "nvidia")
+        self.assertEqual(trace["messages"], ["invalid backend 'metal': Metal not available on this system"])
+
+    def test_the_keys_of_a_request_arrive(self):
+        self.start_here()
+        self.assertEqual(self.select("default", require=("as", ["driver>=999"]))["Backend"], "cpu")
+        self.assertEqual(self.select("tsuku", platform=("s", "darwin-arm64"))["Backend"], "metal")
+        self.assertEqual(self.select("default", fake=("as", ["rocm"]))["Backend"], "rocm")
+        self.assertEqual(self.select("tsuku", **{"any-vendor": ("b", True)})["Backend"], "cuda")
+        with self.assertRaises(Failure) as refused:
+            self.select("default", **{"fake": ("as", ["rocm"]), "forbid-fake": ("b", True)})
+        self.assertTrue(refused.exception.name.endswith("InvalidRequest"))
