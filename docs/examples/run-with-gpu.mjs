@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program on the GPU that gpuprobe picks for it.
+//
+// Usage: run-with-gpu.mjs CONSUMER PROGRAM [ARGUMENT…]
+//
+// CONSUMER is a name of `gpuprobectl consumers`. Debian has no module for D-Bus, so systemd's busctl
+// makes the call; it prints what it gets as JSON.
+import { spawnSync } from "node:child_process";
+
+const NAME = "org.gpuprobe.GpuProbe1";
+const ROOT = "/org/gpuprobe/GpuProbe1";
+
+/** busctl's {type, data} pairs as plain values. */
+function plain(value) {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  if ("type" in value && "data" in value) return plain(value.data);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
+}
+
+/** The answer of SelectBackend; null when nothing on this machine will do. */
+function select(consumer, built) {
+  const request = ["1", "built", "as", String(built.length), ...built];
+  const call = ["--system", "--json=short", "call", NAME, ROOT, `${NAME}.Manager`, "SelectBackend", "sa{sv}"];
+  const told = spawnSync("busctl", [...call, consumer, ...request], { encoding: "utf8" });
+  if (told.status === 0) return plain(JSON.parse(told.stdout).data[0]);
+  process.stderr.write(told.stderr.split("\n")[0] + "\n");
+  // busctl prints the message of an error, not its name; this is how NoMatch begins.
+  if (told.stderr.includes("no backend fits")) return null;
+  process.exit(1);
+}
+
+const [consumer, program, ...words] = process.argv.slice(2);
+const answer = select(consumer, ["cuda", "vulkan", "cpu"]);
+if (!answer) process.exit(3);
+for (const message of answer.Messages ?? []) console.error(message);
+console.error(`${program}: ${answer.Decision}`);
+const env = { ...process.env, GPU_BACKEND: answer.Backend, ...answer.Environment };
+process.exit(spawnSync(program, words, { env, stdio: "inherit" }).status ?? 1);
