@@ -63,7 +63,12 @@ def report_seeds():
         yield path.stem, path.read_bytes()
 
 
-SEEDS = {"capture": capture_seeds, "frames": frames_seeds, "report": report_seeds}
+def gguf_seeds():
+    for path in sorted((ROOT / "tests/data/models").glob("*.gguf")):
+        yield path.stem, path.read_bytes()
+
+
+SEEDS = {"capture": capture_seeds, "gguf": gguf_seeds, "frames": frames_seeds, "report": report_seeds}
 
 
 def write_seeds(name, folder):
