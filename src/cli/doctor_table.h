@@ -100,7 +100,7 @@ inline constexpr Wording kDiagnoses[] = {
      "sudo apt install libhsa-runtime64-1 libamdhip64-5, or ROCm from AMD"},
     {"level-zero-missing", "Level Zero is not installed; Vulkan and OpenCL do without it",
      "install libze1 and libze-intel-gpu1 (intel-level-zero-gpu in older releases)"},
-    {"stale-manifest", "{driver} names a library that is not there[ ({note})]",
+    {"stale-manifest", "{driver} names a library that is not there[: {library}]",
      "reinstall its package or remove it: dpkg -S {driver}"},
     {"malformed-manifest", "the driver's manifest[ {driver}] is malformed[: {problem}]",
      "reinstall the package that it belongs to"},

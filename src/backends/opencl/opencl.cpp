@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/driver_library.h"
 #include "backends/dynamic_library.h"
 #include "backends/opencl/device_facts.h"
 #include "backends/opencl/opencl_names.h"
@@ -122,9 +123,9 @@ Answer query_opencl(const ProbeTarget& target, Sink& sink) {
         return failed("clGetPlatformIDs", error);
     platforms.resize(error == CL_SUCCESS ? std::min(count, kMaxOpenClPlatforms) : 0);
     if (platforms.empty())
-        return {.outcome = Outcome::Absent,
-                .note = "driver offers no platform",
-                .reasons = {Reason{.code = "no-device"}}};
+        return without_library(target).value_or(Answer{.outcome = Outcome::Absent,
+                                                       .note = "driver offers no platform",
+                                                       .reasons = {Reason{.code = "no-device"}}});
     return query_platforms(*opencl, platforms, sink);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backends/driver_library.h"
 #include "backends/vulkan/device_facts.h"
 #include "backends/vulkan/device_query.h"
 #include "backends/vulkan/instance.h"
@@ -138,7 +139,7 @@ Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink&
     Session session;
     const VkResult result = open_session(files, *loader, target, session);
     if (result != VK_SUCCESS)
-        return refused("vkCreateInstance", result);
+        return without_library(target).value_or(refused("vkCreateInstance", result));
     const auto vulkan = load_instance(*loader, session.instance);
     if (!vulkan)
         return {.outcome = Outcome::Failed, .note = vulkan.error().text};

@@ -293,6 +293,21 @@ TEST_F(OpenClDriver, IsAbsentWithoutAPlatform) {
     EXPECT_EQ(status, 0);
 }
 
+TEST_F(OpenClDriver, IsMissingWhenItsLibraryIs) {
+    const int status = status_of_child([] {
+        RecordingSink sink;
+        auto target = pinned_opencl("/nonexistent/no.icd");
+        target.library = "/nonexistent/libdriver.so";
+        const auto answer = query_opencl(target, sink);
+        EXPECT_EQ(answer.outcome, Outcome::Absent);
+        ASSERT_EQ(answer.reasons.size(), 1U);
+        EXPECT_EQ(answer.reasons[0].code, "driver-missing");
+        EXPECT_EQ(answer.reasons[0].detail.at("driver"), Value{target.driver});
+        EXPECT_EQ(answer.reasons[0].detail.at("library"), Value{*target.library});
+    });
+    EXPECT_EQ(status, 0);
+}
+
 TEST_F(OpenClDriver, MayEndTheProcessInItsOwnWays) {
     const auto status_of = [](const char* variant, unsigned seconds) {
         return status_of_child(
