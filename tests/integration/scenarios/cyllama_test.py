@@ -48,6 +48,16 @@ class Cyllama(ScenarioCase):
         self.assertEqual(answer.detail("rocm", "requirement-unmet"), {"have": "2.31", "requirement": "glibc>=2.35"})
         self.assertEqual(self.wheel(Machine(libc_version="2.35").amd(gfx="gfx90a")), "cyllama-rocm")
 
+    def test_C5_intel_takes_vulkan_until_the_user_has_the_oneapi_runtime(self):
+        arc = Machine().intel(integrated=False, level_zero=True)
+        answer = self.select(arc, "cyllama")
+        self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+        self.assertEqual(answer.answers["hint"], "for cyllama-sycl install the Intel oneAPI runtime 2025.3, which has libsycl.so.8")
+        chosen = self.select(arc, "cyllama", "--prefer=sycl")
+        self.assertEqual((chosen.answers["wheel"], chosen.answers.get("hint")), ("cyllama-sycl", None))
+        without = self.select(Machine().intel(integrated=False), "cyllama", "--prefer=sycl")
+        self.assertEqual(without.answers["wheel"], "cyllama-vulkan", "no Level Zero, no SYCL")
+
     def test_C6_no_wheel_for_arm_or_musl_and_the_constraint_is_named(self):
         for machine, have, requirement in (
             (Machine(arch="aarch64").nvidia(), "aarch64", "arch=x86_64"),
@@ -56,6 +66,19 @@ class Cyllama(ScenarioCase):
             answer = self.select(machine, "cyllama")
             self.assertEqual((answer.backend, answer.answers["wheel"]), ("cpu", "cyllama"))
             self.assertEqual(answer.detail("vulkan", "requirement-unmet"), {"have": have, "requirement": requirement})
+
+    def test_C6_the_profile_and_the_catalogue_agree_on_the_wheels(self):
+        variants = self.catalogue("cyllama", "linux-x86_64-glibc")
+        self.assertEqual(variants["cuda12"]["requires"]["device"]["cuda"]["min_driver"], "550")
+        self.assertEqual(variants["rocm"]["requires"]["device"]["gfx"], ["gfx90a", "gfx942", "gfx1100"])
+        self.assertEqual(variants["rocm"]["requires"]["host"]["glibc_min"], "2.35")
+        self.assertIn("libsycl.so.8", variants["sycl"]["requires"]["host"]["libs"])
+        wheels = {each["artifact"]["ref"]: each for each in variants.values()}
+        self.assertEqual({each["artifact"]["x-python"] for each in wheels.values()}, {">=3.12"})
+        for machine in (Machine().nvidia(), Machine().amd(), Machine().intel(), Machine()):
+            answer = self.select(machine, "cyllama")
+            family = wheels[answer.answers["wheel"]]["family"]
+            self.assertEqual(family, answer.backend)
 
     def test_C7_two_gpus_under_vulkan_leave_ggml_one(self):
         answer = self.select(Machine().amd(gfx="gfx1030").intel(), "cyllama")

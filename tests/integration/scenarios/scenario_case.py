@@ -89,6 +89,12 @@ class ScenarioCase(unittest.TestCase):
         done = self.run_ctl("--replay", self.capture(machine), "select", consumer, "--explain", *options)
         return done.stdout + done.stderr
 
+    @staticmethod
+    def catalogue(name, platform):
+        """The variants of a product for a platform, by name."""
+        text = (SOURCE / f"data/catalogue/{name}.json").read_text(encoding="utf-8")
+        return json.loads(text)["platforms"][platform]["variants"]
+
     def spy_on(self, program, name):
         """A program of that name that notes each of its runs; and where it notes them. (No variable could
         tell it where: workers start with an environment of their own.)"""

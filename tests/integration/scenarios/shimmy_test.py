@@ -96,6 +96,24 @@ class Shimmy(ScenarioCase):
         self.assertEqual(answer.answers["max_storage_buffer_binding_size"], str(GIB))
         self.assertEqual(self.select(Machine().amd(), "shimmy-v2", "--require=max-storage-buffer>=2GiB").backend, "cpu")
 
+    def test_S12_what_a_binary_contains_decides_and_not_what_its_name_says(self):
+        """1.9.0 was published with every GPU backend left out."""
+        hollow = self.select(Machine().nvidia(), "shimmy-v1", "--built=cpu")
+        self.assertEqual(hollow.backend, "cpu")
+        self.assertEqual(hollow.detail("cuda", "not-built"), {"built": ["cpu"]})
+        for platform, backend in (("darwin-arm64", "mlx"), ("darwin-amd64", "cpu")):
+            self.assertEqual(self.select_anywhere("shimmy-v1", f"--platform={platform}").backend, backend)
+
+    def test_S12_each_asset_is_chosen_by_what_the_catalogue_says_it_contains(self):
+        for platform, arch, asset, chosen in (
+            ("linux-x86_64-glibc", "x86_64", "shimmy-linux-x86_64", "webgpu"),
+            ("linux-aarch64-glibc", "aarch64", "shimmy-linux-aarch64", "cpu"),
+        ):
+            for variant in self.catalogue("shimmy", platform).values():
+                self.assertEqual(variant["artifact"]["ref"], asset)
+                built = ",".join(variant["x-contains"])
+                self.assertEqual(self.select(Machine(arch=arch).amd(), "shimmy-v2", f"--built={built}").backend, chosen)
+
     def test_S13_the_vendor_is_known_for_metrics_intel_included(self):
         for machine, detected, vendor in (
             (Machine().intel(), "true", "intel"),

@@ -36,6 +36,21 @@ class Tsuku(ScenarioCase):
             with self.subTest(gpu):
                 self.assert_choice(self.select(machine, "tsuku"), backend, gpu)
 
+    def test_T5_each_answer_leads_to_its_asset_in_the_recipe(self):
+        """T1 to T5: one asset for each vendor's word, and what it depends on."""
+        for arch, host in (("amd64", "x86_64"), ("arm64", "aarch64")):
+            for machine, family, dependency in (
+                (Machine(arch=host).nvidia(), "cuda", "cuda-runtime"),
+                (Machine(arch=host).nvidia().intel(), "cuda", "cuda-runtime"),
+                (Machine(arch=host).amd().intel(), "vulkan", "vulkan-loader"),
+                (Machine(arch=host).intel(), "vulkan", "vulkan-loader"),
+            ):
+                answer = self.select(machine, "tsuku")
+                variants = self.catalogue("tsuku-llm-recipe", f"linux-{arch}-glibc").values()
+                fitting = [each for each in variants if answer.answers["gpu"] in each["requires"]["device"]["vendor"]]
+                self.assertEqual([(each["family"], each["artifact"]["ref"], each["artifact"]["x-dependency"]) for each in fitting],
+                                 [(answer.backend, f"tsuku-llm-linux-{arch}-{family}", dependency)])
+
     def test_T6_without_a_gpu_nothing_matches(self):
         answer = self.select(Machine(), "tsuku")
         self.assertEqual(answer.code, 3)

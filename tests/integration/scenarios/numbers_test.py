@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each of the scenarios by which the profiles were written has a test that names it."""
+import pathlib
+import re
+import unittest
+
+from scenario_case import SOURCE
+
+WANTED = {f"{letter}{number}" for letter, last in (("T", 18), ("S", 13), ("C", 10), ("V", 11), ("B", 12)) for number in range(1, last + 1)}
+PLACES = [*SOURCE.glob("tests/integration/scenarios/*_test.py"), *SOURCE.glob("tests/unit/decide/*_test.cpp")]
+TESTS = re.compile(r"^\s*def test_([TSCVB]\d+)_|^TEST\(\w+, ([TSCVB]\d+)_", re.MULTILINE)
+
+
+def named(path: pathlib.Path):
+    return {first or second for first, second in TESTS.findall(path.read_text(encoding="utf-8"))}
+
+
+class Numbers(unittest.TestCase):
+    def test_each_scenario_has_a_test(self):
+        found = set().union(*(named(path) for path in PLACES))
+        self.assertEqual(sorted(WANTED - found), [])
+        self.assertEqual(sorted(found - WANTED), [])
+
+    def test_none_is_skipped(self):
+        for path in set(PLACES) - {pathlib.Path(__file__).resolve()}:
+            with self.subTest(path.name):
+                self.assertNotRegex(path.read_text(encoding="utf-8"), r"@unittest\.skip|GTEST_SKIP|self\.skipTest")
