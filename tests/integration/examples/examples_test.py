@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "bus")]
@@ -33,28 +34,46 @@ class ExampleCase(BusCase):
 
 
 class Programs(ExampleCase):
-    """Both take the same words and end the same way."""
+    """All take the same words and end the same way."""
 
-    PROGRAMS = (["/usr/bin/python3", EXAMPLES / "run_with_gpu.py"], [shutil.which("node") or "node", EXAMPLES / "run-with-gpu.mjs"])
+    SCRIPTS = (
+        ["/usr/bin/python3", EXAMPLES / "run_with_gpu.py"],
+        [shutil.which("node") or "node", EXAMPLES / "run-with-gpu.mjs"],
+    )
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-example-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.program = f"{folder.name}/run_with_gpu"
+        subprocess.run(
+            ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}", EXAMPLES / "run_with_gpu.cpp",
+             f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", cls.program],
+            check=True, timeout=100,
+        )
+
+    def examples(self):
+        return [*self.SCRIPTS, [self.program]]
 
     def test_run_a_program_with_the_choice(self):
-        for example in self.PROGRAMS:
-            with self.subTest(str(example[1])):
+        for example in self.examples():
+            with self.subTest(str(example[-1])):
                 done = self.run_example(H200, *example, "shimmy-v1", *PROGRAM)
                 self.assertEqual((done.returncode, done.stdout), (0, f"cuda {UUID}\n"), done.stderr)
                 self.assertIn("CUDA GPU detected, using CUDA backend", done.stderr)
                 self.assertIn("selected=cuda", done.stderr)
 
     def test_end_with_3_where_nothing_will_do(self):
-        for example in self.PROGRAMS:
-            with self.subTest(str(example[1])):
+        for example in self.examples():
+            with self.subTest(str(example[-1])):
                 done = self.run_example(NOTHING, *example, "tsuku", *PROGRAM)
                 self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
                 self.assertIn("no backend fits for tsuku", done.stderr)
 
     def test_fail_for_a_consumer_that_is_none(self):
-        for example in self.PROGRAMS:
-            with self.subTest(str(example[1])):
+        for example in self.examples():
+            with self.subTest(str(example[-1])):
                 done = self.run_example(H200, *example, "nobody", *PROGRAM)
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
 

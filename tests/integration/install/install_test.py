@@ -24,6 +24,7 @@ EXPECTED = [
     "share/gpuprobe/schema/report.schema.json",
     "share/gpuprobe/profiles/default.json",
     "share/gpuprobe/catalogue/llama.cpp.json",
+    "include/gpuprobe/client.h",
     "share/bash-completion/completions/gpuprobectl",
 ]
 
@@ -41,6 +42,13 @@ class Installed(unittest.TestCase):
     def test_everything_is_in_its_place(self):
         for name in EXPECTED:
             self.assertTrue((self.root / name).is_file(), name)
+
+    def test_the_library_shows_its_header_and_nothing_of_ours(self):
+        (library,) = self.root.glob("lib/**/libgpuprobe.so")
+        told = subprocess.run(["nm", "-DC", "--defined-only", library], capture_output=True, text=True, check=True)
+        ours = [line for line in told.stdout.splitlines() if "gpuprobe::" in line]
+        self.assertTrue(any("gpuprobe::api::Client::select" in line for line in ours))
+        self.assertEqual([line for line in ours if "gpuprobe::api" not in line], [])
 
     def test_gpuprobectl_finds_its_worker(self):
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.root)}
