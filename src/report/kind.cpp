@@ -62,7 +62,8 @@ bool looks_like_apu(const HardwareDevice& hardware) {
 }
 
 GpuKind amd_kind(const HardwareDevice& hardware) {
-    if (has_cpu_cores(hardware) || hardware.extra.at("has_vddnb").as_bool() == true)
+    if (shares_all_memory(hardware) || has_cpu_cores(hardware) ||
+        hardware.extra.at("has_vddnb").as_bool() == true)
         return GpuKind::Integrated;
     if (has_what_cards_have(hardware))
         return GpuKind::Discrete;
@@ -120,6 +121,10 @@ bool is_npu_claim(const Claim& claim) {
 }
 
 }  // namespace
+
+bool shares_all_memory(const HardwareDevice& hardware) {
+    return hardware.vendor_id == "1002" && hardware.device_id == "74a0";
+}
 
 Role role_of(const Subject& subject) {
     if (!subject.hardware)

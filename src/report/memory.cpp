@@ -6,6 +6,7 @@
 #include <span>
 
 #include "report/identity.h"
+#include "report/kind.h"
 
 namespace gpuprobe {
 namespace {
@@ -247,7 +248,8 @@ MemoryFindings integrated(Samples& samples,
                           const Host& host,
                           WallTime now) {
     const auto vendor = vendor_of(subject);
-    const bool has_carveout = vendor == "amd";
+    const bool has_carveout =
+        vendor == "amd" && !(subject.hardware && shares_all_memory(*subject.hardware));
     add_host_readings(samples, host, now);
     auto result = has_carveout ? carveout(samples, host, now)
                                : unified(samples, vendor == "intel", host, now);

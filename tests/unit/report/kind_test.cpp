@@ -212,6 +212,13 @@ TEST(KindOf, BelievesVulkanBeforeOpenCl) {
               GpuKind::Integrated);
 }
 
+TEST(KindOf, TellsMi300aFromTheCardsOfItsFamily) {
+    const auto apu = pci_device("0000:01:00.0", "1002", "74a0", "1200");
+    const auto card = pci_device("0000:01:00.0", "1002", "74a1", "1200");
+    EXPECT_EQ(kind_of(Subject{.hardware = &apu}), GpuKind::Integrated);
+    EXPECT_EQ(kind_of(Subject{.hardware = &card}), GpuKind::Discrete);
+}
+
 struct NvidiaCase {
     const char* name;
     std::optional<std::string> device_name;

@@ -154,6 +154,25 @@ TEST(MemoryOf, AddsCarveOutAndGttOfAnApu) {
     EXPECT_EQ(memory.free, mib(1000 + 20 * 1024)) << "no more than the host has available";
 }
 
+TEST(MemoryOf, SetsNothingAsideOnAnMi300a) {
+    auto apu = pci_device("0000:01:00.0", "1002", "74a0", "1200");
+    apu.driver = "amdgpu";
+    apu.memory = {{.source = "amdgpu-sysfs", .what = "total", .bytes = gib(128)},
+                  {.source = "amdgpu-sysfs", .what = "gtt-total", .bytes = gib(64)}};
+    auto card = apu;
+    card.device_id = "74a1";
+    const auto memory_in = [](const HardwareDevice& device) {
+        Host host = linux_host();
+        return assemble(Machine{.host = host, .devices = {device}}, {}, {.now = kNow})
+            .gpus.front()
+            .memory;
+    };
+    EXPECT_EQ(memory_in(apu).kind, MemoryKind::Unified);
+    EXPECT_EQ(memory_in(apu).physical, std::nullopt);
+    EXPECT_EQ(memory_in(card).kind, MemoryKind::Dedicated);
+    EXPECT_EQ(memory_in(card).physical, gib(128));
+}
+
 TEST(MemoryOf, TakesNoBankOfKfdForACarveOut) {
     const Case apu{
         "", {{.source = "kfd", .what = "total", .bytes = gib(15)}}, {}, GpuKind::Integrated, {}};
