@@ -31,6 +31,7 @@ private:
     Subject* hardware_at(const PciAddress& address);
     Subject* hardware_with(const DrmNodes& nodes);
     bool claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key);
+    void note_conflict(const ApiDevice& device, const Subject& subject, const char* key);
     bool by_address(const ApiDevice& device);
     bool by_uuid(const ApiDevice& device);
     bool weakly(const ApiDevice& device);
@@ -92,22 +93,26 @@ bool Joiner::claim_or_refuse(const ApiDevice& device, Subject& subject, const ch
         subject.claims.push_back(Claim{.device = device, .joined_by = key});
         return true;
     }
+    note_conflict(device, subject, key);
+    return true;
+}
+
+void Joiner::note_conflict(const ApiDevice& device, const Subject& subject, const char* key) {
     auto detail = origin_of(device);
     detail.push_back({"gpu", subject.id});
     detail.push_back({"key", key});
     detail.push_back({"vendor_id", to_value(device.facts->vendor_id)});
     joined_.notes.push_back(because("conflict", std::move(detail)));
-    return true;
 }
 
 bool Joiner::by_address(const ApiDevice& device) {
-    if (device.address)
-        if (auto* subject = hardware_at(*device.address))
-            return claim_or_refuse(device, *subject, "pci");
-    if (device.facts->drm)
-        if (auto* subject = hardware_with(*device.facts->drm))
-            return claim_or_refuse(device, *subject, "drm");
-    return false;
+    auto* by_place = device.address ? hardware_at(*device.address) : nullptr;
+    auto* by_node = device.facts->drm ? hardware_with(*device.facts->drm) : nullptr;
+    if (by_place && by_node && by_place != by_node)
+        note_conflict(device, *by_node, "drm");
+    if (by_place)
+        return claim_or_refuse(device, *by_place, "pci");
+    return by_node && claim_or_refuse(device, *by_node, "drm");
 }
 
 bool Joiner::by_uuid(const ApiDevice& device) {

@@ -38,8 +38,9 @@ struct Joined {
 /// ("weak"). Names are never compared.
 ///
 /// A record whose address or node belongs to a device of another vendor is left out with the note
-/// `conflict`. One without any key that may be either of two devices is left out with the note
-/// `ambiguous`. The API "pci" describes hardware and never adds any.
+/// `conflict`; one whose address and node are of two GPUs goes by its address, with that note. One
+/// without any key that may be either of two devices is left out with the note `ambiguous`. The API
+/// "pci" describes hardware and never adds any.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
 
 /// The devices' sizes agree: they differ by no more than 5 % of the larger or 512 MiB.

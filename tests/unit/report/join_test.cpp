@@ -244,6 +244,36 @@ TEST(Join, JoinsHiddenRecordsAcrossApis) {
     EXPECT_EQ(report.software.size(), 1U);
 }
 
+TEST(Join, FollowsAddressesWhereDrmCountsTheOtherWayRound) {
+    const Inputs inputs{{amd_card("0000:03:00.0", 1, 129), amd_card("0000:0a:00.0", 0, 128)},
+                        {vulkan({[] {
+                                     auto facts = keyless(0, "1002", "744c");
+                                     facts.drm = DrmNodes{.render = "226:128"};
+                                     return facts;
+                                 }(),
+                                 [] {
+                                     auto facts = keyless(1, "1002", "744c");
+                                     facts.drm = DrmNodes{.render = "226:129"};
+                                     return facts;
+                                 }()})}};
+    const auto report = inputs.report();
+    EXPECT_EQ(gpu_at(report, "pci:0000:0a:00.0").apis.at("vulkan").index, 0U);
+    EXPECT_EQ(gpu_at(report, "pci:0000:03:00.0").apis.at("vulkan").index, 1U);
+}
+
+TEST(Join, NotesARecordWhoseKeysNameTwoGpus) {
+    auto facts = keyless(0, "1002", "744c");
+    facts.pci = address("0000:03:00.0");
+    facts.drm = DrmNodes{.render = "226:128"};
+    const auto report = Inputs{
+        {amd_card("0000:03:00.0", 1, 129), amd_card("0000:0a:00.0", 0, 128)},
+        {vulkan({facts})}}.report();
+    EXPECT_EQ(ids_of(report).size(), 2U);
+    EXPECT_TRUE(has_note(report, "conflict"));
+    EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "vulkan"), "pci");
+    EXPECT_EQ(joined_by(report, "pci:0000:0a:00.0", "vulkan"), std::nullopt);
+}
+
 TEST(Join, TakesNoGpuFromLibpciAlone) {
     DeviceFacts facts{.name = "NVIDIA Corporation AD102", .pci = address("0000:09:00.0")};
     const auto report = Inputs{{}, {probe("pci", "", Outcome::Answered, {facts})}}.report();
