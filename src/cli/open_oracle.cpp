@@ -15,11 +15,13 @@ namespace {
 /// to report.
 bool rests_on_profile_alone(const Arguments& arguments) {
     const bool selects = arguments.verb == "select" || arguments.verb == "env";
-    if (!selects || arguments.bus || !arguments.select.gpus.empty())
+    const auto& select = arguments.select;
+    const bool may = select.platform || !select.fake.empty() || select.backend;
+    if (!selects || !may || arguments.bus || !select.gpus.empty())
         return false;
-    const auto request = select_request_from(request_of(arguments.select));
+    const auto request = select_request_from(request_of(select));
     const auto profiles = known_profiles(arguments.profile_folders);
-    const auto* profile = profiles.find(arguments.select.consumer);
+    const auto* profile = profiles.find(select.consumer);
     return request && profile && rests_on_profile_alone(*profile, *request);
 }
 

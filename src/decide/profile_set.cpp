@@ -15,7 +15,7 @@ std::string_view builtin_profile(std::string_view name) {
 Result<ProfileSet> ProfileSet::with_builtins() {
     ProfileSet set;
     for (const auto& profile : builtin_profiles())
-        TRY(set.add(profile.json, profile.name));
+        set.profiles_.emplace(profile.name, std::nullopt);
     return set;
 }
 
@@ -33,7 +33,13 @@ Status ProfileSet::add(std::string_view json, std::string_view origin) {
 
 const Profile* ProfileSet::find(std::string_view name) const {
     const auto found = profiles_.find(name);
-    return found == profiles_.end() ? nullptr : &found->second;
+    if (found == profiles_.end())
+        return nullptr;
+    // Tests hold each of them to being a profile of that name.
+    if (auto& profile = found->second; !profile)
+        if (auto parsed = parse_profile(builtin_profile(name)))
+            profile = std::move(parsed).value();
+    return found->second ? &*found->second : nullptr;
 }
 
 std::vector<std::string> ProfileSet::names() const {

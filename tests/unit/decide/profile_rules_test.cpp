@@ -419,6 +419,8 @@ TEST(EveryProfile, IsReadAsItIsWritten) {
     const auto set = ProfileSet::with_builtins();
     ASSERT_TRUE(set);
     for (const auto& name : set->names()) {
+        ASSERT_NE(set->find(name), nullptr) << name;
+        EXPECT_EQ(set->find(name)->name, name);
         const auto again = parse_profile(json_line(to_value(*set->find(name))));
         ASSERT_TRUE(again) << again.error().text;
         EXPECT_EQ(*again, *set->find(name));
