@@ -68,6 +68,7 @@ def address_of(smi_bus_id):
 
 # Runs in a child: which GPUs CUDA sees, by PCI address.
 SEEN = """
+import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
 assert cuda.cuInit(0) in (0, 100)
 count = ctypes.c_int()
@@ -143,6 +144,8 @@ def without_moments(report):
     for gpu in document["gpus"]:
         gpu["memory"]["evidence"] = [entry for entry in gpu["memory"]["evidence"]
                                      if "free" not in entry["what"] and "used" not in entry["what"]]
+    for software in document["software"]:
+        software["device"].pop("memory", None)  # what the host had to give at that moment
     return document
 
 
