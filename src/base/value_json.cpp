@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/parse.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -31,18 +33,18 @@ public:
     bool end_array() override { return close(); }
 
     bool key(string_t& name) override {
-        if (!keys_.back().insert(name).second)
-            return refuse("a key appears twice");
+        const bool is_new = keys_.back().insert(name).second;
         key_ = std::move(name);
-        return true;
+        return is_new || refuse("a key appears twice");
     }
 
     bool parse_error(std::size_t offset,
                      const std::string&,
                      const nlohmann::json::exception& reason) override {
         // The library's text quotes the input; the offset says enough and echoes nothing.
-        problem_ = reason.id == 101 && offset == 0 ? "no document"
-                                                   : "not JSON at byte " + std::to_string(offset);
+        problem_ = reason.id == 101 && offset == 0
+                       ? "no document"
+                       : path() + "not JSON at byte " + std::to_string(offset);
         return false;
     }
 
@@ -51,8 +53,27 @@ public:
 
 private:
     bool refuse(const char* problem) {
-        problem_ = problem;
+        problem_ = path() + problem;
         return false;
+    }
+
+    /// Where the parser stands ("platforms.linux-x86_64.variants[3]: "), of a length that the input
+    /// does not choose.
+    [[nodiscard]] std::string path() const {
+        constexpr std::size_t kMaxPath = 256;
+        std::string path;
+        for (std::size_t i = 0; i < open_.size() && path.size() <= kMaxPath; ++i) {
+            const auto* items = open_[i]->as_array();
+            const bool is_innermost = i + 1 == open_.size();
+            if (items) {
+                path += "[" + std::to_string(items->size() - (is_innermost ? 0 : 1)) + "]";
+                continue;
+            }
+            const auto& key = is_innermost ? key_ : open_[i]->as_object()->back().key;
+            if (!key.empty())
+                path += (path.empty() ? "" : ".") + scrubbed(key, kMaxPath / 4);
+        }
+        return path.empty() ? path : scrubbed(path, kMaxPath) + ": ";
     }
 
     /// Places a value and returns where it now lives.

@@ -15,8 +15,9 @@ constexpr int kMaxJsonDepth = 64;
 
 /// The value of one JSON document.
 ///
-/// Errors: TooLarge over `limit`; Malformed with the byte offset, for anything that is not one JSON
-/// document in UTF-8, for a key that appears twice in one object, and below kMaxJsonDepth levels.
+/// Errors: TooLarge over `limit`; Malformed with the path, for anything that is not one JSON
+/// document in UTF-8 (and with the byte offset), for a key that appears twice in one object, and
+/// below kMaxJsonDepth levels.
 Result<Value> parse_json(std::string_view text, Bytes limit);
 
 /// One line, no spaces. Bytes that are not UTF-8 become U+FFFD: it never fails.

@@ -56,6 +56,32 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Bad{"TooManyLevels", std::string(100000, '[')}),
                          gpuprobe::testing::case_name);
 
+struct Placed {
+    const char* name;
+    std::string text;
+    std::string problem;
+};
+class ParseJsonPlaces : public ::testing::TestWithParam<Placed> {};
+
+TEST_P(ParseJsonPlaces, TheProblem) {
+    const auto result = parsed(GetParam().text);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().text, GetParam().problem);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    ParseJsonPlaces,
+    ::testing::Values(Placed{"KeyTwice", R"({"a":1,"a":2})", "a: a key appears twice"},
+                      Placed{"KeyTwiceInside", R"({"a":[0,{"b":1,"c":{"d":1,"d":2}}]})",
+                             "a[1].c.d: a key appears twice"},
+                      Placed{"Value", R"({"a":{"b":nan}})", "a.b: not JSON at byte 12"},
+                      Placed{"AtTheRoot", "{,", "not JSON at byte 2"},
+                      Placed{"InAnArray", "[1,2,]", "[2]: not JSON at byte 6"},
+                      Placed{"LongKeysAreCut", "{\"" + std::string(1000, 'k') + "\":x}",
+                             std::string(64, 'k') + ": not JSON at byte 1005"}),
+    testing::case_name);
+
 TEST(ParseJson, AcceptsTheDeepestAllowedLevelAndNotOneMore) {
     const auto nested = [](int levels) {
         const auto count = static_cast<std::size_t>(levels);
