@@ -7,6 +7,8 @@
 #include "base/parse.h"
 #include "inventory/container.h"
 #include "inventory/cpu.h"
+#include "inventory/jetson.h"
+#include "inventory/linker_cache.h"
 #include "inventory/scan.h"
 #include "inventory/virtualization.h"
 
@@ -87,6 +89,8 @@ Host detect_host(const FileSystem& files) {
         host.kernel = scrubbed(names.release);
     }
     host.wsl = is_wsl(files, host.kernel.value_or(""));
+    host.l4t = jetson_release(files);
+    host.libraries = host_libraries(files, host.arch.value_or(""));
     return host;
 }
 

@@ -61,6 +61,10 @@ struct Host {
     std::optional<std::string> container = {};  ///< "docker", "podman", "lxc" …; null outside one
     std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
     bool wsl = false;
+    std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on anything else
+    /// Sonames that the dynamic linker's cache resolves, of those in report/libraries.h, sorted;
+    /// null where the cache can't be read.
+    std::optional<std::vector<std::string>> libraries = {};
     bool operator==(const Host&) const = default;
 };
 template <class Visitor>
@@ -74,6 +78,8 @@ void describe(Visitor& visit, Host& host) {
     visit("container", host.container);
     visit("virtualization", host.virtualization);
     visit("wsl", host.wsl);
+    visit("l4t", host.l4t);
+    visit("libraries", host.libraries);
 }
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).

@@ -297,6 +297,7 @@ struct RuntimeInfo {
     Outcome outcome = Outcome::Absent;
     std::optional<std::string> loader = {};  ///< soname or path of what was loaded
     std::optional<std::string> version = {};
+    std::optional<std::string> release = {};  ///< of the product it belongs to: ROCm's "7.2.1"
     std::vector<RuntimeDriver> drivers = {};
     bool operator==(const RuntimeInfo&) const = default;
 };
@@ -305,6 +306,7 @@ void describe(Visitor& visit, RuntimeInfo& runtime) {
     visit("outcome", runtime.outcome);
     visit("loader", runtime.loader);
     visit("version", runtime.version);
+    visit("release", runtime.release);
     visit("drivers", runtime.drivers);
 }
 

@@ -45,6 +45,8 @@ void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
         runtime.loader = loader;
     if (!runtime.version)
         runtime.version = first_text(probe.runtime, {"version", "loader_version", "api_version"});
+    if (!runtime.release)
+        runtime.release = first_text(probe.runtime, {"rocm_version"});
 }
 
 }  // namespace

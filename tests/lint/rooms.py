@@ -17,6 +17,7 @@ ARROWS = {
     "decide": ["base", "report"],
     "plan": ["base", "report"],
     "doctor": ["base", "report"],
+    "recommend": ["base", "report"],
     "inventory": ["base", "report"],
     "probe": ["base", "report"],
     "backends": ["base", "report", "probe"],
@@ -36,6 +37,7 @@ FOREIGN = [
     (r"org\.[a-z.]+.*(adaptor|proxy)", ["service", "client"]),
     (r"libudev\.h", ["inventory"]),
     (r"nlohmann/", ["base/value_json.cpp"]),
+    (r"nettle/", ["base/sha256.cpp"]),
     (r"vulkan/", ["backends/vulkan"]),
     (r"CL/", ["backends/opencl"]),
     (r"pci/", ["backends/pci"]),
@@ -47,7 +49,7 @@ FOREIGN = [
     (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
 ]
 # Rooms without files, time, environment or log.
-PURE = ["report", "decide", "plan", "doctor"]
+PURE = ["report", "decide", "plan", "recommend", "doctor"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -100,5 +100,47 @@ class ReportSchema(unittest.TestCase):
                 self.assertFalse(self.validator.is_valid(report))
 
 
+class VariantsSchema(unittest.TestCase):
+    def setUp(self):
+        self.validator = jsonschema.Draft202012Validator(load(SCHEMAS / "variants.schema.json"))
+
+    def test_accepts_every_sample(self):
+        paths = sorted((ROOT / "tests" / "data" / "variants" / "manifests").glob("*.json"))
+        self.assertEqual(len(paths), 11)
+        for path in paths:
+            with self.subTest(path.name):
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(load(path))]
+                self.assertEqual(errors, [])
+
+    def test_refuses_what_the_reader_refuses(self):
+        good = load(ROOT / "tests" / "data" / "variants" / "manifests" / "llama.cpp.json")
+        name = "ubuntu-vulkan-x64"
+        variant = lambda m: m["platforms"]["linux-x86_64"]["variants"][name]
+        mistakes = {
+            "another schema": lambda m: m.update(schema="gpuprobe.variants/2"),
+            "no name": lambda m: m.pop("name"),
+            "another system": lambda m: m["platforms"].update({"darwin-arm64": {"variants": {"v": {}}}}),
+            "unknown member": lambda m: variant(m).update(surprise=1),
+            "absurd version": lambda m: variant(m)["requires"]["host"].update(glibc_min="2." + "9" * 20),
+            "zero hash": lambda m: variant(m)["artifact"].update(sha256="0" * 64),
+            "local file": lambda m: variant(m)["artifact"].update(urls=["file:///etc/passwd"]),
+            "file without hash": lambda m: variant(m)["artifact"].pop("sha256"),
+            "hash without URL": lambda m: variant(m).update(sha256="a" * 64),
+            "no instant": lambda m: m.update(expires="tomorrow"),
+            "tier out of range": lambda m: variant(m).update(tier=1001),
+        }
+        self.assertTrue(self.validator.is_valid(good))
+        for mistake, spoil in mistakes.items():
+            with self.subTest(mistake):
+                manifest = json.loads(json.dumps(good))
+                spoil(manifest)
+                self.assertFalse(self.validator.is_valid(manifest))
+
+    def test_leaves_new_predicates_to_the_reader(self):
+        manifest = {"schema": "gpuprobe.variants/1", "name": "p", "platforms": {"linux-x86_64": {"variants": {
+            "v": {"requires": {"host": {"npu": True}, "device": {"fp8": True}, "network": "fast"}}}}}}
+        self.assertTrue(self.validator.is_valid(manifest))
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

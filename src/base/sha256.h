@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gpuprobe {
+
+/// SHA-256 of what is added, piece by piece. Source: FIPS 180-4; the code is nettle's.
+class Sha256 {
+public:
+    Sha256();
+    ~Sha256();
+    Sha256(Sha256&&) noexcept;
+    Sha256& operator=(Sha256&&) noexcept;
+
+    void add(std::string_view bytes);
+    /// 64 lower-case hexadecimal digits; starts again.
+    [[nodiscard]] std::string take();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Of one text.
+std::string sha256_of(std::string_view bytes);
+
+}  // namespace gpuprobe

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/linker_cache.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "base/parse.h"
+#include "report/libraries.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxCache = mib(8);
+constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
+constexpr std::size_t kHeader = 48;
+constexpr std::size_t kEntry = 24;
+constexpr std::size_t kMaxSoname = 256;
+
+struct Flags {
+    std::string_view architecture;
+    std::uint32_t flags;  ///< FLAG_ELF_LIBC6 and the architecture's
+};
+constexpr Flags kFlags[] = {
+    {"x86_64", 0x0303},  {"aarch64", 0x0a03}, {"riscv64", 0x1003},
+    {"ppc64le", 0x0503}, {"s390x", 0x0403},
+};
+
+/// In the machine's own byte order, as the cache is. The offset must lie within the text.
+std::uint32_t number_at(std::string_view text, std::size_t offset) {
+    std::uint32_t number = 0;
+    std::memcpy(&number, text.data() + offset, sizeof(number));
+    return number;
+}
+
+std::optional<std::string> text_at(std::string_view cache, std::size_t offset) {
+    if (offset >= cache.size())
+        return std::nullopt;
+    const auto rest = cache.substr(offset, kMaxSoname);
+    const auto end = rest.find('\0');
+    return end == std::string_view::npos ? std::nullopt
+                                         : std::optional{std::string{rest.substr(0, end)}};
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
+                                                       std::string_view architecture) {
+    const auto* row = std::ranges::find(kFlags, architecture, &Flags::architecture);
+    // Older systems have the format before 2.2 in front.
+    const auto start = text.find(kMagic);
+    if (row == std::end(kFlags) || start == std::string_view::npos)
+        return std::nullopt;
+    const auto cache = text.substr(start);
+    if (cache.size() < kHeader)
+        return std::nullopt;
+    const std::size_t count = number_at(cache, kMagic.size());
+    if (count > (cache.size() - kHeader) / kEntry)
+        return std::nullopt;
+    std::vector<std::string> sonames;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto entry = kHeader + i * kEntry;
+        if (number_at(cache, entry) != row->flags)
+            continue;
+        auto soname = text_at(cache, number_at(cache, entry + 4));
+        if (!soname)
+            return std::nullopt;
+        sonames.push_back(std::move(*soname));
+    }
+    std::ranges::sort(sonames);
+    sonames.erase(std::unique(sonames.begin(), sonames.end()), sonames.end());
+    return sonames;
+}
+
+std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
+                                                       std::string_view architecture) {
+    const auto text = files.read("/etc/ld.so.cache", kMaxCache);
+    auto sonames = text ? cached_sonames(*text, architecture) : std::nullopt;
+    if (!sonames)
+        return std::nullopt;
+    std::erase_if(*sonames, [](const std::string& soname) {
+        return !is_listed_library(soname) || scrubbed(soname) != soname;
+    });
+    return sonames;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recommend/evaluate.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+/// GPUs that every predicate sees as one.
+struct LikeGpus {
+    const GpuFacts* first = nullptr;
+    std::uint64_t members = 0;
+};
+
+std::vector<LikeGpus> like_gpus(const std::vector<GpuFacts>& gpus) {
+    std::vector<LikeGpus> groups;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        const auto found = std::ranges::find_if(
+            groups, [&](const LikeGpus& group) { return is_like(*group.first, gpus[i]); });
+        auto& group =
+            found == groups.end() ? groups.emplace_back(LikeGpus{.first = &gpus[i]}) : *found;
+        group.members |= 1ULL << i;
+    }
+    return groups;
+}
+
+class Evaluator {
+public:
+    Evaluator(const RecommendRequest& request,
+              const MachineFacts& machine,
+              const Rules& rules,
+              std::span<const FailedVariant> failed)
+        : request_{request},
+          machine_{machine},
+          rules_{rules},
+          failed_{failed},
+          added_{added_predicate(request)},
+          groups_{like_gpus(machine.gpus)} {}
+
+    JudgedVariant judge(const Variant& variant) const {
+        JudgedVariant judged{.variant = &variant,
+                             .exclusion = exclusion_of(variant),
+                             .preference = preference_of(variant)};
+        const auto host = variant.needs.unsupported.empty()
+                              ? all_hold(variant.needs.host, machine_.host, rules_)
+                              : Truth::False;
+        const auto devices = devices_hold(variant.needs, judged);
+        judged.verdict = verdict_of(variant, both(host, devices));
+        if (judged.exclusion != Exclusion::None)
+            judged.verdict = VariantVerdict::Rejected;
+        count(judged);
+        return judged;
+    }
+
+private:
+    Exclusion exclusion_of(const Variant& variant) const {
+        const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
+        if (std::ranges::any_of(request_.exclude, is_meant))
+            return Exclusion::Excluded;
+        if (request_.only && std::ranges::none_of(*request_.only, is_meant))
+            return Exclusion::NotRequested;
+        const bool has_failed = std::ranges::any_of(
+            failed_,
+            [&variant](const FailedVariant& failed) { return means(failed.word, variant); });
+        return has_failed ? Exclusion::ReportedFailed : Exclusion::None;
+    }
+
+    std::size_t preference_of(const Variant& variant) const {
+        const auto found = std::ranges::find_if(
+            request_.prefer, [&variant](const auto& word) { return means(word, variant); });
+        return static_cast<std::size_t>(found - request_.prefer.begin());
+    }
+
+    Truth covers(const Requirements& needs, const GpuFacts& gpu) const {
+        auto result = Truth::False;
+        for (const auto& alternative : needs.devices) {
+            result = either(result, all_hold(alternative, gpu, rules_));
+            if (result == Truth::True)
+                break;
+        }
+        if (added_ && result != Truth::False)
+            result = both(result, holds(*added_, gpu, rules_));
+        return result;
+    }
+
+    Truth devices_hold(const Requirements& needs, JudgedVariant& judged) const {
+        if (needs.devices.empty())
+            return Truth::True;
+        const bool all = needs.scope == VariantScope::All;
+        const auto vendors = all ? vendors_of(needs) : std::vector<std::string>{};
+        auto any = Truth::False;
+        auto every = Truth::True;
+        for (const auto& group : groups_) {
+            const auto covered = covers(needs, *group.first);
+            if (covered == Truth::True)
+                judged.covered |= group.members;
+            any = either(any, covered);
+            if (all && is_meant(*group.first, vendors))
+                every = both(every, covered);
+        }
+        return all ? both(any, every) : any;
+    }
+
+    static bool is_meant(const GpuFacts& gpu, const std::vector<std::string>& vendors) {
+        return vendors.empty() || !gpu.vendor.value ||
+               std::ranges::find(vendors, *gpu.vendor.value) != vendors.end();
+    }
+
+    static VariantVerdict verdict_of(const Variant& variant, Truth truth) {
+        if (truth == Truth::True)
+            return VariantVerdict::Accepted;
+        if (truth == Truth::Unknown && variant.on_unknown == OnUnknown::Accept)
+            return VariantVerdict::Uncertain;
+        return VariantVerdict::Rejected;
+    }
+
+    void count(JudgedVariant& judged) const {
+        judged.gpus = std::popcount(judged.covered);
+        for (auto rest = judged.covered; rest != 0; rest &= rest - 1) {
+            const auto& gpu = machine_.gpus[static_cast<std::size_t>(std::countr_zero(rest))];
+            if (!gpu.is_discrete)
+                continue;
+            judged.gib += gpu.gib;
+            ++judged.discrete;
+        }
+    }
+
+    const RecommendRequest& request_;
+    const MachineFacts& machine_;
+    const Rules& rules_;
+    std::span<const FailedVariant> failed_;
+    std::optional<Predicate> added_;
+    std::vector<LikeGpus> groups_;
+};
+
+bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
+    const auto key = [](const JudgedVariant& judged) {
+        // Negative where more is better.
+        return std::tuple{judged.verdict == VariantVerdict::Rejected ? 1 : 0,
+                          judged.verdict == VariantVerdict::Rejected ? 0 : judged.preference};
+    };
+    if (key(left) != key(right))
+        return key(left) < key(right);
+    if (left.verdict == VariantVerdict::Rejected)
+        return left.variant->name < right.variant->name;
+    if (left.variant->tier != right.variant->tier)
+        return left.variant->tier > right.variant->tier;
+    if (left.verdict != right.verdict)
+        return left.verdict == VariantVerdict::Accepted;
+    const auto coverage = [](const JudgedVariant& judged) {
+        return std::tuple{judged.gib, judged.discrete, judged.gpus, judged.variant->priority};
+    };
+    if (coverage(left) != coverage(right))
+        return coverage(left) > coverage(right);
+    return left.variant->name < right.variant->name;
+}
+
+/// The vendor that an alternative is for by what it asks; empty when it may be any.
+std::vector<std::string> vendors_of(const Conjunction& alternative) {
+    for (const auto& predicate : alternative)
+        if (predicate.kind == PredicateKind::Vendor)
+            return std::get<std::vector<std::string>>(predicate.need);
+    for (const auto& predicate : alternative) {
+        if (predicate.kind == PredicateKind::Backend)
+            if (const auto vendor = vendor_of_api(name_of(std::get<VariantApi>(predicate.need))))
+                return {*vendor};
+        if (predicate.kind == PredicateKind::CudaDriver ||
+            predicate.kind == PredicateKind::CudaCode || predicate.kind == PredicateKind::CudaApi)
+            return {"nvidia"};
+        if (predicate.kind == PredicateKind::Gfx || predicate.kind == PredicateKind::Rocm)
+            return {"amd"};
+        if (predicate.kind == PredicateKind::LevelZeroIp)
+            return {"intel"};
+    }
+    return {};
+}
+
+}  // namespace
+
+bool means(std::string_view word, const Variant& variant) {
+    constexpr std::string_view kFamily = "family:";
+    if (word.starts_with(kFamily))
+        return word.substr(kFamily.size()) == variant.family;
+    return word == variant.name || word == variant.family;
+}
+
+std::optional<Predicate> added_predicate(const RecommendRequest& request) {
+    if (!request.need)
+        return std::nullopt;
+    return Predicate{
+        .kind = PredicateKind::DeviceMemoryMin, .name = "need-mib", .need = *request.need};
+}
+
+std::vector<std::string> vendors_of(const Requirements& requirements) {
+    std::vector<std::string> vendors;
+    for (const auto& alternative : requirements.devices) {
+        const auto more = vendors_of(alternative);
+        if (more.empty() || std::ranges::find(more, "other") != more.end())
+            return {};
+        vendors.insert(vendors.end(), more.begin(), more.end());
+    }
+    return vendors;
+}
+
+std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
+                                    const RecommendRequest& request,
+                                    const MachineFacts& machine,
+                                    const Rules& rules,
+                                    std::span<const FailedVariant> failed) {
+    const Evaluator evaluator{request, machine, rules, failed};
+    std::vector<JudgedVariant> judged;
+    judged.reserve(platform.variants.size());
+    for (const auto& variant : platform.variants)
+        judged.push_back(evaluator.judge(variant));
+    std::ranges::sort(judged, comes_before);
+    return judged;
+}
+
+}  // namespace gpuprobe

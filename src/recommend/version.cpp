@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recommend/version.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxDigits = 9;  // the largest such number fits in 32 bits
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>) {
+    Version version;
+    const auto pieces = split(text, '.');
+    if (pieces.size() > version.parts.size())
+        return std::nullopt;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const auto number = parse_number<std::uint32_t>(pieces[i]);
+        if (!number || pieces[i].size() > kMaxDigits)
+            return std::nullopt;
+        version.parts[i] = *number;
+    }
+    return version;
+}
+
+std::string text_of(const Version& version) {
+    std::size_t count = version.parts.size();
+    while (count > 2 && version.parts[count - 1] == 0)
+        --count;
+    std::string text = std::to_string(version.parts[0]);
+    for (std::size_t i = 1; i < count; ++i)
+        text += "." + std::to_string(version.parts[i]);
+    return text;
+}
+
+std::optional<Version> leading_version(std::string_view text) {
+    std::size_t end = 0;
+    int dots = 0;
+    while (end < text.size()) {
+        const bool is_inner_dot =
+            text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]) && end > 0;
+        if (is_inner_dot && ++dots == 4)
+            break;
+        if (!is_inner_dot && !is_digit(text[end]))
+            break;
+        ++end;
+    }
+    return parse_text(text.substr(0, end), std::type_identity<Version>{});
+}
+
+bool VersionRange::contains(const Version& version) const {
+    return (!min || version >= *min) && (!max || version <= *max) && (!below || version < *below);
+}
+
+}  // namespace gpuprobe
