@@ -19,7 +19,7 @@ constexpr Entry kNames[] = {
     {ErrorCode::Io, "Failed"},
     {ErrorCode::NotFound, "NotFound"},
     {ErrorCode::PermissionDenied, "PermissionDenied"},
-    {ErrorCode::Malformed, "Malformed"},
+    {ErrorCode::Malformed, "MalformedManifest"},  // the only documents that callers send
     {ErrorCode::TooLarge, "TooLarge"},
     {ErrorCode::InvalidRequest, "InvalidRequest"},
     {ErrorCode::UnknownConsumer, "UnknownConsumer"},

@@ -230,6 +230,19 @@ Result<Value> DaemonClient::memory(const std::string& gpu) {
     });
 }
 
+Result<Value> DaemonClient::recommend(const std::string& product,
+                                      const std::string& manifest,
+                                      const Value& request) {
+    return at_the_door([&]() -> Result<Value> {
+        bus::Dictionary answer;
+        impl_->root->callMethod("RecommendVariant")
+            .onInterface(kManager)
+            .withArguments(product, manifest, bus::dictionary_from(request))
+            .storeResultsTo(answer);
+        return client::recommendation_value(answer, impl_->gpu_ids());
+    });
+}
+
 Status DaemonClient::probe(const std::vector<std::string>& gpus,
                            const std::vector<std::string>& apis,
                            bool allow_wake,

@@ -44,6 +44,12 @@ public:
     /// TooManyRequests.
     Result<Value> memory(const std::string& gpu);
 
+    /// A Recommendation as an object; one that recommends nothing too. Errors: NotFound for a
+    /// product, Malformed and TooLarge for a manifest, InvalidRequest.
+    Result<Value> recommend(const std::string& product,
+                            const std::string& manifest,
+                            const Value& request);
+
     /// Asks the drivers again, waiting at most five minutes. `gpus` are ids; empty lists mean all.
     /// Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests, Cancelled.
     Status probe(const std::vector<std::string>& gpus,

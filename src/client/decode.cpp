@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/decode.h"
 
+#include "base/record.h"
 #include "bus/names.h"
 #include "bus/value.h"
 
@@ -52,6 +53,42 @@ void add_candidates(Value& candidates, const bus::Dictionary& entry, const GpuId
     }
 }
 
+Value gpu_values(const bus::Dictionary& entry, const GpuIds& ids) {
+    Value gpus{Value::Array{}};
+    for (const auto& path : member<std::vector<sdbus::ObjectPath>>(entry, "Gpus"))
+        gpus.push_back(gpu_value(path, ids));
+    return gpus;
+}
+
+Value reason_values(const bus::Dictionary& entry, const char* key) {
+    Value reasons{Value::Array{}};
+    for (const auto& reason : member<std::vector<bus::Dictionary>>(entry, key))
+        reasons.push_back(reason_value(reason));
+    return reasons;
+}
+
+Value variant_value(const bus::Dictionary& entry, const GpuIds& ids) {
+    Value value;
+    value["variant"] = member<std::string>(entry, "Variant");
+    value["family"] = member<std::string>(entry, "Family");
+    value["tier"] = static_cast<long long>(member<std::int64_t>(entry, "Tier"));
+    value["priority"] = static_cast<long long>(member<std::int64_t>(entry, "Priority"));
+    value["verdict"] = member<std::string>(entry, "Verdict");
+    value["gpus"] = gpu_values(entry, ids);
+    value["reasons"] = reason_values(entry, "Reasons");
+    value["warnings"] = reason_values(entry, "Warnings");
+    return value;
+}
+
+/// Our key and the bus's of what is a string there.
+constexpr std::pair<const char*, const char*> kRecommendationTexts[] = {
+    {"product", "Product"}, {"version", "Version"},
+    {"status", "Status"},   {"platform", "Platform"},
+    {"variant", "Variant"}, {"default", "Default"},
+    {"hint", "Hint"},       {"manifest_sha256", "ManifestSha256"},
+    {"rules", "Rules"},
+};
+
 }  // namespace
 
 GpuIds gpu_ids(const ManagedObjects& objects) {
@@ -91,6 +128,29 @@ Value decision_value(const bus::Dictionary& answer, const GpuIds& ids) {
     decision["candidates"] = candidates;
     decision["generation"] = member<std::uint64_t>(answer, "Generation");
     return decision;
+}
+
+Value recommendation_value(const bus::Dictionary& answer, const GpuIds& ids) {
+    Value value;
+    for (const auto& [key, name] : kRecommendationTexts)
+        value[key] = text_or_null(member<std::string>(answer, name));
+    auto artifact = bus::value_from(member<bus::Dictionary>(answer, "Artifact"));
+    if (artifact && !artifact->as_object()->empty())
+        value["artifact"] = std::move(artifact).value();
+    Value environment{Value::Object{}};
+    for (const auto& [name, text] :
+         member<std::map<std::string, std::string>>(answer, "Environment"))
+        environment[name] = text;
+    value["environment"] = environment;
+    value["gpus"] = gpu_values(answer, ids);
+    value["fallback"] = to_value(member<std::vector<std::string>>(answer, "Fallback"));
+    value["warnings"] = reason_values(answer, "Warnings");
+    Value candidates{Value::Array{}};
+    for (const auto& entry : member<std::vector<bus::Dictionary>>(answer, "Candidates"))
+        candidates.push_back(variant_value(entry, ids));
+    value["candidates"] = candidates;
+    value["generation"] = member<std::uint64_t>(answer, "Generation");
+    return value;
 }
 
 Value override_value(const bus::Dictionary& entry) {

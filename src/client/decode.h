@@ -23,6 +23,9 @@ GpuIds gpu_ids(const ManagedObjects& objects);
 /// The answer of SelectBackend in the report's form. A GPU that is gone meanwhile keeps its path.
 Value decision_value(const bus::Dictionary& answer, const GpuIds& ids);
 
+/// The answer of RecommendVariant as a Recommendation's object.
+Value recommendation_value(const bus::Dictionary& answer, const GpuIds& ids);
+
 /// One of ListOverrides: rule, set_at_usec, set_by_uid.
 Value override_value(const bus::Dictionary& entry);
 

@@ -28,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
+constexpr const char* kCatalogueFolder = "/etc/gpuprobe/catalogue";
 
 struct Settings {
     std::string bus = "system";
@@ -166,6 +167,7 @@ EngineOptions engine_options(const Settings& settings, const std::optional<std::
         options.cache_file = *cache + "/probes";
     options.state_folder = state_folder(settings);
     options.profile_folders = {kProfileFolder};
+    options.catalogue_folders = {kCatalogueFolder};
     options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
                                    settings.profiles.end());
     options.settle = std::chrono::milliseconds{settings.settle_ms};

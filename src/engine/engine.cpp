@@ -14,6 +14,7 @@
 #include "engine/known_answers.h"
 #include "engine/lasting_part.h"
 #include "engine/profile_folders.h"
+#include "engine/recommender.h"
 #include "engine/round.h"
 #include "engine/schedule.h"
 #include "inventory/hardware_monitor.h"
@@ -33,12 +34,14 @@ constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 }  // namespace
 
 struct Engine::Impl {
-    Impl(MachineSource machine_source,
+    Impl(Recommender the_recommender,
+         MachineSource machine_source,
          EventLoop& event_loop,
          Launcher& launcher,
          const Clock& the_clock,
          EngineOptions engine_options)
-        : source{std::move(machine_source)},
+        : recommender{std::move(the_recommender)},
+          source{std::move(machine_source)},
           loop{event_loop},
           clock{the_clock},
           options{std::move(engine_options)},
@@ -74,6 +77,7 @@ struct Engine::Impl {
     void settled();
     void watch_hardware();
 
+    Recommender recommender;
     MachineSource source;
     EventLoop& loop;
     const Clock& clock;
@@ -296,10 +300,13 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                                Launcher& launcher,
                                                const Clock& clock,
                                                EngineOptions options) {
-    auto impl =
-        std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options));
+    auto recommender = TRY(Recommender::create());
+    auto impl = std::make_unique<Impl>(std::move(recommender), std::move(source), loop, launcher,
+                                       clock, std::move(options));
     impl->profiles = TRY(ProfileSet::with_builtins());
     impl->notes = add_profiles_of(impl->options.profile_folders, impl->profiles);
+    const auto ignored = impl->recommender.add_folders(impl->options.catalogue_folders);
+    impl->notes.insert(impl->notes.end(), ignored.begin(), ignored.end());
     const auto lost = impl->advice.load();
     impl->notes.insert(impl->notes.end(), lost.begin(), lost.end());
     return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
@@ -361,6 +368,30 @@ Result<Decision> Engine::select(const std::string& consumer,
     const auto experience =
         impl_->advice.experience_of(asker, consumer, impl_->report, impl_->clock.wall());
     return gpuprobe::select(*profile, wanted, seen, experience);
+}
+
+Result<Recommendation> Engine::recommend(const std::string& product,
+                                         std::string_view manifest,
+                                         const Value& request,
+                                         uid_t asker) const {
+    return recommend(product, manifest, request, asker, impl_->report);
+}
+
+Result<Recommendation> Engine::recommend(const std::string& product,
+                                         std::string_view manifest,
+                                         const Value& request,
+                                         uid_t asker,
+                                         const Report& seen) const {
+    const auto now = impl_->clock.wall();
+    const auto rule = impl_->advice.rule_for(product).value_or(OverrideRule{});
+    const auto experience = impl_->advice.experience_of(asker, product, impl_->report, now);
+    return impl_->recommender.recommend(
+        product, manifest, request,
+        {.report = seen, .rule = rule.variants, .experience = experience, .now = now});
+}
+
+std::vector<std::string> Engine::products() const {
+    return impl_->recommender.products();
 }
 
 bool Engine::has_experience(uid_t asker) const {

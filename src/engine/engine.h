@@ -19,6 +19,7 @@
 #include "inventory/scan.h"
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
+#include "recommend/recommendation.h"
 #include "report/report.h"
 
 namespace gpuprobe {
@@ -45,7 +46,8 @@ struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent
     std::optional<std::string> state_folder =
         {};  ///< overrides and outcomes end with us when absent
-    std::vector<std::string> profile_folders = {};  ///< later ones add and replace
+    std::vector<std::string> profile_folders = {};    ///< later ones add and replace
+    std::vector<std::string> catalogue_folders = {};  ///< likewise
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< where drivers announce themselves
     Duration settle = std::chrono::milliseconds{250};  ///< how long a burst of events may last
@@ -94,6 +96,19 @@ public:
                                           const Value& request,
                                           uid_t asker,
                                           const Report& seen) const;
+    /// Which of a product's variants that program gets, from the text of a manifest, or from the
+    /// installed one where that is empty. Errors: those of Recommender::recommend().
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+                                                   std::string_view manifest,
+                                                   const Value& request,
+                                                   uid_t asker) const;
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+                                                   std::string_view manifest,
+                                                   const Value& request,
+                                                   uid_t asker,
+                                                   const Report& seen) const;
+    /// The installed products, sorted.
+    [[nodiscard]] std::vector<std::string> products() const;
     /// Whether this user's answers may differ from other people's, as of what anybody reported.
     [[nodiscard]] bool has_experience(uid_t asker) const;
 

@@ -49,6 +49,8 @@ public:
                               : Truth::False;
         const auto devices = devices_hold(variant.needs, judged);
         judged.verdict = verdict_of(variant, both(host, devices));
+        if (!failed_.empty())
+            take_back(variant.needs, judged);
         if (judged.exclusion != Exclusion::None)
             judged.verdict = VariantVerdict::Rejected;
         count(judged);
@@ -60,12 +62,32 @@ private:
         const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
         if (std::ranges::any_of(request_.exclude, is_meant))
             return Exclusion::Excluded;
-        if (request_.only && std::ranges::none_of(*request_.only, is_meant))
-            return Exclusion::NotRequested;
-        const bool has_failed = std::ranges::any_of(
-            failed_,
-            [&variant](const FailedVariant& failed) { return means(failed.word, variant); });
+        for (const auto* words : {&request_.only, &request_.allowed})
+            if (*words && std::ranges::none_of(**words, is_meant))
+                return Exclusion::NotRequested;
+        const bool has_failed =
+            std::ranges::any_of(failed_, [&variant](const FailedVariant& failed) {
+                return !failed.gpu && means(failed.word, variant);
+            });
         return has_failed ? Exclusion::ReportedFailed : Exclusion::None;
+    }
+
+    /// The GPUs on which the variant was tried and failed.
+    std::uint64_t failed_gpus(const Variant& variant) const {
+        std::uint64_t gpus = 0;
+        for (const auto& failed : failed_)
+            for (std::size_t i = 0; failed.gpu && i < machine_.gpus.size(); ++i)
+                if (machine_.gpus[i].id == *failed.gpu && means(failed.word, variant))
+                    gpus |= 1ULL << i;
+        return gpus;
+    }
+
+    /// A failure on one GPU leaves the variant to the others, if it does not need them all.
+    void take_back(const Requirements& needs, JudgedVariant& judged) const {
+        const auto failed = judged.covered & failed_gpus(*judged.variant);
+        judged.covered &= ~failed;
+        if (failed != 0 && (judged.covered == 0 || needs.scope == VariantScope::All))
+            judged.exclusion = Exclusion::ReportedFailed;
     }
 
     std::size_t preference_of(const Variant& variant) const {
@@ -182,8 +204,11 @@ std::vector<std::string> vendors_of(const Conjunction& alternative) {
 
 bool means(std::string_view word, const Variant& variant) {
     constexpr std::string_view kFamily = "family:";
+    constexpr std::string_view kVariant = "variant:";
     if (word.starts_with(kFamily))
         return word.substr(kFamily.size()) == variant.family;
+    if (word.starts_with(kVariant))
+        return word.substr(kVariant.size()) == variant.name;
     return word == variant.name || word == variant.family;
 }
 

@@ -148,7 +148,9 @@ std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
             return {request_reason("denied", variant)};
         case Exclusion::NotRequested: {
             auto reason = request_reason("not-requested", variant);
-            reason.detail["requested"] = to_value(*context.request.only);
+            const auto& only =
+                context.request.only ? context.request.only : context.request.allowed;
+            reason.detail["requested"] = to_value(*only);
             return {std::move(reason)};
         }
         case Exclusion::ReportedFailed: {

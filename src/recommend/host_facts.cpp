@@ -30,6 +30,12 @@ bool WordSet::contains(std::string_view word) const {
     return std::binary_search(words_.begin(), words_.end(), word, std::less<>{});
 }
 
+Truth WordFacts::holds(std::string_view word) const {
+    if (yes.contains(word))
+        return Truth::True;
+    return no.contains(word) || is_complete ? Truth::False : Truth::Unknown;
+}
+
 HostFacts host_facts(const Host& host) {
     HostFacts facts{
         .os = host.os.value_or(""),

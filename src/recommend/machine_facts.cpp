@@ -151,6 +151,21 @@ Fact<WordSet> words_at(const Gpu& gpu, std::string_view key) {
     return Fact<WordSet>::known(WordSet{std::move(words)});
 }
 
+/// An object of flags, of which null is not known; or the list of all that there are.
+WordFacts features_of(const Gpu& gpu) {
+    const auto listed = words_at(gpu, "features");
+    if (listed.value)
+        return {.yes = *listed.value, .is_complete = true};
+    const auto* device = device_of(gpu, "vulkan");
+    const auto* flags = device ? device->at("features").as_object() : nullptr;
+    std::vector<std::string> yes;
+    std::vector<std::string> no;
+    for (std::size_t i = 0; flags && i < flags->size(); ++i)
+        if (const auto flag = (*flags)[i].value.as_bool())
+            (*flag ? yes : no).push_back((*flags)[i].key);
+    return {.yes = WordSet{std::move(yes)}, .no = WordSet{std::move(no)}};
+}
+
 void add_cuda(const Gpu& gpu, const Report& report, const Rules& rules, GpuFacts& facts) {
     facts.cuda = {.capability = capability_of(gpu),
                   .cuda = cuda_of(gpu, report, rules),
@@ -165,7 +180,7 @@ void add_vulkan(const Gpu& gpu, const Report& report, GpuFacts& facts) {
     facts.vulkan_loader = runtime_version(report, "vulkan", &RuntimeInfo::version);
     if (const auto* view = view_of(gpu, "vulkan"))
         facts.vulkan_api = version_in(view->version);
-    facts.vulkan_features = words_at(gpu, "features");
+    facts.vulkan_features = features_of(gpu);
     facts.vulkan_extensions = words_at(gpu, "extensions");
 }
 

@@ -54,6 +54,16 @@ private:
     std::vector<std::string> words_ = {};
 };
 
+/// Which of many words hold, as far as it is known.
+struct WordFacts {
+    WordSet yes = {};
+    WordSet no = {};
+    bool is_complete = false;  ///< what is in neither does not hold; otherwise nobody knows
+
+    [[nodiscard]] Truth holds(std::string_view word) const;
+    bool operator==(const WordFacts&) const = default;
+};
+
 struct HostFacts {
     std::string os = {};    ///< "linux"
     std::string arch = {};  ///< as uname -m
@@ -81,7 +91,7 @@ struct GpuFacts {
     Fact<Version> rocm = {};
     Fact<Version> vulkan_loader = {};
     Fact<Version> vulkan_api = {};
-    Fact<WordSet> vulkan_features = {};
+    WordFacts vulkan_features = {};
     Fact<WordSet> vulkan_extensions = {};
     Fact<Bytes> memory = {};  ///< as offered_memory()
     std::uint64_t gib = 0;    ///< rounded to whole GiB; 0 when it is not known

@@ -32,6 +32,13 @@ Truth has_all(const Fact<WordSet>& fact, const Predicate& predicate) {
     });
 }
 
+Truth has_features(const WordFacts& facts, const Predicate& predicate) {
+    auto result = Truth::True;
+    for (const auto& word : std::get<Words>(predicate.need))
+        result = both(result, facts.holds(word));
+    return result;
+}
+
 Truth cpu_has_all(const Predicate& predicate, const HostFacts& host, const Rules& rules) {
     const auto& need = std::get<Words>(predicate.need);
     return test(host.cpu_features, [&](const WordSet& have) {
@@ -167,7 +174,7 @@ Truth holds(const Predicate& predicate, const GpuFacts& gpu, const Rules& rules)
         case PredicateKind::VulkanApiMin:
             return at_least(gpu.vulkan_api, predicate);
         case PredicateKind::VulkanFeatures:
-            return has_all(gpu.vulkan_features, predicate);
+            return has_features(gpu.vulkan_features, predicate);
         case PredicateKind::VulkanExtensions:
             return has_all(gpu.vulkan_extensions, predicate);
         case PredicateKind::LevelZeroIp:

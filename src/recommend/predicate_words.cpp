@@ -67,6 +67,15 @@ Value missing_from(const Fact<WordSet>& have, const Predicate& predicate) {
     return Value{std::move(missing)};
 }
 
+/// Those that are known not to hold; null where none is.
+Value lacking(const WordFacts& have, const Predicate& predicate) {
+    Value::Array words;
+    for (const auto& word : std::get<std::vector<std::string>>(predicate.need))
+        if (have.holds(word) == Truth::False)
+            words.emplace_back(word);
+    return words.empty() ? Value{} : Value{std::move(words)};
+}
+
 struct NeedText {
     const Rules& rules;
 
@@ -208,7 +217,7 @@ Value missing_of(const Predicate& predicate, const HostFacts& host, const Rules&
 
 Value missing_of(const Predicate& predicate, const GpuFacts& gpu) {
     if (predicate.kind == PredicateKind::VulkanFeatures)
-        return missing_from(gpu.vulkan_features, predicate);
+        return lacking(gpu.vulkan_features, predicate);
     if (predicate.kind == PredicateKind::VulkanExtensions)
         return missing_from(gpu.vulkan_extensions, predicate);
     return {};

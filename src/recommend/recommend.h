@@ -17,6 +17,8 @@ namespace gpuprobe {
 struct RecommendRequest {
     std::vector<std::string> prefer = {};               ///< before all others, in this order
     std::optional<std::vector<std::string>> only = {};  ///< absent: any
+    /// What an administrator allows; absent: any. Narrows like `only`, beside it.
+    std::optional<std::vector<std::string>> allowed = {};
     std::vector<std::string> exclude = {};
     std::optional<Bytes> need = {};  ///< on every GPU that a variant is to use; whole MiB outside
     bool include_rejected = true;    ///< among the candidates
@@ -28,9 +30,14 @@ struct RecommendRequest {
 /// value.
 Result<RecommendRequest> recommend_request_from(const Value& object);
 
+/// The request with an administrator's standing one below it: what narrows holds both ways, and
+/// what the caller prefers comes before what the rule prefers.
+RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& rule);
+
 /// A variant, or a family of them, that was tried here and failed.
 struct FailedVariant {
-    std::string word = {};  ///< as in a request
+    std::string word = {};                ///< as in a request, or "variant:NAME"
+    std::optional<std::string> gpu = {};  ///< id; absent: on every GPU
     Value detail = Value{Value::Object{}};
 };
 

@@ -62,6 +62,15 @@ constexpr MemberReader<RecommendRequest> kKeys[] = {
 
 }  // namespace
 
+RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& rule) {
+    request.prefer.insert(request.prefer.end(), rule.prefer.begin(), rule.prefer.end());
+    request.exclude.insert(request.exclude.end(), rule.exclude.begin(), rule.exclude.end());
+    request.allowed = rule.only;
+    if (rule.need && (!request.need || request.need->count < rule.need->count))
+        request.need = rule.need;
+    return request;
+}
+
 Result<RecommendRequest> recommend_request_from(const Value& object) {
     RecommendRequest request;
     if (object.is_null())

@@ -9,6 +9,7 @@
 #include "bus/sdbus.h"
 #include "decide/decision.h"
 #include "engine/live_memory.h"
+#include "recommend/recommendation.h"
 #include "report/report.h"
 
 /// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
@@ -20,6 +21,9 @@ using PathOf = std::function<sdbus::ObjectPath(const std::string& id)>;
 constexpr Bytes kMaxTrace = kib(32);
 
 bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of);
+/// Reasons of rejected variants lose their details, and then go, when there are more than the bus
+/// should carry.
+bus::Dictionary answer_from(const Recommendation& recommendation, const PathOf& path_of);
 bus::Dictionary answer_from(const LiveMemory& memory);
 /// What tells a GPU from another of its kind, of what is known: NvidiaUuid, VulkanDeviceUuid,
 /// OpenclUuid, HipUniqueId, LevelZeroUuid, CanonicalUuid, Luid.

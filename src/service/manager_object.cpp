@@ -175,6 +175,31 @@ Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
         getObject());
 }
 
+void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
+                                     std::string product,
+                                     std::string manifest,
+                                     bus::Dictionary request) {
+    bus::Reply<bus::Dictionary> reply{std::move(result)};
+    auto wanted = bus::value_from(request);
+    if (!wanted)
+        return reply.fail(wanted.error());
+    for_caller(clientele_, bus::current_sender(getObject()), std::move(reply),
+               [this, product = std::move(product), manifest = std::move(manifest),
+                request = std::move(wanted).value()](const Caller& caller, auto& answer) {
+                   const auto view = clientele_.audience.report_for(caller);
+                   const auto found = context_.engine.recommend(product, manifest, request,
+                                                                caller.uid, *view.report);
+                   if (!found)
+                       return answer.fail(found.error());
+                   answer.send(answer_from(
+                       *found, [this](const std::string& id) { return gpus_.path_of(id); }));
+               });
+}
+
+std::vector<std::string> ManagerObject::ListProducts() {
+    return bus::guard([this] { return context_.engine.products(); });
+}
+
 void ManagerObject::name_by_id(Value& name) const {
     if (const auto* gpu = name.is_string() ? gpus_.at(*name.as_string()) : nullptr)
         name = Value{gpu->id};
@@ -287,7 +312,8 @@ std::string ManagerObject::Version() {
 
 std::vector<std::string> ManagerObject::Features() {
     return bus::guard([this] {
-        std::vector<std::string> features{"select", "probe", "override", "outcome", "describe-fd"};
+        std::vector<std::string> features{"select",   "recommend", "probe",
+                                          "override", "outcome",   "describe-fd"};
         if (context_.engine.is_replayed())
             features.emplace_back("replay");
         return features;

@@ -46,6 +46,11 @@ private:
     void SelectBackend(sdbus::Result<bus::Dictionary>&& result,
                        std::string consumer,
                        bus::Dictionary request) override;
+    void RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
+                          std::string product,
+                          std::string manifest,
+                          bus::Dictionary request) override;
+    std::vector<std::string> ListProducts() override;
     void Probe(sdbus::Result<bus::Dictionary>&& result,
                std::vector<sdbus::ObjectPath> gpus,
                std::vector<std::string> apis,

@@ -23,12 +23,12 @@ ARROWS = {
     "backends": ["base", "report", "probe"],
     "state": ["base", "report"],
     "cache": ["base", "report", "state"],
-    "engine": ["base", "report", "decide", "inventory", "probe", "state", "cache"],
+    "engine": ["base", "report", "decide", "recommend", "inventory", "probe", "state", "cache"],
     "bus": ["base"],
-    "service": ["base", "report", "decide", "engine", "bus"],
+    "service": ["base", "report", "decide", "recommend", "engine", "bus"],
     "client": ["base", "report", "decide", "bus"],
-    "cli": ["base", "report", "decide", "inventory", "probe", "engine", "client", "plan", "doctor"],
-    "daemon": ["base", "report", "decide", "inventory", "probe", "cache", "engine", "bus", "service"],
+    "cli": ["base", "report", "decide", "recommend", "inventory", "probe", "engine", "client", "plan", "doctor"],
+    "daemon": ["base", "report", "decide", "recommend", "inventory", "probe", "cache", "engine", "bus", "service"],
 }
 
 # foreign header -> where it may be included: rooms, or single files.

@@ -175,6 +175,35 @@ TEST(ReportedFailure, RejectsAVariantOrItsFamily) {
     EXPECT_EQ(chain(recommend(manifest, {}, machine("G02"), rules(), family)), Names{"c"});
 }
 
+// G06: V100 is pci:01, RTX 3090 pci:02.
+TEST(ReportedFailure, OnOneGpuLeavesTheVariantToTheOthers) {
+    const auto manifest =
+        of_variants(R"("a":{"tier":2,"requires":{"device":{"backend":"cuda"}}},"cpu":{})");
+    const std::vector<FailedVariant> one{{.word = "variant:a", .gpu = "pci:01"}};
+    const auto answer = recommend(manifest, {}, machine("G06"), rules(), one);
+    EXPECT_EQ(answer.variant, "a");
+    EXPECT_EQ(answer.gpus, Names{"pci:02"});
+    const std::vector<FailedVariant> both{{.word = "variant:a", .gpu = "pci:01"},
+                                          {.word = "family:a", .gpu = "pci:02"}};
+    EXPECT_EQ(chain(recommend(manifest, {}, machine("G06"), rules(), both)), Names{"cpu"});
+    const auto all = of_variants(R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}})");
+    EXPECT_EQ(chain(recommend(all, {}, machine("G06"), rules(), one)), Names{});
+}
+
+TEST(UnderRule, NarrowsBothWaysAndPrefersTheCallersFirst) {
+    const auto manifest = of_variants(R"("a":{"tier":3},"b":{"tier":2},"c":{"tier":1})");
+    const auto ask = [&manifest](RecommendRequest request, const RecommendRequest& rule) {
+        return chain(
+            recommend(manifest, under_rule(std::move(request), rule), machine("G02"), rules()));
+    };
+    EXPECT_EQ(ask({.prefer = {"c"}}, {.prefer = {"b"}}), (Names{"c", "b", "a"}));
+    EXPECT_EQ(ask({.only = Names{"a", "b"}}, {.only = Names{"b", "c"}}), Names{"b"});
+    EXPECT_EQ(ask({.exclude = {"a"}}, {.exclude = {"b"}}), Names{"c"});
+    EXPECT_EQ(under_rule({.need = mib(2)}, {.need = mib(3)}).need, mib(3));
+    EXPECT_EQ(under_rule({.need = mib(4)}, {.need = mib(3)}).need, mib(4));
+    EXPECT_EQ(under_rule({}, {}).need, std::nullopt);
+}
+
 TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
     const std::string rest =
         R"("default":"a","none_hint":"buy one","variants":{"a":{"requires":{"device":{"backend":"hip"}},

@@ -236,6 +236,24 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"device":{"vulkan":{"features":["storageBuffer16BitAccess"]}}})", Truth::True},
         Row{"VulkanFeatureMissing", intel,
             R"({"device":{"vulkan":{"features":["shaderFloat16"]}}})", Truth::False},
+        Row{"VulkanFeatureByFlag", intel, R"({"device":{"vulkan":{"features":["shaderFloat16"]}}})",
+            Truth::True,
+            [](Report& report) {
+                report.gpus[0].apis["vulkan"].device["features"] =
+                    Value::Object{{"shaderFloat16", true}};
+            }},
+        Row{"VulkanFeatureByFlagMissing", intel,
+            R"({"device":{"vulkan":{"features":["shaderFloat16","shaderInt8"]}}})", Truth::False,
+            [](Report& report) {
+                report.gpus[0].apis["vulkan"].device["features"] =
+                    Value::Object{{"shaderFloat16", false}, {"shaderInt8", nullptr}};
+            }},
+        Row{"VulkanFeatureThatNoFlagTells", intel,
+            R"({"device":{"vulkan":{"features":["shaderFloat16"]}}})", Truth::Unknown,
+            [](Report& report) {
+                report.gpus[0].apis["vulkan"].device["features"] =
+                    Value::Object{{"shaderFloat16", nullptr}};
+            }},
         Row{"VulkanFeaturesUnknown", intel,
             R"({"device":{"vulkan":{"features":["shaderFloat16"]}}})", Truth::Unknown,
             [](Report& report) { report.gpus[0].apis.clear(); }},

@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""RecommendVariant: the same answer as without a daemon, and hostile manifests survived."""
+import json
+import subprocess
+import unittest
+
+from bus_case import BIN, MANAGER, NAME, ROOT, SOURCE, BusCase
+from gi.repository import GLib
+
+ERROR = NAME + ".Error."
+MANIFESTS = SOURCE / "tests/data/variants/manifests"
+H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
+HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+
+def manifest(variant):
+    return json.dumps({
+        "schema": "gpuprobe.variants/1", "name": "p", "platforms": {"linux-x86_64": {"variants": {"v": variant}}},
+    })
+
+
+def without_nulls(value):
+    """D-Bus has no null: what is not known is left out there."""
+    if isinstance(value, dict):
+        return {key: without_nulls(part) for key, part in value.items() if part is not None}
+    return [without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+HOSTILE = {
+    "not JSON": ("<html>", "not JSON at byte 1"),
+    "10,000 levels": ('{"schema":"gpuprobe.variants/1","x-a":' + "[" * 10_000, "nested too deeply"),
+    "a key twice": ('{"name":"a","name":"b"}', "name: a key appears twice"),
+    "zero hash": (manifest({"url": "https://a/b", "sha256": "0" * 64}),
+                  "platforms.linux-x86_64.variants.v.sha256: a placeholder"),
+    "local file": (manifest({"url": "file:///etc/shadow", "sha256": HASH}),
+                   "platforms.linux-x86_64.variants.v.url: neither an https nor an http URL"),
+    "NaN": (manifest({"requires": {"host": {"glibc_min": "NaN"}}}),
+            "platforms.linux-x86_64.variants.v.requires.host.glibc_min: not a version"),
+    "number that is none": (manifest({"tier": 1}).replace("1}", "NaN}"), "not JSON"),
+    "unknown member": (manifest({"surprise": 1}), "platforms.linux-x86_64.variants.v.surprise: unknown member"),
+    "513 variants": (json.dumps({"schema": "gpuprobe.variants/1", "name": "p", "platforms": {
+        "linux-x86_64": {"variants": {f"v{i}": {} for i in range(513)}}}}), "needs 1 to 512 variants"),
+}
+
+
+class RecommendOnTheBus(BusCase):
+    def setUp(self):
+        super().setUp()
+        self.start("--replay", str(H200))
+
+    def recommend(self, product, text="", request=None):
+        return self.call(ROOT, MANAGER, "RecommendVariant", GLib.Variant("(ssa{sv})", (product, text, request or {})))
+
+    def test_answers_for_an_installed_product(self):
+        self.assertIn("torch", self.call(ROOT, MANAGER, "ListProducts"))
+        answer = self.recommend("torch")
+        self.assertEqual(answer["Status"], "ok")
+        self.assertRegex(answer["Variant"], r"^cu13\d$")
+        self.assertEqual(answer["Artifact"]["type"], "index")
+        self.assertEqual(answer["Fallback"][-1], "cpu")
+        self.assertEqual(len(answer["Gpus"]), 1)
+        rejected = [c for c in answer["Candidates"] if c["Verdict"] == "rejected"]
+        self.assertTrue(all(c["Reasons"][0]["Code"] for c in rejected))
+        request = {"exclude": GLib.Variant("as", ["family:cuda"]), "need-mib": GLib.Variant("t", 1)}
+        self.assertEqual(self.recommend("torch", request=request)["Variant"], "cpu")
+
+    def test_is_the_same_as_without_a_daemon(self):
+        for path in sorted(MANIFESTS.glob("*.json")):
+            with self.subTest(path.name):
+                answers = []
+                for where in (f"--bus={self.bus.address}", f"--replay={H200}"):
+                    done = subprocess.run([BIN / "gpuprobectl", where, "-j", "recommend", "--manifest", path],
+                                          env=self.environment(), capture_output=True, text=True)
+                    self.assertIn(done.returncode, (0, 3), done.stderr)
+                    answers.append(json.loads(done.stdout))
+                answers[0]["generation"] = answers[1]["generation"]
+                self.assertEqual(*map(without_nulls, answers))
+
+    def test_hostile_manifests_are_named_and_survived(self):
+        for name, (text, problem) in HOSTILE.items():
+            with self.subTest(name):
+                message = self.assert_refused(ERROR + "MalformedManifest", self.recommend, "p", text)
+                self.assertIn(problem, message)
+                self.assert_same_daemon()
+        self.assert_refused(ERROR + "TooLarge", self.recommend, "p", " " * (2 << 20))
+        self.assert_refused(ERROR + "NotFound", self.recommend, "no-such-product")
+        self.assert_refused(ERROR + "InvalidRequest", self.recommend, "torch", "",
+                            {"preferred": GLib.Variant("s", "x")})
+        self.assert_same_daemon()
+
+    def test_a_manifest_of_the_largest_size_is_answered(self):
+        devices = [{"backend": "cuda", "vram_min_mib": i} for i in range(16)]
+        variants = {f"v{i}": {"requires": {"device": devices}} for i in range(512)}
+        text = json.dumps({"schema": "gpuprobe.variants/1", "name": "p",
+                           "platforms": {"linux-x86_64": {"variants": variants}}})
+        answer = self.recommend("p", text, {"only": GLib.Variant("as", ["v7"])})
+        self.assertEqual((answer["Variant"], len(answer["Candidates"])), ("v7", 512))
+
+    def test_a_reported_failure_changes_the_answer(self):
+        first = self.recommend("torch")["Variant"]
+        outcome = {"consumer": GLib.Variant("s", "torch"), "variant": GLib.Variant("s", first),
+                   "outcome": GLib.Variant("s", "failed"), "detail": GLib.Variant("s", "no kernel image")}
+        self.call(ROOT, MANAGER, "ReportOutcome", GLib.Variant("(a{sv})", (outcome,)))
+        answer = self.recommend("torch")
+        self.assertNotEqual(answer["Variant"], first)
+        reasons = next(c for c in answer["Candidates"] if c["Variant"] == first)["Reasons"]
+        self.assertEqual(reasons[0]["Code"], "reported-failed")
+        self.assertEqual(reasons[0]["Detail"]["detail"], "no kernel image")
+
+
+if __name__ == "__main__":
+    unittest.main()
