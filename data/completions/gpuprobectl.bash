@@ -11,8 +11,9 @@ _gpuprobectl_gpus() {
 
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
-    local verbs='status list show describe select env plan probe monitor doctor capture override
-        report-outcome consumers version help'
+    local verbs='status list show describe select env recommend export verify products
+        import-manifest plan probe monitor doctor capture override report-outcome consumers
+        version help'
     local backends='cuda rocm sycl vulkan opencl webgpu cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
     local options='--json= --color= --no-legend --no-pager --quiet --bus= --direct --replay=
@@ -38,7 +39,10 @@ _gpuprobectl() {
         --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
         --bus) COMPREPLY=($(compgen -W 'system session' -- "$cur")); return ;;
         --replay|--profiles) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+        --manifest|--overlay) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        --format) COMPREPLY=($(compgen -W 'github' -- "$cur")); return ;;
         --worker) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+        --exclude) COMPREPLY=($(compgen -W 'family:cuda family:rocm family:vulkan' -- "$cur")); return ;;
         --built|--prefer|--deny|--only|--backend|--fake) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
         --api) COMPREPLY=($(compgen -W "$apis" -- "$cur")); return ;;
         --gguf) COMPREPLY=($(compgen -f -X '!*.gguf' -- "$cur") $(compgen -d -- "$cur")); return ;;
@@ -54,8 +58,14 @@ _gpuprobectl() {
         select|env)
             options+=' --built= --prefer= --deny= --gpu= --only= --backend= --min-memory= --require= --platform=
                 --fake= --forbid-fake --any-vendor --no-rejected --strict --explain'
-            [[ $verb == env ]] && options+=' --all'
+            [[ $verb == env ]] && options+=' --all --build'
             ;;
+        recommend)
+            options+=' --manifest= --prefer= --only= --exclude= --need-mib= --explain --chain --force='
+            ;;
+        export) options+=' --manifest= --prefer= --only= --exclude= --need-mib=' ;;
+        verify) options+=' --manifest= --variant=' ;;
+        import-manifest) options+=' --format= --overlay=' ;;
         override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;
         report-outcome) options+=' --backend= --variant= --family= --gpu= --detail=' ;;
         plan)
@@ -91,6 +101,15 @@ _gpuprobectl() {
             fi
             ;;
         capture) COMPREPLY=($(compgen -d -- "$cur")) ;;
+        recommend) COMPREPLY=($(compgen -W "$(_gpuprobectl_ask products)" -- "$cur")) ;;
+        export)
+            if [[ $prev == export ]]; then
+                COMPREPLY=($(compgen -W 'conda uv wheel pip ggml container' -- "$cur"))
+            else
+                COMPREPLY=($(compgen -W "$(_gpuprobectl_ask products)" -- "$cur"))
+            fi
+            ;;
+        verify|import-manifest) COMPREPLY=($(compgen -f -- "$cur")) ;;
         help) COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
     esac
 }

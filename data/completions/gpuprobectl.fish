@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
 
-set -l verbs status list show describe select env plan probe monitor doctor capture override report-outcome consumers version help
+set -l verbs status list show describe select env recommend export verify products import-manifest plan probe monitor doctor capture override report-outcome consumers version help
 
 function __gpuprobectl_gpus
     timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
@@ -9,6 +9,10 @@ end
 
 function __gpuprobectl_consumers
     timeout 0.3 gpuprobectl consumers 2>/dev/null
+end
+
+function __gpuprobectl_products
+    timeout 0.3 gpuprobectl products 2>/dev/null
 end
 
 complete -c gpuprobectl -f
@@ -19,6 +23,11 @@ complete -c gpuprobectl -n $no_verb -a show -d 'everything known about a GPU'
 complete -c gpuprobectl -n $no_verb -a describe -d 'the report as JSON'
 complete -c gpuprobectl -n $no_verb -a select -d 'the backend a consumer should use'
 complete -c gpuprobectl -n $no_verb -a env -d 'the environment of that choice, or of a GPU'
+complete -c gpuprobectl -n $no_verb -a recommend -d 'which variant of a product to install'
+complete -c gpuprobectl -n $no_verb -a export -d 'the same in the words of other tools'
+complete -c gpuprobectl -n $no_verb -a verify -d 'whether a file is what a manifest says'
+complete -c gpuprobectl -n $no_verb -a products -d 'the names that recommend knows'
+complete -c gpuprobectl -n $no_verb -a import-manifest -d 'a manifest from a list of files'
 complete -c gpuprobectl -n $no_verb -a plan -d 'does a model fit on these GPUs'
 complete -c gpuprobectl -n $no_verb -a probe -d 'ask the drivers again'
 complete -c gpuprobectl -n $no_verb -a monitor -d 'follow hot-plug and changes'
@@ -91,3 +100,20 @@ complete -c gpuprobectl -n '__fish_seen_subcommand_from probe' -l allow-wake -d 
 complete -c gpuprobectl -n '__fish_seen_subcommand_from capture' -l redact -d 'stand-ins for UUIDs'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from doctor' -l strict -d 'warnings count too'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from env' -l all -d 'positions too'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from env' -l build -d 'flags to build with'
+
+set -l variants '__fish_seen_subcommand_from recommend export'
+complete -c gpuprobectl -n $variants -a '(__gpuprobectl_products)'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from export' -a 'conda uv wheel pip ggml container'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from verify import-manifest' -F
+complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend export verify' -l manifest -r -F -d 'the variants there are'
+complete -c gpuprobectl -n $variants -l prefer -x -d 'these first'
+complete -c gpuprobectl -n $variants -l only -x -d 'these or none'
+complete -c gpuprobectl -n $variants -l exclude -x -a 'family:cuda family:rocm family:vulkan' -d 'not these'
+complete -c gpuprobectl -n $variants -l need-mib -x -d 'memory that every GPU must offer'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend' -l explain -d 'every variant with its reason'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend' -l chain -d 'the names alone'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend' -l force -x -d 'this variant whatever the verdict'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from verify' -l variant -x -d 'the variant that the file is'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from import-manifest' -l format -x -a github -d 'of the file'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from import-manifest' -l overlay -r -F -d 'what the builds need'

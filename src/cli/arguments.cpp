@@ -26,6 +26,7 @@ struct Raw {
     std::string prefer = {};
     std::string only = {};
     std::string deny = {};
+    std::string exclude = {};
     std::string only_gpus = {};
     std::string require = {};
     std::string fake = {};
@@ -92,6 +93,43 @@ void add_select_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     add_rule_options(verb, arguments, raw);
 }
 
+/// What recommend and export ask about variants.
+void add_variant_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
+    auto& recommend = arguments.recommend;
+    verb.add_option("--manifest", recommend.manifest);
+    verb.add_option("--prefer", raw.prefer);
+    verb.add_option("--only", raw.only);
+    verb.add_option("--exclude", raw.exclude);
+    verb.add_option("--need-mib", recommend.need_mib);
+}
+
+void add_variant_verbs(const std::string& name, CLI::App& verb, Arguments& arguments, Raw& raw) {
+    auto& recommend = arguments.recommend;
+    if (name == "recommend") {
+        verb.add_option("PRODUCT", recommend.product);
+        add_variant_options(verb, arguments, raw);
+        verb.add_flag("--chain", recommend.chain);
+        verb.add_flag("--explain", arguments.select.explain);
+        verb.add_option("--force", recommend.force);
+    }
+    if (name == "export") {
+        verb.add_option("FORMAT", recommend.format)
+            ->check(CLI::IsMember({"conda", "uv", "wheel", "pip", "ggml", "container"}));
+        verb.add_option("PRODUCT", recommend.product);
+        add_variant_options(verb, arguments, raw);
+    }
+    if (name == "verify") {
+        verb.add_option("FILE", recommend.file);
+        verb.add_option("--manifest", recommend.manifest);
+        verb.add_option("--variant", recommend.variant);
+    }
+    if (name == "import-manifest") {
+        verb.add_option("FILE", recommend.file);
+        verb.add_option("--format", recommend.format)->check(CLI::IsMember({"github"}));
+        verb.add_option("--overlay", recommend.overlay);
+    }
+}
+
 void add_override_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     verb.add_option("ACTION", arguments.overriding.action)
         ->check(CLI::IsMember({"set", "clear", "list"}));
@@ -121,6 +159,9 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
             verb.add_option("GPU", arguments.gpus)->expected(0, 1);
         if (name == "select" || name == "env")
             add_select_options(verb, arguments, raw);
+        if (name == "env")
+            verb.add_flag("--build", arguments.select.for_build);
+        add_variant_verbs(name, verb, arguments, raw);
         if (name == "override")
             add_override_options(verb, arguments, raw);
         if (name == "report-outcome")
@@ -185,6 +226,23 @@ Parsed unexpected(const CLI::App& app) {
     return refused(fmt::format("unknown verb '{}'", word), advice(word, verb));
 }
 
+/// What is missing of what is about variants. Empty when all is there.
+std::string missing_about_variants(const Arguments& arguments) {
+    const auto& recommend = arguments.recommend;
+    if (arguments.verb == "recommend" && recommend.product.empty() && !recommend.manifest)
+        return "recommend: which product? 'gpuprobectl products' lists those that are known";
+    if (arguments.verb == "export" && recommend.format.empty())
+        return "export: in which form? conda, uv, wheel, pip, ggml or container";
+    if (arguments.verb == "verify" &&
+        (!recommend.file || !recommend.manifest || !recommend.variant))
+        return "verify: FILE, --manifest and --variant are needed";
+    if (arguments.verb == "import-manifest" &&
+        (!recommend.file || recommend.format.empty() || !recommend.overlay))
+        return "import-manifest: FILE, --format and --overlay are needed: names alone do not say "
+               "what a build needs";
+    return "";
+}
+
 /// What has to be there or makes no sense together. Empty when all is well.
 std::string contradiction(const Arguments& arguments) {
     if (arguments.bus && (arguments.is_direct || arguments.replay))
@@ -200,6 +258,8 @@ std::string contradiction(const Arguments& arguments) {
         return "report-outcome: CONSUMER and RESULT are needed";
     if (arguments.verb == "report-outcome" && arguments.select.gpus.size() > 1)
         return "report-outcome: one GPU, or none for all";
+    if (const auto missing = missing_about_variants(arguments); !missing.empty())
+        return missing;
     if (arguments.verb == "show" && arguments.gpus.empty())
         return "show: which GPU? 'gpuprobectl list' shows them";
     if (arguments.shows_all && !arguments.select.names_consumer)
@@ -230,6 +290,7 @@ Parsed finished(Arguments arguments, const Raw& raw, bool is_terminal) {
     arguments.select.prefer = comma_list(raw.prefer);
     arguments.select.only = comma_list(raw.only);
     arguments.select.deny = comma_list(raw.deny);
+    arguments.recommend.exclude = comma_list(raw.exclude);
     arguments.select.gpus = comma_list(raw.only_gpus);
     if (raw.consumer)
         arguments.select.consumer = *raw.consumer;
@@ -271,9 +332,9 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 
 const std::vector<std::string>& verb_names() {
     static const std::vector<std::string> names{
-        "status",         "list",      "show",    "describe", "select",  "env",
-        "plan",           "probe",     "monitor", "doctor",   "capture", "override",
-        "report-outcome", "consumers", "version", "help"};
+        "status", "list",    "show",     "describe",        "select",    "env",     "recommend",
+        "export", "verify",  "products", "import-manifest", "plan",      "probe",   "monitor",
+        "doctor", "capture", "override", "report-outcome",  "consumers", "version", "help"};
     return names;
 }
 
@@ -301,6 +362,19 @@ Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal) 
     }
     arguments.verb = verb.empty() ? "status" : verb;
     return finished(std::move(arguments), raw, is_terminal);
+}
+
+Value variant_request_of(const Arguments& arguments) {
+    Value request{Value::Object{}};
+    if (!arguments.select.prefer.empty())
+        request["prefer"] = to_value(arguments.select.prefer);
+    if (!arguments.select.only.empty())
+        request["only"] = to_value(arguments.select.only);
+    if (!arguments.recommend.exclude.empty())
+        request["exclude"] = to_value(arguments.recommend.exclude);
+    if (arguments.recommend.need_mib)
+        request["need-mib"] = to_value(*arguments.recommend.need_mib);
+    return request;
 }
 
 Value request_of(const SelectArguments& arguments) {

@@ -31,6 +31,7 @@ struct SelectArguments {
     bool hides_rejected = false;
     bool strict = false;
     bool explain = false;
+    bool for_build = false;  ///< of env: flags to build with, not variables to run with
 };
 
 struct OverrideArguments {
@@ -57,6 +58,19 @@ struct PlanArguments {
     std::string value_type = "f16";
     std::vector<std::string> gpus = {};  ///< any selector
     std::optional<Bytes> margin = {};
+};
+
+struct RecommendArguments {
+    std::string product = {};                  ///< of recommend; of export it may be empty
+    std::optional<std::string> manifest = {};  ///< a file
+    std::vector<std::string> exclude = {};     ///< `prefer` and `only` are SelectArguments'
+    std::optional<std::uint64_t> need_mib = {};
+    std::optional<std::string> force = {};
+    bool chain = false;
+    std::string format = {};                  ///< of export and import-manifest
+    std::optional<std::string> file = {};     ///< of verify and import-manifest
+    std::optional<std::string> variant = {};  ///< of verify
+    std::optional<std::string> overlay = {};  ///< of import-manifest
 };
 
 /// One command line, read.
@@ -87,6 +101,7 @@ struct Arguments {
     OutcomeArguments outcome = {};                   ///< of report-outcome
     bool shows_all = false;                          ///< of env: index forms as well
     PlanArguments plan = {};
+    RecommendArguments recommend = {};  ///< of all that is about variants
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.
@@ -107,6 +122,9 @@ Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
 /// The named values that SelectBackend takes; what was not asked for is not in it.
 Value request_of(const SelectArguments& arguments);
+
+/// The named values that RecommendVariant takes; what was not asked for is not in it.
+Value variant_request_of(const Arguments& arguments);
 
 /// The verbs, in the order of the help.
 const std::vector<std::string>& verb_names();

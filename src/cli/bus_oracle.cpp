@@ -32,6 +32,12 @@ Result<Decision> BusOracle::select(const std::string& consumer, const Value& req
 
 /// The bus does not list them: the daemon has the built-in ones and those that an administrator
 /// put where it looks.
+Result<Recommendation> BusOracle::recommend(const std::string& product,
+                                            const std::string& manifest,
+                                            const Value& request) {
+    return record_from<Recommendation>(TRY(daemon_->recommend(product, manifest, request)));
+}
+
 std::vector<std::string> BusOracle::consumers() {
     return known_consumers({});
 }

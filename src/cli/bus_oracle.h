@@ -17,6 +17,9 @@ public:
     [[nodiscard]] Result<Report> report() override;
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request) override;
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+                                                   const std::string& manifest,
+                                                   const Value& request) override;
     [[nodiscard]] std::vector<std::string> consumers() override;
     Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
     Status set_override(const std::string& consumer, const Value& rule) override;

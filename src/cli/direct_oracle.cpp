@@ -21,6 +21,7 @@ constexpr Duration kIsOfNow = std::chrono::seconds{1};
 
 EngineOptions engine_options(const DirectOptions& options) {
     EngineOptions engine{.profile_folders = {kProfileFolder},
+                         .catalogue_folders = {kCatalogueFolder},
                          .watch_hardware = options.follows_hardware};
     engine.profile_folders.insert(engine.profile_folders.end(), options.profile_folders.begin(),
                                   options.profile_folders.end());
@@ -83,6 +84,12 @@ Result<Report> DirectOracle::report() {
 
 Result<Decision> DirectOracle::select(const std::string& consumer, const Value& request) {
     return engine_->select(consumer, request, ::getuid());
+}
+
+Result<Recommendation> DirectOracle::recommend(const std::string& product,
+                                               const std::string& manifest,
+                                               const Value& request) {
+    return engine_->recommend(product, manifest, request, ::getuid());
 }
 
 std::vector<std::string> DirectOracle::consumers() {

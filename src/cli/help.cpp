@@ -19,6 +19,11 @@ What GPUs this machine has, what works on them, and which backend to use.
   select [CONSUMER] the backend a consumer should use, and why not the others
   env [CONSUMER]    the same as KEY=VALUE lines, for eval or EnvironmentFile=
   env GPU           what makes any program use this GPU, likewise
+  recommend PRODUCT which of its variants to install here, and why not the others
+  export FORMAT     the same, or this machine, in the words of conda, uv, pip, docker …
+  verify FILE       whether a downloaded file is what a manifest says
+  products          the names that recommend knows
+  import-manifest   a manifest from another project's list of files
   plan              does a model fit on these GPUs, and how much of it
   probe [GPU…]      ask the drivers again
   monitor           follow hot-plug and changes
@@ -113,6 +118,7 @@ With a GPU, what makes programs use that one: for each API the best name that st
 restart. A terminal shows the other ways as comments; -j prints all of them with the GPU's UUIDs.
 Exit status 3 when nothing names it for good.
 
+      --build             variables to build ggml with for that choice, not to run with
       --all               positions too, where there is no better name, with the environment in
                           which they count; and the comments
 
@@ -136,6 +142,58 @@ Exit status 3 when no GPU and no set of them is known to hold it.
       --streams=N         sequences at the same time, each with its own context
       --gpus=LIST         these GPUs only
       --margin-mib=N      left free on each GPU, 1024 by default
+)page"},
+    {"recommend", R"page(Usage: gpuprobectl recommend PRODUCT [OPTION…]
+       gpuprobectl recommend [PRODUCT] --manifest=FILE [OPTION…]
+
+The variant of PRODUCT that fits this machine, and what to try next. NAMES are of variants or of
+families; family:NAME is the family alone. Exit status 3 when none fits.
+
+      --manifest=FILE     the variants there are; without it the installed list of PRODUCT
+      --prefer=NAMES      these first
+      --only=NAMES        these or none
+      --exclude=NAMES     not these: after a failure, family:cuda or the like
+      --need-mib=N        memory that every GPU must offer
+      --explain           every variant with the reason for its verdict
+      --chain             the names alone, in the order in which to try them
+      --force=NAME        this variant whatever the verdict; says what speaks against it
+)page"},
+    {"export", R"page(Usage: gpuprobectl export FORMAT [PRODUCT] [OPTION…]
+
+Prints variables (KEY=VALUE) or arguments for another tool:
+
+  conda      CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _GLIBC and _ARCHSPEC, for conda, mamba and pixi
+  uv         UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with a PRODUCT, UV_TORCH_BACKEND
+  wheel      what the providers of wheel variants take
+  pip        --index-url of the recommended variant of PRODUCT
+  ggml       CMake options for llama.cpp and its like
+  container  --device arguments for docker and podman; with a PRODUCT, for its GPUs alone
+
+      --manifest=FILE     the variants of PRODUCT
+      --prefer=NAMES      as for recommend
+      --only=NAMES        likewise
+      --exclude=NAMES     likewise
+      --need-mib=N        likewise
+)page"},
+    {"verify", R"page(Usage: gpuprobectl verify FILE --manifest=FILE --variant=NAME
+
+Whether FILE has the size and the SHA-256 that the manifest says.
+
+      --manifest=FILE     the manifest
+      --variant=NAME      the variant that FILE is
+)page"},
+    {"products", R"page(Usage: gpuprobectl products [OPTION…]
+
+The products that recommend knows without a manifest.
+)page"},
+    {"import-manifest",
+     R"page(Usage: gpuprobectl import-manifest --format=github --overlay=FILE FILE
+
+Prints a manifest made of another project's list of files, to be read before it is used. What no
+rule of the overlay matches, or has no digest, is left out and named on standard error.
+
+      --format=FORMAT     github: FILE is a release as the GitHub API gives it
+      --overlay=FILE      what the builds need, by patterns of their names (docs/variants.md)
 )page"},
     {"probe", R"page(Usage: gpuprobectl probe [GPU…] [OPTION…]
 

@@ -11,6 +11,9 @@ namespace gpuprobe {
 /// Where an administrator's profiles are.
 inline constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
 
+/// Where an administrator's manifests are.
+inline constexpr const char* kCatalogueFolder = "/etc/gpuprobe/catalogue";
+
 /// The built-in profiles, the administrator's and those in `folders`. What cannot be read is left
 /// out.
 ProfileSet known_profiles(const std::vector<std::string>& folders);

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "decide/decision.h"
+#include "recommend/recommendation.h"
 #include "report/report.h"
 
 namespace gpuprobe {
@@ -41,6 +42,11 @@ public:
     /// InvalidRequest, Unavailable.
     [[nodiscard]] virtual Result<Decision> select(const std::string& consumer,
                                                   const Value& request) = 0;
+    /// An answer that recommends nothing is an answer too. `manifest`: its text, or empty for the
+    /// installed one. Errors: NotFound, Malformed, TooLarge, InvalidRequest, Unavailable.
+    [[nodiscard]] virtual Result<Recommendation> recommend(const std::string& product,
+                                                           const std::string& manifest,
+                                                           const Value& request) = 0;
     /// Names that select() knows, sorted.
     [[nodiscard]] virtual std::vector<std::string> consumers() = 0;
     /// Asks the drivers again and returns when the report holds the answers. `progress` gets a

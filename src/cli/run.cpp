@@ -30,13 +30,25 @@ constexpr auto kVerbs = std::to_array<Verb>({{"status", run_status},
                                              {"doctor", run_doctor},
                                              {"capture", run_capture},
                                              {"override", run_override},
-                                             {"report-outcome", run_report_outcome}});
+                                             {"report-outcome", run_report_outcome},
+                                             {"recommend", run_recommend},
+                                             {"export", run_export}});
+
+/// What needs no machine.
+struct PlainVerb {
+    std::string_view name;
+    Result<ExitCode> (*run)(const Arguments&);
+};
+constexpr std::array<PlainVerb, 5> kPlainVerbs = {{{"version", run_version},
+                                                   {"consumers", run_consumers},
+                                                   {"products", run_products},
+                                                   {"verify", run_verify},
+                                                   {"import-manifest", run_import_manifest}}};
 
 Result<ExitCode> run_verb(const Arguments& arguments) {
-    if (arguments.verb == "version")
-        return run_version(arguments);
-    if (arguments.verb == "consumers")
-        return run_consumers(arguments);
+    for (const auto& verb : kPlainVerbs)
+        if (verb.name == arguments.verb)
+            return verb.run(arguments);
     const auto oracle = TRY(open_oracle(arguments));
     auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     screen.has_legend = arguments.has_legend;

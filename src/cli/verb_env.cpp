@@ -10,19 +10,31 @@
 #include "cli/pick_gpu.h"
 #include "cli/shell_quote.h"
 #include "cli/verbs.h"
+#include "recommend/exports.h"
 
 namespace gpuprobe {
 namespace {
 
-/// Of a choice, such as --built.
+/// Of a choice, such as --built and --build.
 bool has_options(const Arguments& arguments) {
-    return request_of(arguments.select) != Value{Value::Object{}};
+    return arguments.select.for_build || request_of(arguments.select) != Value{Value::Object{}};
+}
+
+/// The choice, with the flags to build for it in the place of the variables to run with.
+Status describe_build(Context& context, Decision& decision) {
+    const auto report = TRY(context.oracle.report());
+    decision.environment.clear();
+    for (auto& [name, value] : ggml_variables(report, *decision.backend, decision.gpus))
+        decision.environment.insert_or_assign(name, std::move(value));
+    return Done{};
 }
 
 Result<ExitCode> print_choice(Context& context) {
-    const auto decision = TRY(choose(context));
+    auto decision = TRY(choose(context));
     if (!decision.backend)
         return report_no_match(context, decision);
+    if (context.arguments.select.for_build)
+        TRY(describe_build(context, decision));
     if (context.wants_json()) {
         Value document{Value::Object{}};
         document["consumer"] = decision.consumer;

@@ -20,9 +20,14 @@ Result<ExitCode> run_doctor(Context& context);
 Result<ExitCode> run_capture(Context& context);
 Result<ExitCode> run_override(Context& context);
 Result<ExitCode> run_report_outcome(Context& context);
+Result<ExitCode> run_recommend(Context& context);
+Result<ExitCode> run_export(Context& context);
 
-// These two ask nobody, or need nobody to answer.
+// These ask nobody, or need nobody to answer.
 Result<ExitCode> run_consumers(const Arguments& arguments);
+Result<ExitCode> run_products(const Arguments& arguments);
+Result<ExitCode> run_verify(const Arguments& arguments);
+Result<ExitCode> run_import_manifest(const Arguments& arguments);
 Result<ExitCode> run_version(const Arguments& arguments);
 
 }  // namespace gpuprobe

@@ -109,7 +109,6 @@ inline constexpr Wording kWordings[] = {
     {"window-ignored",
      "which layers of a[ {architecture}] model see a window only is not known: all are counted "
      "whole"},
-    {"arch-not-in-build", "no code for its architecture[ {have}] in the build[: {need}]"},
     {"requirement-unmet", "it does not meet {requirement}[: it has {have}]"},
     {"requirement-unknown", "not known whether it meets {requirement}",
      "ask the drivers: gpuprobectl probe"},
@@ -153,6 +152,7 @@ inline constexpr Wording kWordings[] = {
     {"gpus-left-out", "not all GPUs were considered[: {count} were left out]"},
 
     // About the report itself.
+    {"catalogue-ignored", "the manifest {file} is ignored[: {problem}]", "repair or remove {file}"},
     {"profile-ignored", "the profile {file} is ignored[: {problem}]", "repair or remove {file}"},
     {"no-hotplug", "hot-plug is not seen[: {problem}]"},
     {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},

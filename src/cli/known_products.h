@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "recommend/product_set.h"
+
+namespace gpuprobe {
+
+/// The manifests that are compiled in and the administrator's. What cannot be read is left out.
+ProductSet known_products();
+
+/// The manifest in a file. Errors: those of FileSystem::read() and parse_manifest(), with the path.
+Result<Manifest> manifest_in(const std::string& path);
+/// Its text.
+Result<std::string> manifest_text(const std::string& path);
+/// The text of a file, named as a command line does. Errors: as FileSystem::read().
+Result<std::string> text_of_file(const std::string& path, Bytes limit);
+
+}  // namespace gpuprobe

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/recommendation_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "cli/gpu_words.h"
+#include "cli/obstacles.h"
+#include "cli/shell_quote.h"
+#include "cli/text_width.h"
+#include "cli/wording.h"
+
+namespace gpuprobe {
+namespace {
+
+std::string gpu_name(const std::string& id, const Report* report) {
+    if (report)
+        for (const auto& gpu : report->gpus)
+            if (gpu.id == id)
+                return fmt::format("{} ({})", scrubbed(gpu_title(gpu)), scrubbed(id));
+    return scrubbed(id);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const auto& word : words)
+        text += (text.empty() ? "" : ", ") + scrubbed(word);
+    return text;
+}
+
+/// "file https://…", "oci ghcr.io/…"
+std::string artifact_words(const Value& artifact) {
+    std::string text;
+    if (const auto* type = artifact.at("type").as_string())
+        text = scrubbed(*type);
+    const auto* urls = artifact.at("urls").as_array();
+    if (urls && !urls->empty() && urls->front().is_string())
+        return text + " " + scrubbed(*urls->front().as_string(), 2048);
+    if (const auto* ref = artifact.at("ref").as_string())
+        return text + " " + scrubbed(*ref, 512);
+    return text;
+}
+
+std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
+    if (!answer.variant)
+        return toned(screen, Tone::Bad,
+                     answer.status == RecommendStatus::NoPlatform
+                         ? "nothing for a machine like this"
+                         : "nothing fits") +
+               "\n";
+    auto text = toned(screen, Tone::Good, scrubbed(*answer.variant));
+    for (std::size_t i = 0; i < answer.gpus.size(); ++i)
+        text += (i == 0 ? " on " : ", ") + gpu_name(answer.gpus[i], report);
+    if (answer.status == RecommendStatus::DefaultUnverified)
+        text += toned(screen, Tone::Unsure, " by default: nothing is known to fit");
+    return text + "\n";
+}
+
+struct Sign {
+    std::string_view unicode;
+    std::string_view ascii;
+    Tone tone;
+};
+
+Sign sign_of(VariantVerdict verdict) {
+    switch (verdict) {
+        case VariantVerdict::Accepted:
+            return {"✓", "+", Tone::Good};
+        case VariantVerdict::Rejected:
+            return {"✗", "-", Tone::Bad};
+        case VariantVerdict::Uncertain:
+            break;
+    }
+    return {"?", "?", Tone::Unsure};
+}
+
+/// One reason for each GPU of another vendor: the others follow from it.
+std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
+    std::set<std::string> of_others;
+    const auto where = [](const Reason& reason) {
+        const auto* place = reason.detail.at("where").as_string();
+        return place ? *place : std::string{};
+    };
+    for (const auto& reason : reasons)
+        if (reason.code == "other-vendor" || reason.code == "vendor-mismatch")
+            of_others.insert(where(reason));
+    std::vector<Reason> kept;
+    for (const auto& reason : reasons)
+        if (!of_others.contains(where(reason)) || reason.code == "other-vendor")
+            kept.push_back(reason);
+    return kept.empty() ? reasons : kept;
+}
+
+}  // namespace
+
+std::string variant_sentence(const VariantCandidate& candidate, std::vector<std::string>& hints) {
+    const auto why = explained(worth_saying(candidate.reasons));
+    if (candidate.verdict != VariantVerdict::Accepted)
+        for (const auto& hint : why.hints)
+            if (std::ranges::find(hints, hint) == hints.end())
+                hints.push_back(hint);
+    if (candidate.verdict != VariantVerdict::Accepted && !why.sentence.empty())
+        return why.sentence;
+    if (candidate.verdict == VariantVerdict::Rejected)
+        return "rejected";
+    return candidate.gpus.empty() ? "can be used" : "runs on " + joined(candidate.gpus);
+}
+
+std::string recommendation_text(const Recommendation& answer,
+                                const Report* report,
+                                const Screen& screen) {
+    auto text = headline(answer, report, screen);
+    if (!answer.artifact.is_null())
+        text += "  " + artifact_words(answer.artifact) + "\n";
+    for (const auto& [name, value] : answer.environment)
+        text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
+    if (!answer.fallback.empty())
+        text += hanging(screen, "  then ", 7, joined(answer.fallback));
+    if (answer.hint)
+        text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
+    for (const auto& warning : answer.warnings)
+        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
+                        explain(warning).sentence);
+    return text;
+}
+
+std::string variants_text(const Recommendation& answer, const Screen& screen) {
+    std::size_t width = 0;
+    for (const auto& candidate : answer.candidates)
+        width = std::max(width, display_width(candidate.variant));
+    std::vector<std::string> hints;
+    std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
+    if (answer.candidates.empty())
+        text += "  none\n";
+    for (const auto& candidate : answer.candidates) {
+        const auto sign = sign_of(candidate.verdict);
+        const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
+        const auto lead =
+            "  " + toned(screen, sign.tone, screen.is_unicode ? sign.unicode : sign.ascii);
+        text += hanging(screen, lead + rest, 3 + display_width(rest),
+                        variant_sentence(candidate, hints));
+    }
+    if (!hints.empty())
+        text += "\n" + toned(screen, Tone::Strong, "What helps") + "\n";
+    for (const auto& hint : hints)
+        text += hanging(screen, "  " + std::string{screen.bullet()} + " ", 4, hint);
+    return text;
+}
+
+}  // namespace gpuprobe

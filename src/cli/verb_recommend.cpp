@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "cli/known_products.h"
+#include "cli/recommendation.h"
+#include "cli/recommendation_text.h"
+#include "cli/suggestion.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+Error unknown_product(const std::string& product) {
+    const auto known = known_products().names();
+    const auto near = closest(product, known);
+    return {ErrorCode::NotFound, fmt::format("no product '{}'", scrubbed(product, 64)) +
+                                     (near ? fmt::format("; did you mean '{}'?", *near)
+                                           : std::string{"; 'gpuprobectl products' lists them"})};
+}
+
+/// A mask is the caller's; the answer is about the hardware.
+void warn_of_masks(const Arguments& arguments) {
+    for (const auto* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                             "ZE_AFFINITY_MASK", "GGML_VK_VISIBLE_DEVICES"})
+        if (std::getenv(name))
+            remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
+}
+
+Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
+    if (arguments.manifest)
+        return manifest_in(*arguments.manifest);
+    return known_products().find(arguments.product);
+}
+
+/// The artifact of a variant that somebody wants whatever the verdict, and what speaks against it.
+Result<ExitCode> print_forced(Context& context, const Recommendation& answer) {
+    const auto& name = *context.arguments.recommend.force;
+    const auto manifest = TRY(wanted_manifest(context.arguments.recommend));
+    const Variant* variant = nullptr;
+    for (const auto& platform : manifest.platforms)
+        if (answer.platform == platform.key)
+            variant = find_variant(platform, name);
+    const auto candidate = std::ranges::find(answer.candidates, name, &VariantCandidate::variant);
+    if (!variant || candidate == answer.candidates.end())
+        return Error{ErrorCode::InvalidRequest,
+                     fmt::format("--force: '{}' is no variant here", scrubbed(name, 64))};
+    auto forced = answer;
+    forced.variant = variant->name;
+    forced.artifact = variant->artifact;
+    forced.environment = variant->environment;
+    forced.gpus = candidate->gpus;
+    forced.fallback.clear();
+    forced.candidates = {*candidate};
+    if (context.wants_json()) {
+        auto document = to_value(forced);
+        document["forced"] = true;
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    if (candidate->verdict == VariantVerdict::Rejected) {
+        std::vector<std::string> hints;
+        remark(context.arguments, fmt::format("{} is forced, although: {}", scrubbed(name, 64),
+                                              variant_sentence(*candidate, hints)));
+    }
+    print(context.arguments.is_quiet ? scrubbed(*forced.variant) + "\n"
+                                     : recommendation_text(forced, nullptr, context.screen));
+    return ExitCode::Answered;
+}
+
+ExitCode exit_code_of(const Recommendation& answer) {
+    return answer.variant ? ExitCode::Answered : ExitCode::NoMatch;
+}
+
+void print_names(const Recommendation& answer, bool all) {
+    if (!answer.variant)
+        return;
+    print(scrubbed(*answer.variant) + "\n");
+    if (all)
+        for (const auto& name : answer.fallback)
+            print(scrubbed(name) + "\n");
+}
+
+/// What nobody could choose is not the answer: it goes to standard error.
+void explain_nothing(const Context& context, const Recommendation& answer) {
+    const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
+    const auto text = "gpuprobectl: " + recommendation_text(answer, nullptr, screen) +
+                      variants_text(answer, screen);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
+
+Result<Recommendation> recommended(Context& context) {
+    const auto& arguments = context.arguments.recommend;
+    const auto manifest =
+        arguments.manifest ? TRY(manifest_text(*arguments.manifest)) : std::string{};
+    if (arguments.manifest && trimmed(manifest).empty())
+        return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
+    auto answer = context.oracle.recommend(arguments.product, manifest,
+                                           variant_request_of(context.arguments));
+    if (!answer && answer.error().code == ErrorCode::NotFound)
+        return unknown_product(arguments.product);
+    if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
+        return std::move(answer).error().in(*arguments.manifest);
+    return answer;
+}
+
+Result<ExitCode> run_recommend(Context& context) {
+    const auto& arguments = context.arguments;
+    const auto answer = TRY(recommended(context));
+    warn_of_masks(arguments);
+    if (arguments.recommend.force)
+        return print_forced(context, answer);
+    if (context.wants_json()) {
+        print_json(arguments, to_value(answer));
+        return exit_code_of(answer);
+    }
+    if (arguments.is_quiet || arguments.recommend.chain) {
+        print_names(answer, arguments.recommend.chain);
+        return exit_code_of(answer);
+    }
+    if (!answer.variant) {
+        explain_nothing(context, answer);
+        return ExitCode::NoMatch;
+    }
+    // Only for the GPUs' names: without them their ids do.
+    const auto report = context.oracle.report();
+    print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
+    if (arguments.select.explain)
+        print(variants_text(answer, context.screen));
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

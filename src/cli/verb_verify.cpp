@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include "base/files.h"
+#include "base/handle.h"
+#include "base/parse.h"
+#include "base/sha256.h"
+#include "cli/known_products.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+namespace {
+
+struct Expected {
+    std::string sha256 = {};
+    std::optional<std::uint64_t> size = {};
+};
+
+struct Found {
+    std::string sha256 = {};
+    std::uint64_t size = 0;
+};
+
+std::string machine() {
+    utsname names = {};
+    return ::uname(&names) == 0 ? names.machine : "";
+}
+
+/// The variant for this machine; or of the only platform that has it.
+Result<const Variant*> chosen_variant(const Manifest& manifest, const std::string& name) {
+    std::vector<const Variant*> found;
+    const auto here = machine();
+    for (const auto& platform : manifest.platforms)
+        if (const auto* variant = find_variant(platform, name)) {
+            if (platform.arch == here)
+                return variant;
+            found.push_back(variant);
+        }
+    if (found.size() == 1)
+        return found.front();
+    return Error{
+        ErrorCode::NotFound,
+        fmt::format("{} '{}' in the manifest", found.empty() ? "no variant" : "no single variant",
+                    scrubbed(name, 64))};
+}
+
+/// Manifests with a hash that is a placeholder are refused when they are read.
+Result<Expected> expected_of(const Variant& variant) {
+    const auto* hash = variant.artifact.at("sha256").as_string();
+    if (!hash)
+        return Error{ErrorCode::Malformed,
+                     fmt::format("variant '{}' has no sha256", scrubbed(variant.name, 64))};
+    return Expected{.sha256 = *hash, .size = variant.artifact.at("size").as_unsigned()};
+}
+
+using File = CHandle<FILE, std::fclose>;
+
+/// Reads the file once, piece by piece, whatever its size.
+Result<Found> hashed(const std::string& path) {
+    const File file{std::fopen(path.c_str(), "rbe")};
+    if (!file)
+        return errno_error(path, errno);
+    Sha256 hash;
+    Found found;
+    std::array<char, 65536> piece = {};
+    while (const auto count = std::fread(piece.data(), 1, piece.size(), file.get())) {
+        hash.add({piece.data(), count});
+        found.size += count;
+    }
+    if (std::ferror(file.get()) != 0)
+        return errno_error(path, errno);
+    found.sha256 = hash.take();
+    return found;
+}
+
+std::string difference(const Expected& expected, const Found& found) {
+    if (expected.size && *expected.size != found.size)
+        return fmt::format("{} bytes, and the manifest says {}", found.size, *expected.size);
+    if (expected.sha256 != found.sha256)
+        return fmt::format("SHA-256 {}, and the manifest says {}", found.sha256, expected.sha256);
+    return "";
+}
+
+}  // namespace
+
+Result<ExitCode> run_verify(const Arguments& arguments) {
+    const auto& wanted = arguments.recommend;
+    const auto manifest = TRY(manifest_in(*wanted.manifest));
+    const auto& variant = *TRY(chosen_variant(manifest, *wanted.variant));
+    const auto expected = TRY(expected_of(variant));
+    const auto found = TRY(hashed(*wanted.file));
+    const auto problem = difference(expected, found);
+    if (arguments.json != JsonMode::Off) {
+        Value document{Value::Object{}};
+        document["file"] = scrubbed(*wanted.file, 4096);
+        document["variant"] = variant.name;
+        document["matches"] = problem.empty();
+        document["size"] = static_cast<unsigned long long>(found.size);
+        document["sha256"] = found.sha256;
+        document["expected_size"] =
+            expected.size ? Value{static_cast<unsigned long long>(*expected.size)} : Value{};
+        document["expected_sha256"] = expected.sha256;
+        print_json(arguments, document);
+        return problem.empty() ? ExitCode::Answered : ExitCode::Failed;
+    }
+    if (!problem.empty())
+        return Error{ErrorCode::Malformed, scrubbed(*wanted.file, 512) + ": " + problem};
+    if (!arguments.is_quiet)
+        print(fmt::format("{}: is {} of {}\n", scrubbed(*wanted.file, 512), variant.name,
+                          manifest.name));
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

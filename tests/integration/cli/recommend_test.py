@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""recommend, export, verify, products and import-manifest, as somebody would use them."""
+import hashlib
+import json
+import pathlib
+import tempfile
+import unittest
+
+from cli_case import SOURCE, run
+
+H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
+BARE = SOURCE / "tests/data/machines/software-only"
+MANIFESTS = SOURCE / "tests/data/variants/manifests"
+CATALOGUE = sorted(path.stem for path in (SOURCE / "data/catalogue").glob("*.json"))
+
+
+def ask(*words, machine=H200):
+    return run(f"--replay={machine}", *map(str, words))
+
+
+class Recommend(unittest.TestCase):
+    def test_tells_the_variant_where_to_get_it_and_what_comes_next(self):
+        done = ask("recommend", "torch")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^cu13\d on NVIDIA H200 \(pci:0000:00:06\.0\)\n")
+        self.assertRegex(done.stdout, r"\n  index https://download\.pytorch\.org/whl/cu13\d\n")
+        self.assertRegex(done.stdout, r"\n  then .*cpu\n")
+
+    def test_json_has_every_variant_with_its_reasons(self):
+        answer = json.loads(ask("-j", "recommend", "torch").stdout)
+        self.assertEqual(answer["status"], "ok")
+        self.assertEqual(answer["product"], "torch")
+        self.assertEqual(answer["gpus"], ["pci:0000:00:06.0"])
+        self.assertEqual(len(answer["manifest_sha256"]), 64)
+        manifest = json.loads((SOURCE / "data/catalogue/torch.json").read_text(encoding="utf-8"))
+        self.assertEqual(
+            sorted(candidate["variant"] for candidate in answer["candidates"]),
+            sorted(manifest["platforms"][answer["platform"]]["variants"]),
+        )
+        rejected = [c for c in answer["candidates"] if c["verdict"] == "rejected"]
+        self.assertTrue(rejected)
+        for candidate in rejected:
+            self.assertTrue(candidate["reasons"], candidate["variant"])
+
+    def test_explains_in_sentences(self):
+        done = ask("recommend", "torch", "--explain")
+        self.assertRegex(done.stdout, r"✗  rocm\S+ +for GPUs of another vendor than NVIDIA\n")
+
+    def test_prints_names_alone(self):
+        chain = ask("recommend", "torch", "--chain").stdout.splitlines()
+        self.assertEqual(chain[-1], "cpu")
+        self.assertEqual(ask("-q", "recommend", "torch").stdout, chain[0] + "\n")
+        without = ask("recommend", "torch", "--chain", "--exclude=family:cuda").stdout.splitlines()
+        self.assertEqual(without, ["cpu"])
+        self.assertEqual(ask("-q", "recommend", "torch", "--prefer=cpu").stdout, "cpu\n")
+
+    def test_exit_status_3_when_nothing_fits(self):
+        done = ask("recommend", "--manifest", MANIFESTS / "tsuku-llm.json", machine=BARE)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("nothing fits", done.stderr)
+        self.assertIn("needs a GPU with 8 GiB", done.stderr)
+        answer = ask("-j", "recommend", "torch", "--only=family:rocm")
+        self.assertEqual(answer.returncode, 3)
+        self.assertEqual(json.loads(answer.stdout)["status"], "none")
+
+    def test_forces_and_says_what_speaks_against_it(self):
+        done = ask("recommend", "torch", "--force=rocm7.2")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("https://download.pytorch.org/whl/rocm7.2", done.stdout)
+        self.assertIn("another vendor", done.stderr)
+        document = json.loads(ask("-j", "recommend", "torch", "--force=rocm7.2").stdout)
+        self.assertIs(document["forced"], True)
+        self.assertEqual(ask("recommend", "torch", "--force=cu999").returncode, 2)
+
+    def test_says_what_is_wrong_with_a_manifest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "m.json"
+            manifest = json.loads((MANIFESTS / "tsuku-llm.json").read_text(encoding="utf-8"))
+            variant = manifest["platforms"]["linux-amd64-glibc"]["variants"]["cuda"]
+            variant["artifact"]["sha256"] = "0" * 64
+            path.write_text(json.dumps(manifest), encoding="utf-8")
+            done = ask("recommend", "--manifest", path)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("platforms.linux-amd64-glibc.variants.cuda.artifact.sha256", done.stderr)
+            path.write_text(" " * (2 << 20), encoding="utf-8")
+            self.assertEqual(ask("recommend", "--manifest", path).returncode, 1)
+            path.write_text("", encoding="utf-8")
+            self.assertIn("empty", ask("recommend", "--manifest", path).stderr)
+
+    def test_suggests_a_product(self):
+        done = ask("recommend", "torhc")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did you mean 'torch'?", done.stderr)
+        self.assertEqual(run("products").stdout.split(), CATALOGUE)
+        self.assertEqual(json.loads(run("-j", "products").stdout), {"products": CATALOGUE})
+
+
+class Export(unittest.TestCase):
+    def test_conda_uv_and_wheel(self):
+        conda = dict(line.split("=", 1) for line in ask("export", "conda").stdout.splitlines())
+        self.assertEqual(conda["CONDA_OVERRIDE_CUDA"], "13.0")
+        self.assertEqual(conda["CONDA_OVERRIDE_CUDA_ARCH"], "9.0")
+        uv = ask("export", "uv", "torch").stdout
+        self.assertRegex(uv, r"^UV_TORCH_BACKEND=cu13\d\nUV_CUDA_DRIVER_VERSION=580\.")
+        self.assertIn("NV_VARIANT_PROVIDER_FORCE_SM_ARCH=9.0", ask("export", "wheel").stdout)
+
+    def test_arguments(self):
+        self.assertRegex(ask("export", "pip", "torch").stdout, r"^--index-url https://download\S+/cu13\d\n$")
+        self.assertEqual(ask("export", "ggml").stdout, "-DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90\n")
+        self.assertRegex(ask("export", "container").stdout, r"^--device=nvidia\.com/gpu=\S+\n$")
+        self.assertEqual(ask("export", "pip").returncode, 2)
+
+    def test_env_for_a_build(self):
+        done = ask("env", "default", "--build")
+        self.assertEqual(done.stdout, "CMAKE_CUDA_ARCHITECTURES=90\nGGML_CUDA=1\n")
+
+
+class Verify(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "artifact"
+        self.manifest = pathlib.Path(folder.name) / "m.json"
+        self.content = b"0123456789" * 20000
+        self.file.write_bytes(self.content)
+        self.write({"size": len(self.content), "sha256": hashlib.sha256(self.content).hexdigest()})
+
+    def write(self, members):
+        artifact = {"type": "file", "urls": ["https://example.org/a"], **members}
+        variants = {"v": {"artifact": artifact}, "w": {"artifact": {"type": "dir", "ref": "x"}}}
+        self.manifest.write_text(json.dumps({
+            "schema": "gpuprobe.variants/1", "name": "p", "platforms": {"linux-riscv64": {"variants": variants}},
+        }), encoding="utf-8")
+
+    def verify(self, variant="v"):
+        return run("verify", str(self.file), f"--manifest={self.manifest}", f"--variant={variant}")
+
+    def test_takes_what_the_manifest_says(self):
+        done = self.verify()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, f"{self.file}: is v of p\n")
+
+    def test_refuses_another_byte(self):
+        self.file.write_bytes(self.content[:-1] + b"x")
+        done = self.verify()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("SHA-256", done.stderr)
+
+    def test_refuses_another_size(self):
+        self.file.write_bytes(self.content + b"x")
+        self.assertIn("200001 bytes, and the manifest says 200000", self.verify().stderr)
+
+    def test_refuses_a_placeholder(self):
+        self.write({"sha256": "0" * 64})
+        self.assertIn("placeholder", self.verify().stderr)
+
+    def test_refuses_what_cannot_be_verified(self):
+        self.assertIn("has no sha256", self.verify("w").stderr)
+        self.assertIn("no variant 'z'", self.verify("z").stderr)
+        self.file.unlink()
+        self.assertEqual(self.verify().returncode, 1)
+
+
+class Import(unittest.TestCase):
+    def test_makes_a_manifest_that_recommend_takes(self):
+        overlay = {"schema": "gpuprobe.overlay/1", "name": "llama.cpp", "rules": [
+            {"pattern": "llama-*-ubuntu-vulkan-x64.tar.gz", "platform": "linux-x86_64", "variant": "vulkan",
+             "family": "vulkan", "tier": 200, "requires": {"device": {"backend": "vulkan"}}}]}
+        assets = [{"name": f"llama-b1-bin-ubuntu-{what}-x64.tar.gz", "size": 1, "digest": "sha256:" + "a" * 64,
+                   "browser_download_url": f"https://example.org/{what}"} for what in ("vulkan", "rocm-9")]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "o.json").write_text(json.dumps(overlay), encoding="utf-8")
+            (folder / "r.json").write_text(json.dumps({"tag_name": "b1", "assets": assets}), encoding="utf-8")
+            done = run("import-manifest", "--format=github", f"--overlay={folder}/o.json", f"{folder}/r.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("left out: llama-b1-bin-ubuntu-rocm-9-x64.tar.gz: no rule", done.stderr)
+            (folder / "m.json").write_text(done.stdout, encoding="utf-8")
+            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "vulkan\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
