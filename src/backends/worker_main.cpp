@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "backends/backend.h"
+#include "backends/confinement.h"
 #include "base/handle.h"
 #include "base/version.h"
 #include "probe/frame.h"
@@ -155,6 +156,8 @@ int run(std::span<char*> arguments) {
     // Exec resets it, so no one can set it for us. A dump of a vendor's crash only takes time.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
+    if (const auto confined = confine_system_calls(); !confined)
+        (void)usage_error(confined.error().text);  // told, where the probe fails
     FrameSink sink{std::move(frames)};
     sink.done(ask(*backend, *target, sink));
     // No destructor and no exit handler: drivers crash and hang in theirs.

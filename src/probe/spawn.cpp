@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/files.h"
 
 namespace gpuprobe {
@@ -24,6 +25,9 @@ constexpr int kFramesFd = 3;
 constexpr int kFirstOwnFd = 10;  // above every descriptor that the worker is given
 /// Below 64 descriptors CUDA answers "no device" instead of failing.
 constexpr rlim_t kMinOpenFiles = 1024;
+/// A driver that writes without end fills no disk. Caches stay far below; memory that a software
+/// driver takes from a memfd counts as a file too.
+constexpr rlim_t kMaxFile = mib(256).count;
 
 /// Everything the child needs, made before the fork: nothing may allocate after it.
 struct Plan {
@@ -84,6 +88,9 @@ void reset_signals() {
     standard.sa_handler = SIG_DFL;
     for (int signal = 1; signal < NSIG; ++signal)
         ::sigaction(signal, &standard, nullptr);  // fails for KILL, STOP and libc's own two
+    // A file over the limit is an error to its writer, not a crash: Mesa's disk cache is one.
+    standard.sa_handler = SIG_IGN;
+    ::sigaction(SIGXFSZ, &standard, nullptr);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -104,6 +111,8 @@ bool arrange_limits(const Plan& plan) {
     const rlimit core = {.rlim_cur = 1, .rlim_max = 1};
     (void)::setrlimit(RLIMIT_CORE, &core);  // fails where the limit is lower already
     (void)::setrlimit(RLIMIT_NOFILE, &plan.files);
+    const rlimit file_size = {.rlim_cur = kMaxFile, .rlim_max = kMaxFile};
+    (void)::setrlimit(RLIMIT_FSIZE, &file_size);
     ::umask(077);
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir("/") == 0;
 }

@@ -34,8 +34,9 @@ struct SpawnedProcess {
 };
 
 /// Starts it in a process group of its own, to die with the thread that starts it, without new
-/// privileges, core dumps or our signal mask, in "/". There is no limit on address space: CUDA
-/// reserves more than any machine has.
+/// privileges, core dumps, endless files or our signal mask, in "/". There is no limit on address
+/// space: CUDA reserves more than any machine has; and none on processes: those of a user are
+/// counted, not those of a worker.
 ///
 /// Returns when the program runs, or could not. Errors: ProbeFailed, naming the program.
 Result<SpawnedProcess> spawn(const SpawnOrder& order);

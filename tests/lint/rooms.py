@@ -43,6 +43,7 @@ FOREIGN = [
     (r"pci/", ["backends/pci"]),
     (r"(lib)?drm/", ["backends/drm"]),
     (r"dlfcn\.h", ["backends"]),
+    (r"seccomp\.h", ["backends/confinement.cpp"]),
     (r"CLI/", ["cli", "daemon", "backends/worker_main.cpp"]),
     (r"fmt/", ["cli"]),
     (r"zlib\.h", ["probe", "state"]),

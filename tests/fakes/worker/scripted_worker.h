@@ -107,6 +107,7 @@ inline void describe_self(int argc, char** argv) {
     self["death_signal"] = Value{death_signal};
     self["core"] = limit_of(RLIMIT_CORE);
     self["files"] = limit_of(RLIMIT_NOFILE);
+    self["file_size"] = limit_of(RLIMIT_FSIZE);
     self["address_space"] = limit_of(RLIMIT_AS);
     sigset_t blocked;
     ::sigprocmask(SIG_SETMASK, nullptr, &blocked);

@@ -90,6 +90,7 @@ TEST(SpawnLauncher, ConfinesTheWorker) {
     rlimit files = {};
     ::getrlimit(RLIMIT_NOFILE, &files);
     EXPECT_GE(*self.at("files").as_unsigned(), std::min<rlim_t>(1024, files.rlim_max));
+    EXPECT_EQ(*self.at("file_size").as_unsigned(), mib(256).count);
     rlimit space = {};
     ::getrlimit(RLIMIT_AS, &space);
     EXPECT_EQ(*self.at("address_space").as_unsigned(), space.rlim_cur);

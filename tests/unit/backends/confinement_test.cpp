@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/confinement.h"
+
+#include <cerrno>
+#include <csignal>
+
+#include <asm/ioctls.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr int kNoFilter = 254;
+
+/// errno of the call within a confined process; 0 when it succeeds, kNoFilter when it was not
+/// confined.
+int errno_of(long (*call)()) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        if (!confine_system_calls())
+            ::_exit(kNoFilter);
+        errno = 0;
+        ::_exit(call() < 0 ? errno : 0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+long open_socket(int family, int type) {
+    return ::socket(family, type | SOCK_CLOEXEC, 0);
+}
+
+long fork_and_wait() {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(0);
+    return ::waitpid(child, nullptr, 0);
+}
+
+long map_code() {
+    return ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                  -1, 0) == MAP_FAILED
+               ? -1
+               : 0;
+}
+
+/// Each is refused for another reason, or works, in a process that is not confined.
+struct Case {
+    const char* name;
+    long (*call)();
+    int want;
+};
+class ConfinedProcess : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ConfinedProcess, MayOrMayNot) {
+    EXPECT_EQ(errno_of(GetParam().call), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    May,
+    ConfinedProcess,
+    ::testing::Values(
+        Case{"Fork", fork_and_wait, 0},
+        Case{"MapMemoryToRunCodeFrom", map_code, 0},
+        Case{"OpenUnixSockets", [] { return open_socket(AF_UNIX, SOCK_STREAM); }, 0},
+        Case{"OpenInternetSockets", [] { return open_socket(AF_INET, SOCK_DGRAM); }, 0},
+        Case{"AskForItsMemoryPolicy",
+             [] { return ::syscall(SYS_get_mempolicy, nullptr, nullptr, 0, 0, 0); }, 0}),
+    testing::case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    MayNot,
+    ConfinedProcess,
+    ::testing::Values(
+        Case{"Trace", [] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }, EPERM},
+        Case{"ReadOthersMemory",
+             [] { return ::syscall(SYS_process_vm_readv, ::getpid(), nullptr, 0, nullptr, 0, 0); },
+             EPERM},
+        Case{"MakeAUserNamespace", [] { return long{::unshare(CLONE_NEWUSER)}; }, EPERM},
+        Case{"CloneIntoAUserNamespace",
+             [] {
+                 return ::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr,
+                                  nullptr);
+             },
+             EPERM},
+        Case{"HideFlagsInClone3", [] { return ::syscall(SYS_clone3, nullptr, 0); }, ENOSYS},
+        Case{"UseIoUring", [] { return ::syscall(SYS_io_uring_setup, 0, nullptr); }, ENOSYS},
+        Case{"OpenATree", [] { return ::syscall(SYS_open_tree, -1, "", 0); }, ENOSYS},
+        Case{"Mount", [] { return ::syscall(SYS_mount, nullptr, nullptr, nullptr, 0, nullptr); },
+             EPERM},
+        Case{"AddKeys", [] { return ::syscall(SYS_add_key, nullptr, nullptr, nullptr, 0, 0); },
+             EPERM},
+        Case{"LoadPrograms", [] { return ::syscall(SYS_bpf, -1, nullptr, 0); }, EPERM},
+        Case{"WatchTheMachine", [] { return ::syscall(SYS_perf_event_open, nullptr, 0, 0, 0, 0); },
+             EPERM},
+        Case{"Type", [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, ""); }, EPERM},
+        Case{"TypeByAWideNumber",
+             [] { return ::syscall(SYS_ioctl, -1, 0xFFFFFFFF00000000UL | TIOCSTI, ""); }, EPERM},
+        Case{"OpenPacketSockets", [] { return open_socket(AF_PACKET, SOCK_RAW); }, EAFNOSUPPORT},
+        Case{"OpenCryptoSockets", [] { return open_socket(AF_ALG, SOCK_SEQPACKET); },
+             EAFNOSUPPORT}),
+    testing::case_name);
+
+}  // namespace
+}  // namespace gpuprobe
