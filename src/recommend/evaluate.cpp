@@ -4,28 +4,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "recommend/gpu_masks.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
-
-/// GPUs that every predicate sees as one.
-struct LikeGpus {
-    const GpuFacts* first = nullptr;
-    std::uint64_t members = 0;
-};
-
-std::vector<LikeGpus> like_gpus(const std::vector<GpuFacts>& gpus) {
-    std::vector<LikeGpus> groups;
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-        const auto found = std::ranges::find_if(
-            groups, [&](const LikeGpus& group) { return is_like(*group.first, gpus[i]); });
-        auto& group =
-            found == groups.end() ? groups.emplace_back(LikeGpus{.first = &gpus[i]}) : *found;
-        group.members |= 1ULL << i;
-    }
-    return groups;
-}
 
 class Evaluator {
 public:
@@ -38,9 +21,9 @@ public:
           rules_{rules},
           failed_{failed},
           added_{added_predicate(request)},
-          groups_{like_gpus(machine.gpus)} {}
+          masks_{machine.gpus, rules} {}
 
-    JudgedVariant judge(const Variant& variant) const {
+    JudgedVariant judge(const Variant& variant) {
         JudgedVariant judged{.variant = &variant,
                              .exclusion = exclusion_of(variant),
                              .preference = preference_of(variant)};
@@ -96,39 +79,43 @@ private:
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    Truth covers(const Requirements& needs, const GpuFacts& gpu) const {
-        auto result = Truth::False;
+    GpuMask covered(const Requirements& needs) {
+        GpuMask covered;
         for (const auto& alternative : needs.devices) {
-            result = either(result, all_hold(alternative, gpu, rules_));
-            if (result == Truth::True)
-                break;
+            const auto mask = masks_.of(alternative);
+            covered.yes |= mask.yes;
+            covered.maybe |= mask.maybe;
         }
-        if (added_ && result != Truth::False)
-            result = both(result, holds(*added_, gpu, rules_));
-        return result;
+        if (added_) {
+            const auto mask = masks_.of(*added_);
+            covered.yes &= mask.yes;
+            covered.maybe &= mask.maybe;
+        }
+        return covered;
     }
 
-    Truth devices_hold(const Requirements& needs, JudgedVariant& judged) const {
+    Truth devices_hold(const Requirements& needs, JudgedVariant& judged) {
         if (needs.devices.empty())
             return Truth::True;
-        const bool all = needs.scope == VariantScope::All;
-        const auto vendors = all ? vendors_of(needs) : std::vector<std::string>{};
-        auto any = Truth::False;
-        auto every = Truth::True;
-        for (const auto& group : groups_) {
-            const auto covered = covers(needs, *group.first);
-            if (covered == Truth::True)
-                judged.covered |= group.members;
-            any = either(any, covered);
-            if (all && is_meant(*group.first, vendors))
-                every = both(every, covered);
-        }
-        return all ? both(any, every) : any;
+        const auto mask = covered(needs);
+        judged.covered = mask.yes;
+        const auto wanted = needs.scope == VariantScope::All ? gpus_meant(needs) : 0;
+        if (mask.yes != 0 && (mask.yes & wanted) == wanted)
+            return Truth::True;
+        const bool is_open = mask.maybe != 0 && (mask.maybe & wanted) == wanted;
+        return is_open ? Truth::Unknown : Truth::False;
     }
 
-    static bool is_meant(const GpuFacts& gpu, const std::vector<std::string>& vendors) {
-        return vendors.empty() || !gpu.vendor.value ||
-               std::ranges::find(vendors, *gpu.vendor.value) != vendors.end();
+    /// The GPUs of the vendors that the variant is for, and those whose vendor is not known.
+    std::uint64_t gpus_meant(const Requirements& needs) const {
+        const auto vendors = vendors_of(needs);
+        std::uint64_t meant = 0;
+        for (std::size_t i = 0; i < machine_.gpus.size(); ++i) {
+            const auto& vendor = machine_.gpus[i].vendor.value;
+            if (vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end())
+                meant |= 1ULL << i;
+        }
+        return meant;
     }
 
     static VariantVerdict verdict_of(const Variant& variant, Truth truth) {
@@ -155,19 +142,17 @@ private:
     const Rules& rules_;
     std::span<const FailedVariant> failed_;
     std::optional<Predicate> added_;
-    std::vector<LikeGpus> groups_;
+    GpuMasks masks_;
 };
 
 bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
-    const auto key = [](const JudgedVariant& judged) {
-        // Negative where more is better.
-        return std::tuple{judged.verdict == VariantVerdict::Rejected ? 1 : 0,
-                          judged.verdict == VariantVerdict::Rejected ? 0 : judged.preference};
-    };
-    if (key(left) != key(right))
-        return key(left) < key(right);
-    if (left.verdict == VariantVerdict::Rejected)
+    const bool is_rejected = left.verdict == VariantVerdict::Rejected;
+    if (is_rejected != (right.verdict == VariantVerdict::Rejected))
+        return !is_rejected;
+    if (is_rejected)
         return left.variant->name < right.variant->name;
+    if (left.preference != right.preference)
+        return left.preference < right.preference;
     if (left.variant->tier != right.variant->tier)
         return left.variant->tier > right.variant->tier;
     if (left.verdict != right.verdict)
@@ -235,7 +220,7 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const MachineFacts& machine,
                                     const Rules& rules,
                                     std::span<const FailedVariant> failed) {
-    const Evaluator evaluator{request, machine, rules, failed};
+    Evaluator evaluator{request, machine, rules, failed};
     std::vector<JudgedVariant> judged;
     judged.reserve(platform.variants.size());
     for (const auto& variant : platform.variants)

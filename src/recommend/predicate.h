@@ -44,6 +44,8 @@ enum class PredicateKind {
     LevelZeroIp,
     DeviceMemoryMin,
 };
+constexpr std::size_t kPredicateKinds =
+    static_cast<std::size_t>(PredicateKind::DeviceMemoryMin) + 1;
 
 /// The driver that a CUDA build needs.
 struct CudaDriverNeed {

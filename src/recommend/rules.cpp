@@ -125,7 +125,7 @@ Result<Table> table_from(std::string_view json) {
 Status Rules::read_cuda_driver(std::string_view json) {
     const auto table = TRY(table_from<CudaDriverTable>(json));
     for (const auto& floor : table.majors) {
-        floors_by_major_.emplace(floor.major, floor.driver);
+        floors_by_major_.emplace_back(floor.major, floor.driver);
         for (const auto& [toolkit, driver] : floor.exceptions)
             if (const auto version = parse_text(toolkit, std::type_identity<Version>{}))
                 floors_by_toolkit_.emplace(*version, driver);
@@ -198,10 +198,16 @@ Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
 
 std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
     const Version release{.parts = {toolkit.parts[0], toolkit.parts[1], 0, 0}};
-    if (const auto found = floors_by_toolkit_.find(release); found != floors_by_toolkit_.end())
-        return found->second;
-    const auto found = floors_by_major_.find(toolkit.major());
-    return found == floors_by_major_.end() ? std::nullopt : std::optional{found->second};
+    // Asked for each variant and GPU: newer toolkits have no row of their own.
+    const bool may_have_row =
+        !floors_by_toolkit_.empty() && release <= floors_by_toolkit_.rbegin()->first;
+    if (may_have_row)
+        if (const auto found = floors_by_toolkit_.find(release); found != floors_by_toolkit_.end())
+            return found->second;
+    for (const auto& [major, driver] : floors_by_major_)
+        if (major == toolkit.major())
+            return driver;
+    return std::nullopt;
 }
 
 std::optional<Version> Rules::cuda_of_driver(const Version& driver) const {

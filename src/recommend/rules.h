@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -49,7 +50,7 @@ private:
     Status read_index(std::string_view json);
 
     std::string serial_ = {};
-    std::map<std::uint32_t, Version> floors_by_major_ = {};
+    std::vector<std::pair<std::uint32_t, Version>> floors_by_major_ = {};
     std::map<Version, Version> floors_by_toolkit_ = {};
     std::map<std::uint32_t, Version> cuda_by_branch_ = {};
     std::set<ComputeCapability> tegra_ = {};
