@@ -40,7 +40,7 @@ _gpuprobectl() {
         --bus) COMPREPLY=($(compgen -W 'system session' -- "$cur")); return ;;
         --replay|--profiles) COMPREPLY=($(compgen -d -- "$cur")); return ;;
         --manifest|--overlay) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-        --format) COMPREPLY=($(compgen -W 'github' -- "$cur")); return ;;
+        --format) COMPREPLY=($(compgen -W 'github unsloth' -- "$cur")); return ;;
         --worker) COMPREPLY=($(compgen -f -- "$cur")); return ;;
         --exclude) COMPREPLY=($(compgen -W 'family:cuda family:rocm family:vulkan' -- "$cur")); return ;;
         --built|--prefer|--deny|--only|--backend|--fake) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;

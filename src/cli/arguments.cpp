@@ -125,7 +125,7 @@ void add_variant_verbs(const std::string& name, CLI::App& verb, Arguments& argum
     }
     if (name == "import-manifest") {
         verb.add_option("FILE", recommend.file);
-        verb.add_option("--format", recommend.format)->check(CLI::IsMember({"github"}));
+        verb.add_option("--format", recommend.format)->check(CLI::IsMember({"github", "unsloth"}));
         verb.add_option("--overlay", recommend.overlay);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recommend/import_github.h"
+#include "recommend/import_manifest.h"
 
 #include <algorithm>
 

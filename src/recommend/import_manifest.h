@@ -23,6 +23,12 @@ struct ImportedManifest {
 /// variant, and for a manifest that would be refused; TooLarge over kMaxRelease.
 Result<ImportedManifest> import_github(std::string_view release, std::string_view overlay);
 
+/// Unsloth's llama-prebuilt-manifest.json, and the llama-prebuilt-sha256.json beside it, which also
+/// says where the files are. What is not for Linux, or does not say what it needs, is left out.
+///
+/// Source: unslothai/unsloth, studio/install_llama_prebuilt.py. Errors: as import_github().
+Result<ImportedManifest> import_unsloth(std::string_view list, std::string_view hashes);
+
 constexpr Bytes kMaxRelease = mib(4);
 
 /// Whether the text is the pattern, in which each `*` stands for any text.
