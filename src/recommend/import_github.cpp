@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recommend/import_manifest.h"
-
 #include <algorithm>
 
 #include "base/parse.h"
 #include "base/record.h"
 #include "base/value_json.h"
+#include "recommend/import_manifest.h"
 #include "recommend/manifest.h"
 #include "recommend/manifest_reading.h"
 
