@@ -4,34 +4,107 @@
 #include <algorithm>
 #include <bit>
 
-#include "recommend/gpu_masks.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
 
+/// What holds on each of up to 64 GPUs: bit n is about the nth.
+struct GpuMask {
+    std::uint64_t yes = 0;    ///< it is true
+    std::uint64_t maybe = 0;  ///< it is not false; `yes` is a part of it
+
+    void narrow(const GpuMask& other) {
+        yes &= other.yes;
+        maybe &= other.maybe;
+    }
+};
+
+/// GPUs that no predicate tells apart are asked once.
+class LikeGpus {
+public:
+    LikeGpus(const std::vector<GpuFacts>& gpus, const Rules& rules) : rules_{rules} {
+        for (std::size_t i = 0; i < gpus.size(); ++i) {
+            const auto found = std::ranges::find_if(
+                groups_, [&](const Group& group) { return is_like(*group.first, gpus[i]); });
+            auto& group =
+                found == groups_.end() ? groups_.emplace_back(Group{.first = &gpus[i]}) : *found;
+            group.members |= 1ULL << i;
+            all_ |= 1ULL << i;
+        }
+    }
+
+    [[nodiscard]] std::uint64_t all() const { return all_; }
+
+    [[nodiscard]] GpuMask ask(const Predicate& predicate) const {
+        GpuMask mask;
+        for (const auto& group : groups_) {
+            const auto truth = holds(predicate, *group.first, rules_);
+            if (truth == Truth::True)
+                mask.yes |= group.members;
+            if (truth != Truth::False)
+                mask.maybe |= group.members;
+        }
+        return mask;
+    }
+
+private:
+    struct Group {
+        const GpuFacts* first = nullptr;
+        std::uint64_t members = 0;
+    };
+    const Rules& rules_;
+    std::vector<Group> groups_ = {};
+    std::uint64_t all_ = 0;
+};
+
+/// Every predicate of a platform, answered once. Of one about the host, all bits are the same.
+std::vector<GpuMask> answers_to(const VariantIndex& index,
+                                const MachineFacts& machine,
+                                const LikeGpus& gpus,
+                                const Rules& rules) {
+    std::vector<GpuMask> answers;
+    answers.reserve(index.predicates.size());
+    for (const auto& predicate : index.predicates) {
+        if (!is_about_host(predicate.kind)) {
+            answers.push_back(gpus.ask(predicate));
+            continue;
+        }
+        const auto truth = holds(predicate, machine.host, rules);
+        answers.push_back(
+            {.yes = truth == Truth::True ? ~0ULL : 0, .maybe = truth != Truth::False ? ~0ULL : 0});
+    }
+    return answers;
+}
+
 class Evaluator {
 public:
-    Evaluator(const RecommendRequest& request,
+    Evaluator(const VariantPlatform& platform,
+              const RecommendRequest& request,
               const MachineFacts& machine,
               const Rules& rules,
               std::span<const FailedVariant> failed)
-        : request_{request},
+        : platform_{platform},
+          request_{request},
           machine_{machine},
-          rules_{rules},
           failed_{failed},
-          added_{added_predicate(request)},
-          masks_{machine.gpus, rules} {}
+          gpus_{machine.gpus, rules},
+          answers_{answers_to(platform.index, machine, gpus_, rules)} {
+        if (const auto added = added_predicate(request))
+            added_ = gpus_.ask(*added);
+    }
 
-    JudgedVariant judge(const Variant& variant) {
+    [[nodiscard]] JudgedVariant judge(std::size_t place) const {
+        const auto& variant = platform_.variants[place];
+        const auto& entry = platform_.index.entries[place];
         JudgedVariant judged{.variant = &variant,
                              .exclusion = exclusion_of(variant),
-                             .preference = preference_of(variant)};
-        const auto host = variant.needs.unsupported.empty()
-                              ? all_hold(variant.needs.host, machine_.host, rules_)
-                              : Truth::False;
-        const auto devices = devices_hold(variant.needs, judged);
-        judged.verdict = verdict_of(variant, both(host, devices));
+                             .preference = preference_of(variant),
+                             .tier = entry.tier,
+                             .priority = entry.priority};
+        const auto host = entry.is_supported ? host_holds(entry) : Truth::False;
+        const auto devices = devices_hold(entry, judged);
+        judged.verdict = verdict_of(entry, both(host, devices));
         if (!failed_.empty())
             take_back(variant.needs, judged);
         if (judged.exclusion != Exclusion::None)
@@ -79,27 +152,41 @@ private:
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    GpuMask covered(const Requirements& needs) {
+    /// All of so many predicates, from a place in the index on.
+    [[nodiscard]] GpuMask all_of(std::size_t first, std::size_t count, GpuMask mask) const {
+        for (std::size_t i = first; i < first + count; ++i)
+            mask.narrow(answers_[platform_.index.words[i]]);
+        return mask;
+    }
+
+    [[nodiscard]] Truth host_holds(const VariantIndex::Entry& entry) const {
+        const auto mask = all_of(entry.first, entry.host, {.yes = 1, .maybe = 1});
+        if (mask.yes != 0)
+            return Truth::True;
+        return mask.maybe != 0 ? Truth::Unknown : Truth::False;
+    }
+
+    [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry) const {
         GpuMask covered;
-        for (const auto& alternative : needs.devices) {
-            const auto mask = masks_.of(alternative);
+        std::size_t place = entry.first + entry.host;
+        for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
+            const auto count = platform_.index.words[place];
+            const auto mask = all_of(place + 1, count, {.yes = gpus_.all(), .maybe = gpus_.all()});
             covered.yes |= mask.yes;
             covered.maybe |= mask.maybe;
+            place += 1 + count;
         }
-        if (added_) {
-            const auto mask = masks_.of(*added_);
-            covered.yes &= mask.yes;
-            covered.maybe &= mask.maybe;
-        }
+        if (added_)
+            covered.narrow(*added_);
         return covered;
     }
 
-    Truth devices_hold(const Requirements& needs, JudgedVariant& judged) {
-        if (needs.devices.empty())
+    Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
+        if (entry.alternatives == 0)
             return Truth::True;
-        const auto mask = covered(needs);
+        const auto mask = covered(entry);
         judged.covered = mask.yes;
-        const auto wanted = needs.scope == VariantScope::All ? gpus_meant(needs) : 0;
+        const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
         if (mask.yes != 0 && (mask.yes & wanted) == wanted)
             return Truth::True;
         const bool is_open = mask.maybe != 0 && (mask.maybe & wanted) == wanted;
@@ -118,10 +205,10 @@ private:
         return meant;
     }
 
-    static VariantVerdict verdict_of(const Variant& variant, Truth truth) {
+    static VariantVerdict verdict_of(const VariantIndex::Entry& entry, Truth truth) {
         if (truth == Truth::True)
             return VariantVerdict::Accepted;
-        if (truth == Truth::Unknown && variant.on_unknown == OnUnknown::Accept)
+        if (truth == Truth::Unknown && entry.accepts_unknown)
             return VariantVerdict::Uncertain;
         return VariantVerdict::Rejected;
     }
@@ -137,32 +224,34 @@ private:
         }
     }
 
+    const VariantPlatform& platform_;
     const RecommendRequest& request_;
     const MachineFacts& machine_;
-    const Rules& rules_;
     std::span<const FailedVariant> failed_;
-    std::optional<Predicate> added_;
-    GpuMasks masks_;
+    LikeGpus gpus_;
+    std::vector<GpuMask> answers_;
+    std::optional<GpuMask> added_ = {};  ///< what the request asks of every GPU
 };
 
+/// Variants are in the order of their names, so that their places compare as these.
 bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     const bool is_rejected = left.verdict == VariantVerdict::Rejected;
     if (is_rejected != (right.verdict == VariantVerdict::Rejected))
         return !is_rejected;
     if (is_rejected)
-        return left.variant->name < right.variant->name;
+        return left.variant < right.variant;
     if (left.preference != right.preference)
         return left.preference < right.preference;
-    if (left.variant->tier != right.variant->tier)
-        return left.variant->tier > right.variant->tier;
+    if (left.tier != right.tier)
+        return left.tier > right.tier;
     if (left.verdict != right.verdict)
         return left.verdict == VariantVerdict::Accepted;
     const auto coverage = [](const JudgedVariant& judged) {
-        return std::tuple{judged.gib, judged.discrete, judged.gpus, judged.variant->priority};
+        return std::tuple{judged.gib, judged.discrete, judged.gpus, judged.priority};
     };
     if (coverage(left) != coverage(right))
         return coverage(left) > coverage(right);
-    return left.variant->name < right.variant->name;
+    return left.variant < right.variant;
 }
 
 /// The vendor that an alternative is for by what it asks; empty when it may be any.
@@ -220,11 +309,11 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const MachineFacts& machine,
                                     const Rules& rules,
                                     std::span<const FailedVariant> failed) {
-    Evaluator evaluator{request, machine, rules, failed};
+    const Evaluator evaluator{platform, request, machine, rules, failed};
     std::vector<JudgedVariant> judged;
     judged.reserve(platform.variants.size());
-    for (const auto& variant : platform.variants)
-        judged.push_back(evaluator.judge(variant));
+    for (std::size_t i = 0; i < platform.variants.size(); ++i)
+        judged.push_back(evaluator.judge(i));
     std::ranges::sort(judged, comes_before);
     return judged;
 }

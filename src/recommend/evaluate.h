@@ -23,6 +23,8 @@ struct JudgedVariant {
     std::uint64_t gib = 0;       ///< of the covered discrete GPUs, each rounded to whole GiB
     int discrete = 0;            ///< covered discrete GPUs
     int gpus = 0;                ///< covered GPUs
+    int tier = 0;                ///< the variant's
+    int priority = 0;            ///< likewise
 };
 static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each");
 

@@ -202,6 +202,7 @@ private:
         for (const auto& other : out_.platforms)
             if (is_same_platform(other, platform))
                 return ReadProblem{"the same platform as " + other.key};
+        platform.index = index_of(platform.variants);
         out_.platforms.push_back(std::move(platform));
         return {};
     }

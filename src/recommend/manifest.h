@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "recommend/predicate.h"
+#include "recommend/variant_index.h"
 
 /// The variants of one product: gpuprobe.variants/1. Meaning: docs/variants.md; schema:
 /// data/schema/variants.schema.json.
@@ -60,6 +61,7 @@ struct VariantPlatform {
     OnNone on_none = OnNone::Error;
     std::optional<std::string> none_hint = {};
     std::vector<Variant> variants = {};  ///< in the order of their names
+    VariantIndex index = {};             ///< of `variants`
 };
 
 struct Manifest {

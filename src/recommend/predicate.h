@@ -44,8 +44,9 @@ enum class PredicateKind {
     LevelZeroIp,
     DeviceMemoryMin,
 };
-constexpr std::size_t kPredicateKinds =
-    static_cast<std::size_t>(PredicateKind::DeviceMemoryMin) + 1;
+constexpr bool is_about_host(PredicateKind kind) {
+    return kind < PredicateKind::Backend;
+}
 
 /// The driver that a CUDA build needs.
 struct CudaDriverNeed {
