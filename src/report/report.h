@@ -10,6 +10,7 @@
 #include "report/facts.h"
 #include "report/machine.h"
 #include "report/outcome.h"
+#include "report/quarantined.h"
 
 /// The capability report: one machine, one answer. data/schema/report.schema.json is normative.
 namespace gpuprobe {
@@ -346,7 +347,7 @@ struct Report {
     std::vector<DeviceNode> nodes = {};  ///< of a driver and not of one device: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
-    std::vector<Value> quarantine = {};
+    std::vector<QuarantinedProbe> quarantine = {};  ///< sorted by API and driver
     std::vector<Reason> notes = {};
     bool operator==(const Report&) const = default;
 };
