@@ -15,7 +15,8 @@ Value node_print(DeviceNode node) {
     return to_value(node);
 }
 
-Value device_print(const HardwareDevice& device) {
+/// What stays from boot to boot.
+Value board_print(const HardwareDevice& device) {
     Value print;
     print["id"] = device.id;
     print["vendor"] = to_value(device.vendor_id);
@@ -24,6 +25,11 @@ Value device_print(const HardwareDevice& device) {
     print["subsystem"] = to_value(device.subsystem_device_id);
     print["driver"] = to_value(device.driver);
     print["version"] = to_value(device.driver_version);
+    return print;
+}
+
+Value device_print(const HardwareDevice& device) {
+    auto print = board_print(device);
     print["drm"] = to_value(device.drm);
     print["partitions"] = to_value(device.partitions);
     for (const auto& node : device.nodes)
@@ -55,6 +61,21 @@ std::string fingerprint_of(const Machine& machine,
         print["devices"].push_back(device_print(device));
     for (const auto& node : machine.shared_nodes)
         print["nodes"].push_back(node_print(node));
+    for (const auto& path : watched)
+        print["files"].push_back(file_print(files, path));
+    return json_line(print);
+}
+
+std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
+                                  const std::optional<std::string>& kernel,
+                                  const FileSystem& files,
+                                  const std::vector<std::string>& watched,
+                                  std::string_view program_version) {
+    Value print;
+    print["program"] = Value{program_version};
+    print["kernel"] = to_value(kernel);
+    for (const auto* device : devices)
+        print["devices"].push_back(board_print(*device));
     for (const auto& path : watched)
         print["files"].push_back(file_print(files, path));
     return json_line(print);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -17,5 +19,15 @@ std::string fingerprint_of(const Machine& machine,
                            const FileSystem& files,
                            const std::vector<std::string>& watched,
                            std::string_view program_version);
+
+/// A text that is equal exactly while a driver is the one that it was: our version, kernel release,
+/// each device that it drives with its kernel driver and that one's version, and path, inode, size
+/// and time of every file in `watched`. Nodes are not in it: they come and go while a machine
+/// boots.
+std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
+                                  const std::optional<std::string>& kernel,
+                                  const FileSystem& files,
+                                  const std::vector<std::string>& watched,
+                                  std::string_view program_version);
 
 }  // namespace gpuprobe

@@ -40,5 +40,43 @@ TEST(Fingerprint, StaysWhenAGpuFallsAsleep) {
     EXPECT_EQ(print_of(machine), print_of(kMachine));
 }
 
+std::string driver_print_of(const Machine& machine, const FileSystem& files) {
+    std::vector<const HardwareDevice*> devices;
+    for (const auto& device : machine.devices)
+        devices.push_back(&device);
+    return driver_fingerprint_of(devices, machine.host.kernel, files, {"/icd.json"}, "1.0");
+}
+
+TEST(DriverFingerprint, ChangesWithTheDriver) {
+    const RootedFiles none{"/nonexistent"};
+    const std::pair<const char*, std::function<void(Machine&)>> changes[] = {
+        {"kernel", [](Machine& machine) { machine.host.kernel = "6.1.1"; }},
+        {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
+        {"driver", [](Machine& machine) { machine.devices[0].driver = "nouveau"; }},
+        {"board", [](Machine& machine) { machine.devices[0].device_id = "2330"; }}};
+    for (const auto& [name, change] : changes) {
+        auto machine = kMachine;
+        change(machine);
+        EXPECT_NE(driver_print_of(machine, none), driver_print_of(kMachine, none)) << name;
+    }
+    const TemporaryFolder root;
+    root.write("icd.json", "{}");
+    const RootedFiles files{root.path()};
+    const auto before = driver_print_of(kMachine, files);
+    EXPECT_NE(before, driver_print_of(kMachine, none));
+    root.write("icd.json", "{ }");
+    EXPECT_NE(before, driver_print_of(kMachine, files));
+}
+
+TEST(DriverFingerprint, StaysFromBootToBoot) {
+    const RootedFiles none{"/nonexistent"};
+    auto machine = kMachine;
+    machine.devices[0].nodes = {{.path = "/dev/nvidia0"}};
+    machine.devices[0].drm.primary = "226:1";
+    machine.devices[0].runtime_status = "suspended";
+    machine.shared_nodes = {{.path = "/dev/kfd"}};
+    EXPECT_EQ(driver_print_of(machine, none), driver_print_of(kMachine, none));
+}
+
 }  // namespace
 }  // namespace gpuprobe
