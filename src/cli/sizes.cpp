@@ -50,6 +50,12 @@ std::string with_one_digit(std::uint64_t count, std::uint64_t unit, std::string_
     return fmt::format("{}.{} {}", count / unit, count % unit * 10 / unit, name);
 }
 
+std::string day_text(WallTime at) {
+    const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(at)};
+    return fmt::format("{:04}-{:02}-{:02}", int{day.year()}, unsigned{day.month()},
+                       unsigned{day.day()});
+}
+
 }  // namespace
 
 std::string size_text(Bytes size) {
@@ -110,9 +116,13 @@ std::string age_text(WallTime at, WallTime now) {
         return fmt::format("{} min ago", age / minutes{1});
     if (age < hours{48})
         return fmt::format("{} h ago", age / hours{1});
-    const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(at)};
-    return fmt::format("on {:04}-{:02}-{:02}", int{day.year()}, unsigned{day.month()},
-                       unsigned{day.day()});
+    return "on " + day_text(at);
+}
+
+std::string time_text(WallTime at) {
+    const std::chrono::hh_mm_ss time{at - std::chrono::floor<std::chrono::days>(at)};
+    return fmt::format("{} {:02}:{:02} UTC", day_text(at), time.hours().count(),
+                       time.minutes().count());
 }
 
 }  // namespace gpuprobe

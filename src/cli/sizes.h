@@ -27,4 +27,7 @@ std::string duration_text(Duration duration, std::string_view micro);
 /// is "just now".
 std::string age_text(WallTime at, WallTime now);
 
+/// "2026-11-21 19:30 UTC".
+std::string time_text(WallTime at);
+
 }  // namespace gpuprobe

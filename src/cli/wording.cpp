@@ -57,6 +57,8 @@ std::optional<std::string> member_text(const Value& detail, std::string_view pla
         return size_text(Bytes{*bytes});
     if (const auto number = member.as_int(); number && format == "signal")
         return signal_name(static_cast<int>(*number));
+    if (const auto number = member.as_int(); number && format == "time")
+        return time_text(WallTime{Duration{*number}});
     if (const auto* word = member.as_string(); word && format == "vendor")
         return vendor_title(scrubbed(*word));
     return plain(member);

@@ -12,7 +12,8 @@ namespace gpuprobe {
 
 /// One code in words. In both texts "{key}" stands for that member of the reason's detail, and what
 /// is between "[" and "]" is left out when a member it names is unknown. "{key:size}" reads bytes,
-/// "{key:signal}" a signal number, "{key:vendor}" a vendor's word.
+/// "{key:signal}" a signal number, "{key:time}" microseconds since the epoch, "{key:vendor}" a
+/// vendor's word.
 struct Wording {
     std::string_view code;
     std::string_view sentence;

@@ -31,8 +31,9 @@ inline constexpr Wording kWordings[] = {
     {"cancelled", "the probe was cancelled", "ask the drivers: gpuprobectl probe"},
     {"asleep", "asking would wake a sleeping GPU[: {device}]",
      "ask anyway: gpuprobectl probe --allow-wake"},
-    {"quarantined", "it crashed or hung before, and is not asked again",
-     "an update of the driver lifts this"},
+    {"quarantined",
+     "it did harm before[ ({why})], and is not asked again[ until {until_usec:time}]",
+     "an update of the driver lifts this, and so does: gpuprobectl quarantine clear"},
     {"worker-not-started", "no probe could be started[: {problem}]"},
     {"worker-output", "it printed: {lines}"},
     {"malformed-answer", "the probe's answer made no sense[: {problem}]"},
@@ -156,6 +157,8 @@ inline constexpr Wording kWordings[] = {
     {"profile-ignored", "the profile {file} is ignored[: {problem}]", "repair or remove {file}"},
     {"no-hotplug", "hot-plug is not seen[: {problem}]"},
     {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},
+    {"state-not-kept", "the {what} can't be kept on disk[: {problem}]",
+     "make room, or let the daemon write to its state folder"},
     {"state-ignored", "the {what} could not be read and were set aside[: {problem}]"},
 };
 

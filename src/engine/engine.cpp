@@ -46,9 +46,10 @@ struct Engine::Impl {
           clock{the_clock},
           options{std::move(engine_options)},
           advice{options.state_folder},
+          ledger{*source.files, machine, clock, options.state_folder},
           live_memory{*source.files, clock,
                       [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
-                          supervisor.start(target, std::move(probed));
+                          ask_aside(target, std::move(probed));
                       }},
           supervisor{event_loop, launcher, the_clock, options.limits} {
         if (options.cache_file)
@@ -70,8 +71,10 @@ struct Engine::Impl {
     [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
     void start_what_is_due();
     void ask(const ProbeTarget& target);
+    void ask_aside(const ProbeTarget& target, LiveMemoryReader::Probed probed);
+    [[nodiscard]] std::vector<ProbeTarget> askable() const;
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
-    [[nodiscard]] bool asks_again(const ProbeTarget& target);
+    [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();
     void settled();
@@ -87,12 +90,13 @@ struct Engine::Impl {
     std::optional<ProbeCache> cache = {};
 
     Machine machine = {};
+    ProbeLedger ledger;
     TargetSearch search = {};
     KnownAnswers answers = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
-    std::set<ProbeTarget> slept = {};          ///< not asked, as that would have woken a GPU
-    std::optional<MonotonicTime> looked = {};  ///< whether it is awake
+    std::set<ProbeTarget> owed = {};  ///< not asked: it would have woken a GPU, or is held back
+    std::optional<MonotonicTime> looked = {};  ///< whether they can be asked now
     std::set<ProbeTarget> outdated =
         {};  ///< run since before the last change: may answer of before
 
@@ -179,9 +183,9 @@ void Engine::Impl::publish() {
                       .now = is_replay() ? source.recorded_at.value_or(WallTime{}) : clock.wall()});
     if (is_replay() && !source.recorded_at)
         next.created.reset();
-    const auto overridden = advice.override_notes();
-    next.notes.insert(next.notes.end(), notes.begin(), notes.end());
-    next.notes.insert(next.notes.end(), overridden.begin(), overridden.end());
+    next.quarantine = ledger.held();
+    for (const auto& more : {notes, ledger.notes(), advice.override_notes()})
+        next.notes.insert(next.notes.end(), more.begin(), more.end());
     const bool is_new = lasting_part(next) != lasting_part(report);
     if (is_new)
         ++next.generation;
@@ -202,13 +206,15 @@ void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
         if (!chosen(target))
             continue;
         const auto sleeper = allow_wake ? std::nullopt : sleeper_woken_by(target, machine);
-        if (sleeper) {
-            answers.keep(skipped_asleep(target, *sleeper));
-            slept.insert(target);
+        auto held = round.runs(target) ? std::nullopt : ledger.instead_of(target);
+        if (held || sleeper) {
+            answers.keep(held ? std::move(*held) : skipped_asleep(target, *sleeper));
+            owed.insert(target);
         } else if (round.begin(target)) {
             due.push_back(target);
         }
     }
+    ledger.begin(due);
     for (const auto& target : due)
         ask(target);
 }
@@ -218,9 +224,24 @@ void Engine::Impl::start_all_probes() {
 }
 
 void Engine::Impl::ask(const ProbeTarget& target) {
-    slept.erase(target);
+    owed.erase(target);
     supervisor.start(target,
                      [this, target](ProbeResult probe) { finished(target, std::move(probe)); });
+}
+
+void Engine::Impl::ask_aside(const ProbeTarget& target, LiveMemoryReader::Probed probed) {
+    supervisor.start(target, [this, target, done = std::move(probed)](const ProbeResult& probe) {
+        ledger.heard_aside(target, probe);
+        done(probe);
+    });
+}
+
+std::vector<ProbeTarget> Engine::Impl::askable() const {
+    auto targets = search.targets;
+    std::erase_if(targets, [this](const ProbeTarget& target) {
+        return ledger.instead_of(target).has_value();
+    });
+    return targets;
 }
 
 bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
@@ -241,19 +262,29 @@ bool Engine::Impl::offers(const ProbeTarget& target) const {
     return std::ranges::find(search.targets, target) != search.targets.end();
 }
 
-/// Asks once more when the machine has changed since `target` was asked.
-bool Engine::Impl::asks_again(const ProbeTarget& target) {
-    if (outdated.erase(target) == 0 || !offers(target) || sleeper_woken_by(target, machine))
+/// Asks once more when the machine has changed since `target` was asked, or when that went badly
+/// for the first time.
+bool Engine::Impl::asks_again(const ProbeTarget& target, const ProbeResult& probe) {
+    const bool is_outdated = outdated.erase(target) > 0;
+    const bool is_unsure = ledger.asks_again(target, probe);
+    if ((!is_outdated && !is_unsure) || !offers(target) || sleeper_woken_by(target, machine))
         return false;
+    if (is_outdated) {
+        if (ledger.instead_of(target))
+            return false;
+        ledger.begin({target});
+    }
     ask(target);
     return true;
 }
 
 void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
-    if (asks_again(target))
+    if (asks_again(target, probe))
         return;
     if (offers(target))  // a driver that was uninstalled meanwhile has no say
         answers.keep(std::move(probe));
+    if (ledger.instead_of(target))
+        owed.insert(target);
     round.finish(target);
     if (!round.running())
         end_round();
@@ -263,6 +294,7 @@ void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
 
 void Engine::Impl::end_round() {
     from_cache = false;
+    ledger.settle();
     publish();
     save_cache();
     for (const auto& done : round.end())
@@ -316,6 +348,8 @@ void Engine::start() {
     // Listening starts first: what changes during the scan is then an event and not a gap.
     impl_->watch_hardware();
     impl_->scan();
+    if (!is_replayed())
+        impl_->ledger.open();
     impl_->known_fingerprint = impl_->fingerprint();
     impl_->load_cache();
     const bool can_answer_first = impl_->from_cache && impl_->options.trusts_cache_for.count() == 0;
@@ -423,15 +457,25 @@ std::vector<std::string> Engine::consumers() const {
     return impl_->profiles.names();
 }
 
+Result<std::uint32_t> Engine::clear_quarantine(const QuarantineFilter& filter) {
+    const auto cleared = TRY(impl_->ledger.clear(filter));
+    impl_->looked.reset();  // whoever asks next need not wait
+    impl_->publish();
+    return cleared;
+}
+
 void Engine::catch_up() {
     auto& impl = *impl_;
     const auto now = impl.clock.monotonic();
-    if (impl.slept.empty() || (impl.looked && now - *impl.looked < kLooksAgainAfter))
+    if (impl.owed.empty() || (impl.looked && now - *impl.looked < kLooksAgainAfter))
         return;
     impl.looked = now;
-    const auto owed = impl.slept;
-    impl.start_probes([&owed](const ProbeTarget& target) { return owed.contains(target); }, false);
-    if (impl.slept != owed)
+    const auto owed = impl.owed;
+    const auto may_be_asked = [&](const ProbeTarget& target) {
+        return owed.contains(target) && !impl.ledger.instead_of(target);
+    };
+    impl.start_probes(may_be_asked, false);
+    if (impl.owed != owed)
         impl.publish();
 }
 
@@ -475,7 +519,7 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     return impl_->live_memory.read({.gpu = *found,
                                     .machine = impl_->machine,
                                     .probes = impl_->answers.all(),
-                                    .targets = impl_->search.targets,
+                                    .targets = impl_->askable(),
                                     .allow_wake = allow_wake},
                                    std::move(reply));
 }

@@ -16,6 +16,7 @@
 #include "decide/profile.h"
 #include "engine/advice.h"
 #include "engine/live_memory.h"
+#include "engine/probe_ledger.h"
 #include "inventory/scan.h"
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
@@ -45,7 +46,7 @@ Result<MachineSource> captured_machine(const FileSystem& files,
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent
     std::optional<std::string> state_folder =
-        {};  ///< overrides and outcomes end with us when absent
+        {};  ///< overrides, outcomes and quarantine end with us when absent
     std::vector<std::string> profile_folders = {};    ///< later ones add and replace
     std::vector<std::string> catalogue_folders = {};  ///< likewise
     ProbeLimits limits = {};
@@ -125,8 +126,13 @@ public:
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
-    /// Somebody is about to be answered: drivers that were not asked because their GPU slept are
-    /// asked now, in the background, where something else has woken it. Looks at most once in
+    /// Lets drivers be asked again that are held back (state/quarantine.h), at the next occasion,
+    /// and says how many. Errors: Io when it can't be kept, and nothing has changed then.
+    Result<std::uint32_t> clear_quarantine(const QuarantineFilter& filter);
+
+    /// Somebody is about to be answered: drivers that were not asked because their GPU slept, or
+    /// because they were in quarantine, are asked now, in the background, where something else has
+    /// woken it, or the time is over. Looks at most once in
     /// kLooksAgainAfter, and only while a driver is owed the question: nothing wakes us for this,
     /// as the kernel tells nobody when a GPU wakes.
     void catch_up();

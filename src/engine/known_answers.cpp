@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "report/api_view.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -13,7 +15,8 @@ auto key_of(const Probe& probe) {
 }
 
 bool went_badly(const ProbeResult& probe) {
-    return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
+    return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut ||
+           has_reason(probe.reasons, "quarantined");
 }
 
 /// A probe that failed is tried again at the next start instead.

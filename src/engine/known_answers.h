@@ -27,7 +27,7 @@ public:
     [[nodiscard]] const ProbeResult* find(const ProbeTarget& target) const;
     [[nodiscard]] std::vector<ProbeResult> all() const;
     [[nodiscard]] bool empty() const { return probes_.empty(); }
-    /// Whether a probe crashed or did not end in time.
+    /// Whether a probe crashed or did not end in time, now or before.
     [[nodiscard]] bool any_went_badly() const;
 
     /// Those that a later start may rely on: neither failed nor in contradiction to the report.

@@ -19,6 +19,7 @@ public:
     bool begin(const ProbeTarget& target);
     void finish(const ProbeTarget& target);
     void wait(Progress progress, Done done);
+    [[nodiscard]] bool runs(const ProbeTarget& target) const { return running_.contains(target); }
     [[nodiscard]] bool running() const { return !running_.empty(); }
     [[nodiscard]] const std::set<ProbeTarget>& targets() const { return running_; }
     /// Ends the round: forgets its counts and returns who waited.

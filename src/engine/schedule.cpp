@@ -54,17 +54,22 @@ std::optional<std::string_view> vendor_of(const ProbeTarget& target) {
 
 }  // namespace
 
+std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine) {
+    const auto vendor = vendor_of(target);
+    std::vector<const HardwareDevice*> devices;
+    for (const auto& device : machine.devices)
+        if (!vendor || device.vendor_id == std::string{*vendor})
+            devices.push_back(&device);
+    return devices;
+}
+
 std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine) {
     // drm looks at each node's device itself, right before it would open it.
     if (target.api == "pci" || target.api == "drm")
         return std::nullopt;
-    const auto vendor = vendor_of(target);
-    for (const auto& device : machine.devices) {
-        if (device.runtime_status != "suspended" && device.runtime_status != "suspending")
-            continue;
-        if (!vendor || device.vendor_id == std::string{*vendor})
-            return device.id;
-    }
+    for (const auto* device : devices_of(target, machine))
+        if (device->runtime_status == "suspended" || device->runtime_status == "suspending")
+            return device->id;
     return std::nullopt;
 }
 

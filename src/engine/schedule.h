@@ -3,11 +3,16 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "probe/target.h"
 #include "report/machine.h"
 
 namespace gpuprobe {
+
+/// The devices that the driver behind `target` may drive: those of its vendor where the name of its
+/// manifest, or the API itself, tells the vendor; else every one.
+std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine);
 
 /// The sleeping device that probing `target` would wake; nullopt when it would wake none.
 ///

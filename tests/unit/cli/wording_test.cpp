@@ -20,6 +20,7 @@ TEST(Wording, FillsPlaceholders) {
               "no permission for 3");
     EXPECT_EQ(filled("{need:size}", detail({{"need", 8589934592LL}})), "8.0 GiB");
     EXPECT_EQ(filled("{s:signal}", detail({{"s", SIGSEGV}})), "SIGSEGV");
+    EXPECT_EQ(filled("{t:time}", detail({{"t", 1'700'000'040'000'000LL}})), "2023-11-14 22:14 UTC");
     EXPECT_EQ(filled("{list}", detail({{"list", Value::Array{Value{"a"}, Value{"b"}}}})), "a, b");
 }
 

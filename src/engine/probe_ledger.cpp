@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/probe_ledger.h"
+
+#include "base/parse.h"
+#include "base/version.h"
+#include "cache/fingerprint.h"
+#include "engine/schedule.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Source: random(4).
+constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
+/// Of a library that is named without a folder: changes whenever one is installed or removed.
+constexpr const char* kLinkerCache = "/etc/ld.so.cache";
+constexpr std::size_t kMaxNote = 512;
+
+std::optional<Harm> harm_of(const ProbeResult& probe) {
+    if (probe.outcome == Outcome::Crashed)
+        return Harm::Crashed;
+    if (probe.outcome == Outcome::TimedOut)
+        return Harm::TimedOut;
+    return std::nullopt;
+}
+
+/// A worker that leaves without an answer has not shown that it does no harm.
+bool shows_good_will(const ProbeResult& probe) {
+    return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
+}
+
+ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
+    Value detail;
+    detail["driver"] = target.driver;
+    detail["why"] = to_value(held.why);
+    detail["times"] = to_value(held.times);
+    detail["since_usec"] = to_value(held.since);
+    detail["until_usec"] = to_value(held.until);
+    detail["note"] = to_value(held.note);
+    return ProbeResult{.api = target.api,
+                       .driver = target.driver,
+                       .stage = target.stage,
+                       .outcome = Outcome::Skipped,
+                       .note = "in quarantine",
+                       .reasons = {Reason{.code = "quarantined", .detail = std::move(detail)}}};
+}
+
+Reason because_of(const char* code, const Error& error) {
+    return because(code, {{"what", "quarantine"}, {"problem", scrubbed(error.text, kMaxNote)}});
+}
+
+Error at_fault(std::string_view key, std::string_view problem) {
+    return Error{ErrorCode::InvalidRequest,
+                 "quarantine: " + scrubbed(key, 64) + ": " + std::string{problem}};
+}
+
+}  // namespace
+
+ProbeLedger::ProbeLedger(const FileSystem& files,
+                         const Machine& machine,
+                         const Clock& clock,
+                         const std::optional<std::string>& folder)
+    : files_{files}, machine_{machine}, quarantine_{folder, clock} {}
+
+void ProbeLedger::open() {
+    const auto opened = quarantine_.open(files_.line(kBootId).value_or(""));
+    if (!opened)
+        unread_ = because_of("state-ignored", opened.error());
+}
+
+std::vector<Reason> ProbeLedger::notes() const {
+    std::vector<Reason> notes;
+    for (const auto* note : {&unread_, &unkept_})
+        if (*note)
+            notes.push_back(**note);
+    return notes;
+}
+
+void ProbeLedger::note(const Status& saved) {
+    if (!saved)
+        unkept_ = because_of("state-not-kept", saved.error());
+}
+
+ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
+    std::vector<std::string> watched{kLinkerCache};
+    if (!target.driver.empty())
+        watched.push_back(target.driver);
+    if (target.library && target.library->starts_with('/'))
+        watched.push_back(*target.library);
+    return ProbeKey{
+        .api = target.api,
+        .driver = target.driver,
+        .stage = target.stage,
+        .fingerprint = driver_fingerprint_of(devices_of(target, machine_), machine_.host.kernel,
+                                             files_, watched, kVersion)};
+}
+
+std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) const {
+    const auto* held = quarantine_.find(key_of(target));
+    return held ? std::optional{held_back(target, *held)} : std::nullopt;
+}
+
+void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
+    if (targets.empty())
+        return;
+    std::vector<ProbeKey> keys;
+    for (const auto& target : targets) {
+        auto& key = running_[target];
+        quarantine_.ended(key);  // of a driver that was replaced meanwhile
+        key = key_of(target);
+        keys.push_back(key);
+    }
+    unkept_.reset();
+    note(quarantine_.begin(keys));
+}
+
+/// Whether it did harm and is not held back for it yet.
+bool ProbeLedger::judge(const ProbeKey& key, const ProbeResult& probe) {
+    if (const auto harm = harm_of(probe))
+        return !quarantine_.strike(key, *harm, probe.note);
+    if (shows_good_will(probe))
+        quarantine_.pardon(key);
+    return false;
+}
+
+bool ProbeLedger::asks_again(const ProbeTarget& target, const ProbeResult& probe) {
+    const auto found = running_.find(target);
+    if (found == running_.end())
+        return false;
+    if (judge(found->second, probe))
+        return true;
+    quarantine_.ended(found->second);
+    running_.erase(found);
+    return false;
+}
+
+void ProbeLedger::settle() {
+    for (const auto& [target, key] : running_)
+        quarantine_.ended(key);
+    running_.clear();
+    note(quarantine_.settle());
+}
+
+void ProbeLedger::heard_aside(const ProbeTarget& target, const ProbeResult& probe) {
+    (void)judge(key_of(target), probe);
+    note(quarantine_.settle());
+}
+
+Result<QuarantineFilter> quarantine_filter_from(const Value& object) {
+    const auto* members = object.as_object();
+    if (!members)
+        return Error{ErrorCode::InvalidRequest, "quarantine: expected an object"};
+    QuarantineFilter filter;
+    bool is_all = false;
+    for (const auto& [key, value] : *members) {
+        const auto* text = value.as_string();
+        if (key == "all" && value.as_bool() == true)
+            is_all = true;
+        else if (key == "api" && text)
+            filter.api = *text;
+        else if (key == "driver" && text)
+            filter.driver = *text;
+        else
+            return at_fault(key, key == "api" || key == "driver" ? "expected a string"
+                                 : key == "all"                  ? "expected true"
+                                                                 : "unknown key");
+    }
+    if (is_all == (filter.api || filter.driver))
+        return at_fault("all", is_all ? "stands alone" : "missing; or api, or driver");
+    return filter;
+}
+
+}  // namespace gpuprobe

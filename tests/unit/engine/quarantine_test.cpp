@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+#include "engine/engine.h"
+#include "probe/frame.h"
+#include "support/temporary_folder.h"
+
+/// Drivers that did harm are not asked again, whatever starts anew.
+namespace gpuprobe {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using testing::TemporaryFolder;
+
+/// What a worker does.
+enum class Deed { Answers, FindsNothing, Crashes, Stays };
+
+class FakeWorker final : public Worker {
+public:
+    FakeWorker(UniqueFd frames, UniqueFd far_end, WorkerExit exit)
+        : frames_{std::move(frames)}, far_end_{std::move(far_end)}, exit_{exit} {}
+    [[nodiscard]] int frames() const override { return frames_.get(); }
+    [[nodiscard]] int output() const override { return -1; }
+    [[nodiscard]] int ended() const override { return -1; }
+    void kill() override {}
+    [[nodiscard]] std::optional<WorkerExit> reap() override { return exit_; }
+
+private:
+    UniqueFd frames_ = {};
+    UniqueFd far_end_ = {};  ///< held by who stays
+    WorkerExit exit_ = {};
+};
+
+class FakeLauncher final : public Launcher {
+public:
+    std::map<std::string, Deed> deeds = {};  ///< by API; the others find nothing
+    std::map<std::string, int> launches = {};
+    std::function<void()> at_launch = nullptr;
+
+    [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {
+        ++launches[target.api];
+        if (at_launch)
+            at_launch();
+        int ends[2] = {-1, -1};
+        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+            return Error{ErrorCode::ProbeFailed, "pipe"};
+        UniqueFd near{ends[0]};
+        UniqueFd far{ends[1]};
+        const auto found = deeds.find(target.api);
+        const auto deed = found == deeds.end() ? Deed::FindsNothing : found->second;
+        if (deed == Deed::Answers || deed == Deed::FindsNothing)
+            answer(far, deed == Deed::Answers);
+        const auto exit =
+            deed == Deed::Crashes ? WorkerExit{.signal = SIGSEGV} : WorkerExit{.code = 0};
+        if (deed != Deed::Stays)
+            far.reset();
+        return std::unique_ptr<Worker>{
+            std::make_unique<FakeWorker>(std::move(near), std::move(far), exit)};
+    }
+
+private:
+    static void answer(const UniqueFd& far, bool has_device) {
+        FrameWriter writer;
+        std::string frames;
+        if (has_device)
+            frames += writer.device(DeviceFacts{.index = 0, .name = "NVIDIA H200"});
+        frames += writer.done(has_device ? Outcome::Answered : Outcome::Absent, {}, {});
+        EXPECT_EQ(::write(far.get(), frames.data(), frames.size()),
+                  static_cast<ssize_t>(frames.size()));
+    }
+};
+
+struct SetClock final : Clock {
+    [[nodiscard]] WallTime wall() const override { return time; }
+    [[nodiscard]] MonotonicTime monotonic() const override {
+        return MonotonicTime{time.time_since_epoch()};
+    }
+    WallTime time = WallTime{hours{24 * 20'000}};
+};
+
+constexpr const char* kManifest = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json";
+
+class EngineQuarantine : public ::testing::Test {
+protected:
+    void SetUp() override {
+        boots("1");
+        root_.write("sys/bus/pci/devices/.keep", "");
+        install("1.4");
+        root_.folder("state");
+    }
+    void boots(const std::string& id) const {
+        root_.write("proc/sys/kernel/random/boot_id", id + "\n");
+    }
+    void install(const std::string& version) const {
+        root_.write(
+            kManifest + 1,
+            R"({"file_format_version": "1.0.0", "ICD": {"library_path": "libvulkan_radeon.so",)"
+            R"( "api_version": ")" +
+                version + "\"}}");
+    }
+    std::unique_ptr<Engine> started() {
+        EngineOptions options{.cache_file = root_.path() + "/cache",
+                              .state_folder = root_.path() + "/state",
+                              .limits = {.query = minutes{1}, .concurrent = 64}};
+        MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
+                             .nodes = std::make_shared<RecordedNodes>(),
+                             .host = Host{.arch = "x86_64"}};
+        auto engine =
+            Engine::create(std::move(source), *loop_, launcher_, clock_, std::move(options));
+        launcher_.launches.clear();
+        engine.value()->start();
+        return std::move(engine).value();
+    }
+    void turn(const Engine& engine) {
+        ASSERT_TRUE(loop_->run_until([&engine] { return !engine.probing(); }));
+    }
+    void ask(Engine& engine, std::vector<std::string> apis = {}) {
+        bool is_done = false;
+        ASSERT_TRUE(engine.probe({.apis = std::move(apis)}, nullptr, [&] { is_done = true; }));
+        ASSERT_TRUE(loop_->run_until([&is_done] { return is_done; }));
+    }
+    /// An engine that has asked everything.
+    std::unique_ptr<Engine> after_a_round() {
+        auto engine = started();
+        if (!engine->probing())
+            ask(*engine);
+        turn(*engine);
+        return engine;
+    }
+    void crash_until_held(const std::string& api) {
+        launcher_.deeds[api] = Deed::Crashes;
+        const auto engine = after_a_round();
+        ASSERT_EQ(launcher_.launches[api], 2) << "once more than once";
+        ASSERT_EQ(engine->report().quarantine.size(), 1u);
+        EXPECT_EQ(engine->report().quarantine.front().api, api);
+        EXPECT_EQ(outcome_of(*engine, api), Outcome::Crashed);
+    }
+    static Outcome outcome_of(const Engine& engine, const std::string& api) {
+        const auto& probes = engine.report().probes;
+        const auto found = std::ranges::find(probes, api, &ProbeEntry::api);
+        return found == probes.end() ? Outcome::Failed : found->outcome;
+    }
+
+    TemporaryFolder root_ = {};
+    std::unique_ptr<SystemLoop> loop_ = SystemLoop::create().value();
+    FakeLauncher launcher_ = {};
+    SetClock clock_ = {};
+};
+
+TEST_F(EngineQuarantine, AsksOnceMoreAfterACrashAndThenNoMore) {
+    crash_until_held("vulkan");
+    const auto engine = after_a_round();
+    EXPECT_EQ(launcher_.launches["vulkan"], 0);
+    EXPECT_EQ(launcher_.launches["cuda"], 1) << "the others are asked";
+    EXPECT_EQ(outcome_of(*engine, "vulkan"), Outcome::Skipped);
+    EXPECT_EQ(engine->report().state, ReportState::Degraded);
+    const auto& held = engine->report().quarantine.at(0);
+    EXPECT_EQ(held.driver, kManifest);
+    EXPECT_EQ(held.why, Harm::Crashed);
+    EXPECT_EQ(held.times, 2u);
+    EXPECT_EQ(held.until, clock_.time + minutes{10});
+    EXPECT_EQ(held.note, "SIGSEGV");
+}
+
+TEST_F(EngineQuarantine, TakesASecondAnswerThatIsGood) {
+    launcher_.deeds["cuda"] = Deed::Crashes;
+    const auto engine = started();
+    while (launcher_.launches["cuda"] == 0)
+        ASSERT_TRUE(loop_->run_until([&] { return launcher_.launches["cuda"] > 0; }));
+    launcher_.deeds["cuda"] = Deed::Answers;
+    turn(*engine);
+    EXPECT_EQ(launcher_.launches["cuda"], 2);
+    EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Answered);
+    EXPECT_TRUE(engine->report().quarantine.empty());
+    launcher_.deeds["cuda"] = Deed::Crashes;
+    ask(*engine, {"cuda"});
+    EXPECT_EQ(launcher_.launches["cuda"], 4) << "the first crash was forgiven";
+}
+
+TEST_F(EngineQuarantine, EndsWithAnUpdate) {
+    crash_until_held("vulkan");
+    install("1.4.1");
+    const auto engine = after_a_round();
+    EXPECT_EQ(launcher_.launches["vulkan"], 2);
+}
+
+TEST_F(EngineQuarantine, EndsWithTimeForWhoAsks) {
+    crash_until_held("vulkan");
+    const auto engine = after_a_round();
+    clock_.time += minutes{10} - Duration{1};
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launches["vulkan"], 0);
+    clock_.time += Engine::kLooksAgainAfter;
+    engine->catch_up();
+    turn(*engine);
+    EXPECT_EQ(launcher_.launches["vulkan"], 1) << "and no second chance";
+    EXPECT_EQ(engine->report().quarantine.at(0).until, clock_.time + hours{1});
+}
+
+TEST_F(EngineQuarantine, EndsInTheProcessThatSawTheCrashToo) {
+    launcher_.deeds["vulkan"] = Deed::Crashes;
+    const auto engine = after_a_round();
+    launcher_.deeds["vulkan"] = Deed::Answers;
+    clock_.time += minutes{10};
+    engine->catch_up();
+    turn(*engine);
+    EXPECT_EQ(outcome_of(*engine, "vulkan"), Outcome::Answered);
+    EXPECT_TRUE(engine->report().quarantine.empty());
+}
+
+TEST_F(EngineQuarantine, EndsByCommand) {
+    crash_until_held("vulkan");
+    const auto engine = after_a_round();
+    const auto generation = engine->report().generation;
+    EXPECT_EQ(engine->clear_quarantine({.api = "cuda"}).value(), 0u);
+    EXPECT_EQ(engine->clear_quarantine({.api = "vulkan"}).value(), 1u);
+    EXPECT_TRUE(engine->report().quarantine.empty());
+    EXPECT_GT(engine->report().generation, generation);
+    engine->catch_up();
+    turn(*engine);
+    EXPECT_EQ(launcher_.launches["vulkan"], 2);
+}
+
+TEST_F(EngineQuarantine, HoldsOnRequestToo) {
+    crash_until_held("vulkan");
+    const auto engine = after_a_round();
+    ask(*engine, {"vulkan"});
+    EXPECT_EQ(launcher_.launches["vulkan"], 0);
+}
+
+TEST_F(EngineQuarantine, HoldsWhatTheMachineWentDownWith) {
+    const auto ledger = root_.path() + "/state/quarantine";
+    launcher_.deeds["cuda"] = Deed::Stays;
+    launcher_.at_launch = [&ledger] {
+        std::filesystem::copy_file(ledger, ledger + ".kept",
+                                   std::filesystem::copy_options::overwrite_existing);
+    };
+    started().reset();
+    launcher_.at_launch = nullptr;
+    std::filesystem::rename(ledger + ".kept", ledger);
+    boots("2");
+    const auto engine = started();
+    EXPECT_FALSE(engine->probing());
+    EXPECT_TRUE(launcher_.launches.empty()) << "whichever it was";
+    const auto& held = engine->report().quarantine;
+    EXPECT_EQ(held.size(), 9u);
+    EXPECT_TRUE(std::ranges::all_of(
+        held, [](const auto& one) { return one.why == Harm::MachineWentDown; }));
+}
+
+TEST_F(EngineQuarantine, KeepsWhatADriverSaidBefore) {
+    launcher_.deeds["cuda"] = Deed::Answers;
+    after_a_round().reset();
+    const auto answered = clock_.time;
+    const auto ledger = root_.path() + "/state/quarantine";
+    launcher_.at_launch = [&ledger] {
+        std::filesystem::copy_file(ledger, ledger + ".kept",
+                                   std::filesystem::copy_options::overwrite_existing);
+    };
+    after_a_round().reset();
+    launcher_.at_launch = nullptr;
+    std::filesystem::rename(ledger + ".kept", ledger);
+    boots("2");
+    clock_.time += hours{1};
+    const auto engine = after_a_round();
+    EXPECT_EQ(launcher_.launches["cuda"], 0);
+    EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
+    EXPECT_GE(clock_.time - answered, hours{1});
+}
+
+TEST_F(EngineQuarantine, LeavesNoTraceOfAnOrderlyEnd) {
+    launcher_.deeds["cuda"] = Deed::Stays;
+    for (int i = 0; i < 3; ++i) {
+        const auto engine = started();
+        EXPECT_EQ(launcher_.launches["cuda"], 1) << i;
+        EXPECT_TRUE(engine->report().quarantine.empty()) << i;
+    }
+}
+
+TEST_F(EngineQuarantine, SaysWhenItCannotBeKept) {
+    std::filesystem::remove_all(root_.path() + "/state");
+    const auto engine = after_a_round();
+    const auto& notes = engine->report().notes;
+    EXPECT_TRUE(std::ranges::any_of(
+        notes, [](const Reason& note) { return note.code == "state-not-kept"; }));
+    EXPECT_EQ(launcher_.launches["cuda"], 1) << "and asks all the same";
+}
+
+TEST_F(EngineQuarantine, SetsAsideALedgerItCannotRead) {
+    root_.write("state/quarantine", "gpuprobe-quarantine 2 00000000\n{}\n");
+    std::filesystem::permissions(root_.path() + "/state/quarantine", std::filesystem::perms{0600});
+    const auto engine = after_a_round();
+    const auto& notes = engine->report().notes;
+    EXPECT_TRUE(std::ranges::any_of(
+        notes, [](const Reason& note) { return note.code == "state-ignored"; }));
+    EXPECT_TRUE(std::filesystem::exists(root_.path() + "/state/quarantine.broken"));
+}
+
+struct FilterRow {
+    const char* name;
+    Value::Object filter;
+    bool is_fine;
+};
+
+TEST(QuarantineFilter, IsOneOrAll) {
+    const FilterRow rows[] = {{"an API", {{"api", "vulkan"}}, true},
+                              {"a driver", {{"driver", "/usr/share/x.json"}}, true},
+                              {"both", {{"api", "vulkan"}, {"driver", ""}}, true},
+                              {"all", {{"all", true}}, true},
+                              {"nothing", {}, false},
+                              {"not all", {{"all", false}}, false},
+                              {"all and one", {{"all", true}, {"api", "vulkan"}}, false},
+                              {"a number", {{"api", 1}}, false},
+                              {"an unknown key", {{"stage", "query"}}, false}};
+    for (const auto& row : rows) {
+        const auto filter = quarantine_filter_from(Value{row.filter});
+        EXPECT_EQ(static_cast<bool>(filter), row.is_fine) << row.name;
+        if (!filter) {
+            EXPECT_EQ(filter.error().code, ErrorCode::InvalidRequest) << row.name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace gpuprobe
