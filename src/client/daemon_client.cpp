@@ -311,6 +311,17 @@ Status DaemonClient::report_outcome(const Value& outcome) {
     });
 }
 
+Result<std::uint32_t> DaemonClient::clear_quarantine(const Value& filter) {
+    return at_the_door([&]() -> Result<std::uint32_t> {
+        std::uint32_t cleared = 0;
+        impl_->root->callMethod("ClearQuarantine")
+            .onInterface(kManager)
+            .withArguments(bus::dictionary_from(filter))
+            .storeResultsTo(cleared);
+        return cleared;
+    });
+}
+
 Status DaemonClient::watch(const std::function<void()>& changed) {
     return at_the_door([&]() -> Status {
         bool is_changed = false;

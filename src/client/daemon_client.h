@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -64,6 +65,8 @@ public:
     /// Consumer → rule, set_at_usec, set_by_uid.
     Result<Value> overrides();
     Status report_outcome(const Value& outcome);
+    /// How many are asked again. Errors: NotAuthorized, InvalidRequest, TooManyRequests.
+    Result<std::uint32_t> clear_quarantine(const Value& filter);
 
     /// Calls `changed` after each change of generation or state. Returns only when the daemon left
     /// the bus: always an Error, Unavailable.

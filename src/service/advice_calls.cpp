@@ -66,6 +66,26 @@ std::map<std::string, bus::Dictionary> AdviceCalls::overrides() const {
     return answer;
 }
 
+std::vector<bus::Dictionary> AdviceCalls::quarantine() const {
+    return bus::record_dictionaries(to_value(context_.engine.report().quarantine));
+}
+
+void AdviceCalls::clear_quarantine(const Petitioner& who,
+                                   const Value& filter,
+                                   bus::Reply<std::uint32_t> reply) {
+    const auto meant = quarantine_filter_from(filter);
+    if (!meant)
+        return reply.fail(meant.error());
+    with_leave(who, Action::ClearQuarantine, std::move(reply),
+               [this, meant = *meant](uid_t, bus::Reply<std::uint32_t>& answer) {
+                   const auto cleared = context_.engine.clear_quarantine(meant);
+                   if (!cleared)
+                       return answer.fail(cleared.error());
+                   context_.engine.catch_up();
+                   answer.send(*cleared);
+               });
+}
+
 void AdviceCalls::report_outcome(const Petitioner& who, Value outcome, bus::Reply<> reply) {
     for_caller(clientele_, who.sender, std::move(reply),
                [this, told = std::move(outcome)](const Caller& caller, bus::Reply<>& answer) {

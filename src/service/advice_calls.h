@@ -4,14 +4,15 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "service/clientele.h"
 #include "service/gpu_object.h"
 
 namespace gpuprobe {
 
-/// The calls by which people tell us something: overrides, which need leave, and outcomes, which
-/// everybody may report for themselves.
+/// The calls by which people tell us something: overrides and whom to ask in spite of quarantine,
+/// which need leave, and outcomes, which everybody may report for themselves.
 class AdviceCalls {
 public:
     AdviceCalls(const ServiceContext& context, const Clientele& clientele)
@@ -26,6 +27,13 @@ public:
     /// Consumer → Rule, SetAtUsec, SetByUid.
     [[nodiscard]] std::map<std::string, bus::Dictionary> overrides() const;
     void report_outcome(const Petitioner& who, Value outcome, bus::Reply<> reply);
+
+    /// The report's records, with keys as D-Bus spells them.
+    [[nodiscard]] std::vector<bus::Dictionary> quarantine() const;
+    /// Replies how many were held back and are asked again.
+    void clear_quarantine(const Petitioner& who,
+                          const Value& filter,
+                          bus::Reply<std::uint32_t> reply);
 
 private:
     /// Calls `act` with the caller's uid when it may do that; a disk is written each time, so that

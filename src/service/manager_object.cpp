@@ -306,14 +306,29 @@ std::map<std::string, bus::Dictionary> ManagerObject::ListOverrides() {
     return bus::guard([this] { return advice_.overrides(); });
 }
 
+std::vector<bus::Dictionary> ManagerObject::ListQuarantine() {
+    return bus::guard([this] { return advice_.quarantine(); });
+}
+
+void ManagerObject::ClearQuarantine(sdbus::Result<std::uint32_t>&& result, bus::Dictionary filter) {
+    bus::Reply<std::uint32_t> reply{std::move(result)};
+    (void)bus::attempt([&] {
+        const auto meant = bus::value_from(filter);
+        if (meant)
+            advice_.clear_quarantine(petitioner(), *meant, std::move(reply));
+        else
+            reply.fail(meant.error());
+    });
+}
+
 std::string ManagerObject::Version() {
     return std::string{kVersion};
 }
 
 std::vector<std::string> ManagerObject::Features() {
     return bus::guard([this] {
-        std::vector<std::string> features{"select",   "recommend", "probe",
-                                          "override", "outcome",   "describe-fd"};
+        std::vector<std::string> features{"select",  "recommend",  "probe",      "override",
+                                          "outcome", "quarantine", "describe-fd"};
         if (context_.engine.is_replayed())
             features.emplace_back("replay");
         return features;

@@ -59,6 +59,8 @@ private:
     void SetOverride(sdbus::Result<>&& result, std::string consumer, bus::Dictionary rule) override;
     void ClearOverride(sdbus::Result<bool>&& result, std::string consumer) override;
     std::map<std::string, bus::Dictionary> ListOverrides() override;
+    std::vector<bus::Dictionary> ListQuarantine() override;
+    void ClearQuarantine(sdbus::Result<std::uint32_t>&& result, bus::Dictionary filter) override;
     std::string Version() override;
     std::vector<std::string> Features() override;
     std::uint64_t Generation() override { return published_.generation; }
