@@ -12,8 +12,8 @@ _gpuprobectl_gpus() {
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= word i
     local verbs='status list show describe select env recommend export verify products
-        import-manifest plan probe monitor doctor capture override report-outcome consumers
-        version help'
+        import-manifest plan probe monitor doctor capture override report-outcome quarantine
+        consumers version help'
     local backends='cuda rocm sycl vulkan opencl webgpu cpu'
     local apis='vulkan opencl cuda nvml hip level_zero pci'
     local options='--json= --color= --no-legend --no-pager --quiet --bus= --direct --replay=
@@ -45,6 +45,7 @@ _gpuprobectl() {
         --exclude) COMPREPLY=($(compgen -W 'family:cuda family:rocm family:vulkan' -- "$cur")); return ;;
         --built|--prefer|--deny|--only|--backend|--fake) COMPREPLY=($(compgen -W "$backends" -- "$cur")); return ;;
         --api) COMPREPLY=($(compgen -W "$apis" -- "$cur")); return ;;
+        --driver) COMPREPLY=($(compgen -f -- "$cur")); return ;;
         --gguf) COMPREPLY=($(compgen -f -X '!*.gguf' -- "$cur") $(compgen -d -- "$cur")); return ;;
         --kv) COMPREPLY=($(compgen -W 'f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32' -- "$cur")); return ;;
         --ctx) COMPREPLY=($(compgen -W '4k 8k 16k 32k 64k 128k' -- "$cur")); return ;;
@@ -67,6 +68,7 @@ _gpuprobectl() {
         verify) options+=' --manifest= --variant=' ;;
         import-manifest) options+=' --format= --overlay=' ;;
         override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;
+        quarantine) options+=' --driver= --all' ;;
         report-outcome) options+=' --backend= --variant= --family= --gpu= --detail=' ;;
         plan)
             options+=' --gguf= --beginning --need-mib= --ctx= --kv= --batch= --streams= --gpus= --margin-mib='
@@ -83,6 +85,12 @@ _gpuprobectl() {
     case $verb in
         '') COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
         select) COMPREPLY=($(compgen -W "$(_gpuprobectl_ask consumers)" -- "$cur")) ;;
+        quarantine)
+            case $prev in
+                quarantine) COMPREPLY=($(compgen -W 'list clear' -- "$cur")) ;;
+                clear) COMPREPLY=($(compgen -W "$apis" -- "$cur")) ;;
+            esac
+            ;;
         override|report-outcome)
             case $prev in
                 override) COMPREPLY=($(compgen -W 'set clear list' -- "$cur")) ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion of gpuprobectl for fish. Asks the daemon only, and for at most 300 ms.
 
-set -l verbs status list show describe select env recommend export verify products import-manifest plan probe monitor doctor capture override report-outcome consumers version help
+set -l verbs status list show describe select env recommend export verify products import-manifest plan probe monitor doctor capture override report-outcome quarantine consumers version help
 
 function __gpuprobectl_gpus
     timeout 0.3 gpuprobectl list --bus=system --no-legend 2>/dev/null | awk '{ print $2 }'
@@ -35,6 +35,7 @@ complete -c gpuprobectl -n $no_verb -a doctor -d 'why a GPU is not used'
 complete -c gpuprobectl -n $no_verb -a capture -d 'write down this machine'
 complete -c gpuprobectl -n $no_verb -a override -d 'what you decided for a consumer'
 complete -c gpuprobectl -n $no_verb -a report-outcome -d 'say that a choice worked or failed'
+complete -c gpuprobectl -n $no_verb -a quarantine -d 'drivers that are not asked for now'
 complete -c gpuprobectl -n $no_verb -a consumers -d 'the names that select and env know'
 complete -c gpuprobectl -n $no_verb -a version -d 'versions of program and daemon'
 complete -c gpuprobectl -n $no_verb -a help -d 'the overview or the page on a verb'
@@ -43,6 +44,9 @@ complete -c gpuprobectl -n '__fish_seen_subcommand_from show describe probe env'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from select env override report-outcome' -a '(__gpuprobectl_consumers)'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from override' -a 'set clear list'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from report-outcome' -a 'ok failed'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from quarantine' -a 'list clear vulkan opencl cuda nvml hip level_zero pci'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from quarantine' -l driver -r -F -d 'the one with this manifest'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from quarantine' -l all -d 'every one'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from help' -a "$verbs"
 
 complete -c gpuprobectl -s j -d 'print JSON'

@@ -137,6 +137,14 @@ void add_override_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     add_rule_options(verb, arguments, raw);
 }
 
+void add_quarantine_options(CLI::App& verb, Arguments& arguments) {
+    auto& quarantine = arguments.quarantine;
+    verb.add_option("ACTION", quarantine.action)->check(CLI::IsMember({"clear", "list"}));
+    verb.add_option("API", quarantine.api);
+    verb.add_option("--driver", quarantine.driver);
+    verb.add_flag("--all", quarantine.is_all);
+}
+
 void add_outcome_options(CLI::App& verb, Arguments& arguments, Raw& raw) {
     auto& outcome = arguments.outcome;
     verb.add_option("CONSUMER", arguments.select.consumer);
@@ -166,6 +174,8 @@ void add_verbs(CLI::App& app, Arguments& arguments, Raw& raw) {
             add_override_options(verb, arguments, raw);
         if (name == "report-outcome")
             add_outcome_options(verb, arguments, raw);
+        if (name == "quarantine")
+            add_quarantine_options(verb, arguments);
         if (name == "env")
             verb.add_flag("--all", arguments.shows_all);
         if (name == "capture") {
@@ -254,6 +264,10 @@ std::string contradiction(const Arguments& arguments) {
     if (arguments.verb == "override" && arguments.overriding.action != "list" &&
         !arguments.overriding.consumer)
         return "override: for which consumer? 'gpuprobectl consumers' lists them";
+    const auto& quarantine = arguments.quarantine;
+    const bool names_one = quarantine.api || quarantine.driver;
+    if (quarantine.action == "clear" && quarantine.is_all == names_one)
+        return "quarantine: clear which? An API, --driver, or --all alone";
     if (arguments.verb == "report-outcome" && arguments.outcome.result.empty())
         return "report-outcome: CONSUMER and RESULT are needed";
     if (arguments.verb == "report-outcome" && arguments.select.gpus.size() > 1)
@@ -332,9 +346,10 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
 
 const std::vector<std::string>& verb_names() {
     static const std::vector<std::string> names{
-        "status", "list",    "show",     "describe",        "select",    "env",     "recommend",
-        "export", "verify",  "products", "import-manifest", "plan",      "probe",   "monitor",
-        "doctor", "capture", "override", "report-outcome",  "consumers", "version", "help"};
+        "status",     "list",      "show",    "describe", "select",          "env",
+        "recommend",  "export",    "verify",  "products", "import-manifest", "plan",
+        "probe",      "monitor",   "doctor",  "capture",  "override",        "report-outcome",
+        "quarantine", "consumers", "version", "help"};
     return names;
 }
 

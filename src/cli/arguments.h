@@ -46,6 +46,13 @@ struct OutcomeArguments {
     std::optional<std::string> detail = {};
 };
 
+struct QuarantineArguments {
+    std::string action = "list";  ///< clear or list
+    std::optional<std::string> api = {};
+    std::optional<std::string> driver = {};
+    bool is_all = false;
+};
+
 /// The words after "plan"; sizes in MiB as their options say.
 struct PlanArguments {
     std::optional<std::string> model_file = {};
@@ -99,6 +106,7 @@ struct Arguments {
     SelectArguments select = {};                     ///< of select, env and override
     OverrideArguments overriding = {};               ///< of override
     OutcomeArguments outcome = {};                   ///< of report-outcome
+    QuarantineArguments quarantine = {};             ///< of quarantine
     bool shows_all = false;                          ///< of env: index forms as well
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< of all that is about variants

@@ -62,6 +62,10 @@ Status BusOracle::report_outcome(const Value& outcome) {
     return daemon_->report_outcome(outcome);
 }
 
+Result<std::uint32_t> BusOracle::clear_quarantine(const Value& filter) {
+    return daemon_->clear_quarantine(filter);
+}
+
 /// A daemon that will not say leaves the memory as its report has it.
 Status BusOracle::refresh_memory(Gpu& gpu) {
     const auto memory = daemon_->memory(gpu.id);

@@ -134,6 +134,11 @@ Status DirectOracle::report_outcome(const Value& outcome) {
     return engine_->report_outcome(outcome, ::getuid());
 }
 
+/// Whoever asks next asks them.
+Result<std::uint32_t> DirectOracle::clear_quarantine(const Value& filter) {
+    return engine_->clear_quarantine(TRY(quarantine_filter_from(filter)));
+}
+
 Status DirectOracle::watch(const std::function<void()>& changed) {
     engine_->on_change(changed);
     return turn_until([] { return false; });

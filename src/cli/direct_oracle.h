@@ -43,6 +43,7 @@ public:
     Result<bool> clear_override(const std::string& consumer) override;
     Result<Value> overrides() override;
     Status report_outcome(const Value& outcome) override;
+    Result<std::uint32_t> clear_quarantine(const Value& filter) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
     [[nodiscard]] OracleInfo info() override;

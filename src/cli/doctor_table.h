@@ -126,8 +126,10 @@ inline constexpr Wording kDiagnoses[] = {
      "look for a stuck GPU: journalctl -k -g 'xid|amdgpu|i915|xe|reset'"},
     {"driver-failed", "{api}: the driver failed when asked[ ({note})][; it wrote: {output}]",
      "update or reinstall the driver; then gpuprobectl probe"},
-    {"quarantined", "{api}: its driver crashed or hung before, and is not asked again",
-     "update the driver; a new one is asked"},
+    {"quarantined",
+     "{api}: its driver did harm before[ ({why})], and is not asked again[ until "
+     "{until_usec:time}]",
+     "update the driver, and a new one is asked; or gpuprobectl quarantine clear {api}"},
     {"inconclusive", "{api}: the driver should show this GPU and does not[ ({driver})]",
      "ask again: gpuprobectl probe"},
     {"ambiguous", "{api} shows a device that may be this GPU or another one"},

@@ -31,6 +31,7 @@ What GPUs this machine has, what works on them, and which backend to use.
   capture DIR       write down this machine for --replay, a test or a bug report
   override          set, clear or list what you decided for a consumer
   report-outcome    say that a choice worked, or failed
+  quarantine        drivers that are not asked for now; clear has them asked again
   consumers         the names that select and env know
   version           this program's version, and the daemon's
   help [VERB]       this page, or the one on a verb
@@ -250,6 +251,17 @@ changes or you report that it works. What root reports counts for everybody.
       --family=NAME       or everything of that family: cuda, rocm, vulkan …
       --gpu=GPU           the GPU it ran on; without it, any
       --detail=TEXT       what went wrong, for people
+)page"},
+    {"quarantine", R"page(Usage: gpuprobectl quarantine [list]
+       gpuprobectl quarantine clear [API] [--driver=PATH] [--all]
+
+The drivers that are not asked for now because they crashed or hung twice, or because the machine
+went down while they were being asked. An update of the driver ends that, and so does time: 10
+minutes at first, then longer. 'clear' has them asked again; of the daemon it needs an
+administrator.
+
+      --driver=PATH       the one with this manifest
+      --all               every one
 )page"},
     {"consumers", R"page(Usage: gpuprobectl consumers [OPTION…]
 

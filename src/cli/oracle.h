@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -65,6 +66,9 @@ public:
     /// How a choice went (engine/advice.h). Errors: InvalidRequest, UnknownDevice,
     /// TooManyRequests, Io.
     virtual Status report_outcome(const Value& outcome) = 0;
+    /// Lets drivers be asked again that are held back; `filter` as of quarantine_filter_from().
+    /// Says how many. Errors: NotAuthorized, InvalidRequest, TooManyRequests, Io.
+    virtual Result<std::uint32_t> clear_quarantine(const Value& filter) = 0;
     /// Calls `changed` at each new generation until the source ends. Errors: Unavailable when the
     /// daemon left, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;

@@ -44,6 +44,27 @@ std::string problem_sentence(const ProbeEntry& probe) {
     return text;
 }
 
+std::string harm_words(const QuarantinedProbe& held) {
+    const auto times = held.times > 1 ? fmt::format(" {} times", held.times) : std::string{};
+    switch (held.why) {
+        case Harm::Crashed:
+            return "it crashed" + times;
+        case Harm::TimedOut:
+            return "it hung" + times;
+        case Harm::MachineWentDown:
+            return "the machine went down while it was asked";
+        case Harm::DaemonWentDown:
+            break;
+    }
+    return "the daemon went down while it was asked" + times;
+}
+
+std::string quarantine_sentence(const QuarantinedProbe& held) {
+    return fmt::format("{}: {} is in quarantine until {}: {}", scrubbed(held.api),
+                       held.driver.empty() ? "the driver" : scrubbed(held.driver),
+                       time_text(held.until), harm_words(held));
+}
+
 std::string driver_file(const ProbeEntry& probe, const Screen& screen) {
     if (probe.driver.empty())
         return std::string{screen.dash()};

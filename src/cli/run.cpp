@@ -32,7 +32,8 @@ constexpr auto kVerbs = std::to_array<Verb>({{"status", run_status},
                                              {"override", run_override},
                                              {"report-outcome", run_report_outcome},
                                              {"recommend", run_recommend},
-                                             {"export", run_export}});
+                                             {"export", run_export},
+                                             {"quarantine", run_quarantine}});
 
 /// What needs no machine.
 struct PlainVerb {

@@ -217,6 +217,10 @@ std::string problem_section(const Report& report, const Screen& screen, Hints& h
             continue;
         lines += problem_line(screen, problem_sentence(probe));
     }
+    for (const auto& held : report.quarantine) {
+        lines += problem_line(screen, quarantine_sentence(held));
+        hints.add({"ask again: gpuprobectl quarantine clear " + scrubbed(held.api)});
+    }
     const auto shown = obstacles(report);
     for (const auto& gpu : report.gpus) {
         const auto findings = explained(unshown_findings(gpu, shown));

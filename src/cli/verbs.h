@@ -22,6 +22,7 @@ Result<ExitCode> run_override(Context& context);
 Result<ExitCode> run_report_outcome(Context& context);
 Result<ExitCode> run_recommend(Context& context);
 Result<ExitCode> run_export(Context& context);
+Result<ExitCode> run_quarantine(Context& context);
 
 // These ask nobody, or need nobody to answer.
 Result<ExitCode> run_consumers(const Arguments& arguments);
