@@ -35,6 +35,8 @@ inline constexpr Wording kWordings[] = {
      "it did harm before[ ({why})], and is not asked again[ until {until_usec:time}]",
      "an update of the driver lifts this, and so does: gpuprobectl quarantine clear"},
     {"worker-not-started", "no probe could be started[: {problem}]"},
+    {"worker-stuck", "the process that asked it last is stuck in the kernel",
+     "only a reboot ends such a process; look for its cause: journalctl -k"},
     {"worker-output", "it printed: {lines}"},
     {"malformed-answer", "the probe's answer made no sense[: {problem}]"},
     {"malformed-manifest", "the driver's manifest is malformed[: {problem}]",

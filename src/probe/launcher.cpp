@@ -29,9 +29,10 @@ public:
     SpawnedWorker(const SpawnedWorker&) = delete;
     SpawnedWorker& operator=(const SpawnedWorker&) = delete;
     ~SpawnedWorker() override {
+        const auto patience = is_killed_ ? 0 : kFarewellMilliseconds;
         kill();
         pollfd end = {.fd = process_.pidfd.get(), .events = POLLIN, .revents = 0};
-        if (!exit_ && ::poll(&end, 1, kFarewellMilliseconds) > 0)
+        if (!exit_ && ::poll(&end, 1, patience) > 0)
             (void)reap();
     }
 
@@ -42,6 +43,7 @@ public:
     void kill() override {
         if (exit_)
             return;  // reaped: the number may be someone else's by now
+        is_killed_ = true;
         ::kill(-process_.pid, SIGKILL);
         ::kill(process_.pid, SIGKILL);  // it may have left its group
     }
@@ -71,6 +73,7 @@ private:
     UniqueFd frames_ = {};
     UniqueFd output_ = {};
     std::optional<WorkerExit> exit_ = {};
+    bool is_killed_ = false;  ///< by somebody who has waited for its end as long as they cared to
 };
 
 std::vector<std::string> command_line(const std::string& program, const ProbeTarget& target) {

@@ -17,8 +17,8 @@ struct WorkerExit {
     std::optional<int> signal = {};
 };
 
-/// One running worker, as whoever started it sees it. Destroying it kills it and waits a tenth of
-/// a second at most for its end; one that is stuck in the kernel is abandoned.
+/// One running worker, as whoever started it sees it. Destroying it kills it and, where nobody did
+/// that before, waits a tenth of a second at most for its end.
 class Worker {
 public:
     virtual ~Worker() = default;

@@ -16,6 +16,12 @@ namespace {
 constexpr Duration kGrace = std::chrono::milliseconds{500};
 constexpr std::size_t kChunk = 65536;  // a pipe's capacity, pipe(7)
 constexpr std::size_t kMaxProblem = 512;
+/// At most this is read before others have their turn: a quarter of a mebibyte takes under a
+/// millisecond to parse, and a whole stream may have eight.
+constexpr int kPiecesATurn = 4;
+/// Of a worker that has ended or is out of time: what its pipe held, and a little of what a child
+/// of the driver may go on writing.
+constexpr int kLastPieces = 16;
 
 enum class Reading { Empty, Bytes, Closed };
 
@@ -37,25 +43,30 @@ Reading read_chunk(int fd, Take take) {
 
 }  // namespace
 
-ProbeRun::ProbeRun(EventLoop& loop, ProbeTarget target, Duration limit, Ended ended)
-    : loop_{loop}, target_{std::move(target)}, limit_{limit}, ended_{std::move(ended)} {}
+ProbeRun::ProbeRun(
+    EventLoop& loop, ProbeTarget target, ProbePatience patience, Slow slow, Ended ended)
+    : loop_{loop},
+      target_{std::move(target)},
+      patience_{patience},
+      slow_{std::move(slow)},
+      ended_{std::move(ended)} {}
 
 void ProbeRun::begin(Launcher& launcher) {
     started_ = loop_.now();
     auto worker = launcher.launch(target_);
     if (!worker)
-        return refuse(worker.error().text);
+        return refuse("worker-not-started", worker.error().text);
     worker_ = *std::move(worker);
     if (watch_worker())
         return;
     worker_ = abandon();
-    refuse("the event loop takes no more descriptors");
+    refuse("worker-not-started", "the event loop takes no more descriptors");
 }
 
-void ProbeRun::refuse(std::string problem) {
+void ProbeRun::refuse(const char* code, std::string_view problem) {
     started_ = loop_.now();
     const auto text = scrubbed(problem, kMaxProblem);
-    refusal_ = loop_.defer([this, text] {
+    refusal_ = loop_.defer([this, code, text] {
         Value detail;
         detail["problem"] = Value{text};
         ProbeResult result{.api = target_.api,
@@ -63,14 +74,14 @@ void ProbeRun::refuse(std::string problem) {
                            .stage = target_.stage,
                            .outcome = Outcome::Failed,
                            .note = text,
-                           .reasons = {Reason{.code = "worker-not-started", .detail = detail}}};
+                           .reasons = {Reason{.code = code, .detail = detail}}};
         end(std::move(result), abandon());
     });
 }
 
 std::unique_ptr<Worker> ProbeRun::abandon() {
-    for (auto* source :
-         {&frames_source_, &output_source_, &ended_source_, &deadline_, &refusal_, &grace_})
+    for (auto* source : {&frames_source_, &output_source_, &ended_source_, &deadline_, &warning_,
+                         &refusal_, &grace_})
         source->reset();
     return std::move(worker_);
 }
@@ -86,13 +97,21 @@ bool ProbeRun::watch_worker() {
     if (worker_->ended() >= 0)
         ended_source_ =
             loop_.watch(worker_->ended(), EPOLLIN, Priority::Worker, [this](auto) { on_ended(); });
-    deadline_ = loop_.after(limit_, [this] { on_deadline(); });
+    deadline_ = loop_.after(patience_.limit, [this] { on_deadline(); });
+    if (patience_.warn < patience_.limit)
+        warning_ = loop_.after(patience_.warn, [this] { on_slow(); });
     return frames_source_ && deadline_ && (output_source_ || worker_->output() < 0) &&
            (ended_source_ || worker_->ended() < 0);
 }
 
+void ProbeRun::on_slow() {
+    warning_.reset();
+    if (!transcript_.is_complete())
+        slow_(transcript_.phase());
+}
+
 void ProbeRun::on_frames() {
-    const bool is_open = read_frames();
+    const bool is_open = read_frames(kPiecesATurn);
     if (transcript_.is_malformed())
         return finish(Ending{});
     if (!is_open && !ended_source_)
@@ -103,13 +122,14 @@ void ProbeRun::on_frames() {
         grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
 }
 
-bool ProbeRun::read_frames() {
-    for (;;) {
+bool ProbeRun::read_frames(int pieces) {
+    for (; pieces > 0; --pieces) {
         const auto reading = read_chunk(worker_->frames(),
                                         [this](std::string_view bytes) { transcript_.add(bytes); });
         if (reading != Reading::Bytes || transcript_.is_malformed())
             return reading != Reading::Closed;
     }
+    return true;
 }
 
 void ProbeRun::on_output() {
@@ -127,14 +147,14 @@ void ProbeRun::on_ended() {
     if (!exit && ended_source_)
         return;
     // Whatever it wrote is in the pipes by now, and what others write there is no answer.
-    (void)read_frames();
+    (void)read_frames(kLastPieces);
     finish(Ending{.exit = exit});
 }
 
 void ProbeRun::on_deadline() {
-    (void)read_frames();
+    (void)read_frames(kLastPieces);
     const bool is_answered = transcript_.is_complete();
-    finish(Ending{.missed = is_answered ? std::nullopt : std::optional{limit_}});
+    finish(Ending{.missed = is_answered ? std::nullopt : std::optional{patience_.limit}});
 }
 
 void ProbeRun::finish(const Ending& ending) {

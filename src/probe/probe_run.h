@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/event_loop.h"
 #include "probe/launcher.h"
@@ -12,6 +14,12 @@
 #include "probe/transcript.h"
 
 namespace gpuprobe {
+
+/// How long one worker may take, from its start.
+struct ProbePatience {
+    Duration warn = {};
+    Duration limit = {};
+};
 
 /// One worker from its start to its result.
 ///
@@ -24,12 +32,15 @@ public:
     /// and, when the worker has not been seen to end, the worker.
     using Ended = std::function<void(ProbeResult, std::unique_ptr<Worker>)>;
 
-    ProbeRun(EventLoop& loop, ProbeTarget target, Duration limit, Ended ended);
+    /// Called once where there is no answer yet after `warn`, with the phase.
+    using Slow = std::function<void(const std::string&)>;
+
+    ProbeRun(EventLoop& loop, ProbeTarget target, ProbePatience patience, Slow slow, Ended ended);
 
     /// Starts the worker. A failure to do so is a result too.
     void begin(Launcher& launcher);
-    /// Ends in a Failed result without having started.
-    void refuse(std::string problem);
+    /// Ends in a Failed result without having started, with the reason `code` {problem}.
+    void refuse(const char* code, std::string_view problem);
     /// Stops watching and gives up the worker, null when there is none. `ended` is not called.
     [[nodiscard]] std::unique_ptr<Worker> abandon();
 
@@ -42,15 +53,17 @@ private:
     void on_output();
     void on_ended();
     void on_deadline();
-    /// Reads what is there; false at end-of-file.
-    [[nodiscard]] bool read_frames();
+    void on_slow();
+    /// Reads what is there, up to that many pieces of a pipe's capacity; false at end-of-file.
+    [[nodiscard]] bool read_frames(int pieces);
     [[nodiscard]] bool read_output();
     void finish(const Ending& ending);
     void end(ProbeResult result, std::unique_ptr<Worker> worker);
 
     EventLoop& loop_;
     ProbeTarget target_;
-    Duration limit_;
+    ProbePatience patience_;
+    Slow slow_;
     Ended ended_;
     MonotonicTime started_ = {};
     std::unique_ptr<Worker> worker_ = {};
@@ -61,6 +74,7 @@ private:
     EventHandle output_source_ = {};
     EventHandle ended_source_ = {};
     EventHandle deadline_ = {};
+    EventHandle warning_ = {};
     EventHandle refusal_ = {};
     EventHandle grace_ = {};  ///< for a process that stays on after its answer
 };

@@ -2,11 +2,13 @@
 #include "probe/supervisor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <list>
 #include <utility>
 #include <vector>
 
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include "probe/probe_run.h"
@@ -18,9 +20,13 @@ namespace {
 /// kernel hangs the next one too.
 constexpr std::size_t kMaxUnburied = 64;
 
+/// For all that are killed at the end of a supervisor.
+constexpr Duration kFarewell = std::chrono::milliseconds{100};
+
 struct Waiting {
     ProbeTarget target = {};
     Supervisor::Done done = {};
+    Patience patience = Patience::Usual;
 };
 
 struct Running {
@@ -30,9 +36,34 @@ struct Running {
 
 /// A killed worker until it ends.
 struct Unburied {
+    ProbeTarget target = {};
     std::unique_ptr<Worker> worker = {};
     EventHandle ended = {};
+    EventHandle patience = {};
+    bool is_stuck = false;
 };
+
+/// Reaps them as they end, until `patience` is over.
+void await_all(const std::vector<Worker*>& workers, Duration patience) {
+    const auto start = std::chrono::steady_clock::now();
+    auto alive = workers;
+    for (;;) {
+        std::erase_if(alive, [](Worker* worker) { return worker->reap().has_value(); });
+        const auto left = patience - (std::chrono::steady_clock::now() - start);
+        if (alive.empty() || left <= left.zero())
+            return;
+        std::vector<pollfd> ends;
+        for (const auto* worker : alive)
+            ends.push_back({.fd = worker->ended(), .events = POLLIN, .revents = 0});
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(left);
+        if (::poll(ends.data(), ends.size(), static_cast<int>(wait.count())) <= 0)
+            return;
+    }
+}
+
+Duration whole_seconds(Duration duration) {
+    return std::chrono::floor<std::chrono::seconds>(duration);
+}
 
 ProbeResult cancelled(const ProbeTarget& target) {
     return ProbeResult{.api = target.api,
@@ -52,28 +83,83 @@ struct Supervisor::Impl {
     std::deque<Waiting> waiting = {};
     std::list<Running> running = {};
     std::list<Unburied> unburied = {};
+    std::function<void(const ProbeTarget&, const std::string&)> slow = {};
 
+    ~Impl();
+    [[nodiscard]] const Unburied* remains_of(const ProbeTarget& target) const;
+    [[nodiscard]] ProbePatience patience_of(const Waiting& next) const;
+    void begin(Waiting next);
     void start_waiting();
+    void buried(std::list<Unburied>::iterator place);
     void ended(std::list<Running>::iterator place,
                ProbeResult result,
                std::unique_ptr<Worker> worker);
-    void bury(std::unique_ptr<Worker> worker);
+    void bury(const ProbeTarget& target, std::unique_ptr<Worker> worker);
 };
 
+/// All are killed first and then waited for together: with one after the other, each that is stuck
+/// in the kernel would cost the whole time.
+Supervisor::Impl::~Impl() {
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (auto& one : running)
+        workers.push_back(one.run->abandon());
+    for (auto& one : unburied)
+        workers.push_back(std::move(one.worker));
+    std::erase(workers, nullptr);
+    std::vector<Worker*> ends;
+    for (const auto& worker : workers) {
+        worker->kill();
+        if (worker->ended() >= 0)
+            ends.push_back(worker.get());
+    }
+    await_all(ends, kFarewell);
+}
+
+const Unburied* Supervisor::Impl::remains_of(const ProbeTarget& target) const {
+    const auto found = std::ranges::find(unburied, target, &Unburied::target);
+    return found == unburied.end() ? nullptr : &*found;
+}
+
+ProbePatience Supervisor::Impl::patience_of(const Waiting& next) const {
+    const int times = next.patience == Patience::Double ? 2 : 1;
+    return {.warn = limits.warn * times, .limit = limits.query * times};
+}
+
+void Supervisor::Impl::begin(Waiting next) {
+    const auto* remains = remains_of(next.target);
+    const bool is_stuck = remains && remains->is_stuck;
+    const auto patience = patience_of(next);
+    const auto place = running.insert(running.end(), Running{.done = std::move(next.done)});
+    place->run = std::make_unique<ProbeRun>(
+        loop, std::move(next.target), patience,
+        [this, place](const std::string& phase) {
+            if (slow)
+                slow(place->run->target(), phase);
+        },
+        [this, place](ProbeResult result, std::unique_ptr<Worker> worker) {
+            ended(place, std::move(result), std::move(worker));
+        });
+    if (is_stuck)
+        place->run->refuse("worker-stuck", "its last worker is stuck in the kernel");
+    else if (unburied.size() >= kMaxUnburied)
+        place->run->refuse("worker-not-started", "too many killed workers have not ended");
+    else
+        place->run->begin(launcher);
+}
+
+/// A target whose last worker may still end waits for that, and lets others pass.
 void Supervisor::Impl::start_waiting() {
-    while (!waiting.empty() && running.size() < std::max<std::size_t>(limits.concurrent, 1)) {
-        auto next = std::move(waiting.front());
-        waiting.pop_front();
-        const auto place = running.insert(running.end(), Running{.done = std::move(next.done)});
-        place->run = std::make_unique<ProbeRun>(
-            loop, std::move(next.target), limits.query,
-            [this, place](ProbeResult result, std::unique_ptr<Worker> worker) {
-                ended(place, std::move(result), std::move(worker));
-            });
-        if (unburied.size() < kMaxUnburied)
-            place->run->begin(launcher);
-        else
-            place->run->refuse("too many killed workers have not ended");
+    const auto may_start = [this](const Waiting& next) {
+        const auto* remains = remains_of(next.target);
+        return !remains || remains->is_stuck;
+    };
+    while (running.size() < std::max<std::size_t>(limits.concurrent, 1)) {
+        const auto next = std::ranges::find_if(waiting, may_start);
+        if (next == waiting.end())
+            return;
+        auto taken = std::move(*next);
+        waiting.erase(next);
+        begin(std::move(taken));
     }
 }
 
@@ -82,37 +168,53 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
                              std::unique_ptr<Worker> worker) {
     result.duration = loop.now() - place->run->started();
     result.at = clock.wall();
+    if (result.outcome == Outcome::Answered && !result.note && *result.duration >= limits.warn)
+        result.note = "answered after " + text_of_limit(whole_seconds(*result.duration));
     std::list<Running> over;
     over.splice(over.end(), running, place);
     if (worker)
-        bury(std::move(worker));
+        bury(over.front().run->target(), std::move(worker));
     start_waiting();
     const auto done = std::move(over.front().done);
     over.clear();
     done(std::move(result));  // may destroy this
 }
 
-void Supervisor::Impl::bury(std::unique_ptr<Worker> worker) {
+void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> worker) {
     worker->kill();
     if (worker->ended() < 0 || worker->reap())
         return;
-    const auto place = unburied.insert(unburied.end(), Unburied{.worker = std::move(worker)});
+    const auto place =
+        unburied.insert(unburied.end(), Unburied{.target = target, .worker = std::move(worker)});
     place->ended = loop.watch(place->worker->ended(), EPOLLIN, EventLoop::Priority::Worker,
                               [this, place](auto) {
                                   if (place->worker->reap())
-                                      unburied.erase(place);
+                                      buried(place);
                               });
+    place->patience = loop.after(limits.stuck, [this, place] {
+        place->is_stuck = true;
+        start_waiting();  // to be told so
+    });
     if (!place->ended)
         unburied.erase(place);
 }
 
+void Supervisor::Impl::buried(std::list<Unburied>::iterator place) {
+    unburied.erase(place);
+    start_waiting();
+}
+
 Supervisor::Supervisor(EventLoop& loop, Launcher& launcher, const Clock& clock, ProbeLimits limits)
-    : impl_{std::make_unique<Impl>(
-          Impl{.loop = loop, .launcher = launcher, .clock = clock, .limits = limits})} {}
+    : impl_{new Impl{.loop = loop, .launcher = launcher, .clock = clock, .limits = limits}} {}
 Supervisor::~Supervisor() = default;
 
-void Supervisor::start(const ProbeTarget& target, Done done) {
-    impl_->waiting.push_back(Waiting{.target = target, .done = std::move(done)});
+void Supervisor::on_slow(std::function<void(const ProbeTarget&, const std::string&)> slow) {
+    impl_->slow = std::move(slow);
+}
+
+void Supervisor::start(const ProbeTarget& target, Done done, Patience patience) {
+    impl_->waiting.push_back(
+        Waiting{.target = target, .done = std::move(done), .patience = patience});
     impl_->start_waiting();
 }
 
@@ -128,7 +230,7 @@ void Supervisor::cancel_all() {
         result.at = impl_->clock.wall();
     for (auto& one : running)
         if (auto worker = one.run->abandon())
-            impl_->bury(std::move(worker));
+            impl_->bury(one.run->target(), std::move(worker));
     running.clear();
     for (auto& [result, done] : results)
         done(std::move(result));  // may destroy this

@@ -13,28 +13,39 @@
 namespace gpuprobe {
 
 struct ProbeLimits {
+    /// After this somebody is told that a worker takes long.
+    Duration warn = std::chrono::seconds{5};
     /// From the worker's start to its end, whatever it does in between; then SIGKILL to the group.
     Duration query = std::chrono::seconds{15};
     std::size_t concurrent = 8;  ///< workers at a time; the rest wait
+    /// A worker that lives on for this long after SIGKILL is stuck in the kernel.
+    Duration stuck = std::chrono::seconds{5};
 };
+
+/// How long a driver may take: twice as long where it loads its firmware or wakes its GPU first.
+enum class Patience { Usual, Double };
 
 /// Runs probes and turns whatever happens into one ProbeResult each. It never blocks and never
 /// throws: a worker that crashes, hangs, lies or floods costs its own answer only. One that
-/// outlives SIGKILL, stuck in the kernel, is not waited for; it is reaped whenever it ends.
+/// outlives SIGKILL, stuck in the kernel, is not waited for; it is reaped whenever it ends. Its
+/// target is not started beside it: it waits, and when the worker counts as stuck it fails.
 ///
-/// Reasons it gives: "worker-not-started" {problem}, "malformed-answer" {problem}, "worker-output"
-/// {lines} where the probe did not answer, "cancelled".
+/// Reasons it gives: "worker-not-started" {problem}, "worker-stuck", "malformed-answer" {problem},
+/// "worker-output" {lines} where the probe did not answer, "cancelled".
 class Supervisor {
 public:
     using Done = std::function<void(ProbeResult)>;
 
     /// `loop`, `launcher` and `clock` must outlive it.
     Supervisor(EventLoop& loop, Launcher& launcher, const Clock& clock, ProbeLimits limits);
-    /// Kills what runs; calls no `done`.
+    /// Kills what runs, and waits a tenth of a second at most for all of it; calls no `done`.
     ~Supervisor();
 
     /// Starts `target`, or queues it. `done` is called exactly once, never from within this call.
-    void start(const ProbeTarget& target, Done done);
+    void start(const ProbeTarget& target, Done done, Patience patience = Patience::Usual);
+    /// `slow` gets each target whose worker has not answered after ProbeLimits::warn, and the phase
+    /// that it is in.
+    void on_slow(std::function<void(const ProbeTarget&, const std::string& phase)> slow);
     /// Kills what runs and drops what waits; their `done` gets Outcome::Skipped with reason
     /// "cancelled", within this call.
     void cancel_all();

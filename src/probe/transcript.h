@@ -31,6 +31,9 @@ public:
     /// Whether its frames are not what a worker writes. Nothing further is read.
     [[nodiscard]] bool is_malformed() const { return reader_.problem() || bad_verdict_; }
 
+    /// What the worker was about to do when it last said so; "" before it did.
+    [[nodiscard]] const std::string& phase() const { return phase_; }
+
     /// The answer. Answered, Absent and Failed are the worker's own word, given in a done frame;
     /// without one it is TimedOut, Crashed or Failed by the way it ended, with the phase in the
     /// note and the whole frames that arrived. Frames that do not add up are dropped, all of them.

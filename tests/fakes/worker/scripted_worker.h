@@ -163,6 +163,12 @@ inline void run_violent(std::string_view script) {
         ::close_range(0, ~0U, 0);
     if (script == "flood-frames")
         flood(3, FrameWriter{}.device(DeviceFacts{.name = std::string(200, 'x')}));
+    if (script == "flood-phases") {
+        std::string phases;
+        for (int i = 0; i < 1000; ++i)
+            phases += FrameWriter{}.phase(std::string(60, 'x'));
+        flood(3, phases);
+    }
     if (script == "flood-output")
         flood(STDERR_FILENO, std::string(4096, 'x') + "\n");
     hang();

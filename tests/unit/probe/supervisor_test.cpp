@@ -302,7 +302,7 @@ TEST(Supervisor, RunsWorkersSideBySideUpToItsLimit) {
     Supervisor supervisor{*loop, launcher, clock, {.query = milliseconds{20}, .concurrent = 3}};
     int results = 0;
     for (int i = 0; i < 7; ++i)
-        supervisor.start(ProbeTarget{.api = "x"}, [&](ProbeResult) { ++results; });
+        supervisor.start(ProbeTarget{.api = std::to_string(i)}, [&](ProbeResult) { ++results; });
     EXPECT_EQ(launcher.launches, 3);
     ASSERT_TRUE(loop->run_until([&] { return results == 1; }));
     EXPECT_EQ(launcher.launches, 4);
@@ -318,12 +318,122 @@ TEST(Supervisor, StartsNoMoreWorkersWhenTooManyAreStuck) {
     std::vector<ProbeResult> results;
     const auto collect = [&](ProbeResult got) { results.push_back(std::move(got)); };
     for (int i = 0; i < 65; ++i)
-        supervisor.start(ProbeTarget{.api = "x"}, collect);
+        supervisor.start(ProbeTarget{.api = std::to_string(i)}, collect);
     ASSERT_TRUE(loop->run_until([&] { return results.size() == 65; }));
     supervisor.start(ProbeTarget{.api = "x"}, collect);
     ASSERT_TRUE(loop->run_until([&] { return results.size() == 66; }));
     EXPECT_EQ(results.back().outcome, Outcome::Failed);
     EXPECT_EQ(results.back().reasons.at(0).code, "worker-not-started");
+}
+
+TEST(Supervisor, StartsNoTargetBesideItsLastWorkerAndGivesItUpWhenThatIsStuck) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    StuckLauncher launcher;
+    Supervisor supervisor{
+        *loop, launcher, clock, {.query = milliseconds{1}, .stuck = milliseconds{50}}};
+    std::vector<ProbeResult> results;
+    const auto collect = [&](ProbeResult got) { results.push_back(std::move(got)); };
+    supervisor.start(ProbeTarget{.api = "x"}, collect);
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 1; }));
+    supervisor.start(ProbeTarget{.api = "x"}, collect);
+    EXPECT_FALSE(supervisor.idle());
+    supervisor.start(ProbeTarget{.api = "y"}, collect);
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 2; }));
+    EXPECT_EQ(results.back().api, "y") << "the others pass";
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 3; }));
+    EXPECT_EQ(launcher.launches, 2);
+    EXPECT_EQ(results.back().api, "x");
+    EXPECT_EQ(results.back().outcome, Outcome::Failed);
+    EXPECT_EQ(results.back().reasons.at(0).code, "worker-stuck");
+    supervisor.start(ProbeTarget{.api = "x"}, collect);
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 4; }));
+    EXPECT_EQ(launcher.launches, 2) << "nor later";
+}
+
+TEST(Supervisor, StartsATargetOnceItsLastWorkerIsGone) {
+    Stage stage{kShort};
+    stage.start(ProbeTarget{.api = "hang"});
+    stage.start(ProbeTarget{.api = "hang"});
+    stage.wait();
+    for (const auto& result : stage.results())
+        EXPECT_EQ(result.outcome, Outcome::TimedOut);
+}
+
+TEST(Supervisor, WaitsOnceForAllThatAreStuckWhenItEnds) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    StuckLauncher launcher;
+    const auto start = std::chrono::steady_clock::now();
+    {
+        Supervisor supervisor{*loop, launcher, clock, {.concurrent = 64}};
+        for (int i = 0; i < 40; ++i)
+            supervisor.start(ProbeTarget{.api = std::to_string(i)}, [](ProbeResult) { FAIL(); });
+    }
+    const auto took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(launcher.launches, 40);
+    EXPECT_GE(launcher.kills, 40);
+    EXPECT_GE(took, milliseconds{100});
+    EXPECT_LT(took, seconds{2}) << "40 times a tenth of a second is 4 s";
+}
+
+TEST(Supervisor, TellsOfAWorkerThatTakesLongOnce) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    Supervisor supervisor{*loop, launcher, clock, {.warn = kShort, .query = 2 * kShort}};
+    std::vector<std::string> told;
+    supervisor.on_slow([&told](const ProbeTarget& target, const std::string& phase) {
+        told.push_back(target.api + " in " + phase);
+    });
+    int results = 0;
+    for (const auto* script : {"hang", "good"})
+        supervisor.start(ProbeTarget{.api = script}, [&](ProbeResult) { ++results; });
+    ASSERT_TRUE(loop->run_until([&] { return results == 2; }));
+    EXPECT_EQ(told, std::vector<std::string>{"hang in enumerate"});
+}
+
+TEST(Supervisor, NotesAnAnswerThatTookLong) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    Supervisor supervisor{*loop, launcher, clock, {.warn = Duration::zero()}};
+    std::optional<ProbeResult> result;
+    supervisor.start(ProbeTarget{.api = "self"}, [&](ProbeResult got) { result = std::move(got); });
+    ASSERT_TRUE(loop->run_until([&] { return result.has_value(); }));
+    EXPECT_EQ(result->note, "answered after 0 s");
+}
+
+TEST(Supervisor, GivesAColdDriverTwiceTheTime) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    StuckLauncher launcher;
+    Supervisor supervisor{*loop, launcher, clock, {.query = milliseconds{100}}};
+    std::vector<ProbeResult> results;
+    const auto collect = [&](ProbeResult got) { results.push_back(std::move(got)); };
+    supervisor.start(ProbeTarget{.api = "cold"}, collect, Patience::Double);
+    supervisor.start(ProbeTarget{.api = "warm"}, collect);
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 2; }));
+    EXPECT_EQ(results[0].api, "warm");
+    EXPECT_EQ(results[1].note, "timed out after 200 ms");
+    EXPECT_GE(results[1].duration, milliseconds{200});
+}
+
+TEST(Supervisor, LetsOthersHaveTheirTurnWhileAWorkerFloodsItsFrames) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    Supervisor supervisor{*loop, launcher, clock, {}};
+    std::optional<ProbeResult> result;
+    supervisor.start(ProbeTarget{.api = "flood-phases"},
+                     [&](ProbeResult got) { result = std::move(got); });
+    int turns = 0;
+    ASSERT_TRUE(loop->run_until([&] {
+        ++turns;
+        return result.has_value();
+    }));
+    EXPECT_EQ(result->outcome, Outcome::Failed);
+    EXPECT_GE(turns, 32) << "8 MiB, of which a turn takes a quarter of one at most";
 }
 
 }  // namespace
