@@ -195,6 +195,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     const ServiceContext context{
         .engine = *engine, .files = *files, .budget = budget, .calls = calls};
     BusSession session{settings.bus, bus::kBusName, *loop, context, log};
+    engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
     TRY(session.start());
     engine->start();
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");

@@ -54,6 +54,9 @@ struct Engine::Impl {
           supervisor{event_loop, launcher, the_clock, options.limits} {
         if (options.cache_file)
             cache.emplace(*options.cache_file);
+        supervisor.on_slow([this](const ProbeTarget& target, const std::string& phase) {
+            takes_long(target, phase);
+        });
     }
 
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
@@ -71,6 +74,7 @@ struct Engine::Impl {
     [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
     void start_what_is_due();
     void ask(const ProbeTarget& target);
+    void takes_long(const ProbeTarget& target, const std::string& phase);
     void ask_aside(const ProbeTarget& target, LiveMemoryReader::Probed probed);
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
@@ -97,12 +101,14 @@ struct Engine::Impl {
     bool from_cache = false;
     std::set<ProbeTarget> owed = {};  ///< not asked: it would have woken a GPU, or is held back
     std::optional<MonotonicTime> looked = {};  ///< whether they can be asked now
+    std::set<ProbeTarget> waking = {};         ///< asked although that wakes a GPU
     std::set<ProbeTarget> outdated =
         {};  ///< run since before the last change: may answer of before
 
     Report report = {};
     mutable std::string json = {};
     std::vector<std::function<void()>> listeners = {};
+    std::function<void(const std::string&)> slow = {};
 
     Round round = {};
     EventHandle gathering = {};
@@ -212,6 +218,8 @@ void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
             owed.insert(target);
         } else if (round.begin(target)) {
             due.push_back(target);
+            if (sleeper_woken_by(target, machine))
+                waking.insert(target);
         }
     }
     ledger.begin(due);
@@ -225,8 +233,17 @@ void Engine::Impl::start_all_probes() {
 
 void Engine::Impl::ask(const ProbeTarget& target) {
     owed.erase(target);
-    supervisor.start(target,
-                     [this, target](ProbeResult probe) { finished(target, std::move(probe)); });
+    const bool takes_its_time = waking.erase(target) > 0 || ledger.is_cold();
+    supervisor.start(
+        target, [this, target](ProbeResult probe) { finished(target, std::move(probe)); },
+        takes_its_time ? Patience::Double : Patience::Usual);
+}
+
+void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
+    ledger.narrow();
+    if (slow)
+        slow(target.api + (target.driver.empty() ? "" : " " + target.driver) +
+             " has not answered yet" + (phase.empty() ? "" : ", in phase " + phase));
 }
 
 void Engine::Impl::ask_aside(const ProbeTarget& target, LiveMemoryReader::Probed probed) {
@@ -526,6 +543,10 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
 
 Status Engine::capture(const std::string& folder, bool redact) const {
     return write_capture(folder, impl_->source, impl_->answers.all(), impl_->clock.wall(), redact);
+}
+
+void Engine::on_slow(std::function<void(const std::string&)> told) {
+    impl_->slow = std::move(told);
 }
 
 void Engine::on_change(std::function<void()> changed) {

@@ -152,6 +152,8 @@ public:
     /// Writes a capture of this machine with the answers of its last probes; see engine/capture.h.
     [[nodiscard]] Status capture(const std::string& folder, bool redact) const;
 
+    /// Called where a driver has not answered after ProbeLimits::warn, with one line for a log.
+    void on_slow(std::function<void(const std::string&)> told);
     /// Called after each new generation, and when state changes.
     void on_change(std::function<void()> changed);
 

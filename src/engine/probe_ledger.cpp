@@ -137,6 +137,11 @@ void ProbeLedger::settle() {
     for (const auto& [target, key] : running_)
         quarantine_.ended(key);
     running_.clear();
+    quarantine_.warm_up();
+    note(quarantine_.settle());
+}
+
+void ProbeLedger::narrow() {
     note(quarantine_.settle());
 }
 

@@ -36,6 +36,11 @@ public:
     [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
     /// Call it when none that began runs any more.
     void settle();
+    /// Takes off what has ended meanwhile: one of those that still run takes long, and what that
+    /// may bring down is not the fault of the others.
+    void narrow();
+    /// Whether nobody has asked the drivers since the machine was started, as far as is known.
+    [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
     /// An answer to a question beside the rounds, to a driver that has answered before: it is
     /// judged, and was not announced.
     void heard_aside(const ProbeTarget& target, const ProbeResult& probe);

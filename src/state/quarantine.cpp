@@ -87,6 +87,7 @@ Quarantine::~Quarantine() {
 
 Status Quarantine::open(std::string boot) {
     boot_ = std::move(boot);
+    is_cold_ = !boot_.empty();
     if (!file_)
         return Done{};
     auto lock = lock_of(file_->path() + ".lock");
@@ -116,6 +117,7 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
     TRY(read_list(document, "entries", kMaxEntries, entries_));
     if (const auto* boot = document.at("boot").as_string())
         left_boot_ = *boot;
+    is_cold_ = is_cold_ && left_boot_ != boot_;
     for (auto& entry : entries_)
         entry.over =
             clock_.monotonic() + rest_of(entry.probe.until, length_of(entry.level), clock_.wall());

@@ -83,6 +83,11 @@ public:
     /// Writes what has changed since the last time. Errors: those of CheckedFile::save().
     Status settle();
 
+    /// Whether no round has ended in this boot, as far as this file tells; false where the boot is
+    /// not known.
+    [[nodiscard]] bool is_cold() const { return is_cold_; }
+    void warm_up() { is_cold_ = false; }
+
     /// Null when it may be asked now. Valid until the next change.
     [[nodiscard]] const QuarantinedProbe* find(const ProbeKey& key) const;
     /// The ones that are held back now, whatever their fingerprint; sorted by API and driver.
@@ -115,6 +120,7 @@ private:
     UniqueFd lock_ = {};                 ///< only with it anything is written
     std::optional<Error> no_lock_ = {};  ///< why there is none, where no other process has it
     std::string boot_ = {};
+    bool is_cold_ = false;
     std::string left_boot_ = {};  ///< of what the file said was running
     std::vector<Entry> entries_ = {};
     std::set<ProbeKey> running_ = {};

@@ -37,7 +37,13 @@ class Quarantine(BusCase):
     def serve(self):
         if self.daemon:
             self.end_daemon()
+            self.wait_until(lambda: not self.is_named(), "the bus has seen the last one leave")
         self.start(f"--worker={self.worker}", f"--state-dir={self.folder}/state")
+
+    def is_named(self):
+        return self.connection.call_sync(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+            GLib.Variant("(s)", (NAME,)), None, 0, DEADLINE * 1000, None).unpack()[0]
 
     def settle(self):
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") in ("ready", "degraded"), "no probe runs")

@@ -111,7 +111,7 @@ protected:
     std::unique_ptr<Engine> started() {
         EngineOptions options{.cache_file = root_.path() + "/cache",
                               .state_folder = root_.path() + "/state",
-                              .limits = {.query = minutes{1}, .concurrent = 64}};
+                              .limits = {.query = limit_, .concurrent = 64}};
         MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
                              .nodes = std::make_shared<RecordedNodes>(),
                              .host = Host{.arch = "x86_64"}};
@@ -151,10 +151,17 @@ protected:
         return found == probes.end() ? Outcome::Failed : found->outcome;
     }
 
+    static std::optional<std::string> note_of(const Engine& engine, const std::string& api) {
+        const auto& probes = engine.report().probes;
+        const auto found = std::ranges::find(probes, api, &ProbeEntry::api);
+        return found == probes.end() ? std::nullopt : found->note;
+    }
+
     TemporaryFolder root_ = {};
     std::unique_ptr<SystemLoop> loop_ = SystemLoop::create().value();
     FakeLauncher launcher_ = {};
     SetClock clock_ = {};
+    Duration limit_ = minutes{1};
 };
 
 TEST_F(EngineQuarantine, AsksOnceMoreAfterACrashAndThenNoMore) {
@@ -304,6 +311,29 @@ TEST_F(EngineQuarantine, SetsAsideALedgerItCannotRead) {
     EXPECT_TRUE(std::ranges::any_of(
         notes, [](const Reason& note) { return note.code == "state-ignored"; }));
     EXPECT_TRUE(std::filesystem::exists(root_.path() + "/state/quarantine.broken"));
+}
+
+TEST_F(EngineQuarantine, GivesTheFirstProbeOfABootTwiceTheTime) {
+    limit_ = std::chrono::milliseconds{50};
+    launcher_.deeds["cuda"] = Deed::Stays;
+    const auto engine = after_a_round();
+    EXPECT_EQ(note_of(*engine, "cuda"), "timed out after 100 ms");
+    EXPECT_EQ(launcher_.launches["cuda"], 2);
+    ASSERT_TRUE(engine->clear_quarantine({}));
+    ask(*engine, {"cuda"});
+    EXPECT_EQ(note_of(*engine, "cuda"), "timed out after 50 ms");
+}
+
+TEST_F(EngineQuarantine, KnowsOfABootAcrossProcesses) {
+    after_a_round().reset();
+    limit_ = std::chrono::milliseconds{50};
+    launcher_.deeds["cuda"] = Deed::Stays;
+    EXPECT_EQ(note_of(*after_a_round(), "cuda"), "timed out after 50 ms");
+    boots("2");
+    install("1.5");
+    std::filesystem::remove(root_.path() + "/cache");
+    launcher_.deeds["nvml"] = Deed::Stays;
+    EXPECT_EQ(note_of(*after_a_round(), "nvml"), "timed out after 100 ms");
 }
 
 struct FilterRow {
