@@ -77,28 +77,62 @@ Sign sign_of(VariantVerdict verdict) {
     return {"?", "?", Tone::Unsure};
 }
 
-/// One reason for each GPU of another vendor: the others follow from it.
-std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
-    std::set<std::string> of_others;
-    const auto where = [](const Reason& reason) {
-        const auto* place = reason.detail.at("where").as_string();
-        return place ? *place : std::string{};
-    };
+std::string where_of(const Reason& reason) {
+    const auto* place = reason.detail.at("where").as_string();
+    return place ? *place : std::string{};
+}
+
+/// The GPUs that the variant is not for.
+std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
+    std::set<std::string> found;
     for (const auto& reason : reasons)
         if (reason.code == "other-vendor" || reason.code == "vendor-mismatch")
-            of_others.insert(where(reason));
+            found.insert(where_of(reason));
+    return found;
+}
+
+/// One reason for each GPU of another vendor: the others follow from it.
+std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
+    const auto of_others = gpus_of_others(reasons);
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
-        if (!of_others.contains(where(reason)) || reason.code == "other-vendor")
+        if (!of_others.contains(where_of(reason)) || reason.code == "other-vendor")
             kept.push_back(reason);
     return kept.empty() ? reasons : kept;
+}
+
+/// Whether something can be done for it: nothing makes a GPU another vendor's. (Only GPUs have a
+/// colon in their place.)
+bool can_be_helped(const VariantCandidate& candidate) {
+    const auto of_others = gpus_of_others(candidate.reasons);
+    return of_others.empty() ||
+           std::ranges::any_of(candidate.reasons, [&of_others](const Reason& reason) {
+               return where_of(reason).find(':') != std::string::npos &&
+                      !of_others.contains(where_of(reason));
+           });
+}
+
+/// The manifest knows better than a list of sonames what to install.
+bool note_helps(const VariantCandidate& candidate) {
+    return candidate.note && std::ranges::find(candidate.reasons, "library-missing",
+                                               &Reason::code) != candidate.reasons.end();
+}
+
+/// The remark on the variant that is taken.
+std::string note_on(const Recommendation& answer) {
+    for (const auto& candidate : answer.candidates)
+        if (candidate.variant == answer.variant && candidate.note)
+            return scrubbed(*candidate.note, 1024);
+    return "";
 }
 
 }  // namespace
 
 std::string variant_sentence(const VariantCandidate& candidate, std::vector<std::string>& hints) {
-    const auto why = explained(worth_saying(candidate.reasons));
-    if (candidate.verdict != VariantVerdict::Accepted)
+    auto why = explained(worth_saying(candidate.reasons));
+    if (note_helps(candidate))
+        why.hints.push_back(scrubbed(*candidate.note, 1024));
+    if (candidate.verdict != VariantVerdict::Accepted && can_be_helped(candidate))
         for (const auto& hint : why.hints)
             if (std::ranges::find(hints, hint) == hints.end())
                 hints.push_back(hint);
@@ -119,6 +153,8 @@ std::string recommendation_text(const Recommendation& answer,
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())
         text += hanging(screen, "  then ", 7, joined(answer.fallback));
+    if (const auto note = note_on(answer); !note.empty())
+        text += hanging(screen, "  ", 2, note);
     if (answer.hint)
         text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
     for (const auto& warning : answer.warnings)

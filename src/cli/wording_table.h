@@ -152,6 +152,7 @@ inline constexpr Wording kWordings[] = {
     {"rules-too-old", "the manifest relies on newer rules[: {need}, and these are of {have}]",
      "update gpuprobe"},
     {"no-such-variant", "neither a variant nor a family: {word}"},
+    {"platform-not-offered", "there are builds for {want} only[, and this is {have}]"},
     {"gpus-left-out", "not all GPUs were considered[: {count} were left out]"},
 
     // About the report itself.

@@ -77,6 +77,7 @@ Value variant_value(const bus::Dictionary& entry, const GpuIds& ids) {
     value["gpus"] = gpu_values(entry, ids);
     value["reasons"] = reason_values(entry, "Reasons");
     value["warnings"] = reason_values(entry, "Warnings");
+    value["note"] = text_or_null(member<std::string>(entry, "Note"));
     return value;
 }
 

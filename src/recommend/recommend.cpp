@@ -25,7 +25,8 @@ VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationCo
                                .priority = variant.priority,
                                .verdict = judged.verdict,
                                .gpus = covered_ids(judged, context.machine),
-                               .reasons = reasons_for(judged, context)};
+                               .reasons = reasons_for(judged, context),
+                               .note = variant.note};
     if (judged.verdict != VariantVerdict::Rejected)
         candidate.warnings = warnings_for(judged, context);
     return candidate;
@@ -48,6 +49,17 @@ void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer
     }
     if (answer.variant)
         answer.status = RecommendStatus::Ok;
+}
+
+/// What the manifest is for, and what this is: "linux-aarch64-musl".
+Reason other_platform(const Manifest& manifest, const HostFacts& host) {
+    std::vector<std::string> offered;
+    for (const auto& platform : manifest.platforms)
+        offered.push_back(platform.key);
+    Value have;
+    if (!host.os.empty() && !host.arch.empty())
+        have = host.os + "-" + host.arch + (host.libc.value ? "-" + *host.libc.value : "");
+    return because("platform-not-offered", {{"have", have}, {"want", to_value(offered)}});
 }
 
 /// Nothing fits: the manifest may want its default unverified, and may say what to do.
@@ -119,8 +131,10 @@ Recommendation recommend(const Manifest& manifest,
                           .rules = rules.serial(),
                           .generation = report.generation};
     const auto* platform = platform_for(manifest, machine.host);
-    if (!platform)
+    if (!platform) {
+        answer.warnings.push_back(other_platform(manifest, machine.host));
         return answer;
+    }
     answer.status = RecommendStatus::None;
     answer.platform = platform->key;
     answer.project_default = platform->fallback;

@@ -30,9 +30,10 @@ struct VariantCandidate {
     int tier = 0;
     int priority = 0;
     VariantVerdict verdict = VariantVerdict::Rejected;
-    std::vector<std::string> gpus = {};  ///< ids of those it runs on
-    std::vector<Reason> reasons = {};    ///< every predicate that is not true; docs/reasons.md
-    std::vector<Reason> warnings = {};   ///< the same for what it advises
+    std::vector<std::string> gpus = {};    ///< ids of those it runs on
+    std::vector<Reason> reasons = {};      ///< every predicate that is not true; docs/reasons.md
+    std::vector<Reason> warnings = {};     ///< the same for what it advises
+    std::optional<std::string> note = {};  ///< the manifest's
     bool operator==(const VariantCandidate&) const = default;
 };
 template <class Visitor>
@@ -45,6 +46,7 @@ void describe(Visitor& visit, VariantCandidate& candidate) {
     visit("gpus", candidate.gpus);
     visit("reasons", candidate.reasons);
     visit("warnings", candidate.warnings);
+    visit("note", candidate.note);
 }
 
 enum class RecommendStatus {

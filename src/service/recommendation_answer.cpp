@@ -37,6 +37,11 @@ std::size_t reason_count(const Recommendation& recommendation) {
     return count;
 }
 
+void add_text(bus::Dictionary& answer, const char* key, const std::optional<std::string>& text) {
+    if (text)
+        answer.emplace(key, sdbus::Variant{bus::bus_text(*text)});
+}
+
 bus::Dictionary entry_from(const VariantCandidate& candidate,
                            std::size_t reasons_in_all,
                            const PathOf& path_of) {
@@ -53,12 +58,8 @@ bus::Dictionary entry_from(const VariantCandidate& candidate,
         entry.emplace("Reasons", sdbus::Variant{reasons_from(candidate.reasons, with_details)});
     if (!candidate.warnings.empty() && reasons_in_all <= kMaxBare)
         entry.emplace("Warnings", sdbus::Variant{reasons_from(candidate.warnings, with_details)});
+    add_text(entry, "Note", candidate.note);
     return entry;
-}
-
-void add_text(bus::Dictionary& answer, const char* key, const std::optional<std::string>& text) {
-    if (text)
-        answer.emplace(key, sdbus::Variant{bus::bus_text(*text)});
 }
 
 std::map<std::string, std::string> environment_from(const Recommendation& recommendation) {

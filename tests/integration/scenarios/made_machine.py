@@ -6,6 +6,10 @@ import pathlib
 
 GB = 10**9
 GIB = 2**30
+# CUDA of the driver's own release. Source: data/rules/cuda_driver.json.
+CUDA_OF_DRIVER = {"470": "11.4", "535": "12.2", "550": "12.4", "580": "13.0"}
+# What programs of the oneAPI runtime 2025 link with.
+ONEAPI = ("libsycl.so.8", "libsvml.so", "libimf.so", "libintlc.so.5")
 VULKAN_QUEUES = [{"flags": ["graphics", "compute", "transfer"], "count": 1, "timestamp_bits": 64}]
 
 
@@ -16,7 +20,8 @@ def node(major, minor, group="render", accessible=True):
 class Machine:
     """Starts without a GPU; every API's library is missing until a GPU brings it."""
 
-    def __init__(self, arch="x86_64", libc="glibc", libc_version="2.36", features=("avx", "avx2"), level="x86-64-v3", os_name="linux"):
+    def __init__(self, arch="x86_64", libc="glibc", libc_version="2.36", features=("avx", "avx2"), level="x86-64-v3", os_name="linux",
+                 libraries=()):
         self.host = {
             "os": os_name,
             "arch": arch,
@@ -24,6 +29,7 @@ class Machine:
             "libc": {"name": libc, "version": libc_version},
             "cpu": {"model": "made up", "level": level if arch == "x86_64" else None, "features": list(features), "cores": 8},
             "memory": {"total": 64 * GIB, "available": 48 * GIB},
+            "libraries": sorted(libraries),
             "container": None,
             "virtualization": None,
             "wsl": False,
@@ -79,10 +85,12 @@ class Machine:
                 "max_buffer_size": 2 * GIB,
                 "max_storage_buffer_range": GIB,
                 "shader_float16": True,
+                "features": {"shaderFloat16": True, "storageBuffer16BitAccess": True},
                 **more,
             },
             driver=manifest,
             loader="libvulkan.so.1",
+            version="1.3.277",
         )
 
     # GPUs by vendor ----------------------------------------------------------
@@ -103,7 +111,7 @@ class Machine:
                       loader="libnvidia-ml.so.1", driver_version=driver)
         if cuda:
             self.said("cuda", {**about, "type": "discrete", "memory": {"total": memory, "free": None}, "compute_capability": capability,
-                               "compute_mode": 0}, loader="libcuda.so.1", version="12.8")
+                               "compute_mode": 0}, loader="libcuda.so.1", version=CUDA_OF_DRIVER[driver.split(".")[0]])
         if vulkan:
             self.vulkan("nvidia_icd", about["name"], "10de", device, address, "discrete", memory, "nvidia-proprietary")
         return self

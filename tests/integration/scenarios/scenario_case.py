@@ -48,6 +48,29 @@ class Answer:
         raise AssertionError((backend, code, self.candidates))
 
 
+class Recommended:
+    """What `recommend` said, to programs and to people."""
+
+    def __init__(self, done, explained):
+        self.code = done.returncode
+        self.text = explained.stdout + explained.stderr
+        document = json.loads(done.stdout)
+        self.status = document["status"]
+        self.variant = document["variant"]
+        self.artifact = document["artifact"] or {}
+        self.gpus = document["gpus"]
+        self.fallback = document["fallback"]
+        self.hint = document["hint"]
+        self.warnings = {each["code"]: each["detail"] for each in document["warnings"]}
+        self.candidates = {each["variant"]: each for each in document["candidates"]}
+
+    def why(self, variant):
+        """Code and detail of each reason against it."""
+        candidate = self.candidates[variant]
+        assert candidate["verdict"] == "rejected", candidate
+        return {reason["code"]: reason["detail"] for reason in candidate["reasons"]}
+
+
 class ScenarioCase(unittest.TestCase):
     maxDiff = None
 
@@ -84,6 +107,11 @@ class ScenarioCase(unittest.TestCase):
     def select_anywhere(self, consumer, *options):
         """For answers that rest on the profile alone."""
         return Answer(self.run_ctl("--json=short", "select", consumer, *options))
+
+    def recommend(self, machine, product, *options):
+        words = ("--replay", self.capture(machine))
+        asked = ("recommend", product, *options)
+        return Recommended(self.run_ctl(*words, "--json=short", *asked), self.run_ctl(*words, *asked, "--explain"))
 
     def explained(self, machine, consumer, *options):
         done = self.run_ctl("--replay", self.capture(machine), "select", consumer, "--explain", *options)

@@ -111,7 +111,7 @@ class Shimmy(ScenarioCase):
         ):
             for variant in self.catalogue("shimmy", platform).values():
                 self.assertEqual(variant["artifact"]["ref"], asset)
-                built = ",".join(variant["x-contains"])
+                built = ",".join(variant["artifact"]["x-contains"])
                 self.assertEqual(self.select(Machine(arch=arch).amd(), "shimmy-v2", f"--built={built}").backend, chosen)
 
     def test_S13_the_vendor_is_known_for_metrics_intel_included(self):

@@ -247,6 +247,23 @@ TEST_P(Platform, IsTheMostSpecificKeyThatFits) {
     const auto answer = recommend(*manifest, {}, report, rules());
     EXPECT_EQ(answer.platform, GetParam().wanted);
     EXPECT_EQ(answer.status, GetParam().wanted ? RecommendStatus::Ok : RecommendStatus::NoPlatform);
+    EXPECT_EQ(answer.warnings.empty(), GetParam().wanted.has_value());
+}
+
+TEST(PlatformNotOffered, IsSaidWithWhatIsOffered) {
+    const auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-arm64-glibc":{"variants":{"v":{}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    auto report = machine("G25");
+    const auto warning = [&] { return recommend(*manifest, {}, report, rules()).warnings.at(0); };
+    const Value offered{Value::Array{"linux-arm64-glibc"}};
+    report.host.libc.name = "musl";
+    EXPECT_EQ(warning(),
+              because("platform-not-offered", {{"have", "linux-x86_64-musl"}, {"want", offered}}));
+    report.host.libc.name.reset();
+    EXPECT_EQ(warning().detail.at("have"), Value{"linux-x86_64"});
+    report.host.arch.reset();
+    EXPECT_EQ(warning().detail.at("have"), Value{}) << "not known";
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same scenarios as questions about packages: the catalogues' answers, and what they hold against the others."""
+from made_machine import GB, ONEAPI, Machine
+from scenario_case import ScenarioCase
+
+OLD = "470.256.02"
+NO_GPU = "no GPU detected: tsuku-llm requires a GPU with at least 8 GB VRAM"
+
+
+class TsukuPackages(ScenarioCase):
+    def assert_asset(self, machine, arch, family, dependency):
+        """By tsuku's recipe and by what the builds need."""
+        for product in ("tsuku-llm-recipe", "tsuku-llm"):
+            with self.subTest(product):
+                answer = self.recommend(machine, product)
+                self.assertEqual((answer.code, answer.variant), (0, family), answer.text)
+                self.assertEqual(answer.artifact["ref"], f"tsuku-llm-linux-{arch}-{family}")
+                self.assertEqual(answer.artifact["x-dependency"], dependency)
+
+    def assert_no_cuda(self, machine, vendor):
+        answer = self.recommend(machine, "tsuku-llm")
+        self.assertIn("other-vendor", answer.why("cuda"))
+        self.assertIn(f"for GPUs of another vendor than {vendor}", answer.text)
+
+    def test_T1_nvidia_takes_cuda(self):
+        self.assert_asset(Machine().nvidia(), "amd64", "cuda", "cuda-runtime")
+
+    def test_T2_a_laptop_takes_its_nvidia_gpu(self):
+        self.assert_asset(Machine().nvidia().intel(), "amd64", "cuda", "cuda-runtime")
+        self.assertEqual(self.recommend(Machine().nvidia().intel(), "tsuku-llm").gpus, ["pci:0000:01:00.0"])
+
+    def test_T3_amd_beside_intel_takes_vulkan(self):
+        self.assert_asset(Machine().amd().intel(), "amd64", "vulkan", "vulkan-loader")
+        self.assert_no_cuda(Machine().amd().intel(), "AMD")
+
+    def test_T4_intel_alone_takes_vulkan(self):
+        self.assert_asset(Machine().intel(), "amd64", "vulkan", "vulkan-loader")
+        self.assert_no_cuda(Machine().intel(), "Intel")
+
+    def test_T5_arm_has_both(self):
+        self.assert_asset(Machine(arch="aarch64").nvidia(), "arm64", "cuda", "cuda-runtime")
+        self.assert_asset(Machine(arch="aarch64").amd(), "arm64", "vulkan", "vulkan-loader")
+
+    def test_T6_nothing_fits_where_no_gpu_is(self):
+        for product in ("tsuku-llm-recipe", "tsuku-llm"):
+            answer = self.recommend(Machine(), product)
+            self.assertEqual((answer.code, answer.status, answer.hint), (3, "none", NO_GPU))
+            self.assertIn("no-gpu", answer.why("vulkan"))
+
+    def test_T8_all_assets_are_for_glibc(self):
+        for product in ("tsuku-llm-recipe", "tsuku-llm"):
+            answer = self.recommend(Machine(libc="musl", libc_version="1.2.4").nvidia(), product)
+            self.assertEqual((answer.code, answer.status), (3, "no-platform"))
+            offered = {"have": "linux-x86_64-musl", "want": ["linux-amd64-glibc", "linux-arm64-glibc"]}
+            self.assertEqual(answer.warnings["platform-not-offered"], offered)
+            self.assertIn("and this is linux-x86_64-musl", answer.text)
+
+    def test_T9_the_recipe_takes_cuda_whatever_the_driver(self):
+        answer = self.recommend(Machine().nvidia(driver=OLD), "tsuku-llm-recipe")
+        self.assertEqual(answer.variant, "cuda", "as tsuku does, and then CUDA fails")
+
+    def test_T9_an_old_driver_is_no_cuda(self):
+        answer = self.recommend(Machine().nvidia(driver=OLD), "tsuku-llm", "--only=cuda")
+        self.assertEqual(answer.code, 3)
+        why = answer.why("cuda")["driver-too-old"]
+        self.assertEqual((why["have"], why["want"]), ("470.256.2", "525.60.13"))
+        self.assertIn("update the GPU's driver", answer.text)
+
+    def test_T9_relaxed_is_vulkan(self):
+        answer = self.recommend(Machine().nvidia(driver=OLD), "tsuku-llm")
+        self.assertEqual((answer.variant, answer.artifact["ref"]), ("vulkan", "tsuku-llm-linux-amd64-vulkan"))
+
+    def test_T10_under_8_gb_is_too_little(self):
+        self.assertEqual(self.recommend(Machine().amd(memory=8 * GB + 2**20), "tsuku-llm").variant, "vulkan")
+        answer = self.recommend(Machine().amd(memory=7 * GB), "tsuku-llm")
+        self.assertEqual((answer.code, answer.hint), (3, NO_GPU))
+        self.assertEqual(answer.why("vulkan")["too-little-memory"]["have"], 7 * GB)
+
+
+class CyllamaWheels(ScenarioCase):
+    def assert_wheel(self, machine, variant, ref):
+        answer = self.recommend(machine, "cyllama")
+        self.assertEqual((answer.variant, answer.artifact["ref"]), (variant, ref), answer.text)
+        self.assertEqual(answer.artifact["x-python"], ">=3.12")
+        return answer
+
+    def test_C1_a_newer_gpu_with_driver_550_takes_cuda12(self):
+        answer = self.assert_wheel(Machine().nvidia(driver="550.54.14"), "cuda12", "cyllama-cuda12")
+        note = "PTX for 7.5 alone: the driver translates it at first load, which takes seconds"
+        self.assertEqual(answer.candidates["cuda12"]["note"], note)
+        self.assertIn(note, answer.text)
+
+    def test_C1_driver_535_can_not_translate_its_ptx(self):
+        answer = self.assert_wheel(Machine().nvidia(driver="535.183.01"), "vulkan", "cyllama-vulkan")
+        why = answer.why("cuda12")
+        self.assertEqual((why["driver-too-old"]["have"], why["driver-too-old"]["want"]), ("535.183.1", "550.0"))
+        self.assertEqual((why["ptx-needs-newer-driver"]["driver_cuda"], why["ptx-needs-newer-driver"]["toolkit"]), ("12.2", "12.4"))
+
+    def test_C2_ptx_for_7_5_does_not_run_below(self):
+        answer = self.assert_wheel(Machine().nvidia(capability="6.1"), "vulkan", "cyllama-vulkan")
+        self.assertEqual(answer.why("cuda12")["arch-not-in-build"]["have"], "6.1")
+        self.assertIn("no code for its architecture 6.1 in the build: ptx 7.5", answer.text)
+        self.assert_wheel(Machine().nvidia(capability="7.5"), "cuda12", "cyllama-cuda12")
+
+    def test_C3_rocm_has_three_targets(self):
+        for gfx in ("gfx90a", "gfx942", "gfx1100"):
+            self.assert_wheel(Machine(libc_version="2.35").amd(gfx=gfx), "rocm", "cyllama-rocm")
+        for gfx in ("gfx1030", "gfx1101", "gfx1151", "gfx1200"):
+            answer = self.assert_wheel(Machine().amd(gfx=gfx), "vulkan", "cyllama-vulkan")
+            self.assertEqual(answer.why("rocm")["arch-not-in-build"]["have"], gfx)
+            self.assertIn(f"no code for its architecture {gfx} in the build", answer.text)
+
+    def test_C3_rocm_needs_kfd(self):
+        machine = Machine().amd(hip=False)
+        machine.nodes["/dev/kfd"]["accessible"] = False
+        machine.fails("hip", "failed", reasons=[{"code": "no-permission", "detail": {"node": "/dev/kfd"}}])
+        self.assertIn("no-permission", self.assert_wheel(machine, "vulkan", "cyllama-vulkan").why("rocm"))
+
+    def test_C4_an_old_glibc_is_no_rocm(self):
+        answer = self.assert_wheel(Machine(libc_version="2.31").amd(gfx="gfx90a"), "vulkan", "cyllama-vulkan")
+        why = answer.why("rocm")["glibc-too-old"]
+        self.assertEqual((why["have"], why["want"]), ("2.31", "2.35"))
+        self.assertIn("glibc is too old: it is 2.31, and 2.35 is needed", answer.text)
+
+    def test_C5_intel_takes_sycl_with_the_oneapi_runtime_only(self):
+        def arc(libraries):
+            return Machine(libraries=libraries).intel(integrated=False, level_zero=True)
+
+        self.assert_wheel(arc(ONEAPI), "sycl", "cyllama-sycl")
+        for lacks in ONEAPI:
+            answer = self.assert_wheel(arc(name for name in ONEAPI if name != lacks), "vulkan", "cyllama-vulkan")
+            self.assertEqual(answer.why("sycl")["library-missing"]["missing"], [lacks])
+            self.assertIn("install the oneAPI runtime 2025.3", answer.text)
+        nvidia = self.recommend(Machine().nvidia(), "cyllama")
+        self.assertIn("not installed: libsycl.so.8", nvidia.text)
+        self.assertNotIn("What helps", nvidia.text, "it would be of no use there")
+
+    def test_C6_no_wheel_for_arm_or_musl_and_the_constraint_is_named(self):
+        for machine, have in (
+            (Machine(arch="aarch64").nvidia(), "linux-aarch64-glibc"),
+            (Machine(libc="musl", libc_version="1.2.4").amd(), "linux-x86_64-musl"),
+        ):
+            answer = self.recommend(machine, "cyllama")
+            self.assertEqual((answer.code, answer.status), (3, "no-platform"))
+            self.assertEqual(answer.warnings["platform-not-offered"], {"have": have, "want": ["linux-x86_64-glibc"]})
+            self.assertIn(f"there are builds for linux-x86_64-glibc only, and this is {have}", answer.text)
+
+
+class ShimmyAssets(ScenarioCase):
+    def test_S12_the_asset_and_what_it_really_contains(self):
+        for arch, variant, contains in (("x86_64", "webgpu", ["webgpu", "cpu"]), ("aarch64", "cpu", ["cpu"])):
+            answer = self.recommend(Machine(arch=arch, libc_version="2.39").amd(), "shimmy")
+            self.assertEqual((answer.variant, answer.artifact["ref"]), (variant, f"shimmy-linux-{arch}"))
+            self.assertEqual(answer.artifact["x-contains"], contains)
+        self.assertIn("built without the GPU engine", answer.text)
+
+    def test_S12_an_older_system_than_the_build_host_is_told(self):
+        answer = self.recommend(Machine(libc_version="2.38").amd(), "shimmy")
+        self.assertEqual(answer.code, 3)
+        for variant in ("webgpu", "legacy"):
+            why = answer.why(variant)["glibc-too-old"]
+            self.assertEqual((why["have"], why["want"]), ("2.38", "2.39"))
