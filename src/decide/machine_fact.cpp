@@ -174,6 +174,11 @@ KnownFact cpu_features(const FactScope& scope) {
     return features.empty() ? KnownFact{} : words_fact(features);
 }
 
+KnownFact libraries_of(const FactScope& scope) {
+    const auto& libraries = scope.report.host.libraries;
+    return libraries ? words_fact(*libraries) : KnownFact{};
+}
+
 /// Vendors of the machine's GPUs, once each; of these PCI classes if any is named. What only shows
 /// pictures is none.
 KnownFact vendors(const FactScope& scope, std::initializer_list<std::string_view> classes) {
@@ -236,11 +241,11 @@ constexpr auto kFacts = std::to_array<Row>({
     {{"glibc", Version, true}, glibc_of},
     {{"kernel", Version, true}, [](const FactScope& s) { return text_fact(s.report.host.kernel); }},
     {{"libc", Word, true}, [](const FactScope& s) { return text_fact(s.report.host.libc.name); }},
+    {{"library", Word, true}, libraries_of},
     {{"os", Word, true}, os_of},
     {{"platform", Word, true},
-     [](const FactScope& s) {
-         return text_fact(s.platform ? s.platform : platform_of(s.report.host));
-     }},
+     [](const FactScope&
+            s) { return text_fact(s.platform ? s.platform : platform_of(s.report.host)); }},
     {{"vendors", Word, true}, [](const FactScope& s) { return vendors(s, {}); }},
     {{"vga-vendors", Word, true}, [](const FactScope& s) { return vendors(s, {"0300", "0302"}); }},
     {{"wsl", Flag, true}, [](const FactScope& s) { return flag_fact(s.report.host.wsl); }},

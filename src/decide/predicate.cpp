@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "decide/size_text.h"
+#include "report/libraries.h"
 
 namespace gpuprobe {
 namespace {
@@ -158,6 +159,8 @@ Reason failure(const Term& term, const KnownFact& fact) {
         return memory_reason(term, fact);
     if (is_floor && is_there && term.fact == "driver")
         return because("driver-too-old", {{"have", have_of(fact)}, {"need", term.value}});
+    if (term.fact == "library" && term.relation == "=")
+        return because("library-missing", {{"missing", term.value}});
     for (const auto* architecture : {"compute-capability", "gfx", "intel-ip"})
         if (is_there && term.fact == architecture)
             return because("arch-not-in-build", {{"have", have_of(fact)}, {"need", term.text}});
@@ -188,6 +191,8 @@ std::optional<std::string> word_problem(const Term& term) {
     for (const auto alternative : split(term.value, '|'))
         if (trimmed(alternative).empty())
             return std::string{term.fact} + ": an empty word";
+        else if (term.fact == "library" && !is_listed_library(trimmed(alternative)))
+            return scrubbed(trimmed(alternative), 64) + ": no scan looks for this library";
     return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which wheel cyllama's users should install, by the numbers C1 to C10."""
-from made_machine import GB, GIB, Machine
+from made_machine import GB, GIB, ONEAPI, Machine
 from scenario_case import ScenarioCase
 
 
@@ -49,13 +49,13 @@ class Cyllama(ScenarioCase):
         self.assertEqual(self.wheel(Machine(libc_version="2.35").amd(gfx="gfx90a")), "cyllama-rocm")
 
     def test_C5_intel_takes_vulkan_until_the_user_has_the_oneapi_runtime(self):
-        arc = Machine().intel(integrated=False, level_zero=True)
-        answer = self.select(arc, "cyllama")
+        answer = self.select(Machine(libraries=ONEAPI[1:]).intel(integrated=False, level_zero=True), "cyllama")
         self.assertEqual(answer.answers["wheel"], "cyllama-vulkan")
+        self.assertEqual(answer.detail("sycl", "library-missing"), {"missing": "libsycl.so.8"})
         self.assertEqual(answer.answers["hint"], "for cyllama-sycl install the Intel oneAPI runtime 2025.3, which has libsycl.so.8")
-        chosen = self.select(arc, "cyllama", "--prefer=sycl")
+        chosen = self.select(Machine(libraries=ONEAPI).intel(integrated=False, level_zero=True), "cyllama")
         self.assertEqual((chosen.answers["wheel"], chosen.answers.get("hint")), ("cyllama-sycl", None))
-        without = self.select(Machine().intel(integrated=False), "cyllama", "--prefer=sycl")
+        without = self.select(Machine(libraries=ONEAPI).intel(integrated=False), "cyllama", "--prefer=sycl")
         self.assertEqual(without.answers["wheel"], "cyllama-vulkan", "no Level Zero, no SYCL")
 
     def test_C6_no_wheel_for_arm_or_musl_and_the_constraint_is_named(self):

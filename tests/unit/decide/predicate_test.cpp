@@ -20,6 +20,7 @@ Report machine() {
     report.host.arch = "x86_64";
     report.host.os = "linux";
     report.host.kernel = "6.8.0-45-generic";
+    report.host.libraries = {"libsycl.so.8", "libvulkan.so.1"};
     report.host.libc = {.name = "glibc", .version = "2.36"};
     report.host.cpu.level = "x86-64-v3";
     report.host.cpu.features = {"avx", "avx2"};
@@ -85,22 +86,28 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Words,
     Predicates,
-    ::testing::Values(Row{"Same", "vendor=nvidia", true},
-                      Row{"Capitals", "vendor=NVIDIA", true},
-                      Row{"Other", "vendor=amd", false, "requirement-unmet"},
-                      Row{"OneOfSeveral", "vendor=amd|nvidia", true},
-                      Row{"NoneOfSeveral", "vendor!=amd|intel", true},
-                      Row{"BeginsLike", "gfx=gfx11*", true, "", On::Amd},
-                      Row{"DoesNotBeginLike", "gfx=gfx12*", false, "arch-not-in-build", On::Amd},
-                      Row{"NotEqualButAbsent", "gfx!=gfx1100", false, "requirement-unmet"},
-                      Row{"AnyWord", "vendor=*", true},
-                      Row{"AmongMany", "cpu-feature=avx2", true},
-                      Row{"NotAmongMany", "cpu-feature=avx512f", false, "requirement-unmet"},
-                      Row{"OfTheMachine", "vendors=amd", true, "", On::None},
-                      Row{"NotOfTheMachine", "vendors=intel", false, "requirement-unmet", On::None},
-                      Row{"Platform", "platform=linux-amd64", true, "", On::None},
-                      Row{"Backend", "backend=cuda", true},
-                      Row{"NoContainer", "container=docker", false, "requirement-unmet"}),
+    ::testing::Values(
+        Row{"Same", "vendor=nvidia", true},
+        Row{"Capitals", "vendor=NVIDIA", true},
+        Row{"Other", "vendor=amd", false, "requirement-unmet"},
+        Row{"OneOfSeveral", "vendor=amd|nvidia", true},
+        Row{"NoneOfSeveral", "vendor!=amd|intel", true},
+        Row{"BeginsLike", "gfx=gfx11*", true, "", On::Amd},
+        Row{"DoesNotBeginLike", "gfx=gfx12*", false, "arch-not-in-build", On::Amd},
+        Row{"NotEqualButAbsent", "gfx!=gfx1100", false, "requirement-unmet"},
+        Row{"AnyWord", "vendor=*", true},
+        Row{"AmongMany", "cpu-feature=avx2", true},
+        Row{"NotAmongMany", "cpu-feature=avx512f", false, "requirement-unmet"},
+        Row{"Library", "library=libsycl.so.8", true, "", On::None},
+        Row{"LibraryOfAnyVersion", "library=libsycl.so*", true},
+        Row{"OneOfTwoLibraries", "library=libsycl.so.9|libvulkan.so.1", true},
+        Row{"LibraryOfAnotherVersion", "library=libsycl.so.9", false, "library-missing"},
+        Row{"LibraryThatMustNotBe", "library!=libsycl.so.8", false, "requirement-unmet"},
+        Row{"OfTheMachine", "vendors=amd", true, "", On::None},
+        Row{"NotOfTheMachine", "vendors=intel", false, "requirement-unmet", On::None},
+        Row{"Platform", "platform=linux-amd64", true, "", On::None},
+        Row{"Backend", "backend=cuda", true},
+        Row{"NoContainer", "container=docker", false, "requirement-unmet"}),
     testing::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -134,6 +141,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"UnknownOrTrue", "driver>=1 or vendor=amd", true, "", On::Amd}),
     testing::case_name);
 
+TEST(Libraries, AreUnknownWhereNobodyLookedAndMissingWhereThereAreNone) {
+    auto report = machine();
+    const FactScope scope{.report = report, .backend = "sycl", .backend_word = "sycl"};
+    report.host.libraries.reset();
+    const auto unknown = test_predicate("library=libsycl.so.8", scope);
+    EXPECT_EQ(unknown.holds, std::nullopt);
+    EXPECT_EQ(unknown.why.code, "requirement-unknown");
+    report.host.libraries.emplace();
+    const auto missing = test_predicate("library=libsycl.so.8", scope);
+    EXPECT_EQ(missing.holds, false);
+    EXPECT_EQ(missing.why, because("library-missing", {{"missing", "libsycl.so.8"}}));
+}
+
 struct BadRow {
     const char* name;
     std::string predicate;
@@ -158,6 +178,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"NoVersion", "driver>=abc", "driver: expected a version like 1.2"},
         BadRow{"HalfAVersion", "driver>=1.2.", "driver: expected a version like 1.2"},
         BadRow{"TwoVersions", "driver=1|2", "driver: expected a version like 1.2"},
+        BadRow{"LibraryThatNoScanLooksFor", "library=libsycl.so.8|libc.so.6",
+               "libc.so.6: no scan looks for this library"},
         BadRow{"NoSize", "memory>=8G", "memory: expected a size like 8GiB"},
         BadRow{"OrderedWord", "vendor>=amd", "vendor: a word is compared with = or !="},
         BadRow{"EmptyWord", "vendor=", "vendor: an empty word"},
