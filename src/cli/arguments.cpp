@@ -9,9 +9,9 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/size.h"
 #include "cli/help.h"
 #include "cli/plan_arguments.h"
-#include "cli/sizes.h"
 #include "cli/suggestion.h"
 
 namespace gpuprobe {

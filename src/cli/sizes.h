@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,11 +12,6 @@ namespace gpuprobe {
 /// "139.8 GiB", "512 MiB", "640 B": binary units, one digit after the point from GiB on. Rounded
 /// down, so that a size just below a floor never reads as if it reached it.
 std::string size_text(Bytes size);
-
-/// A size as people write it: "8GiB", "8 G" and "8192MiB" are binary, "8GB" is decimal, a bare
-/// number is bytes; a fraction is allowed with a unit, case does not matter. nullopt for anything
-/// else and past 2^64.
-std::optional<Bytes> parse_size(std::string_view text);
 
 /// "850 µs", "31 ms", "2.4 s", "3 min"; `micro` is the sign for 10^-6 ("µ" or "u").
 std::string duration_text(Duration duration, std::string_view micro);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/dotted_version.h"
 #include "base/parse.h"
 #include "decide/backend_words.h"
 
@@ -103,15 +104,10 @@ KnownFact api_version(const FactScope& scope, std::string_view api) {
 /// Specifications".
 std::optional<bool> cuda_has(const Gpu& gpu, std::string_view type) {
     const auto& capability = gpu.architecture.cuda_compute_capability;
-    if (!capability)
+    const auto version = capability ? leading_version(*capability) : std::nullopt;
+    if (!version)
         return std::nullopt;
-    const auto dot = std::min(capability->find('.'), capability->size());
-    const auto major = parse_number<unsigned>(std::string_view{*capability}.substr(0, dot));
-    const auto minor = parse_number<unsigned>(
-        std::string_view{*capability}.substr(std::min(dot + 1, capability->size())));
-    if (!major)
-        return std::nullopt;
-    const unsigned have = *major * 10 + minor.value_or(0);
+    const auto have = version->parts[0] * 10 + version->parts[1];
     return have >= (type == "bfloat16" ? 80U : type == "int8" ? 61U : 53U);
 }
 

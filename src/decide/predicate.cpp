@@ -5,8 +5,9 @@
 #include <array>
 #include <compare>
 
+#include "base/dotted_version.h"
 #include "base/parse.h"
-#include "decide/size_text.h"
+#include "base/size.h"
 #include "report/libraries.h"
 
 namespace gpuprobe {
@@ -40,37 +41,6 @@ std::vector<Term> terms_in(std::string_view predicate) {
             return terms;
         predicate.remove_prefix(at + kOr.size());
     }
-}
-
-/// The numbers that a text starts with: "6.8.0-45-generic" is 6.8.0. Empty when it starts with
-/// none.
-std::vector<std::uint32_t> numbers_in(std::string_view text) {
-    std::vector<std::uint32_t> numbers;
-    for (;;) {
-        const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
-        const auto number = parse_number<std::uint32_t>(text.substr(0, end));
-        if (!number)
-            return numbers;
-        numbers.push_back(*number);
-        if (end == text.size() || text[end] != '.')
-            return numbers;
-        text.remove_prefix(end + 1);
-    }
-}
-
-/// Part by part as numbers; a part that is not there counts as 0.
-std::strong_ordering compared(std::vector<std::uint32_t> left, std::vector<std::uint32_t> right) {
-    const auto size = std::max(left.size(), right.size());
-    left.resize(size);
-    right.resize(size);
-    return std::lexicographical_compare_three_way(left.begin(), left.end(), right.begin(),
-                                                  right.end());
-}
-
-bool is_version(std::string_view text) {
-    return std::ranges::all_of(split(text, '.'), [](std::string_view part) {
-        return parse_number<std::uint32_t>(part).has_value();
-    });
 }
 
 bool stands(std::strong_ordering order, std::string_view relation) {
@@ -115,10 +85,11 @@ std::optional<bool> holds_for_size(const Term& term, const KnownFact& fact) {
 }
 
 std::optional<bool> holds_for_version(const Term& term, const KnownFact& fact) {
-    const auto have = numbers_in(fact.words.front());
-    if (have.empty())
+    const auto have = leading_version(fact.words.front());
+    const auto wanted = leading_version(term.value);
+    if (!have || !wanted)
         return std::nullopt;
-    return stands(compared(have, numbers_in(term.value)), term.relation);
+    return stands(*have <=> *wanted, term.relation);
 }
 
 std::optional<bool> holds(const Term& term, FactKind kind, const KnownFact& fact) {
@@ -204,7 +175,7 @@ std::optional<std::string> value_problem(const Term& term, FactKind kind) {
         return std::string{term.fact} + ": expected =, !=, <, <=, > or >=";
     if (kind == FactKind::Word)
         return word_problem(term);
-    if (kind == FactKind::Version && !is_version(term.value))
+    if (kind == FactKind::Version && !parse_text(term.value, std::type_identity<Version>{}))
         return std::string{term.fact} + ": expected a version like 1.2";
     if (kind == FactKind::Size && !size_from_text(term.value))
         return std::string{term.fact} + ": expected a size like 8GiB";

@@ -3,9 +3,9 @@
 #include <array>
 
 #include "base/parse.h"
+#include "base/size.h"
 #include "decide/predicate.h"
 #include "decide/select.h"
-#include "decide/size_text.h"
 
 namespace gpuprobe {
 namespace {

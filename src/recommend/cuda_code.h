@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/dotted_version.h"
 #include "recommend/truth.h"
-#include "recommend/version.h"
 
 /// Which CUDA code runs on which device. Source: CUDA C++ Programming Guide, "Compute Capabilities"
 /// and "Application Compatibility"; CUDA Compatibility, "Minor Version Compatibility".

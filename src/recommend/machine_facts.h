@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/dotted_version.h"
 #include "recommend/cuda_code.h"
 #include "recommend/gfx.h"
 #include "recommend/rules.h"
 #include "recommend/truth.h"
-#include "recommend/version.h"
 #include "report/report.h"
 
 /// What predicates ask about a machine, from its report.

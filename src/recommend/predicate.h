@@ -6,11 +6,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/dotted_version.h"
 #include "recommend/cuda_code.h"
 #include "recommend/gfx.h"
 #include "recommend/machine_facts.h"
 #include "recommend/truth.h"
-#include "recommend/version.h"
 
 namespace gpuprobe {
 

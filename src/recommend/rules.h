@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/dotted_version.h"
 #include "base/result.h"
 #include "recommend/builtin_documents.h"
 #include "recommend/cuda_code.h"
 #include "recommend/gfx.h"
-#include "recommend/version.h"
 
 namespace gpuprobe {
 

@@ -19,38 +19,6 @@ TEST(Sizes, AreRoundedDownToOneDigit) {
     EXPECT_EQ(size_text(Bytes{UINT64_MAX}), "16777215.9 TiB");
 }
 
-struct SizeCase {
-    const char* text;
-    std::optional<std::uint64_t> want;
-};
-
-TEST(Sizes, AreReadAsPeopleWriteThem) {
-    const SizeCase good[] = {{"0", 0},
-                             {"4096", 4096},
-                             {"8GiB", gib(8).count},
-                             {"8 GiB", gib(8).count},
-                             {" 8g ", gib(8).count},
-                             {"8GB", 8'000'000'000},
-                             {"8192MiB", gib(8).count},
-                             {"1.5GiB", gib(1).count + mib(512).count},
-                             {"14.5gb", 14'500'000'000},
-                             {"0.5k", 512},
-                             {"1T", gib(1024).count},
-                             {"18446744073709551615", UINT64_MAX}};
-    for (const auto& row : good) {
-        const auto size = parse_size(row.text);
-        ASSERT_TRUE(size) << row.text;
-        EXPECT_EQ(size->count, *row.want) << row.text;
-    }
-}
-
-TEST(Sizes, RefusesWhatIsNoSize) {
-    for (const char* text : {"", " ", "GiB", "-1", "+1", "8 GiB GiB", "8XiB", "8.GiB", ".5GiB",
-                             "1.5", "1.5B", "1..5G", "0x10", "1e9", "18446744073709551616",
-                             "18446744073709551615K", "99999999T", "1.0000000001G", "8,5GiB"})
-        EXPECT_FALSE(parse_size(text)) << text;
-}
-
 TEST(Sizes, DurationsPickAUnit) {
     using std::chrono::microseconds;
     EXPECT_EQ(duration_text(microseconds{850}, "µ"), "850 µs");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recommend/version.h"
+#include "base/dotted_version.h"
 
 #include <algorithm>
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/size.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+struct Unit {
+    std::string_view name = {};
+    std::uint64_t bytes = 1;
+};
+constexpr std::array<Unit, 10> kUnits{{{"", 1},
+                                       {"B", 1},
+                                       {"kB", 1000},
+                                       {"MB", 1000'000},
+                                       {"GB", 1000'000'000},
+                                       {"TB", 1000'000'000'000},
+                                       {"KiB", kib(1).count},
+                                       {"MiB", mib(1).count},
+                                       {"GiB", gib(1).count},
+                                       {"TiB", gib(1024).count}}};
+constexpr std::size_t kMaxFractionDigits = 9;
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+/// 0 for none.
+std::uint64_t exact_unit(std::string_view name) {
+    const auto* unit = std::ranges::find(kUnits, name, &Unit::name);
+    return unit == kUnits.end() ? 0 : unit->bytes;
+}
+
+/// 0 for none. A letter alone is binary.
+std::uint64_t typed_unit(std::string_view name) {
+    auto wanted = lower_case(name);
+    if (wanted.size() == 1 && wanted != "b")
+        wanted += "ib";
+    for (const auto& unit : kUnits)
+        if (lower_case(unit.name) == wanted)
+            return unit.bytes;
+    return 0;
+}
+
+std::optional<Bytes> whole_size(std::string_view digits, std::uint64_t unit) {
+    const auto number = parse_number<std::uint64_t>(digits);
+    if (!number || unit == 0 || *number > kMost / unit)
+        return std::nullopt;
+    return Bytes{*number * unit};
+}
+
+/// `digits` behind the point, as a share of the unit, rounded down. At most 10^9 · 10^12 fits.
+std::optional<Bytes> fraction_size(std::string_view digits, std::uint64_t unit) {
+    const auto number = parse_number<std::uint64_t>(digits);
+    if (!number || digits.size() > kMaxFractionDigits || unit == 1)
+        return std::nullopt;
+    long double share = static_cast<long double>(*number);
+    for (std::size_t i = 0; i < digits.size(); ++i)
+        share /= 10;
+    return Bytes{static_cast<std::uint64_t>(share * static_cast<long double>(unit))};
+}
+
+}  // namespace
+
+std::optional<Bytes> size_from_text(std::string_view text) {
+    text = trimmed(text);
+    const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    return whole_size(text.substr(0, digits), exact_unit(trimmed(text.substr(digits))));
+}
+
+std::optional<Bytes> parse_size(std::string_view text) {
+    text = trimmed(text);
+    const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
+    const auto number = text.substr(0, end);
+    const auto unit = typed_unit(trimmed(text.substr(end)));
+    const auto point = std::min(number.find('.'), number.size());
+    const auto whole = whole_size(number.substr(0, point), unit);
+    if (!whole || point == number.size())
+        return whole;
+    const auto fraction = fraction_size(number.substr(point + 1), unit);
+    if (!fraction || whole->count > kMost - fraction->count)
+        return std::nullopt;
+    return Bytes{whole->count + fraction->count};
+}
+
+}  // namespace gpuprobe
