@@ -8,9 +8,9 @@
 
 namespace gpuprobe {
 
-Jobs::Jobs(bus::Connection& connection, Engine& engine)
+Jobs::Jobs(bus::Connection& connection, const ServiceContext& context)
     : connection_{connection},
-      engine_{engine},
+      context_{context},
       self_{std::make_shared<Jobs*>(this)},
       callers_{connection.bus()} {}
 
@@ -36,6 +36,8 @@ std::size_t Jobs::running_of(uid_t uid) const {
 void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
     if (jobs_.size() >= kMaxJobs || running_of(uid) >= kMaxJobsPerUid)
         return reply->fail(Error{ErrorCode::TooManyRequests, "too many probes are waited for"});
+    if (const auto allowed = context_.calls.take(uid); !allowed)
+        return reply->fail(allowed.error());
     const auto number = ++last_number_;
     const auto on_cancel = [this, number](const std::string& sender, bus::Reply<> answer) {
         cancel(number, sender, std::move(answer));
@@ -60,12 +62,13 @@ void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
         if (!self || !(*self)->jobs_.contains(number))
             return;
         auto& jobs = **self;
-        (void)bus::attempt(
-            [&] { jobs.jobs_.at(number)->succeed(probe_answer(jobs.engine_.report(), apis)); });
+        (void)bus::attempt([&] {
+            jobs.jobs_.at(number)->succeed(probe_answer(jobs.context_.engine.report(), apis));
+        });
         jobs.jobs_.erase(number);
         jobs.connection_.update();
     };
-    const auto started = engine_.probe(request, progress, done);
+    const auto started = context_.engine.probe(request, progress, done);
     if (started)
         return;
     jobs_.at(number)->fail(started.error());

@@ -8,6 +8,7 @@
 #include "bus/callers.h"
 #include "bus/connection.h"
 #include "engine/engine.h"
+#include "service/gpu_object.h"
 #include "service/job_object.h"
 
 namespace gpuprobe {
@@ -18,10 +19,11 @@ public:
     static constexpr std::size_t kMaxJobs = 64;
     static constexpr std::size_t kMaxJobsPerUid = 8;
 
-    Jobs(bus::Connection& connection, Engine& engine);
+    Jobs(bus::Connection& connection, const ServiceContext& context);
     ~Jobs();
 
-    /// Answers `reply` when the probes have ended. Errors go to the reply: TooManyRequests,
+    /// Answers `reply` when the probes have ended. Errors go to the reply: TooManyRequests (probes
+    /// that wait, or calls of one user within a minute),
     /// NotAuthorized (the caller left), InvalidRequest.
     void probe(const std::string& sender,
                const ProbeRequest& request,
@@ -36,7 +38,7 @@ private:
     [[nodiscard]] std::size_t running_of(uid_t uid) const;
 
     bus::Connection& connection_;
-    Engine& engine_;
+    const ServiceContext& context_;
     std::uint64_t last_number_ = 0;
     std::map<std::uint64_t, std::unique_ptr<JobObject>> jobs_ = {};
     /// The engine keeps callbacks until its probes end, and may outlive this: they check it first.

@@ -17,7 +17,7 @@ Service::Service(bus::Connection& connection, const ServiceContext& context, Log
       authority_{connection.bus()},
       clientele_{.callers = callers_, .audience = audience_, .authority = authority_},
       gpus_{connection.bus(), context, clientele_},
-      jobs_{connection, context.engine},
+      jobs_{connection, context},
       advice_{context, clientele_},
       manager_{connection, context, gpus_, jobs_, clientele_, advice_},
       log_control_{connection.bus(), log} {

@@ -131,6 +131,14 @@ class Outcomes(AdviceCase):
         self.assertIn("30 such calls", answers[30][1])
         self.assertEqual(self.call_as(OTHER, *arguments)[0], 0)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
+    def test_probes_and_outcomes_of_one_user_have_one_budget(self):
+        probe = ("Probe", "aoasa{sv}", "0", "0", "0")
+        answers = [self.call_as(NOBODY, *probe) for _ in range(31)]
+        self.assertEqual([code for code, _ in answers[:30]], [0] * 30, answers[0])
+        self.assertIn("30 such calls", answers[30][1])
+        self.assertEqual(self.call_as(OTHER, *probe)[0], 0)
+
     def test_a_bad_outcome_is_refused_by_name(self):
         refused = self.assert_refused(ERROR + "InvalidRequest", lambda: self.report(consumer="default"))
         self.assertIn("outcome", refused)
