@@ -6,9 +6,20 @@
 namespace gpuprobe {
 namespace {
 
+/// Vulkan's budget of a heap is what other programs have left of it.
+void forget_budgets(Value& device) {
+    auto* const heaps = device.find("heaps");
+    if (auto* items = heaps ? heaps->as_array() : nullptr)
+        for (auto& heap : *items)
+            for (const char* key : {"budget", "usage"})
+                if (auto* size = heap.find(key))
+                    *size = Value{};
+}
+
 void forget_free_memory(Value& device) {
     if (auto* memory = device.find("memory"); memory && memory->is_object())
         (*memory)["free"] = Value{};
+    forget_budgets(device);
 }
 
 void forget_free_memory(GpuMemory& memory) {
@@ -38,9 +49,11 @@ Report lasting_part(Report report) {
         }
     }
     // What pocl has in all is what the host could give at that moment.
-    for (auto& software : report.software)
+    for (auto& software : report.software) {
         if (software.device.find("memory"))
             software.device["memory"] = Value{};
+        forget_budgets(software.device);
+    }
     return report;
 }
 

@@ -137,7 +137,7 @@ def check_selectors(tally, program, report):
 def without_moments(report):
     """What two reports of one machine share."""
     text = json.dumps(report, sort_keys=True)
-    for key in ("created_usec", "generation", "age_usec", "duration_usec", "free", "free_at_usec", "available", "source",
+    for key in ("created_usec", "generation", "age_usec", "duration_usec", "free", "budget", "usage", "free_at_usec", "available", "source",
                 "state"):
         text = re.sub(rf'"{key}": ("[^"]*"|null|-?[0-9]+)', f'"{key}": 0', text)
     document = json.loads(text)

@@ -11,6 +11,11 @@ Value facts(long long total, long long free) {
     device["name"] = "a device";
     device["memory"]["total"] = total;
     device["memory"]["free"] = free;
+    Value heap;
+    heap["size"] = total;
+    heap["budget"] = free;
+    heap["usage"] = free;
+    device["heaps"].push_back(heap);
     return device;
 }
 
@@ -25,6 +30,7 @@ Report report_at(long long moment, long long size) {
     gpu.apis["cuda"] = {.device = facts(size, moment), .age = Duration{moment}};
     report.gpus = {gpu};
     report.software = {{.api = "opencl", .device = facts(moment, moment)}};
+    report.software[0].device["heaps"] = facts(size, moment).at("heaps");
     return report;
 }
 
