@@ -23,6 +23,7 @@
 #include "base/handle.h"
 #include "base/version.h"
 #include "probe/frame.h"
+#include "probe/serve_worker.h"
 
 namespace gpuprobe {
 namespace {
@@ -33,10 +34,13 @@ constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
     "Usage: gpuprobe-worker API [--stage query] [--driver MANIFEST] [--library NAME] 3>FRAMES\n"
+    "       gpuprobe-worker --socket [--peer USER] [--setenv NAME=VALUE]...\n"
     "       gpuprobe-worker --list | --version | --help\n"
     "\n"
     "Asks one API about the GPUs of this machine and writes the answer to descriptor 3.\n"
-    "It loads a vendor's driver, which may crash or hang; gpuprobed and gpuprobectl start it.\n";
+    "It loads a vendor's driver, which may crash or hang; gpuprobed and gpuprobectl start it.\n"
+    "With --socket it takes the question from the connection that systemd hands over, loads no\n"
+    "driver itself, and starts another one of itself that does. Root and USER may ask.\n";
 
 /// Frames to the descriptor, each written whole before the backend goes on.
 class FrameSink final : public Sink {
@@ -127,6 +131,14 @@ void list_apis() {
         print(stdout, std::string{backend.api} + "\n");
 }
 
+int serve(std::span<char*> options) {
+    const auto served = serve_socket(options);
+    if (served)
+        return EXIT_SUCCESS;
+    (void)usage_error(served.error().text);
+    return served.error().code == ErrorCode::InvalidRequest ? kExitUsage : EXIT_FAILURE;
+}
+
 int run(std::span<char*> arguments) {
     if (arguments.empty()) {
         print(stderr, kHelp);
@@ -144,6 +156,8 @@ int run(std::span<char*> arguments) {
             list_apis();
         return EXIT_SUCCESS;
     }
+    if (first == "--socket")
+        return serve(arguments.subspan(1));
     const auto target = target_from(arguments);
     if (!target)
         return usage_error(target.error().text);

@@ -8,6 +8,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -20,6 +22,10 @@ namespace gpuprobe {
 namespace {
 
 constexpr int kFarewellMilliseconds = 100;
+
+Duration duration(const timeval& time) {
+    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+}
 
 class SpawnedWorker final : public Worker {
 public:
@@ -57,8 +63,12 @@ public:
         // Before it is reaped: its number, and so its group's, can't have been given away yet.
         kill();
         exit_ = WorkerExit{};
-        if (::waitid(P_PID, id(), &info, WEXITED | WNOHANG) != 0)
+        rusage usage = {};
+        // The system call: libc's has no place for the usage.
+        if (::syscall(SYS_waitid, P_PID, process_.pid, &info, WEXITED | WNOHANG, &usage) != 0)
             return exit_;  // someone else has reaped it
+        exit_->processor_time = duration(usage.ru_utime) + duration(usage.ru_stime);
+        exit_->peak_memory = kib(static_cast<std::uint64_t>(usage.ru_maxrss));
         if (info.si_code == CLD_EXITED)
             exit_->code = info.si_status;
         else
@@ -119,27 +129,25 @@ Result<std::string> temporary_folder() {
     return name;
 }
 
-Status make_non_blocking(const UniqueFd& fd) {
-    if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0)
-        return errno_error("fcntl", errno);
-    return Done{};
+Result<std::unique_ptr<Worker>> start(const SpawnOrder& order, UniqueFd frames, UniqueFd output) {
+    auto process = TRY(spawn(order));
+    return std::unique_ptr<Worker>{
+        std::make_unique<SpawnedWorker>(std::move(process), std::move(frames), std::move(output))};
 }
 
-/// The worker's end closes on return: end-of-file then means that no worker holds it.
+/// The worker's ends close on return: end-of-file then means that no worker holds them.
 Result<std::unique_ptr<Worker>> start(SpawnOrder order) {
-    auto frames = TRY(Pipe::create());
-    auto output = TRY(Pipe::create());
-    (void)TRY(make_non_blocking(frames.read));
-    (void)TRY(make_non_blocking(output.read));
+    auto frames = TRY(worker_pipe());
+    auto output = TRY(worker_pipe());
     order.frames = frames.write.get();
     order.output = output.write.get();
-    auto process = TRY(spawn(order));
-    return std::unique_ptr<Worker>{std::make_unique<SpawnedWorker>(
-        std::move(process), std::move(frames.read), std::move(output.read))};
+    return start(order, std::move(frames.read), std::move(output.read));
 }
 
-Error not_started(Error reason) {
-    return Error{ErrorCode::ProbeFailed, std::move(reason.text)};
+Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> worker) {
+    if (!worker)
+        return Error{ErrorCode::ProbeFailed, std::move(worker).error().text};
+    return worker;
 }
 
 }  // namespace
@@ -165,18 +173,31 @@ Status SpawnLauncher::prepare_home() {
     return Done{};
 }
 
-Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
+Result<SpawnOrder> SpawnLauncher::order_for(const ProbeTarget& target) {
     if (auto home = prepare_home(); !home)
-        return not_started(std::move(home).error().in("the drivers' folder"));
-    const auto vendors = opencl_vendors(target, cache_home_);
-    if (!vendors)
-        return not_started(vendors.error());
-    auto worker = start(SpawnOrder{.arguments = command_line(program_, target),
-                                   .environment = environment_block(worker_environment(
-                                       target, cache_home_, *vendors, extra_environment_))});
-    if (!worker)
-        return not_started(std::move(worker).error());
-    return worker;
+        return std::move(home).error().in("the drivers' folder");
+    const auto vendors = TRY(opencl_vendors(target, cache_home_));
+    return SpawnOrder{.arguments = command_line(program_, target),
+                      .environment = environment_block(
+                          worker_environment(target, cache_home_, vendors, extra_environment_))};
+}
+
+Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
+    auto order = order_for(target);
+    if (!order)
+        return or_not_started(std::move(order).error());
+    return or_not_started(start(*std::move(order)));
+}
+
+Result<std::unique_ptr<Worker>> SpawnLauncher::launch_into(const ProbeTarget& target,
+                                                           int frames,
+                                                           int output) {
+    auto order = order_for(target);
+    if (!order)
+        return or_not_started(std::move(order).error());
+    order->frames = frames;
+    order->output = output;
+    return or_not_started(start(*order, {}, {}));
 }
 
 }  // namespace gpuprobe

@@ -6,7 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/bytes.h"
+#include "base/clock.h"
 #include "base/result.h"
+#include "probe/spawn.h"
 #include "probe/target.h"
 
 namespace gpuprobe {
@@ -15,10 +18,13 @@ namespace gpuprobe {
 struct WorkerExit {
     std::optional<int> code = {};
     std::optional<int> signal = {};
+    /// What it and those of its children that it waited for took, of user and system time together.
+    std::optional<Duration> processor_time = {};
+    std::optional<Bytes> peak_memory = {};  ///< resident, of the largest of them
 };
 
-/// One running worker, as whoever started it sees it. Destroying it kills it and, where nobody did
-/// that before, waits a tenth of a second at most for its end.
+/// One running worker, as whoever started it sees it. Destroying it kills it and, for a child of
+/// ours that nobody had killed before, waits a tenth of a second at most for its end.
 class Worker {
 public:
     virtual ~Worker() = default;
@@ -27,8 +33,8 @@ public:
     [[nodiscard]] virtual int frames() const = 0;
     /// Readable end of the worker's stdout and stderr; non-blocking; -1 when there is none.
     [[nodiscard]] virtual int output() const = 0;
-    /// Becomes readable when the worker has ended (a pidfd); -1 when the end is only seen on
-    /// frames().
+    /// Becomes readable when reap() has something to do, at the latest when the worker has ended;
+    /// -1 when the end is only seen on frames().
     [[nodiscard]] virtual int ended() const = 0;
     /// SIGKILL to the worker and everything it started. Never waits.
     virtual void kill() = 0;
@@ -63,9 +69,15 @@ public:
     SpawnLauncher& operator=(const SpawnLauncher&) = delete;
     /// Blocks until the program runs, about a millisecond.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
+    /// The same with frames and output to descriptors of the caller's, which are raised (spawn.h)
+    /// and stay the caller's: the worker's own frames() and output() are -1.
+    [[nodiscard]] Result<std::unique_ptr<Worker>> launch_into(const ProbeTarget& target,
+                                                              int frames,
+                                                              int output);
 
 private:
     [[nodiscard]] Status prepare_home();
+    [[nodiscard]] Result<SpawnOrder> order_for(const ProbeTarget& target);
 
     std::string program_;
     std::string cache_home_;

@@ -50,16 +50,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return pointers;
 }
 
-/// The same file under a number that no descriptor of the worker has.
-Result<UniqueFd> raised(UniqueFd low) {
-    if (low.get() >= kFirstOwnFd)
-        return low;
-    UniqueFd high{::fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstOwnFd)};
-    if (!high)
-        return errno_error("duplicating a descriptor", errno);
-    return high;
-}
-
 Result<UniqueFd> open_null() {
     UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
     if (!null)
@@ -184,6 +174,15 @@ Result<SpawnedProcess> run(Plan plan) {
 
 }  // namespace
 
+Result<UniqueFd> raised(UniqueFd low) {
+    if (low.get() >= kFirstOwnFd)
+        return low;
+    UniqueFd high{::fcntl(low.get(), F_DUPFD_CLOEXEC, kFirstOwnFd)};
+    if (!high)
+        return errno_error("duplicating a descriptor", errno);
+    return high;
+}
+
 Result<Pipe> Pipe::create() {
     int ends[2] = {-1, -1};
     if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -193,6 +192,13 @@ Result<Pipe> Pipe::create() {
     auto read = TRY(raised(std::move(low_read)));
     auto write = TRY(raised(std::move(low_write)));
     return Pipe{.read = std::move(read), .write = std::move(write)};
+}
+
+Result<Pipe> worker_pipe() {
+    auto pipe = TRY(Pipe::create());
+    if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0)
+        return errno_error("fcntl", errno);
+    return pipe;
 }
 
 Result<SpawnedProcess> spawn(const SpawnOrder& order) {

@@ -19,13 +19,19 @@ struct Pipe {
     static Result<Pipe> create();
 };
 
+/// One for a worker to write to: reading does not block, writing does. Errors: Io.
+Result<Pipe> worker_pipe();
+
+/// The same file under a number that no descriptor of a worker has. Errors: Io.
+Result<UniqueFd> raised(UniqueFd low);
+
 /// A program to run as a worker: stdin is /dev/null, stdout and stderr are `output`, descriptor 3
 /// is `frames`, and no other descriptor is open.
 struct SpawnOrder {
     std::vector<std::string> arguments = {};  ///< the program's path first
     std::vector<std::string> environment = {};
-    int frames = -1;  ///< borrowed; an end of a Pipe
-    int output = -1;  ///< borrowed; an end of a Pipe
+    int frames = -1;  ///< borrowed; raised, as an end of a Pipe is
+    int output = -1;  ///< borrowed; raised
 };
 
 struct SpawnedProcess {
