@@ -57,6 +57,12 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
     node.gid = info.st_gid;
     node.acl = node_acl(node.path);
     node.group = group_name(info.st_gid);
+    if (prober_) {
+        node.accessible = may_open(node, *prober_);
+        if (node.accessible == false)
+            node.reason = "no-permission";
+        return node;
+    }
     node.accessible = ::faccessat(AT_FDCWD, node.path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
     if (!*node.accessible)
         node.reason = errno == ENOENT ? "missing" : "no-permission";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "report/caller.h"
 #include "report/machine.h"
 
 namespace gpuprobe {
@@ -20,11 +21,17 @@ public:
     [[nodiscard]] virtual std::vector<std::string> list(std::string_view folder) const = 0;
 };
 
-/// The nodes of the running machine: stat and faccessat(AT_EACCESS) only.
+/// The nodes of the running machine: stat and faccessat(AT_EACCESS) only. `accessible` is for this
+/// process or, where `prober` is given, for that user, by may_open: a daemon whose workers are
+/// someone else's is not allowed what they are.
 class LiveNodes final : public NodeSource {
 public:
+    explicit LiveNodes(std::optional<Caller> prober = {}) : prober_{std::move(prober)} {}
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const override;
     [[nodiscard]] std::vector<std::string> list(std::string_view folder) const override;
+
+private:
+    std::optional<Caller> prober_ = {};
 };
 
 /// The nodes a capture recorded (nodes.json: {path: {major, minor, mode, group, accessible}}).

@@ -21,6 +21,20 @@ TEST(LiveNodes, LookAtANodeWithoutOpeningIt) {
     EXPECT_TRUE(node->group);
 }
 
+TEST(LiveNodes, AskForWhomTheyAreTold) {
+    const auto kmsg = [](const Caller& prober) { return LiveNodes{prober}.find("/dev/kmsg"); };
+    const auto seen = kmsg({.uid = 65534, .groups = {{65534}}});
+    if (!seen || (*seen->mode & 07U) == 06U)
+        GTEST_SKIP() << "/dev/kmsg is missing, or open to everyone";
+    EXPECT_EQ(seen->accessible, false);
+    EXPECT_EQ(seen->reason, "no-permission");
+    EXPECT_EQ(kmsg({.uid = 0, .groups = {{0}}})->accessible, true);
+    EXPECT_EQ(kmsg({.uid = 0, .groups = {{0}}})->reason, std::nullopt);
+    const Caller nobody{.uid = 65534, .groups = {{65534}}};
+    EXPECT_EQ(LiveNodes{nobody}.find("/dev/null")->accessible, true);
+    EXPECT_EQ(LiveNodes{nobody}.find("/dev/none"), std::nullopt);
+}
+
 TEST(LiveNodes, TakeNothingElseForANode) {
     EXPECT_EQ(LiveNodes{}.find("/dev/no-such-node"), std::nullopt);
     EXPECT_EQ(LiveNodes{}.find("/dev"), std::nullopt);
