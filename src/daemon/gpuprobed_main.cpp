@@ -15,8 +15,9 @@
 #include "base/event_loop.h"
 #include "base/version.h"
 #include "bus/names.h"
+#include "daemon/launchers.h"
 #include "engine/engine.h"
-#include "probe/launcher.h"
+#include "inventory/scan.h"
 #include "service/bus_session.h"
 #include "service/call_budget.h"
 #include "service/inline_budget.h"
@@ -34,6 +35,7 @@ struct Settings {
     std::string bus = "system";
     std::optional<std::string> replay = {};
     std::optional<std::string> worker = {};
+    LaunchChoice launch = {};
     std::optional<std::string> cache_folder = {};
     std::optional<std::string> state_folder = {};
     bool has_cache = true;
@@ -59,7 +61,7 @@ int exit_code(const Error& error) {
 
 /// The worker named, else the one beside this program. Errors: NotFound.
 Result<std::string> worker_program(const Settings& settings) {
-    if (settings.replay)
+    if (settings.replay || settings.launch.mode == LaunchMode::Socket)
         return std::string{};  // a capture's probes have been answered
     std::error_code problem;
     const auto beside =
@@ -127,6 +129,14 @@ std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     return problem ? "" : home.string();
 }
 
+template <class E>
+std::vector<std::string> words_of(E) {
+    std::vector<std::string> words;
+    for (const auto& entry : names_of(E{}))
+        words.emplace_back(entry.name);
+    return words;
+}
+
 /// Parses, or ends the program as CLI11 does for --help and mistakes.
 Settings settings_from(int argc, char** argv) {
     Settings settings;
@@ -137,6 +147,14 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--replay", settings.replay, "Serve the captured machine in this folder")
         ->check(CLI::ExistingDirectory);
     app.add_option("--worker", settings.worker, "The program that loads drivers");
+    std::string mode{name_of(settings.launch.mode)};
+    app.add_option("--launcher", mode, "How workers start: by systemd's socket, or as our children")
+        ->check(CLI::IsMember(words_of(LaunchMode{})))
+        ->capture_default_str();
+    app.add_option("--worker-socket", settings.launch.socket, "Where systemd listens for workers")
+        ->capture_default_str();
+    app.add_option("--worker-user", settings.launch.worker_user,
+                   "Whose the socket's workers are, and so which devices they may open");
     app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
     app.add_option("--state-dir", settings.state_folder, "Where to keep overrides and outcomes");
     app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
@@ -146,11 +164,8 @@ Settings settings_from(int argc, char** argv) {
         ->check(CLI::Range(0U, 10'000U))
         ->capture_default_str();
     std::string level{name_of(settings.log_level)};
-    std::vector<std::string> levels;
-    for (const auto& entry : names_of(LogLevel{}))
-        levels.emplace_back(entry.name);
     app.add_option("--log-level", level, "The least important entries to log")
-        ->check(CLI::IsMember(levels))
+        ->check(CLI::IsMember(words_of(LogLevel{})))
         ->capture_default_str();
     try {
         app.parse(argc, argv);
@@ -158,6 +173,7 @@ Settings settings_from(int argc, char** argv) {
         std::exit(app.exit(problem) == 0 ? 0 : EX_USAGE);
     }
     settings.log_level = enum_from<LogLevel>(level).value_or(settings.log_level);
+    settings.launch.mode = enum_from<LaunchMode>(mode).value_or(settings.launch.mode);
     return settings;
 }
 
@@ -175,10 +191,25 @@ EngineOptions engine_options(const Settings& settings, const std::optional<std::
     return options;
 }
 
+/// The captured machine, or this one. Its nodes are judged for whoever opens them.
+Result<MachineSource> machine(const Settings& settings, const Log& log) {
+    if (settings.replay)
+        return replayed_machine(*settings.replay);
+    auto source = live_machine();
+    if (!settings.launch.uses_socket() || !settings.launch.worker_user)
+        return source;
+    const auto prober = user_named(*settings.launch.worker_user);
+    if (prober)
+        source.nodes = std::make_shared<LiveNodes>(prober);
+    else
+        log.write(LogLevel::Warning, "no user " + *settings.launch.worker_user);
+    return source;
+}
+
 /// Everything from the loop to READY. The name is owned before anything is probed, because bus
 /// activation gives up after 25 seconds.
 Result<int> serve(const Settings& settings, Log& log) {
-    auto source = settings.replay ? TRY(replayed_machine(*settings.replay)) : live_machine();
+    auto source = TRY(machine(settings, log));
     const auto worker = TRY(worker_program(settings));
     const auto cache = cache_folder(settings);
     const auto files = source.files;
@@ -187,9 +218,12 @@ Result<int> serve(const Settings& settings, Log& log) {
     TRY(loop->feed_watchdog());
 
     const SystemClock clock;
-    SpawnLauncher launcher{worker, cache_home_of_drivers(cache)};
-    const auto engine = TRY(
-        Engine::create(std::move(source), *loop, launcher, clock, engine_options(settings, cache)));
+    Launchers launchers{
+        settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
+            log.write(LogLevel::Warning, "no worker through the socket: " + problem);
+        }};
+    const auto engine = TRY(Engine::create(std::move(source), *loop, launchers.chosen(), clock,
+                                           engine_options(settings, cache)));
     InlineBudget budget{clock};
     CallBudget calls{clock};
     const ServiceContext context{

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A socket unit with Accept=yes, without systemd: gpuprobe-worker --socket for each connection."""
+import os
+import socket
+import subprocess
+import threading
+
+from bus_case import BIN
+
+WORKER = BIN / "gpuprobe-worker"
+# sd_listen_fds(3): the connection is descriptor 3, and the variables name the process that has it.
+EXEC = 'exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
+
+
+class WorkerSocket:
+    """Options are added to each worker's command. `served` counts connections."""
+
+    def __init__(self, path, *options):
+        self.path = path
+        self.options = options
+        self.workers = []
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+        self.socket.bind(path)
+        self.socket.listen(64)
+        self.thread = threading.Thread(target=self.accept_all, daemon=True)
+        self.thread.start()
+
+    @property
+    def served(self):
+        return len(self.workers)
+
+    def accept_all(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            with connection:
+                self.workers.append(subprocess.Popen(
+                    ["/bin/sh", "-c", EXEC, "sh", str(WORKER), "--socket", *self.options], stdin=connection,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def refuse(self):
+        """As after systemd's trigger limit: the path is there and nobody listens."""
+        if not self.thread.is_alive():
+            return
+        # close() alone leaves the thread in accept(2), where it may wake up on whoever got the number next.
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.socket.close()
+
+    def vanish(self):
+        self.refuse()
+        os.unlink(self.path)
+
+    def end(self, timeout):
+        """Waits for every worker: none may outlive what asked for it. Gives their exit statuses."""
+        return [worker.wait(timeout) for worker in self.workers]
