@@ -11,34 +11,71 @@ import xml.etree.ElementTree as ElementTree
 
 from bus_case import BIN, DEADLINE, NAME
 
-UNIT = BIN.parent / "systemd" / "gpuprobed.service"
-# systemd-analyze 252 says 1.2: the workers' devices, writable and executable memory, netlink and the host's
-# network are what is left. Tenths, as --threshold takes them.
-EXPOSURE = 12
+UNITS = BIN.parent / "systemd"
+UNIT = UNITS / "gpuprobed.service"
+WORKER = UNITS / "gpuprobe-worker@.service"
+SOCKET = UNITS / "gpuprobe-worker.socket"
+# What systemd-analyze may say at most, in tenths, as --threshold takes them. Of the daemon, netlink and the host's
+# network and /dev are left; of a worker, devices and memory that is written and then executed.
+EXPOSURE = {UNIT.name: 10, WORKER.name: 15}
 
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
 class Unit(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="gpuprobe-unit-")
-        self.addCleanup(shutil.rmtree, folder)
-        self.unit = pathlib.Path(folder) / UNIT.name
-        text = UNIT.read_text()
-        # What is not installed yet can't be found.
-        lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line for line in text.splitlines()]
-        self.unit.write_text("\n".join(lines) + "\n")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        for unit in (UNIT, WORKER, SOCKET):
+            # What is not installed yet can't be found.
+            lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
+                     for line in unit.read_text().splitlines()]
+            (self.folder / unit.name).write_text("\n".join(lines) + "\n")
 
-    def analyze(self, *arguments):
-        return subprocess.run(["systemd-analyze", *arguments, str(self.unit)], capture_output=True,
+    def analyze(self, unit, *arguments):
+        return subprocess.run(["systemd-analyze", *arguments, str(self.folder / unit)], capture_output=True,
                               text=True, timeout=DEADLINE, check=False)
 
     def test_systemd_finds_nothing_wrong(self):
-        found = self.analyze("verify")
-        self.assertEqual((found.returncode, found.stdout, found.stderr), (0, "", ""))
+        for unit in (UNIT, WORKER, SOCKET):
+            found = self.analyze(unit.name, "verify")
+            self.assertEqual((found.returncode, found.stdout, found.stderr), (0, "", ""), unit.name)
 
     def test_exposure_stays_low(self):
-        found = self.analyze("security", "--offline=true", f"--threshold={EXPOSURE}")
-        self.assertEqual(found.returncode, 0, found.stdout)
+        for unit, limit in EXPOSURE.items():
+            found = self.analyze(unit, "security", "--offline=true", f"--threshold={limit}")
+            self.assertEqual(found.returncode, 0, found.stdout)
+
+
+class Sandboxes(unittest.TestCase):
+    """What drivers need and what the daemon has given up."""
+
+    @staticmethod
+    def settings(unit):
+        return [line for line in unit.read_text().splitlines() if line and not line.startswith("#")]
+
+    def test_drivers_run_with_the_worker_only(self):
+        daemon, worker = self.settings(UNIT), self.settings(WORKER)
+        self.assertIn("MemoryDenyWriteExecute=yes", daemon)
+        self.assertIn("MemoryDenyWriteExecute=no", worker)
+        self.assertFalse([line for line in daemon if line.startswith("DeviceAllow=")])
+        self.assertTrue([line for line in worker if line.startswith("DeviceAllow=char-drm")])
+        self.assertTrue([line for line in daemon if line.startswith("ExecStart=") and "--launcher=socket" in line])
+        # A refused call without it is a dead driver.
+        for unit in (daemon, worker):
+            self.assertIn("SystemCallErrorNumber=EPERM", unit)
+
+    def test_only_the_daemon_reaches_the_worker(self):
+        user = next(line for line in self.settings(UNIT) if line.startswith("User=")).removeprefix("User=")
+        worker = next(line for line in self.settings(WORKER) if line.startswith("User=")).removeprefix("User=")
+        self.assertNotEqual(user, worker)
+        socket = self.settings(SOCKET)
+        self.assertIn(f"SocketUser={user}", socket)
+        self.assertIn("SocketMode=0600", socket)
+        self.assertTrue(any(f"--socket --peer {user}" in line for line in self.settings(WORKER)))
+        self.assertTrue(any(f"--worker-user={worker}" in line for line in self.settings(UNIT)))
+        users = (UNITS / "gpuprobe.conf").read_text()
+        for line in (f"u {worker} ", f"m {worker} render", f"m {worker} video"):
+            self.assertIn(f"\n{line}", users)
 
 
 class Names(unittest.TestCase):

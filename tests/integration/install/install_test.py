@@ -14,6 +14,8 @@ EXPECTED = [
     "libexec/gpuprobe/gpuprobed",
     "libexec/gpuprobe/gpuprobe-worker",
     "lib/systemd/system/gpuprobed.service",
+    "lib/systemd/system/gpuprobe-worker.socket",
+    "lib/systemd/system/gpuprobe-worker@.service",
     "lib/sysusers.d/gpuprobe.conf",
     "share/dbus-1/system.d/org.gpuprobe.GpuProbe1.conf",
     "share/dbus-1/system-services/org.gpuprobe.GpuProbe1.service",
