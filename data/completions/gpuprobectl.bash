@@ -66,7 +66,7 @@ _gpuprobectl() {
             ;;
         export) options+=' --manifest= --prefer= --only= --exclude= --need-mib=' ;;
         verify) options+=' --manifest= --variant=' ;;
-        import-manifest) options+=' --format= --overlay=' ;;
+        import-manifest) options+=' --format= --overlay= --entry=' ;;
         override) options+=' --prefer= --only= --deny= --gpu= --backend= --min-memory= --strict' ;;
         quarantine) options+=' --driver= --all' ;;
         report-outcome) options+=' --backend= --variant= --family= --gpu= --detail=' ;;

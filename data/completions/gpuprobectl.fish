@@ -119,5 +119,6 @@ complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend' -l explain -d
 complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend' -l chain -d 'the names alone'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from recommend' -l force -x -d 'this variant whatever the verdict'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from verify' -l variant -x -d 'the variant that the file is'
-complete -c gpuprobectl -n '__fish_seen_subcommand_from import-manifest' -l format -x -a 'github unsloth' -d 'of the file'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from import-manifest' -l format -x -a 'github unsloth localai' -d 'of the file'
 complete -c gpuprobectl -n '__fish_seen_subcommand_from import-manifest' -l overlay -r -F -d 'what the builds need'
+complete -c gpuprobectl -n '__fish_seen_subcommand_from import-manifest' -l entry -x -d 'which backend'

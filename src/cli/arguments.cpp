@@ -125,8 +125,10 @@ void add_variant_verbs(const std::string& name, CLI::App& verb, Arguments& argum
     }
     if (name == "import-manifest") {
         verb.add_option("FILE", recommend.file);
-        verb.add_option("--format", recommend.format)->check(CLI::IsMember({"github", "unsloth"}));
+        verb.add_option("--format", recommend.format)
+            ->check(CLI::IsMember({"github", "unsloth", "localai"}));
         verb.add_option("--overlay", recommend.overlay);
+        verb.add_option("--entry", recommend.entry);
     }
 }
 
@@ -247,9 +249,14 @@ std::string missing_about_variants(const Arguments& arguments) {
         (!recommend.file || !recommend.manifest || !recommend.variant))
         return "verify: FILE, --manifest and --variant are needed";
     if (arguments.verb == "import-manifest" &&
-        (!recommend.file || recommend.format.empty() || !recommend.overlay))
+        (!recommend.file || recommend.format.empty() ||
+         (recommend.format != "localai" && !recommend.overlay)))
         return "import-manifest: FILE, --format and --overlay are needed: names alone do not say "
                "what a build needs";
+    if (recommend.format == "localai" && recommend.overlay)
+        return "--overlay is for github and unsloth: LocalAI's list says itself what builds need";
+    if (!recommend.entry.empty() && recommend.format != "localai")
+        return "--entry is for --format=localai";
     return "";
 }
 

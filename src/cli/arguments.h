@@ -78,6 +78,7 @@ struct RecommendArguments {
     std::optional<std::string> file = {};     ///< of verify and import-manifest
     std::optional<std::string> variant = {};  ///< of verify
     std::optional<std::string> overlay = {};  ///< of import-manifest
+    std::string entry = {};                   ///< of import-manifest; empty: the only one
 };
 
 /// One command line, read.

@@ -188,15 +188,17 @@ Whether FILE has the size and the SHA-256 that the manifest says.
 The products that recommend knows without a manifest.
 )page"},
     {"import-manifest",
-     R"page(Usage: gpuprobectl import-manifest --format=FORMAT --overlay=FILE FILE
+     R"page(Usage: gpuprobectl import-manifest --format=FORMAT [--overlay=FILE] [--entry=NAME] FILE
 
 Prints a manifest made of another project's list of files, to be read before it is used. What no
 rule of the overlay matches, or has no digest, is left out and named on standard error.
 
       --format=FORMAT     github: FILE is a release as the GitHub API gives it;
-                          unsloth: it is llama-prebuilt-manifest.json
+                          unsloth: it is llama-prebuilt-manifest.json;
+                          localai: it is backend/index.yaml
       --overlay=FILE      github: what the builds need, by patterns of their names
                           (docs/variants.md); unsloth: llama-prebuilt-sha256.json
+      --entry=NAME        localai: which backend; not needed when there is one only
 )page"},
     {"probe", R"page(Usage: gpuprobectl probe [GPU…] [OPTION…]
 

@@ -7,13 +7,22 @@
 #include "recommend/import_manifest.h"
 
 namespace gpuprobe {
+namespace {
+
+Result<ImportedManifest> imported_from(const RecommendArguments& wanted) {
+    const auto list = TRY(text_of_file(*wanted.file, kMaxRelease));
+    if (wanted.format == "localai")
+        return import_localai(list, wanted.entry);
+    const auto overlay = TRY(text_of_file(*wanted.overlay, kMaxManifest));
+    return wanted.format == "unsloth" ? import_unsloth(list, overlay)
+                                      : import_github(list, overlay);
+}
+
+}  // namespace
 
 Result<ExitCode> run_import_manifest(const Arguments& arguments) {
     const auto& wanted = arguments.recommend;
-    const auto release = TRY(text_of_file(*wanted.file, kMaxRelease));
-    const auto overlay = TRY(text_of_file(*wanted.overlay, kMaxManifest));
-    const auto imported = wanted.format == "unsloth" ? TRY(import_unsloth(release, overlay))
-                                                     : TRY(import_github(release, overlay));
+    const auto imported = TRY(imported_from(wanted));
     for (const auto& skipped : imported.skipped)
         remark(arguments, "left out: " + scrubbed(skipped, 512));
     if (arguments.json == JsonMode::Off)

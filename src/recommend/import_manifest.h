@@ -29,6 +29,14 @@ Result<ImportedManifest> import_github(std::string_view release, std::string_vie
 /// Source: unslothai/unsloth, studio/install_llama_prebuilt.py. Errors: as import_github().
 Result<ImportedManifest> import_unsloth(std::string_view list, std::string_view hashes);
 
+/// LocalAI's backend/index.yaml: the images of the backend of that name, by capability; without a
+/// name, of the only one that the list has. What no GPU known on Linux stands for is left out.
+///
+/// Source: mudler/LocalAI@82c191af. Errors: TooLarge over kMaxRelease; Malformed with the line, for
+/// what is no YAML or over the limits of yaml_tree.h, with the entry for what is no list of
+/// backends, and for a manifest that would be refused.
+Result<ImportedManifest> import_localai(std::string_view index, std::string_view name);
+
 constexpr Bytes kMaxRelease = mib(4);
 
 /// Whether the text is the pattern, in which each `*` stands for any text.

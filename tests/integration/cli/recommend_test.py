@@ -178,6 +178,36 @@ class Import(unittest.TestCase):
             (folder / "m.json").write_text(done.stdout, encoding="utf-8")
             self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "vulkan\n")
 
+    def test_makes_one_of_a_backend_of_localai(self):
+        index = """
+- &x
+  name: llama-cpp
+  capabilities: {default: cpu-llama-cpp, nvidia: cuda12-llama-cpp, metal: metal-llama-cpp}
+- !!merge <<: *x
+  name: cpu-llama-cpp
+  uri: quay.io/x:latest-cpu-llama-cpp
+- !!merge <<: *x
+  name: cuda12-llama-cpp
+  uri: quay.io/x:latest-gpu-nvidia-cuda-12-llama-cpp
+"""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "index.yaml").write_text(index, encoding="utf-8")
+            done = run("import-manifest", "--format=localai", f"{folder}/index.yaml")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("left out: metal: stands for no GPU known on Linux", done.stderr)
+            self.assertEqual(
+                run("import-manifest", "--format=localai", "--entry=llama-cpp", f"{folder}/index.yaml").stdout,
+                done.stdout)
+            (folder / "m.json").write_text(done.stdout, encoding="utf-8")
+            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "nvidia\n")
+            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json", machine=BARE).stdout, "default\n")
+            done = run("import-manifest", "--format=localai", "--entry=vllm", f"{folder}/index.yaml")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("index: vllm: no entry with capabilities and without uri", done.stderr)
+            self.assertEqual(run("import-manifest", "--format=localai", "--overlay=o", "i").returncode, 2)
+            self.assertEqual(run("import-manifest", "--format=github", "--overlay=o", "--entry=e", "i").returncode, 2)
+
 
 if __name__ == "__main__":
     unittest.main()
