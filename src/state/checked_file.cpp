@@ -86,6 +86,16 @@ Result<Value> CheckedFile::load() const {
     return document;
 }
 
+Status CheckedFile::take(const std::function<Status(const Value& document)>& read) const {
+    const auto document = load();
+    if (!document && document.error().code == ErrorCode::NotFound)
+        return Done{};
+    auto taken = document ? read(*document) : Status{document.error()};
+    if (!taken)
+        (void)set_aside();  // what can't be read can't be renamed either: the error says so
+    return taken;
+}
+
 Status CheckedFile::save(const Value& document) const {
     const auto body = json_line(document) + "\n";
     return write_atomically(path_, magic_ + checksum(body) + "\n" + body, 0600);

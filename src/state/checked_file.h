@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ public:
     /// text that is no JSON; TooLarge; PermissionDenied for a file of another owner, or one that
     /// others may write; Io for what is no regular file. Each text is "path: reason".
     [[nodiscard]] Result<Value> load() const;
+    /// Hands the document to `read`, where there is one, and sets the file aside when it can't be
+    /// loaded or `read` refuses it. Errors: as load() but NotFound, and what `read` returns.
+    Status take(const std::function<Status(const Value& document)>& read) const;
     /// Errors: Io, PermissionDenied. The old file survives a failure.
     Status save(const Value& document) const;
     /// Renames the file to "path.broken", in place of an earlier one, so that the next save does

@@ -28,16 +28,10 @@ Overrides::Overrides(std::optional<std::string> path) {
 Status Overrides::load() {
     if (!file_)
         return Done{};
-    const auto document = file_->load();
-    if (!document && document.error().code == ErrorCode::NotFound)
+    return file_->take([this](const Value& document) -> Status {
+        entries_ = TRY(entries_from(document));
         return Done{};
-    auto entries = document ? entries_from(*document) : document.error();
-    if (!entries) {
-        (void)file_->set_aside();  // what can't be read can't be renamed either: the error says so
-        return std::move(entries).error();
-    }
-    entries_ = std::move(entries).value();
-    return Done{};
+    });
 }
 
 Status Overrides::adopt(std::map<std::string, Override> entries) {
