@@ -103,6 +103,7 @@ inline constexpr Wording kWordings[] = {
     {"discrete-preferred", "a discrete GPU is there[: {gpu}]"},
     {"cpu-forbidden", "the consumer does not run on the CPU"},
     {"strict", "the request does not settle for the CPU"},
+    {"not-measured", "its speed was not measured"},
     {"unknown-not-chosen", "what is not known is not chosen"},
     {"too-little-memory",
      "too little memory[: {have:size}, and {need:size} is needed]"

@@ -36,6 +36,12 @@ constexpr std::array<EnumName<UnavailableRequest>, 2> names_of(UnavailableReques
     return {{{UnavailableRequest::Fail, "fail"}, {UnavailableRequest::Auto, "auto"}}};
 }
 
+/// What comes first of what could be chosen.
+enum class Rank { Documented, Measured };
+constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
+    return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
+}
+
 /// Variable → template. Applies whole or not at all: when every fact that its templates name is
 /// known (decide/selector_facts.h) and no earlier rule has set one of its variables.
 using EnvironmentRule = std::map<std::string, std::string>;
@@ -71,6 +77,7 @@ struct Profile {
     std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
     std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
     std::optional<UnavailableRequest> unavailable_request = {};  ///< absent: fail
+    std::optional<Rank> rank = {};                               ///< absent: documented
     /// Another platform → the consumer's names of its backends there, in order.
     std::map<std::string, std::vector<std::string>> platforms = {};
     /// Name → rules; the first whose predicates all hold gives the value.
@@ -95,6 +102,7 @@ void describe(Visitor& visit, Profile& profile) {
     visit("requests", profile.requests);
     visit("unknown_request", profile.unknown_request);
     visit("unavailable_request", profile.unavailable_request);
+    visit("rank", profile.rank);
     visit("platforms", profile.platforms);
     visit("answers", profile.answers);
     visit("messages", profile.messages);

@@ -10,6 +10,7 @@
 #include "decide/gpu_order.h"
 #include "decide/judge.h"
 #include "decide/made_up.h"
+#include "decide/measured.h"
 #include "decide/messages.h"
 #include "decide/terms.h"
 
@@ -127,21 +128,26 @@ bool is_outdone(const Terms& terms, const std::vector<Judged>& all, const Judged
     });
 }
 
-/// The first accepted candidate that is its GPU's own first choice; else the CPU; null for none.
+/// What was measured fastest, where that counts; the first accepted candidate that is its GPU's own
+/// first choice; else the CPU; null for none.
 const Judged* best_of(const Terms& terms, const std::vector<Judged>& all) {
+    if (const auto* fastest = terms.ranks_by_measurement ? fastest_of(all) : nullptr)
+        return fastest;
     for (const auto& judged : all)
         if (is_accepted(judged) && (!judged.gpu || !is_outdone(terms, all, judged)))
             return &judged;
     return nullptr;
 }
 
-/// The GPUs on which the chosen backend is accepted and that are like the best one, best first.
+/// The GPUs on which the chosen backend is accepted and that are like the best one: that one, then
+/// the others in order.
 std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& all) {
     std::vector<const Gpu*> gpus;
     for (const auto& judged : all)
         if (best.gpu && judged.gpu && is_accepted(judged) &&
             judged.candidate.backend == best.candidate.backend && is_alike(*best.gpu, *judged.gpu))
             gpus.push_back(judged.gpu);
+    std::ranges::stable_partition(gpus, [&best](const Gpu* gpu) { return gpu == best.gpu; });
     return gpus;
 }
 
@@ -195,6 +201,8 @@ Attempt attempt(const Terms& terms, const SelectRequest& request, const Report& 
     prefer_discrete(terms, made.all);
     keep_cpu_out(terms, made.all);
     mark_unknown(made.all);
+    if (terms.ranks_by_measurement)
+        mark_not_measured(made.all);
     return made;
 }
 

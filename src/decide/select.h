@@ -27,6 +27,7 @@ struct SelectRequest {
     bool any_vendor = false;  ///< the profile's vendor rules are no more than an order
     std::optional<std::string> platform = {};           ///< of another machine: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to make up
+    std::optional<Rank> rank = {};                      ///< absent: as the profile says
     bool forbid_fake = false;                           ///< making some up is an error
     bool include_rejected = true;                       ///< among the decision's candidates
     bool operator==(const SelectRequest&) const = default;

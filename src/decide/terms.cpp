@@ -225,6 +225,8 @@ Result<Terms> terms_of(const Profile& profile,
     terms.failures = failures_for(profile, experience);
     TRY(add_gpus(request, report, terms));
     terms.any_vendor = request.any_vendor;
+    const auto rank = request.rank ? request.rank : profile.rank;
+    terms.ranks_by_measurement = rank == Rank::Measured;
     TRY(require(request, terms));
     TRY(force(request, terms));
     TRY(prefer(request, terms));
