@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/conductor.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/version.h"
+#include "cache/fingerprint.h"
+#include "engine/lasting_part.h"
+#include "engine/schedule.h"
+#include "report/assemble.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Answers that arrive within this time become one generation.
+constexpr Duration kGather = std::chrono::milliseconds{50};
+/// Changes whenever a package installs or removes a library (ldconfig rewrites it).
+constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
+
+}  // namespace
+
+void Engine::Impl::scan() {
+    machine = scan_machine(*source.files, *source.nodes,
+                           source.host ? *source.host : detect_host(*source.files));
+    if (is_replay()) {
+        for (const auto& probe : *source.recorded)
+            answers.put(probe);
+        return;
+    }
+    search = find_targets(*source.files, options.folders);
+    answers.keep_only(search);
+}
+
+/// Whether what drivers can answer has changed since the last look.
+bool Engine::Impl::rescan() {
+    scan();
+    auto now = fingerprint();
+    if (now == known_fingerprint)
+        return false;
+    known_fingerprint = std::move(now);
+    outdated = round.targets();
+    return true;
+}
+
+std::string Engine::Impl::fingerprint() const {
+    std::vector<std::string> watched{std::string{kLinkerCache}};
+    for (const auto& target : search.targets)
+        if (!target.driver.empty())
+            watched.push_back(target.driver);
+    return fingerprint_of(machine, *source.files, watched, kVersion);
+}
+
+void Engine::Impl::load_cache() {
+    if (!cache || is_replay())
+        return;
+    auto cached = cache->load(known_fingerprint);
+    if (!cached)
+        return;  // no answer yet is what a first start has too
+    for (auto& probe : *cached)
+        answers.keep(std::move(probe));
+    answers.keep_only(search);
+    from_cache = !answers.empty();
+}
+
+void Engine::Impl::save_cache() const {
+    if (!cache || is_replay())
+        return;
+    // A cache that can't be written costs the next start a probe, nothing else.
+    (void)cache->save(known_fingerprint, answers.worth_caching(report));
+}
+
+ReportState Engine::Impl::state() const {
+    if (round.running())
+        return ReportState::Probing;
+    return answers.any_went_badly() ? ReportState::Degraded : ReportState::Ready;
+}
+
+void Engine::Impl::publish() {
+    gathering.reset();
+    auto next = assemble(
+        machine, answers.all(),
+        ReportContext{.generation = report.generation,
+                      .state = state(),
+                      .source = is_replay()  ? ReportSource::Replay
+                                : from_cache ? ReportSource::Cache
+                                             : ReportSource::Live,
+                      .now = is_replay() ? source.recorded_at.value_or(WallTime{}) : clock.wall()});
+    if (is_replay() && !source.recorded_at)
+        next.created.reset();
+    next.quarantine = ledger.held();
+    for (const auto& more : {notes, ledger.notes(), counsel.advice().override_notes()})
+        next.notes.insert(next.notes.end(), more.begin(), more.end());
+    const bool is_new = lasting_part(next) != lasting_part(report);
+    if (is_new)
+        ++next.generation;
+    report = std::move(next);
+    json.clear();
+    if (!is_new)
+        return;
+    for (const auto& listener : listeners)
+        listener();
+}
+
+void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
+    if (is_replay())
+        return;
+    refresh_power(*source.files, machine);  // a GPU may have fallen asleep since the scan
+    std::vector<ProbeTarget> due;
+    for (const auto& target : search.targets) {
+        if (!chosen(target))
+            continue;
+        const auto sleeper = allow_wake ? std::nullopt : sleeper_woken_by(target, machine);
+        auto held = round.runs(target) ? std::nullopt : ledger.instead_of(target);
+        if (held || sleeper) {
+            answers.keep(held ? std::move(*held) : skipped_asleep(target, *sleeper));
+            owed.insert(target);
+        } else if (round.begin(target)) {
+            due.push_back(target);
+            if (sleeper_woken_by(target, machine))
+                waking.insert(target);
+        }
+    }
+    ledger.begin(due);
+    for (const auto& target : due)
+        ask(target);
+}
+
+void Engine::Impl::start_all_probes() {
+    start_probes([](const ProbeTarget&) { return true; }, false);
+}
+
+void Engine::Impl::ask(const ProbeTarget& target) {
+    owed.erase(target);
+    const bool takes_its_time = waking.erase(target) > 0 || ledger.is_cold();
+    supervisor.start(
+        target, [this, target](ProbeResult probe) { finished(target, std::move(probe)); },
+        takes_its_time ? Patience::Double : Patience::Usual);
+}
+
+void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
+    ledger.narrow();
+    if (slow)
+        slow(target.api + (target.driver.empty() ? "" : " " + target.driver) +
+             " has not answered yet" + (phase.empty() ? "" : ", in phase " + phase));
+}
+
+void Engine::Impl::ask_aside(const ProbeTarget& target, LiveMemoryReader::Probed probed) {
+    supervisor.start(target, [this, target, done = std::move(probed)](const ProbeResult& probe) {
+        ledger.heard_aside(target, probe);
+        done(probe);
+    });
+}
+
+std::vector<ProbeTarget> Engine::Impl::askable() const {
+    auto targets = search.targets;
+    std::erase_if(targets, [this](const ProbeTarget& target) {
+        return ledger.instead_of(target).has_value();
+    });
+    return targets;
+}
+
+bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
+    const auto* known = answers.find(target);
+    if (!known || !known->at)
+        return false;
+    // An answer of the future is one from before the clock was set back.
+    const auto now = clock.wall();
+    return *known->at <= now && now - options.trusts_cache_for < *known->at;
+}
+
+void Engine::Impl::start_what_is_due() {
+    quiet_start.reset();
+    start_probes([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
+}
+
+bool Engine::Impl::offers(const ProbeTarget& target) const {
+    return std::ranges::find(search.targets, target) != search.targets.end();
+}
+
+/// Asks once more when the machine has changed since `target` was asked, or when that went badly
+/// for the first time.
+bool Engine::Impl::asks_again(const ProbeTarget& target, const ProbeResult& probe) {
+    const bool is_outdated = outdated.erase(target) > 0;
+    const bool is_unsure = ledger.asks_again(target, probe);
+    if ((!is_outdated && !is_unsure) || !offers(target) || sleeper_woken_by(target, machine))
+        return false;
+    if (is_outdated) {
+        if (ledger.instead_of(target))
+            return false;
+        ledger.begin({target});
+    }
+    ask(target);
+    return true;
+}
+
+void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
+    if (asks_again(target, probe))
+        return;
+    if (offers(target))  // a driver that was uninstalled meanwhile has no say
+        answers.keep(std::move(probe));
+    if (ledger.instead_of(target))
+        owed.insert(target);
+    round.finish(target);
+    if (!round.running())
+        end_round();
+    else if (!gathering)
+        gathering = loop.after(kGather, [this] { publish(); });
+}
+
+void Engine::Impl::end_round() {
+    from_cache = false;
+    ledger.settle();
+    publish();
+    save_cache();
+    for (const auto& done : round.end())
+        done();
+}
+
+void Engine::Impl::settled() {
+    settling.reset();
+    if (rescan())
+        start_all_probes();
+    publish();  // also when only others' leave to use a node has changed
+}
+
+void Engine::Impl::watch_hardware() {
+    if (is_replay() || !options.watch_hardware)
+        return;
+    auto created = HardwareMonitor::create(loop, [this](const HardwareEvent&) {
+        if (!settling)
+            settling = loop.after(options.settle, [this] { settled(); });
+    });
+    if (created) {
+        monitor = std::move(created).value();
+        return;
+    }
+    Value detail;
+    detail["problem"] = scrubbed(created.error().text);
+    notes.push_back(Reason{.code = "no-hotplug", .detail = detail});
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+
+#include "engine/counsel.h"
+#include "engine/engine.h"
+#include "engine/known_answers.h"
+#include "engine/probe_ledger.h"
+#include "engine/round.h"
+#include "inventory/hardware_monitor.h"
+
+namespace gpuprobe {
+
+/// What the engine knows and does by itself: events → due probes → generations of the report.
+/// Engine's own functions, in engine.cpp, are what others may ask of it.
+struct Engine::Impl {
+    Impl(Counsel the_counsel,
+         MachineSource machine_source,
+         EventLoop& event_loop,
+         Launcher& launcher,
+         const Clock& the_clock,
+         EngineOptions engine_options)
+        : counsel{std::move(the_counsel)},
+          source{std::move(machine_source)},
+          loop{event_loop},
+          clock{the_clock},
+          options{std::move(engine_options)},
+          ledger{*source.files, machine, clock, options.state_folder},
+          live_memory{*source.files, clock,
+                      [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
+                          ask_aside(target, std::move(probed));
+                      }},
+          supervisor{event_loop, launcher, the_clock, options.limits} {
+        if (options.cache_file)
+            cache.emplace(*options.cache_file);
+        supervisor.on_slow([this](const ProbeTarget& target, const std::string& phase) {
+            takes_long(target, phase);
+        });
+    }
+
+    [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
+
+    [[nodiscard]] Asker asker(uid_t uid, const Report& seen) const {
+        return {.uid = uid, .machine = report, .seen = seen, .now = clock.wall()};
+    }
+
+    void scan();
+    [[nodiscard]] bool rescan();
+    void load_cache();
+    void save_cache() const;
+    [[nodiscard]] std::string fingerprint() const;
+    void publish();
+    [[nodiscard]] ReportState state() const;
+    using Chosen = std::function<bool(const ProbeTarget&)>;
+    void start_probes(const Chosen& chosen, bool allow_wake);
+    void start_all_probes();
+    [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
+    void start_what_is_due();
+    void ask(const ProbeTarget& target);
+    void takes_long(const ProbeTarget& target, const std::string& phase);
+    void ask_aside(const ProbeTarget& target, LiveMemoryReader::Probed probed);
+    [[nodiscard]] std::vector<ProbeTarget> askable() const;
+    [[nodiscard]] bool offers(const ProbeTarget& target) const;
+    [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
+    void finished(const ProbeTarget& target, ProbeResult probe);
+    void end_round();
+    void settled();
+    void watch_hardware();
+
+    Counsel counsel;
+    MachineSource source;
+    EventLoop& loop;
+    const Clock& clock;
+    EngineOptions options;
+    std::optional<ProbeCache> cache = {};
+
+    Machine machine = {};
+    ProbeLedger ledger;
+    TargetSearch search = {};
+    KnownAnswers answers = {};
+    std::string known_fingerprint = {};
+    bool from_cache = false;
+    std::set<ProbeTarget> owed = {};  ///< not asked: it would have woken a GPU, or is held back
+    std::optional<MonotonicTime> looked = {};  ///< whether they can be asked now
+    std::set<ProbeTarget> waking = {};         ///< asked although that wakes a GPU
+    std::set<ProbeTarget> outdated =
+        {};  ///< run since before the last change: may answer of before
+
+    Report report = {};
+    mutable std::string json = {};
+    std::vector<std::function<void()>> listeners = {};
+    std::function<void(const std::string&)> slow = {};
+
+    Round round = {};
+    EventHandle gathering = {};
+    EventHandle settling = {};
+    EventHandle quiet_start = {};
+    std::unique_ptr<HardwareMonitor> monitor = {};
+    std::vector<Reason> notes = {};  ///< for good
+    LiveMemoryReader live_memory;
+    // Last: it ends first, and its workers report to the members above.
+    Supervisor supervisor;
+};
+
+}  // namespace gpuprobe

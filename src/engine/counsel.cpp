@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/counsel.h"
+
+#include "decide/select.h"
+#include "engine/profile_folders.h"
+
+namespace gpuprobe {
+
+Counsel::Counsel(ProfileSet profiles, Recommender recommender, const Folders& folders)
+    : profiles_{std::move(profiles)}, recommender_{std::move(recommender)}, advice_{folders.state} {
+    notes_ = add_profiles_of(folders.profiles, profiles_);
+    for (const auto& more : {recommender_.add_folders(folders.catalogues), advice_.load()})
+        notes_.insert(notes_.end(), more.begin(), more.end());
+}
+
+Result<Counsel> Counsel::create(const Folders& folders) {
+    auto profiles = TRY(ProfileSet::with_builtins());
+    auto recommender = TRY(Recommender::create());
+    return Counsel{std::move(profiles), std::move(recommender), folders};
+}
+
+Result<Decision> Counsel::select(const std::string& consumer,
+                                 const Value& request,
+                                 const Asker& asker) const {
+    const auto* profile = profiles_.find(consumer);
+    if (!profile)
+        return Error{
+            ErrorCode::UnknownConsumer,
+            "no profile of that name; see " + std::to_string(consumers().size()) + " known ones"};
+    auto wanted = TRY(select_request_from(request));
+    if (const auto rule = advice_.rule_for(consumer))
+        wanted = under_rule(std::move(wanted), rule->request, *profile, asker.seen);
+    const auto experience = advice_.experience_of(asker.uid, consumer, asker.machine, asker.now);
+    return gpuprobe::select(*profile, wanted, asker.seen, experience);
+}
+
+Result<Recommendation> Counsel::recommend(const std::string& product,
+                                          std::string_view manifest,
+                                          const Value& request,
+                                          const Asker& asker) const {
+    const auto rule = advice_.rule_for(product).value_or(OverrideRule{});
+    const auto experience = advice_.experience_of(asker.uid, product, asker.machine, asker.now);
+    return recommender_.recommend(
+        product, manifest, request,
+        {.report = asker.seen, .rule = rule.variants, .experience = experience, .now = asker.now});
+}
+
+}  // namespace gpuprobe
