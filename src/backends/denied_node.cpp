@@ -14,8 +14,14 @@ bool is_denied(const std::string& path, int error) {
     return error == EPERM && ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
 }
 
-void add_denial(const std::string& node, std::vector<Reason>& reasons) {
-    const UniqueFd opened{::open(node.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK)};
+int open_for_use(const char* path) {
+    return ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+}
+
+void add_denial(const std::string& node,
+                std::vector<Reason>& reasons,
+                int (*open_node)(const char* path)) {
+    const UniqueFd opened{open_node(node.c_str())};
     if (!opened && is_denied(node, errno))
         reasons.push_back(because("device-denied", {{"node", node}}));
 }

@@ -17,8 +17,13 @@ constexpr const char* kNvidiaControl = "/dev/nvidiactl";
 /// a mode that shuts us out gives EACCES. Source: Linux, security/device_cgroup.c.
 bool is_denied(const std::string& path, int error);
 
+/// Opens a node for reading and writing. Returns a descriptor, or -1 with errno set.
+int open_for_use(const char* path);
+
 /// Adds `device-denied` when `node` is denied; opens it, so it is for nodes that wake nothing, and
 /// for those that a driver has just tried to open.
-void add_denial(const std::string& node, std::vector<Reason>& reasons);
+void add_denial(const std::string& node,
+                std::vector<Reason>& reasons,
+                int (*open_node)(const char* path) = open_for_use);
 
 }  // namespace gpuprobe
