@@ -4,15 +4,12 @@
 #include <span>
 #include <string_view>
 
+#include "base/builtin_document.h"
+
 namespace gpuprobe {
 
-struct BuiltinProfile {
-    std::string_view name = {};
-    std::string_view json = {};
-};
-
-/// The files of data/profiles as they were at build time, sorted by name (cmake/embed.cmake).
-std::span<const BuiltinProfile> builtin_profiles();
+/// The files of data/profiles as they were at build time, sorted by name (cmake/embed_json.cmake).
+std::span<const BuiltinDocument> builtin_profiles();
 
 /// The text of one of them; empty when there is none of that name.
 std::string_view builtin_profile(std::string_view name);

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "base/builtin_document.h"
 
 /// JSON files as they were at build time, sorted by name (cmake/embed_json.cmake).
 namespace gpuprobe {
-
-struct BuiltinDocument {
-    std::string_view name = {};  ///< of the file, without ".json"
-    std::string_view json = {};
-};
 
 /// data/rules: tables of facts about toolkits, drivers and architectures, each with its sources.
 std::span<const BuiltinDocument> builtin_rules();

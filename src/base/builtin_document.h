@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace gpuprobe {
+
+/// A JSON file as it was at build time (cmake/embed_json.cmake).
+struct BuiltinDocument {
+    std::string_view name = {};  ///< of the file, without ".json"
+    std::string_view json = {};
+};
+
+}  // namespace gpuprobe
