@@ -106,5 +106,15 @@ TEST(Arguments, EveryVerbHasHelp) {
     EXPECT_EQ(parse_arguments({"help"}, false).refusal->text, *help_text(""));
 }
 
+TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {
+    EXPECT_NE(refusal({"--explain", "select"}).find("goes behind its verb"), std::string::npos)
+        << refusal({"--explain", "select"});
+    EXPECT_NE(refusal({"list", "--explain"}).find("another verb"), std::string::npos)
+        << refusal({"list", "--explain"});
+    EXPECT_EQ(read({"select", "--explain"}).verb, "select");
+    EXPECT_NE(refusal({"select", "--explian"}).find("Did you mean '--explain'?"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuprobe
