@@ -216,9 +216,8 @@ std::string advice(const std::string& word, std::string_view verb) {
     const auto near =
         closest(word.substr(0, word.find('=')), is_option ? option_names() : verb_names());
     if (near && is_option && *near == word.substr(0, word.find('=')))
-        return verb.empty()
-                   ? fmt::format("It goes behind its verb: gpuprobectl VERB {}", *near)
-                   : fmt::format("It belongs to another verb: see 'gpuprobectl help {}'.", verb);
+        return fmt::format("'{}' goes behind the verb that it belongs to; see 'gpuprobectl help'.",
+                           *near);
     if (near)
         return fmt::format("Did you mean '{}'?", *near);
     return verb.empty() || !is_option ? "See 'gpuprobectl help'."

@@ -107,10 +107,8 @@ TEST(Arguments, EveryVerbHasHelp) {
 }
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {
-    EXPECT_NE(refusal({"--explain", "select"}).find("goes behind its verb"), std::string::npos)
-        << refusal({"--explain", "select"});
-    EXPECT_NE(refusal({"list", "--explain"}).find("another verb"), std::string::npos)
-        << refusal({"list", "--explain"});
+    for (const auto& words : {Words{"--explain", "select"}, Words{"list", "--explain"}})
+        EXPECT_NE(refusal(words).find("goes behind the verb"), std::string::npos) << refusal(words);
     EXPECT_EQ(read({"select", "--explain"}).verb, "select");
     EXPECT_NE(refusal({"select", "--explian"}).find("Did you mean '--explain'?"),
               std::string::npos);
