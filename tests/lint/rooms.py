@@ -18,6 +18,7 @@ ARROWS = {
     "plan": ["base", "report"],
     "doctor": ["base", "report"],
     "recommend": ["base", "report"],
+    "export": ["base", "report", "recommend"],
     "inventory": ["base", "report"],
     "probe": ["base", "report"],
     "backends": ["base", "report", "probe"],
@@ -27,7 +28,8 @@ ARROWS = {
     "bus": ["base"],
     "service": ["base", "report", "decide", "recommend", "engine", "bus"],
     "client": ["base", "report", "decide", "bus"],
-    "cli": ["base", "report", "decide", "recommend", "inventory", "probe", "engine", "client", "plan", "doctor"],
+    "cli": ["base", "report", "decide", "recommend", "inventory", "probe", "engine", "client", "plan", "doctor",
+            "export"],
     "daemon": ["base", "report", "decide", "recommend", "inventory", "probe", "cache", "engine", "bus", "service"],
 }
 
@@ -51,7 +53,7 @@ FOREIGN = [
     (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
 ]
 # Rooms without files, time, environment or log.
-PURE = ["report", "decide", "plan", "recommend", "doctor"]
+PURE = ["report", "decide", "plan", "recommend", "export", "doctor"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

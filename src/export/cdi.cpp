@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "export/exported_gpu.h"
+#include "export/formats.h"
+#include "export/verdicts.h"
+
+/// Source: Container Device Interface, SPEC.md. Version 0.5.0 is the newest that podman 4.3 of
+/// Debian 12 reads, and the oldest whose device names may begin with a digit.
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kKind = "gpuprobe.org/gpu";
+
+/// "0000-c5-00.0": a colon is not for device names.
+std::string device_name(const std::string& place) {
+    std::string name;
+    for (const char character : place) {
+        const bool fits = (character >= 'a' && character <= 'z') ||
+                          (character >= '0' && character <= '9') || character == '.' ||
+                          character == '_';
+        name += fits ? character : '-';
+    }
+    return name;
+}
+
+Value node_of(const std::string& path) {
+    Value node{Value::Object{}};
+    node["path"] = path;
+    return node;
+}
+
+bool has_kfd(const Report& report) {
+    return std::ranges::any_of(report.nodes, [](const DeviceNode& node) {
+        return node.path == "/dev/kfd" && node.reason != "missing";
+    });
+}
+
+std::string variable_of(const ExportedGpu& gpu) {
+    auto name = identifier_of(gpu.place);
+    for (auto& character : name)
+        if (character >= 'a' && character <= 'z')
+            character = static_cast<char>(character - 'a' + 'A');
+    return "GPUPROBE_GPU_" + name + "=" + gpu.vendor + ":" + gpu.arch.value_or("");
+}
+
+Value device_of(const ExportedGpu& gpu, const Report& report) {
+    Value::Array nodes;
+    for (const auto* start : {"/dev/dri/card", "/dev/dri/renderD"})
+        for (const auto& path : nodes_of(*gpu.gpu, start))
+            nodes.push_back(node_of(path));
+    if (gpu.vendor == "amd" && has_kfd(report))
+        nodes.push_back(node_of("/dev/kfd"));
+    Value edits{Value::Object{}};
+    edits["deviceNodes"] = Value{std::move(nodes)};
+    edits["env"] = Value{Value::Array{Value{variable_of(gpu)}}};
+    Value device{Value::Object{}};
+    device["name"] = device_name(gpu.place);
+    device["containerEdits"] = std::move(edits);
+    return device;
+}
+
+}  // namespace
+
+Exported write_cdi(const ExportSubject& subject) {
+    Exported result;
+    Value::Array devices;
+    for (const auto& gpu : exported_gpus(subject, result.left_out)) {
+        if (gpu.gpu->driver.name == "nvidia")
+            // Its containers need libraries and hooks as well, which nvidia-ctk knows.
+            result.notes.push_back({.code = "vendor-cdi",
+                                    .text = gpu.place + " is left to 'nvidia-ctk cdi generate'"});
+        else if (nodes_of(*gpu.gpu, "/dev/dri/renderD").empty())
+            result.left_out.push_back(
+                {.code = "no-render-node", .text = gpu.place + " has no render node"});
+        else
+            devices.push_back(device_of(gpu, subject.report));
+    }
+    if (devices.empty())
+        return {.left_out = {{.code = "no-device", .text = "no GPU here is for this format"}},
+                .notes = result.notes};
+    Value document{Value::Object{}};
+    document["cdiVersion"] = "0.5.0";
+    document["kind"] = kKind;
+    document["devices"] = Value{std::move(devices)};
+    document["containerEdits"]["env"] = Value{Value::Array{Value{"GPUPROBE_CDI=1"}}};
+    result.text = json_pretty(document);
+    return result;
+}
+
+}  // namespace gpuprobe

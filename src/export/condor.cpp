@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/parse.h"
+#include "export/exported_gpu.h"
+#include "export/formats.h"
+#include "export/verdicts.h"
+
+/// Source: HTCondor manual, "Startd Cron" and "ClassAd Language Reference": lines of
+/// "Name = expression", and "-" ends an ad.
+namespace gpuprobe {
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char character : scrubbed(text)) {
+        if (character == '"' || character == '\\')
+            result += '\\';
+        result += character;
+    }
+    return result + "\"";
+}
+
+std::string list_of(const std::vector<std::string>& items) {
+    std::string text = "{";
+    for (const auto& item : items)
+        text += (text.size() == 1 ? "" : ",") + item;
+    return text + "}";
+}
+
+std::vector<std::string> quoted_keys(const std::map<std::string, int>& counts) {
+    std::vector<std::string> words;
+    for (const auto& [word, count] : counts)
+        words.push_back(quoted(word));
+    return words;
+}
+
+std::string record_of(const ExportedGpu& gpu) {
+    auto text = "[ id=" + quoted(gpu.place) + "; vendor=" + quoted(gpu.vendor) +
+                "; kind=" + quoted(name_of(gpu.gpu->kind)) + ";";
+    if (gpu.gpu->name)
+        text += " model=" + quoted(*gpu.gpu->name) + ";";
+    if (gpu.arch)
+        text += " arch=" + quoted(*gpu.arch) + ";";
+    if (gpu.facts.memory.value)
+        text += " memory_mb=" + std::to_string(gpu.facts.memory.value->count / mib(1).count) + ";";
+    return text + " ]";
+}
+
+std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
+    std::map<std::string, int> counts;
+    for (const auto& gpu : gpus)
+        for (const auto& [api, works] : gpu.apis)
+            if (works)
+                ++counts[api];
+    return counts;
+}
+
+}  // namespace
+
+Exported write_condor_cron(const ExportSubject& subject) {
+    Exported result;
+    const auto gpus = exported_gpus(subject, result.left_out);
+    std::vector<std::string> records;
+    for (const auto& gpu : gpus)
+        records.push_back(record_of(gpu));
+    std::vector<std::string> variants;
+    std::string best;
+    for (const auto& product : verdicts_of(subject, result.left_out)) {
+        for (const auto& variant : product.supported)
+            variants.push_back(quoted(product.product + ":" + variant));
+        if (product.best)
+            best += "GpuprobeBestVariant_" + identifier_of(product.product) + "=" +
+                    quoted(*product.best) + "\n";
+    }
+    const auto archs = counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; });
+    result.text =
+        "GpuprobeSchema=1\nGpuprobeGeneration=" + std::to_string(subject.report.generation) +
+        "\nGpuprobeApis=" + list_of(quoted_keys(apis_of(gpus))) +
+        "\nGpuprobeArchs=" + list_of(quoted_keys(archs)) +
+        "\nGpuprobeVariants=" + list_of(variants) + "\n" + best +
+        "GpuprobeGpus=" + list_of(records) + "\n- update:true\n";
+    return result;
+}
+
+}  // namespace gpuprobe

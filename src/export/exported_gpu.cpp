@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/exported_gpu.h"
+
+#include <algorithm>
+
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr auto kApis =
+    std::to_array<VariantApi>({VariantApi::Cuda, VariantApi::Hip, VariantApi::LevelZero,
+                               VariantApi::OpenCl, VariantApi::Vulkan});
+
+struct IntelFamily {
+    VersionRange graphics;
+    const char* word;
+};
+
+/// Graphics IP versions of each family. Source: drivers/gpu/drm/xe/xe_pci.c, graphics_ips.
+const IntelFamily kIntelFamilies[] = {
+    {{.min = Version{{12, 0}}, .below = Version{{12, 50}}}, "xe_lp"},
+    {{.min = Version{{12, 50}}, .below = Version{{12, 60}}}, "xe_hpg"},
+    {{.min = Version{{12, 60}}, .below = Version{{12, 70}}}, "xe_hpc"},
+    {{.min = Version{{12, 70}}, .below = Version{{13, 0}}}, "xe_lpg"},
+    {{.min = Version{{20, 0}}, .below = Version{{21, 0}}}, "xe2"},
+    {{.min = Version{{30, 0}}, .below = Version{{35, 0}}}, "xe3"},
+    {{.min = Version{{35, 0}}, .below = Version{{36, 0}}}, "xe3p"},
+};
+
+std::optional<std::string> intel_word(const std::string& text) {
+    const auto ip = leading_version(text);
+    for (const auto& family : kIntelFamilies)
+        if (ip && family.graphics.contains(*ip))
+            return family.word;
+    return std::nullopt;
+}
+
+std::optional<std::string> cuda_word(const std::string& text) {
+    const auto capability = parse_text(text, std::type_identity<ComputeCapability>{});
+    if (!capability)
+        return std::nullopt;
+    return "sm_" + std::to_string(capability->major) + std::to_string(capability->minor);
+}
+
+std::optional<std::string> gfx_word(const std::string& text) {
+    const auto target = parse_text(text, std::type_identity<GfxTarget>{});
+    return target ? std::optional{target->processor} : std::nullopt;
+}
+
+std::optional<std::string> target_of(const ExportedGpu& gpu) {
+    if (gpu.vendor == "intel" && gpu.facts.intel_ip.value)
+        return text_of(*gpu.facts.intel_ip.value);
+    return gpu.vendor == "nvidia" || gpu.vendor == "amd" ? gpu.arch : std::nullopt;
+}
+
+std::string closed_vendor(const std::optional<std::string>& vendor) {
+    const bool is_known = vendor == "nvidia" || vendor == "amd" || vendor == "intel";
+    return is_known ? *vendor : "other";
+}
+
+/// An API of another vendor is no news.
+bool is_meant(VariantApi api, const std::string& vendor) {
+    const auto owner = vendor_of_api(name_of(api));
+    return !owner || vendor == *owner;
+}
+
+std::map<std::string, bool> apis_of(const ExportedGpu& gpu) {
+    std::map<std::string, bool> apis;
+    for (const auto api : kApis)
+        if (const auto works = gpu.facts.usable[static_cast<std::size_t>(api)];
+            works && is_meant(api, gpu.vendor))
+            apis.emplace(api_word(api), *works);
+    return apis;
+}
+
+std::optional<std::string> card_of(const Gpu& gpu) {
+    constexpr std::string_view kFolder = "/dev/dri/";
+    const auto cards = nodes_of(gpu, "/dev/dri/card");
+    return cards.empty() ? std::nullopt : std::optional{cards.front().substr(kFolder.size())};
+}
+
+}  // namespace
+
+std::string_view api_word(VariantApi api) {
+    if (api == VariantApi::Hip)
+        return "rocm";
+    return api == VariantApi::LevelZero ? "level-zero" : name_of(api);
+}
+
+std::string_view own_api(std::string_view vendor) {
+    if (vendor == "nvidia")
+        return "cuda";
+    if (vendor == "amd")
+        return "rocm";
+    return vendor == "intel" ? "level-zero" : "";
+}
+
+std::optional<std::string> arch_word(const Architecture& architecture) {
+    if (architecture.cuda_compute_capability)
+        return cuda_word(*architecture.cuda_compute_capability);
+    if (architecture.gfx_target)
+        return gfx_word(*architecture.gfx_target);
+    return architecture.intel_ip ? intel_word(*architecture.intel_ip) : std::nullopt;
+}
+
+std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
+                                       std::vector<ExportRemark>& left_out) {
+    auto machine = machine_facts(subject.report, subject.rules);
+    if (machine.left_out > 0)
+        left_out.push_back({.code = "over-budget",
+                            .text = std::to_string(machine.left_out) + " GPUs over the " +
+                                    std::to_string(kMaxVariantGpus) + " of a machine"});
+    std::ranges::sort(machine.gpus, {}, &GpuFacts::id);
+    std::vector<ExportedGpu> gpus;
+    for (auto& facts : machine.gpus) {
+        const auto found = std::ranges::find(subject.report.gpus, facts.id, &Gpu::id);
+        ExportedGpu gpu{.gpu = &*found, .facts = std::move(facts)};
+        gpu.place = found->pci && found->pci->address ? text_of(*found->pci->address) : found->id;
+        gpu.vendor = closed_vendor(found->vendor);
+        gpu.arch = arch_word(found->architecture);
+        gpu.card = card_of(*found);
+        gpu.apis = apis_of(gpu);
+        gpu.target = target_of(gpu);
+        gpus.push_back(std::move(gpu));
+    }
+    return gpus;
+}
+
+std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, VariantApi api) {
+    std::optional<Version> least;
+    for (const auto& gpu : gpus) {
+        const auto& facts = gpu.facts;
+        const auto& version = api == VariantApi::Cuda  ? facts.cuda.cuda
+                              : api == VariantApi::Hip ? facts.rocm
+                                                       : facts.vulkan_api;
+        const auto works = facts.usable[static_cast<std::size_t>(api)];
+        if (works == true && version.value && (!least || *version.value < *least))
+            least = version.value;
+    }
+    return least;
+}
+
+std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start) {
+    std::vector<std::string> paths;
+    for (const auto& node : gpu.nodes)
+        if (node.path.starts_with(start) && node.reason != "missing")
+            paths.push_back(node.path);
+    return paths;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/value_json.h"
+#include "export/exported_gpu.h"
+#include "export/formats.h"
+#include "export/instant_text.h"
+#include "export/verdicts.h"
+
+/// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
+namespace gpuprobe {
+namespace {
+
+Value working_apis(const ExportedGpu& gpu) {
+    Value::Array words;
+    for (const auto& [api, works] : gpu.apis)
+        if (works)
+            words.emplace_back(api);
+    return Value{std::move(words)};
+}
+
+Value gpu_document(const ExportedGpu& gpu) {
+    Value document{Value::Object{}};
+    document["id"] = gpu.place;
+    document["vendor"] = gpu.vendor;
+    document["model"] = to_value(gpu.gpu->name);
+    document["kind"] = to_value(gpu.gpu->kind);
+    document["arch"] = to_value(gpu.arch);
+    document["memory_bytes"] = to_value(gpu.facts.memory.value);
+    document["driver"] = to_value(gpu.gpu->driver.name);
+    document["driver_version"] = to_value(gpu.gpu->driver.version);
+    document["apis"] = working_apis(gpu);
+    return document;
+}
+
+/// Why an API does not work, or is not known to; by the words of docs/reasons.md.
+Value api_document(const ExportedGpu& gpu, VariantApi api) {
+    Value document{Value::Object{}};
+    document["usable"] = to_value(gpu.facts.usable[static_cast<std::size_t>(api)]);
+    const auto view = gpu.gpu->backends.find(std::string{backend_of(api)});
+    document["verified"] = view != gpu.gpu->backends.end() && view->second.verified;
+    Value::Array codes;
+    if (view != gpu.gpu->backends.end())
+        for (const auto& reason : view->second.reasons)
+            codes.emplace_back(reason.code);
+    document["reasons"] = Value{std::move(codes)};
+    return document;
+}
+
+/// The same with what only a program wants to know.
+Value full_gpu_document(const ExportedGpu& gpu) {
+    auto document = gpu_document(gpu);
+    Value apis{Value::Object{}};
+    for (const auto api : {VariantApi::Cuda, VariantApi::Hip, VariantApi::LevelZero,
+                           VariantApi::OpenCl, VariantApi::Vulkan})
+        apis[api_word(api)] = api_document(gpu, api);
+    document["apis"] = std::move(apis);
+    document["card"] = to_value(gpu.card);
+    Value::Array nodes;
+    for (const auto& path : nodes_of(*gpu.gpu, "/dev/"))
+        nodes.emplace_back(path);
+    document["nodes"] = Value{std::move(nodes)};
+    document["health"] = gpu.gpu->health;
+    return document;
+}
+
+/// Instants as texts: both engines read them so.
+Value header(const ExportSubject& subject) {
+    Value document{Value::Object{}};
+    document["schema"] = 1;
+    document["generation"] = to_value(subject.report.generation);
+    const auto& made = subject.report.created;
+    document["probed_at"] = made ? Value{instant_text(*made)} : Value{};
+    return document;
+}
+
+/// "gpus", "best_variant" and "variants" below the header.
+Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
+    auto document = header(subject);
+    Value::Array gpus;
+    for (const auto& gpu : exported_gpus(subject, left_out))
+        gpus.push_back(gpu_document(gpu));
+    document["gpus"] = Value{std::move(gpus)};
+    Value best{Value::Object{}};
+    Value variants{Value::Object{}};
+    for (const auto& verdicts : verdicts_of(subject, left_out)) {
+        if (verdicts.best)
+            best[verdicts.product] = *verdicts.best;
+        variants[verdicts.product] = to_value(verdicts.supported);
+    }
+    document["best_variant"] = std::move(best);
+    document["variants"] = std::move(variants);
+    return document;
+}
+
+Value products_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
+    Value products{Value::Object{}};
+    for (const auto& verdicts : verdicts_of(subject, left_out)) {
+        auto& product = products[verdicts.product];
+        product["best"] = to_value(verdicts.best);
+        product["supported"] = to_value(verdicts.supported);
+        product["unsupported"] = to_value(verdicts.unsupported);
+    }
+    return products;
+}
+
+}  // namespace
+
+Exported write_json(const ExportSubject& subject) {
+    Exported result;
+    auto document = header(subject);
+    document["version"] = subject.version;
+    document["rules"] = subject.rules.serial();
+    document["settled"] = !is_unsettled(subject.report);
+    Value::Array gpus;
+    for (const auto& gpu : exported_gpus(subject, result.left_out))
+        gpus.push_back(full_gpu_document(gpu));
+    document["gpus"] = Value{std::move(gpus)};
+    document["products"] = products_document(subject, result.left_out);
+    result.text = json_pretty(document);
+    return result;
+}
+
+Exported write_ansible(const ExportSubject& subject) {
+    Exported result;
+    result.text = json_pretty(facts_document(subject, result.left_out));
+    return result;
+}
+
+Exported write_facter(const ExportSubject& subject) {
+    Exported result;
+    Value document{Value::Object{}};
+    document["gpuprobe"] = facts_document(subject, result.left_out);
+    result.text = json_pretty(document);
+    return result;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/fleet_label.h"
+
+#include <algorithm>
+
+namespace gpuprobe {
+namespace {
+
+void add_counts(std::string_view start,
+                const std::map<std::string, int>& counts,
+                std::vector<FleetLabel>& labels) {
+    for (const auto& [word, count] : counts)
+        labels.push_back({.name = std::string{start} + word, .value = std::to_string(count)});
+}
+
+std::optional<std::string> kind_word(const ExportedGpu& gpu) {
+    if (gpu.gpu->kind == GpuKind::Unknown)
+        return std::nullopt;
+    return std::string{name_of(gpu.gpu->kind)} + ".count";
+}
+
+/// Nothing when the memory of one is not known: the least of the others would be a promise.
+void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
+    std::optional<std::uint64_t> least;
+    for (const auto& gpu : gpus) {
+        if (gpu.gpu->kind != GpuKind::Discrete)
+            continue;
+        if (!gpu.facts.memory.value)
+            return;
+        const auto whole = gpu.facts.memory.value->count / gib(1).count;
+        least = least ? std::min(*least, whole) : whole;
+    }
+    if (least)
+        labels.push_back({.name = "gpu.discrete.memory.min-gib", .value = std::to_string(*least)});
+}
+
+std::string version_text(const std::vector<ExportedGpu>& gpus, VariantApi api) {
+    const bool has_version =
+        api == VariantApi::Cuda || api == VariantApi::Hip || api == VariantApi::Vulkan;
+    const auto version = has_version ? least_version(gpus, api) : std::nullopt;
+    if (!version)
+        return "true";
+    return std::to_string(version->parts[0]) + "." + std::to_string(version->parts[1]);
+}
+
+void add_api(const std::vector<ExportedGpu>& gpus,
+             VariantApi api,
+             std::vector<FleetLabel>& labels) {
+    const std::string word{api_word(api)};
+    const auto works = [&word](const ExportedGpu& gpu) {
+        const auto found = gpu.apis.find(word);
+        return found != gpu.apis.end() && found->second;
+    };
+    if (std::ranges::none_of(gpus, works))
+        return;
+    const auto version = version_text(gpus, api);
+    labels.push_back({.name = "api." + word, .value = version});
+    if (api == VariantApi::Cuda && version != "true")
+        labels.push_back({.name = "api.cuda.major", .value = version.substr(0, version.find('.'))});
+    add_counts("api." + word + ".",
+               counted(gpus,
+                       [&](const ExportedGpu& gpu) {
+                           const bool is_own = own_api(gpu.vendor) == word;
+                           return is_own && works(gpu) ? gpu.target : std::nullopt;
+                       }),
+               labels);
+}
+
+/// The oldest, should two be loaded.
+void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
+    std::optional<Version> least;
+    for (const auto& gpu : gpus)
+        if (const auto& version = gpu.facts.driver.value; gpu.vendor == "nvidia" && version)
+            least = least ? std::min(*least, *version) : *version;
+    if (least)
+        labels.push_back({.name = "driver.nvidia.major", .value = std::to_string(least->major())});
+}
+
+}  // namespace
+
+std::vector<FleetLabel> fact_labels(const std::vector<ExportedGpu>& gpus) {
+    std::vector<FleetLabel> labels{{.name = "gpu.count", .value = std::to_string(gpus.size())}};
+    add_counts("gpu.", counted(gpus, kind_word), labels);
+    add_counts("gpu.vendor.",
+               counted(gpus, [](const ExportedGpu& gpu) { return std::optional{gpu.vendor}; }),
+               labels);
+    add_counts("gpu.arch.", counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; }), labels);
+    add_memory(gpus, labels);
+    for (const auto api : {VariantApi::Cuda, VariantApi::Hip, VariantApi::LevelZero,
+                           VariantApi::OpenCl, VariantApi::Vulkan})
+        add_api(gpus, api, labels);
+    add_driver(gpus, labels);
+    return labels;
+}
+
+std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts) {
+    std::vector<FleetLabel> labels;
+    for (const auto& product : verdicts)
+        if (product.best)
+            labels.push_back({.name = "best." + product.product, .value = *product.best});
+    for (const auto& product : verdicts)
+        for (const auto& variant : product.supported)
+            labels.push_back(
+                {.name = "variant." + product.product + "." + variant, .value = "true"});
+    return labels;
+}
+
+bool is_label_value(std::string_view text) {
+    constexpr std::size_t kMaxLabel = 63;
+    const auto is_alphanumeric = [](char character) {
+        return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+               (character >= '0' && character <= '9');
+    };
+    return !text.empty() && text.size() <= kMaxLabel && is_alphanumeric(text.front()) &&
+           is_alphanumeric(text.back()) && std::ranges::all_of(text, [&](char character) {
+               return is_alphanumeric(character) || character == '.' || character == '_' ||
+                      character == '-';
+           });
+}
+
+std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
+                                      const std::vector<FleetLabel>& verdicts,
+                                      std::size_t limit,
+                                      std::vector<ExportRemark>& left_out) {
+    const auto said = [limit](std::string_view what, std::size_t count) {
+        return ExportRemark{.code = "over-budget",
+                            .text = std::to_string(count) + " " + std::string{what} + " over the " +
+                                    std::to_string(limit) + " that a machine may have"};
+    };
+    if (facts.size() > limit) {
+        left_out.push_back(said("labels about hardware are", facts.size() - limit));
+        return {};
+    }
+    const auto room = std::min(limit - facts.size(), verdicts.size());
+    const auto last = verdicts.begin() + static_cast<std::ptrdiff_t>(room);
+    facts.insert(facts.end(), verdicts.begin(), last);
+    if (last != verdicts.end())
+        left_out.push_back(said("verdicts are left out: they are",
+                                static_cast<std::size_t>(verdicts.end() - last)));
+    return facts;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+
+namespace gpuprobe {
+
+/// "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
+std::string instant_text(WallTime instant);
+
+}  // namespace gpuprobe

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/parse.h"
+#include "export/exported_gpu.h"
+#include "export/formats.h"
+#include "export/verdicts.h"
+
+/// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
+/// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.
+namespace gpuprobe {
+namespace {
+
+/// Beside them a machine has three series, and each GPU its identity, its memory and one for each
+/// of at most three APIs.
+constexpr std::size_t kMaxVerdictSeries = 64;
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string quoted(std::string_view value) {
+    std::string text = "\"";
+    for (const char character : scrubbed(value)) {
+        if (character == '"' || character == '\\')
+            text += '\\';
+        text += character;
+    }
+    return text + "\"";
+}
+
+/// One metric with its series.
+class Metric {
+public:
+    Metric(std::string_view name, std::string_view help) : name_{name} {
+        text_ = "# HELP " + name_ + " " + std::string{help} + "\n# TYPE " + name_ + " gauge\n";
+    }
+    void add(const Labels& labels, std::uint64_t value) {
+        text_ += name_;
+        std::string inner;
+        for (const auto& [label, content] : labels)
+            inner += (inner.empty() ? "" : ",") + std::string{label} + "=" + quoted(content);
+        text_ += (inner.empty() ? "" : "{" + inner + "}") + " " + std::to_string(value) + "\n";
+        ++count_;
+    }
+    [[nodiscard]] std::size_t count() const { return count_; }
+    /// Nothing for a metric without series.
+    [[nodiscard]] std::string text() const { return count_ == 0 ? "" : text_; }
+
+private:
+    std::string name_;
+    std::string text_ = {};
+    std::size_t count_ = 0;
+};
+
+Metric info_of(const std::vector<ExportedGpu>& gpus) {
+    Metric metric{"gpuprobe_gpu_info",
+                  "Identity of one GPU; join other metrics on instance and gpu, card or uuid."};
+    for (const auto& gpu : gpus)
+        metric.add({{"gpu", gpu.place},
+                    {"card", gpu.card.value_or("")},
+                    {"uuid", gpu.gpu->identity.nvidia_uuid.value_or("")},
+                    {"vendor", gpu.vendor},
+                    {"model", gpu.gpu->name.value_or("")},
+                    {"arch", gpu.arch.value_or("")},
+                    {"kind", std::string{name_of(gpu.gpu->kind)}},
+                    {"driver", gpu.gpu->driver.name.value_or("")},
+                    {"driver_version", gpu.gpu->driver.version.value_or("")}},
+                   1);
+    return metric;
+}
+
+Metric memory_of(const std::vector<ExportedGpu>& gpus) {
+    Metric metric{"gpuprobe_gpu_memory_bytes", "Memory that one GPU offers to programs."};
+    for (const auto& gpu : gpus)
+        if (gpu.facts.memory.value)
+            metric.add({{"gpu", gpu.place}}, gpu.facts.memory.value->count);
+    return metric;
+}
+
+Metric usable_of(const std::vector<ExportedGpu>& gpus) {
+    Metric metric{"gpuprobe_gpu_usable",
+                  "Whether this API works on this GPU (1) or not (0); absent when not known."};
+    for (const auto& gpu : gpus)
+        for (const auto& [api, works] : gpu.apis)
+            metric.add({{"gpu", gpu.place}, {"api", api}}, works ? 1 : 0);
+    return metric;
+}
+
+Metric variants_of(const std::vector<Verdicts>& verdicts) {
+    Metric metric{"gpuprobe_variant_supported",
+                  "Whether this machine can run this variant (1) or not (0)."};
+    for (const auto& product : verdicts) {
+        for (const auto& variant : product.supported)
+            metric.add({{"product", product.product}, {"variant", variant}}, 1);
+        for (const auto& variant : product.unsupported)
+            metric.add({{"product", product.product}, {"variant", variant}}, 0);
+    }
+    return metric;
+}
+
+Metric best_of(const std::vector<Verdicts>& verdicts) {
+    Metric metric{"gpuprobe_best_variant_info", "The variant of a product to install here."};
+    for (const auto& product : verdicts)
+        if (product.best)
+            metric.add({{"product", product.product}, {"variant", *product.best}}, 1);
+    return metric;
+}
+
+std::string about_the_probe(const Report& report) {
+    Metric time{"gpuprobe_last_probe_timestamp_seconds",
+                "Unix time at which the report behind this file was completed."};
+    if (report.created)
+        time.add({}, static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(
+                                                    report.created->time_since_epoch())
+                                                    .count()));
+    Metric success{"gpuprobe_last_probe_success",
+                   "Whether every probe came to its end (1) or one crashed or hung (0)."};
+    const bool is_whole = std::ranges::none_of(report.probes, [](const ProbeEntry& probe) {
+        return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
+    });
+    success.add({}, is_whole ? 1 : 0);
+    return time.text() + success.text();
+}
+
+}  // namespace
+
+Exported write_prometheus(const ExportSubject& subject) {
+    Exported result;
+    const auto gpus = exported_gpus(subject, result.left_out);
+    Metric build{"gpuprobe_build_info", "Version of the program that wrote this file."};
+    build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
+    auto text =
+        build.text() + info_of(gpus).text() + memory_of(gpus).text() + usable_of(gpus).text();
+    const auto verdicts = verdicts_of(subject, result.left_out);
+    const auto variants = variants_of(verdicts);
+    if (variants.count() > kMaxVerdictSeries)
+        result.left_out.push_back(
+            {.code = "over-budget",
+             .text = "verdicts are left out: " + std::to_string(variants.count()) +
+                     " are over the 64 that a machine may have; export fewer products"});
+    else
+        text += variants.text() + best_of(verdicts).text();
+    result.text = text + about_the_probe(subject.report);
+    return result;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/value_json.h"
+#include "export/fleet_label.h"
+#include "export/formats.h"
+
+/// The same labels for schedulers that take them from a file of their own.
+namespace gpuprobe {
+namespace {
+
+std::vector<FleetLabel> labels_of(const ExportSubject& subject,
+                                  std::vector<ExportRemark>& left_out) {
+    return within_budget(fact_labels(exported_gpus(subject, left_out)),
+                         verdict_labels(verdicts_of(subject, left_out)), kMaxFleetLabels, left_out);
+}
+
+std::string quoted(const std::string& text) {
+    return json_line(Value{text});
+}
+
+}  // namespace
+
+/// Source: Nomad, "client" block, meta: values are strings, and keys are read as ${meta.KEY}, so
+/// that they are identifiers here.
+Exported write_nomad_meta(const ExportSubject& subject) {
+    Exported result;
+    std::map<std::string, std::string> meanings;
+    std::string text = "client {\n  meta {\n";
+    for (const auto& label : labels_of(subject, result.left_out)) {
+        const auto key = "gpuprobe_" + identifier_of(label.name);
+        const auto [at, is_new] = meanings.emplace(key, label.name);
+        if (!is_new)
+            return Exported::refused("collision",
+                                     at->second + " and " + label.name + " are both " + key);
+        text += "    " + key + " = " + quoted(label.value) + "\n";
+    }
+    if (!meanings.empty())
+        result.text = text + "  }\n}\n";
+    return result;
+}
+
+/// Source: Ray, "Use labels to control scheduling": the syntax of Kubernetes' labels. Flat YAML.
+Exported write_ray_labels(const ExportSubject& subject) {
+    Exported result;
+    std::string text;
+    for (const auto& label : labels_of(subject, result.left_out))
+        text += quoted("gpuprobe." + label.name) + ": " + quoted(label.value) + "\n";
+    if (!text.empty())
+        result.text = std::move(text);
+    return result;
+}
+
+}  // namespace gpuprobe

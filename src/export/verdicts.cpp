@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/verdicts.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+bool is_letter_or_digit(char character) {
+    return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
+}
+
+ExportRemark unfit(std::string_view what, std::string_view name) {
+    return {.code = "unfit-name",
+            .text = std::string{what} + " '" + scrubbed(name, 64) +
+                    "' is left out: labels take up to " + std::to_string(kMaxFleetName) +
+                    " of a-z, 0-9, '.', '_' and '-'"};
+}
+
+}  // namespace
+
+bool is_fleet_name(std::string_view name) {
+    if (name.empty() || name.size() > kMaxFleetName)
+        return false;
+    const bool is_made_of_them = std::ranges::all_of(name, [](char character) {
+        return is_letter_or_digit(character) ||
+               std::string_view{"._-"}.find(character) != std::string_view::npos;
+    });
+    return is_made_of_them && is_letter_or_digit(name.front()) && is_letter_or_digit(name.back());
+}
+
+std::string identifier_of(std::string_view name) {
+    std::string text{name};
+    std::ranges::replace_if(
+        text,
+        [](char character) {
+            const bool is_capital = character >= 'A' && character <= 'Z';
+            return !is_letter_or_digit(character) && !is_capital && character != '_';
+        },
+        '_');
+    return text;
+}
+
+std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
+                                  std::vector<ExportRemark>& left_out) {
+    std::vector<Verdicts> all;
+    for (const auto& answer : subject.answers) {
+        if (!is_fleet_name(answer.product)) {
+            left_out.push_back(unfit("product", answer.product));
+            continue;
+        }
+        Verdicts verdicts{.product = answer.product};
+        for (const auto& candidate : answer.candidates) {
+            const bool is_rejected = candidate.verdict == VariantVerdict::Rejected;
+            if (is_fleet_name(candidate.variant))
+                (is_rejected ? verdicts.unsupported : verdicts.supported)
+                    .push_back(candidate.variant);
+            else
+                left_out.push_back(unfit("variant", candidate.variant));
+        }
+        std::ranges::sort(verdicts.unsupported);
+        if (!verdicts.supported.empty())
+            verdicts.best = verdicts.supported.front();
+        all.push_back(std::move(verdicts));
+    }
+    return all;
+}
+
+}  // namespace gpuprobe

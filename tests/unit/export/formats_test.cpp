@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/formats.h"
+
+#include <algorithm>
+
+#include "unit/export/fleet.h"
+
+namespace gpuprobe {
+namespace {
+
+using namespace testing_fleet;
+
+TEST(Prometheus, EscapesWhatALabelCannotHold) {
+    auto gpu = h200();
+    gpu.name = "A \"card\" \\ of\nodd name";
+    const auto report = report_of({gpu});
+    const auto text = write_prometheus(subject_of(report)).text.value_or("");
+    EXPECT_NE(text.find(R"(model="A \"card\" \\ of)"), std::string::npos) << text;
+    for (const auto line : split(text, '\n'))
+        EXPECT_TRUE(line.empty() || line.starts_with("#") || line.starts_with("gpuprobe_")) << line;
+}
+
+TEST(Prometheus, LeavesOutWhatIsNotKnown) {
+    auto gpu = h200();
+    gpu.memory = {};
+    gpu.backends["vulkan"].usable.reset();
+    const auto report = report_of({gpu});
+    const auto text = write_prometheus(subject_of(report)).text.value_or("");
+    EXPECT_EQ(text.find("gpuprobe_gpu_memory_bytes"), std::string::npos);
+    EXPECT_EQ(text.find("api=\"vulkan\""), std::string::npos);
+}
+
+TEST(Prometheus, DropsVerdictsOverTheBudget) {
+    const auto report = mixed();
+    auto answer = llama();
+    for (int index = 0; index < 64; ++index)
+        answer.candidates.push_back(judged("v" + std::to_string(index), VariantVerdict::Rejected));
+    const auto exported = write_prometheus(subject_of(report, {answer}));
+    EXPECT_EQ(exported.text->find("gpuprobe_variant_supported"), std::string::npos);
+    EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"over-budget"});
+}
+
+TEST(Prometheus, SaysThatAProbeWasCutShort) {
+    auto report = mixed();
+    report.probes = {{.api = "vulkan", .outcome = Outcome::TimedOut}};
+    EXPECT_TRUE(has_line(write_prometheus(subject_of(report)), "gpuprobe_last_probe_success 0"));
+}
+
+TEST(Slurm, GivesOneVendorItsFlags) {
+    const auto report = report_of({h200("0000:18:00.0", "0"), h200("0000:19:00.0", "1")});
+    const auto exported = write_slurm_gres(subject_of(report));
+    EXPECT_TRUE(has_line(
+        exported, "NodeName=vm Name=gpu Type=nvidia_h200 File=/dev/nvidia1 Flags=nvidia_gpu_env"));
+    EXPECT_EQ(exported.text->find("igpu"), std::string::npos);
+    EXPECT_TRUE(exported.notes.empty());
+}
+
+TEST(Slurm, GivesTwoVendorsNone) {
+    auto card = raphael();
+    card.kind = GpuKind::Discrete;
+    const auto report = report_of({h200(), card});
+    const auto exported = write_slurm_gres(subject_of(report));
+    EXPECT_TRUE(has_line(
+        exported,
+        "NodeName=vm Name=gpu Type=amd_gfx1036 File=/dev/dri/renderD129 Flags=no_gpu_env"));
+    EXPECT_EQ(codes(exported.notes), std::vector<std::string>{"mixed-vendors"});
+}
+
+TEST(Slurm, CountsAnIntegratedGpuThatIsAlone) {
+    const auto report = report_of({raphael()});
+    EXPECT_TRUE(has_line(
+        write_slurm_gres(subject_of(report)),
+        "NodeName=vm Name=gpu Type=amd_gfx1036 File=/dev/dri/renderD129 Flags=amd_gpu_env"));
+}
+
+TEST(Slurm, CountsNodesAsNumbers) {
+    std::vector<Gpu> gpus;
+    for (const auto* minor : {"10", "2"})
+        gpus.push_back(h200("0000:" + std::string{minor[0]} + "8:00.0", minor));
+    const auto report = report_of(gpus);
+    const auto text = *write_slurm_gres(subject_of(report)).text;
+    EXPECT_LT(text.find("/dev/nvidia2"), text.find("/dev/nvidia10"));
+}
+
+TEST(Slurm, LeavesOutWhatHasNoNode) {
+    auto missing = h200();
+    missing.nodes = {{.path = "/dev/nvidia0", .accessible = false, .reason = "missing"}};
+    auto divided = h200("0000:19:00.0", "1");
+    divided.partitions = {Value{Value::Object{}}};
+    const auto report = report_of({missing, divided});
+    const auto exported = write_slurm_gres(subject_of(report));
+    EXPECT_EQ(exported.text->find("File="), std::string::npos);
+    EXPECT_EQ(codes(exported.left_out), (std::vector<std::string>{"no-gres", "no-gres"}));
+}
+
+TEST(Slurm, RefusesTwoVerdictsOfOneName) {
+    const auto report = mixed();
+    auto other = llama();
+    other.product = "llama-cpp";
+    const auto exported = write_slurm_node(subject_of(report, {llama(), other}));
+    EXPECT_FALSE(exported.text);
+    EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"collision"});
+}
+
+TEST(Slurm, HoldsItsBudgetOfFeatures) {
+    const auto report = mixed();
+    Recommendation answer{.product = "p"};
+    for (int index = 0; index < 200; ++index)
+        answer.candidates.push_back(
+            judged("variant-number-" + std::to_string(index), VariantVerdict::Accepted));
+    const auto exported = write_slurm_node(subject_of(report, {answer}));
+    EXPECT_LT(exported.text->size(), 2300U);
+    EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"over-budget"});
+}
+
+TEST(Slurm, RefusesANameThatIsMoreThanAName) {
+    const auto report = mixed();
+    for (const auto* name : {"", "a b", "a\nNodeName=b", "a,b"}) {
+        auto subject = subject_of(report);
+        subject.node = name;
+        EXPECT_FALSE(write_slurm_gres(subject).text) << name;
+    }
+}
+
+TEST(Cdi, LeavesNvidiaToItsOwnTool) {
+    const auto report = report_of({h200()});
+    const auto exported = write_cdi(subject_of(report));
+    EXPECT_FALSE(exported.text);
+    EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"no-device"});
+    EXPECT_EQ(codes(exported.notes), std::vector<std::string>{"vendor-cdi"});
+}
+
+TEST(Cdi, NamesComputeNodeWhereThereIsOne) {
+    auto report = report_of({raphael()});
+    EXPECT_EQ(write_cdi(subject_of(report)).text->find("/dev/kfd"), std::string::npos);
+    report.nodes = {node("/dev/kfd")};
+    EXPECT_NE(write_cdi(subject_of(report)).text->find("/dev/kfd"), std::string::npos);
+}
+
+TEST(Nfd, StartsNoCommentThatIsADirective) {
+    const auto report = mixed();
+    const auto text = *write_nfd(subject_of(report, {llama()})).text;
+    for (const auto line : split(text, '\n'))
+        EXPECT_TRUE(!line.starts_with("# +") || line == "# +no-label" ||
+                    line.starts_with("# +expiry-time="))
+            << line;
+}
+
+TEST(Nfd, CutsAModelToOneLine) {
+    auto gpu = h200();
+    gpu.name = "evil\nfeature.node.kubernetes.io/x=y";
+    const auto report = report_of({gpu});
+    EXPECT_FALSE(has_line(write_nfd(subject_of(report)), "feature.node.kubernetes.io/x=y"));
+}
+
+TEST(SaysTheSame, DoesNotCareWhenItWasSaid) {
+    auto report = mixed();
+    auto later = report;
+    later.created = WallTime{std::chrono::seconds{1800000000}};
+    later.generation = 99;
+    auto then = subject_of(later, {llama()});
+    then.expires = WallTime{std::chrono::seconds{1800000000}};
+    for (const auto& format : export_formats()) {
+        const auto left = *format.write(subject_of(report, {llama()})).text;
+        const auto right = *format.write(then).text;
+        EXPECT_TRUE(says_the_same(left, right)) << format.name;
+        EXPECT_TRUE(lost_lines(left, right).empty()) << format.name;
+    }
+}
+
+TEST(SaysTheSame, CaresAboutAGpu) {
+    const auto report = mixed();
+    const auto fewer = report_of({h200()});
+    for (const auto& format : export_formats()) {
+        const auto right = format.write(subject_of(fewer)).text;
+        const auto left = *format.write(subject_of(report)).text;
+        EXPECT_FALSE(says_the_same(left, right.value_or(""))) << format.name;
+        EXPECT_FALSE(lost_lines(left, right.value_or("")).empty()) << format.name;
+    }
+}
+
+TEST(IsUnsettled, UntilADriverIsGivenUp) {
+    auto report = mixed();
+    EXPECT_FALSE(is_unsettled(report));
+    report.probes = {{.api = "vulkan", .driver = "a.json", .outcome = Outcome::Crashed}};
+    EXPECT_TRUE(is_unsettled(report));
+    report.quarantine = {{.api = "vulkan", .driver = "a.json"}};
+    EXPECT_FALSE(is_unsettled(report));
+    report.quarantine[0].driver = "b.json";
+    EXPECT_TRUE(is_unsettled(report));
+    report.probes.clear();
+    report.state = ReportState::Probing;
+    EXPECT_TRUE(is_unsettled(report));
+}
+
+TEST(ExportFormat, IsFoundByItsName) {
+    EXPECT_EQ(export_format("nfd")->name, "nfd");
+    EXPECT_EQ(export_format("xml"), nullptr);
+}
+
+TEST(ExportFormat, CarriesItsMarker) {
+    const auto report = mixed();
+    for (const auto& format : export_formats())
+        EXPECT_NE(format.write(subject_of(report)).text->find(format.marker), std::string::npos)
+            << format.name;
+}
+
+}  // namespace
+}  // namespace gpuprobe
