@@ -53,8 +53,19 @@ struct QuarantineArguments {
     bool is_all = false;
 };
 
+/// The values behind the options of `plan`, as they were typed; empty: not given.
+struct PlanWords {
+    std::string need_mib = {};
+    std::string context = {};
+    std::string batch = {};
+    std::string streams = {};
+    std::string cache_types = {};
+    std::string margin_mib = {};
+};
+
 /// The words after "plan"; sizes in MiB as their options say.
 struct PlanArguments {
+    PlanWords words = {};
     std::optional<std::string> model_file = {};
     bool is_beginning = false;  ///< the file holds the start of a model only
     std::optional<Bytes> need = {};
@@ -85,6 +96,9 @@ struct RecommendArguments {
 struct Arguments {
     std::string verb = "status";
 
+    bool wants_help = false;
+    bool wants_version = false;
+    bool wants_json = false;  ///< -j: in which form depends on where it goes
     JsonMode json = JsonMode::Off;
     ColourMode colour = ColourMode::Auto;
     bool has_legend = true;
@@ -134,8 +148,5 @@ Value request_of(const SelectArguments& arguments);
 
 /// The named values that RecommendVariant takes; what was not asked for is not in it.
 Value variant_request_of(const Arguments& arguments);
-
-/// The verbs, in the order of the help.
-const std::vector<std::string>& verb_names();
 
 }  // namespace gpuprobe

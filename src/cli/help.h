@@ -11,7 +11,9 @@ namespace gpuprobe {
 /// The page on a verb, or the overview for "". nullopt for an unknown verb.
 std::optional<std::string> help_text(std::string_view verb);
 
-/// Every option that a page names, "--json" and so on: what a mistyped one may have meant.
-const std::vector<std::string>& option_names();
+/// Every option that there is, "--json" and so on: what a mistyped one may have meant.
+std::vector<std::string> option_names();
+/// The verbs, in the order of the help.
+std::vector<std::string> verb_names();
 
 }  // namespace gpuprobe

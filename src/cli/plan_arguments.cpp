@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
+#include "cli/verb.h"
 #include "plan/ggml_type.h"
 #include "plan/need.h"
 
@@ -11,10 +12,6 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::uint64_t kMaxMib = 1ULL << 32U;
-
-Error refusal(std::string text) {
-    return {ErrorCode::InvalidRequest, std::move(text)};
-}
 
 /// A number within limits; "32k" is 32 · 1024.
 Status read_number(std::string_view option,
@@ -66,16 +63,14 @@ Status read_cache_types(const std::string& word, PlanArguments& plan) {
 
 }  // namespace
 
-Status read_plan_words(const PlanWords& words, PlanArguments& plan) {
+Status read_plan_words(PlanArguments& plan) {
+    const auto& words = plan.words;
     TRY(read_mib("--need-mib", words.need_mib, 1, plan.need));
     TRY(read_mib("--margin-mib", words.margin_mib, 0, plan.margin));
     TRY(read_number("--ctx", words.context, 1, kMaxContext, plan.context));
     TRY(read_number("--batch", words.batch, 1, kMaxBatch, plan.batch));
     TRY(read_number("--streams", words.streams, 1, kMaxStreams, plan.streams));
     TRY(read_cache_types(words.cache_types, plan));
-    for (const auto gpu : split(words.gpus, ','))
-        if (!trimmed(gpu).empty())
-            plan.gpus.emplace_back(trimmed(gpu));
     if (plan.model_file.has_value() == plan.need.has_value())
         return refusal("what for? Give --gguf FILE or --need-mib N");
     const bool has_shape = !words.context.empty() || !words.batch.empty() ||

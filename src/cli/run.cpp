@@ -2,62 +2,26 @@
 #include "cli/run.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 #include <unistd.h>
 
 #include "cli/failure.h"
 #include "cli/open_oracle.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 namespace gpuprobe {
 namespace {
 
-struct Verb {
-    std::string_view name;
-    Result<ExitCode> (*run)(Context&);
-};
-constexpr auto kVerbs = std::to_array<Verb>({{"status", run_status},
-                                             {"list", run_list},
-                                             {"show", run_show},
-                                             {"describe", run_describe},
-                                             {"select", run_select},
-                                             {"env", run_env},
-                                             {"plan", run_plan},
-                                             {"probe", run_probe},
-                                             {"monitor", run_monitor},
-                                             {"doctor", run_doctor},
-                                             {"capture", run_capture},
-                                             {"override", run_override},
-                                             {"report-outcome", run_report_outcome},
-                                             {"recommend", run_recommend},
-                                             {"export", run_export},
-                                             {"quarantine", run_quarantine}});
-
-/// What needs no machine.
-struct PlainVerb {
-    std::string_view name;
-    Result<ExitCode> (*run)(const Arguments&);
-};
-constexpr std::array<PlainVerb, 5> kPlainVerbs = {{{"version", run_version},
-                                                   {"consumers", run_consumers},
-                                                   {"products", run_products},
-                                                   {"verify", run_verify},
-                                                   {"import-manifest", run_import_manifest}}};
-
 Result<ExitCode> run_verb(const Arguments& arguments) {
-    for (const auto& verb : kPlainVerbs)
-        if (verb.name == arguments.verb)
-            return verb.run(arguments);
+    const auto& verb = *find_verb(arguments.verb);
+    if (verb.run_alone)
+        return verb.run_alone(arguments);
     const auto oracle = TRY(open_oracle(arguments));
     auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     screen.has_legend = arguments.has_legend;
     Context context{.arguments = arguments, .screen = screen, .oracle = *oracle};
-    for (const auto& verb : kVerbs)
-        if (verb.name == arguments.verb)
-            return verb.run(context);
-    return Error{ErrorCode::Internal, "verb " + arguments.verb + " has no function"};
+    return verb.run(context);
 }
 
 /// Of a command line that could not be read as a whole.

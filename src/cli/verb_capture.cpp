@@ -2,8 +2,9 @@
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_capture(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     const auto& folder = *arguments.capture_folder;
     TRY(context.oracle.capture(folder, arguments.redacts));
@@ -16,6 +17,34 @@ Result<ExitCode> run_capture(Context& context) {
     document["redacted"] = arguments.redacts;
     print_json(arguments, document);
     return ExitCode::Answered;
+}
+
+Status check(Arguments& arguments) {
+    if (!arguments.capture_folder)
+        return refusal("capture: into which folder?");
+    if (arguments.bus)
+        return refusal("capture reads this machine itself: leave --bus out");
+    return Done{};
+}
+
+}  // namespace
+
+Verb capture_verb() {
+    return {.name = "capture",
+            .overview = {{"capture DIR",
+                          "write down this machine for --replay, a test or a bug report"}},
+            .usage = {"capture DIR [--redact] [OPTION…]"},
+            .about = R"(
+Writes what the kernel and the drivers say about this machine into DIR, which must be empty or not
+there. 'gpuprobectl --replay DIR' then answers as this machine would.
+)",
+            .operands = {{.word = {.name = "DIR", .names = kFolders},
+                          .take = put<&Arguments::capture_folder>}},
+            .options = {{.names = "--redact",
+                         .help = "numbered stand-ins for UUIDs and serial numbers",
+                         .take = put<&Arguments::redacts>}},
+            .check = check,
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -4,8 +4,9 @@
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_consumers(const Arguments& arguments) {
+Result<ExitCode> run(const Arguments& arguments) {
     const auto names = known_consumers(arguments.profile_folders);
     if (arguments.json != JsonMode::Off) {
         Value document{Value::Object{}};
@@ -16,6 +17,18 @@ Result<ExitCode> run_consumers(const Arguments& arguments) {
     for (const auto& name : names)
         print(name + "\n");
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb consumers_verb() {
+    return {.name = "consumers",
+            .overview = {{"consumers", "the names that select and env know"}},
+            .usage = {"consumers [OPTION…]"},
+            .about = R"(
+The consumer profiles that select and env know.
+)",
+            .run_alone = run};
 }
 
 }  // namespace gpuprobe

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/pick_gpu.h"
+#include "cli/shared_options.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
@@ -14,9 +15,7 @@ const Value* gpu_in(const Value& document, const std::string& id) {
     return nullptr;
 }
 
-}  // namespace
-
-Result<ExitCode> run_describe(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto document = TRY(context.oracle.document());
     if (context.arguments.gpus.empty()) {
         print_json(context.arguments, document);
@@ -27,6 +26,19 @@ Result<ExitCode> run_describe(Context& context) {
     if (const auto* found = gpu_in(document, gpu->id))
         print_json(context.arguments, *found);
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb describe_verb() {
+    return {.name = "describe",
+            .overview = {{"describe [GPU]", "the report as JSON"}},
+            .usage = {"describe [GPU] [OPTION…]"},
+            .about = R"(
+The report as JSON, or the part of it about one GPU.
+)",
+            .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu}},
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -23,9 +23,7 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
     return severity >= limit ? ExitCode::Found : ExitCode::Answered;
 }
 
-}  // namespace
-
-Result<ExitCode> run_doctor(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto report = TRY(context.oracle.report());
     const auto findings = examine(report, surroundings_of(report));
     if (context.wants_json())
@@ -33,6 +31,23 @@ Result<ExitCode> run_doctor(Context& context) {
     else
         print(doctor_text(report, findings, context.screen));
     return exit_code_of(gravest(findings), context.arguments.warnings_count);
+}
+
+}  // namespace
+
+Verb doctor_verb() {
+    return {.name = "doctor",
+            .overview = {{"doctor", "why a GPU is not used, and what helps"}},
+            .usage = {"doctor [--strict] [OPTION…]"},
+            .about = R"(
+Every known reason why a GPU is not used: permissions, missing loaders and drivers, versions that
+do not fit, containers, variables of this environment. For each what was found and what helps.
+Exit status 6 when an error was found; warnings and things to know do not count.
+)",
+            .options = {{.names = "--strict",
+                         .help = "warnings count too",
+                         .take = put<&Arguments::warnings_count>}},
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -8,6 +8,7 @@
 #include "cli/choice.h"
 #include "cli/gpu_environment.h"
 #include "cli/pick_gpu.h"
+#include "cli/shared_options.h"
 #include "cli/shell_quote.h"
 #include "cli/verbs.h"
 #include "recommend/exports.h"
@@ -76,9 +77,7 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     return Error{ErrorCode::NoMatch, fmt::format("nothing names {} for good{}", gpu.id, hint)};
 }
 
-}  // namespace
-
-Result<ExitCode> run_env(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto& word = context.arguments.select.consumer;
     if (!context.arguments.select.names_consumer)
         return print_choice(context);
@@ -98,6 +97,45 @@ Result<ExitCode> run_env(Context& context) {
                                  "or give the consumer an option such as --gpu",
                                  word, gpu_listing(meant))};
     return print_gpu(context, report, *TRY(pick_gpu(report, word)));
+}
+
+Status check(Arguments& arguments) {
+    if (arguments.shows_all && !arguments.select.names_consumer)
+        return refusal("env: --all shows every way to name a GPU: which one?");
+    return Done{};
+}
+
+}  // namespace
+
+Verb env_verb() {
+    return {.name = "env",
+            .overview = {{"env [CONSUMER]",
+                          "the same as KEY=VALUE lines, for eval or EnvironmentFile="},
+                         {"env GPU", "what makes any program use this GPU, likewise"}},
+            .usage = {"env [CONSUMER] [OPTION…]", "env GPU [--all] [OPTION…]"},
+            .about = R"page(
+The environment of the choice as KEY=VALUE lines:
+
+  eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
+  gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
+
+With a GPU, what makes programs use that one: for each API the best name that stays true after a
+restart. A terminal shows the other ways as comments; -j prints all of them with the GPU's UUIDs.
+Exit status 3 when nothing names it for good.
+)page",
+            .operands = {{.word = {.name = "CONSUMER", .names = kConsumers | kGpus},
+                          .take = take_consumer}},
+            .options = joined({{.names = "--build",
+                                .help = "variables to build ggml with for that choice, not to run "
+                                        "with",
+                                .take = put<&Arguments::select, &SelectArguments::for_build>},
+                               {.names = "--all",
+                                .help = "positions too, where there is no better name, with the "
+                                        "environment in which they count; and the comments",
+                                .take = put<&Arguments::shows_all>}},
+                              choice_options()),
+            .check = check,
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "cli/recommendation.h"
+#include "cli/shared_options.h"
 #include "cli/shell_quote.h"
 #include "cli/verbs.h"
 #include "decide/select.h"
@@ -50,9 +51,7 @@ Result<Exported> exported(Context& context, const std::optional<Recommendation>&
                         ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
 }
 
-}  // namespace
-
-Result<ExitCode> run_export(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto answer = TRY(answer_if_asked(context));
     const auto result = TRY(exported(context, answer));
     if (context.wants_json()) {
@@ -73,6 +72,40 @@ Result<ExitCode> run_export(Context& context) {
     if (!line.empty())
         print(line + "\n");
     return ExitCode::Answered;
+}
+
+constexpr std::string_view kFormats = "conda uv wheel pip ggml container";
+
+Status check(Arguments& arguments) {
+    if (arguments.recommend.format.empty())
+        return refusal("export: in which form? conda, uv, wheel, pip, ggml or container");
+    return Done{};
+}
+
+}  // namespace
+
+Verb export_verb() {
+    return {.name = "export",
+            .overview = {{"export FORMAT",
+                          "the same, or this machine, in the words of conda, uv, pip, docker …"}},
+            .usage = {"export FORMAT [PRODUCT] [OPTION…]"},
+            .about = R"(
+Prints variables (KEY=VALUE) or arguments for another tool:
+
+  conda      CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _GLIBC and _ARCHSPEC, for conda, mamba and pixi
+  uv         UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with a PRODUCT, UV_TORCH_BACKEND
+  wheel      what the providers of wheel variants take
+  pip        --index-url of the recommended variant of PRODUCT
+  ggml       CMake options for llama.cpp and its like
+  container  --device arguments for docker and podman; with a PRODUCT, for its GPUs alone
+)",
+            .operands = {{.word = {.name = "FORMAT", .offers = kFormats, .takes_others = false},
+                          .take = put<&Arguments::recommend, &RecommendArguments::format>},
+                         {.word = {.name = "PRODUCT", .names = kProducts},
+                          .take = put<&Arguments::recommend, &RecommendArguments::product>}},
+            .options = variant_options(),
+            .check = check,
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -4,8 +4,9 @@
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_list(Context& context) {
+Result<ExitCode> run(Context& context) {
     if (context.wants_json()) {
         const auto document = TRY(context.oracle.document());
         Value list{Value::Object{}};
@@ -19,6 +20,18 @@ Result<ExitCode> run_list(Context& context) {
     if (report.gpus.empty())
         remark(context.arguments, "this machine has no GPU");
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb list_verb() {
+    return {.name = "list",
+            .overview = {{"list", "one line per GPU"}},
+            .usage = {"list [OPTION…]"},
+            .about = R"(
+One line per GPU, best first.
+)",
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -29,10 +29,8 @@ void print_change(const Context& context, const Change& change) {
     std::fflush(stdout);
 }
 
-}  // namespace
-
 /// Each line is a document of its own whatever the JSON mode: a stream has no end to indent to.
-Result<ExitCode> run_monitor(Context& context) {
+Result<ExitCode> run(Context& context) {
     auto known = TRY(context.oracle.report());
     if (!context.wants_json())
         remark(context.arguments, fmt::format("watching {} GPU{}; Ctrl-C ends", known.gpus.size(),
@@ -48,6 +46,19 @@ Result<ExitCode> run_monitor(Context& context) {
     if (!ended && ended.error().code == ErrorCode::Cancelled)
         return ExitCode::Answered;
     return ended ? Result<ExitCode>{ExitCode::Answered} : ended.error();
+}
+
+}  // namespace
+
+Verb monitor_verb() {
+    return {.name = "monitor",
+            .overview = {{"monitor", "follow hot-plug and changes"}},
+            .usage = {"monitor [OPTION…]"},
+            .about = R"(
+Prints a line when a GPU comes, goes or changes, until interrupted or the daemon leaves.
+With -j each line is a JSON document.
+)",
+            .run = run};
 }
 
 }  // namespace gpuprobe

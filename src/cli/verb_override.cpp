@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "cli/choice.h"
+#include "cli/shared_options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 
@@ -63,9 +64,7 @@ Result<ExitCode> done(Context& context, const char* what, bool happened) {
     return ExitCode::Answered;
 }
 
-}  // namespace
-
-Result<ExitCode> run_override(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.overriding.action == "list")
         return list(context);
@@ -76,6 +75,33 @@ Result<ExitCode> run_override(Context& context) {
     rule.gpus = TRY(gpu_ids(context, rule.gpus));
     TRY(context.oracle.set_override(consumer, request_of(rule)));
     return done(context, "set", true);
+}
+
+Status check(Arguments& arguments) {
+    if (arguments.overriding.action != "list" && !arguments.overriding.consumer)
+        return refusal("override: for which consumer? 'gpuprobectl consumers' lists them");
+    return Done{};
+}
+
+}  // namespace
+
+Verb override_verb() {
+    return {
+        .name = "override",
+        .overview = {{"override", "set, clear or list what you decided for a consumer"}},
+        .usage = {"override set CONSUMER OPTION…", "override clear CONSUMER", "override [list]"},
+        .about = R"(
+What select answers CONSUMER from now on, until it is cleared. An override reorders or narrows the
+choice; it never makes a backend usable that is not, and its --backend holds where the consumer asks
+for none itself. Of the daemon it needs an administrator; with --direct it is yours alone.
+)",
+        .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
+                      .take = put<&Arguments::overriding, &OverrideArguments::action>},
+                     {.word = {.name = "CONSUMER", .names = kConsumers},
+                      .take = put<&Arguments::overriding, &OverrideArguments::consumer>}},
+        .options = rule_options(),
+        .check = check,
+        .run = run};
 }
 
 }  // namespace gpuprobe

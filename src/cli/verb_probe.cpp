@@ -5,6 +5,7 @@
 #include "cli/pick_gpu.h"
 #include "cli/probe_words.h"
 #include "cli/progress.h"
+#include "cli/shared_options.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
@@ -30,9 +31,7 @@ std::vector<ProbeEntry> asked(const Report& report, const std::vector<std::strin
     return probes;
 }
 
-}  // namespace
-
-Result<ExitCode> run_probe(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto order = TRY(order_of(context));
     ProgressLine line{context.arguments};
     line.show("asking the drivers");
@@ -55,6 +54,27 @@ Result<ExitCode> run_probe(Context& context) {
         print((probes.empty() ? "" : "\n") +
               toned(context.screen, Tone::Faint, probe_summary(probes)) + "\n");
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb probe_verb() {
+    return {
+        .name = "probe",
+        .overview = {{"probe [GPU…]", "ask the drivers again"}},
+        .usage = {"probe [GPU…] [OPTION…]"},
+        .about = R"(
+Asks the drivers again and shows how each probe ended.
+)",
+        .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
+        .options = {{.names = "--api",
+                     .value = {.name = "LIST", .offers = kApiWords, .is_list = true},
+                     .help = "only these APIs: vulkan,opencl,…",
+                     .take = put<&Arguments::apis>},
+                    {.names = "--allow-wake",
+                     .help = "wake sleeping GPUs",
+                     .take = put<&Arguments::allow_wake>}},
+        .run = run};
 }
 
 }  // namespace gpuprobe

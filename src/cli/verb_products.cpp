@@ -4,8 +4,9 @@
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_products(const Arguments& arguments) {
+Result<ExitCode> run(const Arguments& arguments) {
     const auto names = known_products().names();
     if (arguments.json != JsonMode::Off) {
         Value document{Value::Object{}};
@@ -16,6 +17,18 @@ Result<ExitCode> run_products(const Arguments& arguments) {
     for (const auto& name : names)
         print(name + "\n");
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb products_verb() {
+    return {.name = "products",
+            .overview = {{"products", "the names that recommend knows"}},
+            .usage = {"products [OPTION…]"},
+            .about = R"(
+The products that recommend knows without a manifest.
+)",
+            .run_alone = run};
 }
 
 }  // namespace gpuprobe

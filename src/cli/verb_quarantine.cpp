@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "cli/probe_words.h"
+#include "cli/shared_options.h"
 #include "cli/sizes.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -47,9 +48,7 @@ Value filter_of(const QuarantineArguments& arguments) {
     return filter;
 }
 
-}  // namespace
-
-Result<ExitCode> run_quarantine(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.quarantine.action == "list")
         return list(context);
@@ -63,6 +62,42 @@ Result<ExitCode> run_quarantine(Context& context) {
                            : fmt::format("cleared: {}\n", cleared));
     }
     return ExitCode::Answered;
+}
+
+Status check(Arguments& arguments) {
+    const auto& quarantine = arguments.quarantine;
+    const bool names_one = quarantine.api || quarantine.driver;
+    if (quarantine.action == "clear" && quarantine.is_all == names_one)
+        return refusal("quarantine: clear which? An API, --driver, or --all alone");
+    return Done{};
+}
+
+}  // namespace
+
+Verb quarantine_verb() {
+    return {.name = "quarantine",
+            .overview = {{"quarantine",
+                          "drivers that are not asked for now; clear has them asked again"}},
+            .usage = {"quarantine [list]", "quarantine clear [API] [--driver=PATH] [--all]"},
+            .about = R"(
+The drivers that are not asked for now because they crashed or hung twice, or because the machine
+went down while they were being asked. An update of the driver ends that, and so does time: 10
+minutes at first, then longer. 'clear' has them asked again; of the daemon it needs an
+administrator.
+)",
+            .operands = {{.word = {.name = "ACTION", .offers = "list clear", .takes_others = false},
+                          .take = put<&Arguments::quarantine, &QuarantineArguments::action>},
+                         {.word = {.name = "API", .offers = kApiWords},
+                          .take = put<&Arguments::quarantine, &QuarantineArguments::api>}},
+            .options = {{.names = "--driver",
+                         .value = {.name = "PATH", .names = kFiles},
+                         .help = "the one with this manifest",
+                         .take = put<&Arguments::quarantine, &QuarantineArguments::driver>},
+                        {.names = "--all",
+                         .help = "every one",
+                         .take = put<&Arguments::quarantine, &QuarantineArguments::is_all>}},
+            .check = check,
+            .run = run};
 }
 
 }  // namespace gpuprobe

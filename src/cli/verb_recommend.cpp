@@ -11,6 +11,7 @@
 #include "cli/known_products.h"
 #include "cli/recommendation.h"
 #include "cli/recommendation_text.h"
+#include "cli/shared_options.h"
 #include "cli/suggestion.h"
 #include "cli/verbs.h"
 
@@ -112,7 +113,9 @@ Result<Recommendation> recommended(Context& context) {
     return answer;
 }
 
-Result<ExitCode> run_recommend(Context& context) {
+namespace {
+
+Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     const auto answer = TRY(recommended(context));
     warn_of_masks(arguments);
@@ -136,6 +139,44 @@ Result<ExitCode> run_recommend(Context& context) {
     if (arguments.select.explain)
         print(variants_text(answer, context.screen));
     return ExitCode::Answered;
+}
+
+Status check(Arguments& arguments) {
+    const auto& recommend = arguments.recommend;
+    if (recommend.product.empty() && !recommend.manifest)
+        return refusal(
+            "recommend: which product? 'gpuprobectl products' lists those that are known");
+    return Done{};
+}
+
+}  // namespace
+
+Verb recommend_verb() {
+    return {
+        .name = "recommend",
+        .overview = {{"recommend PRODUCT",
+                      "which of its variants to install here, and why not the others"}},
+        .usage = {"recommend PRODUCT [OPTION…]", "recommend [PRODUCT] --manifest=FILE [OPTION…]"},
+        .about = R"(
+The variant of PRODUCT that fits this machine, and what to try next. NAMES are of variants or of
+families; family:NAME is the family alone. Exit status 3 when none fits.
+)",
+        .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
+                      .take = put<&Arguments::recommend, &RecommendArguments::product>}},
+        .options = joined(variant_options(),
+                          {{.names = "--explain",
+                            .help = "every variant with the reason for its verdict",
+                            .take = put<&Arguments::select, &SelectArguments::explain>},
+                           {.names = "--chain",
+                            .help = "the names alone, in the order in which to try them",
+                            .take = put<&Arguments::recommend, &RecommendArguments::chain>},
+                           {.names = "--force",
+                            .value = {.name = "NAME"},
+                            .help = "this variant whatever the verdict; says what speaks "
+                                    "against it",
+                            .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
+        .check = check,
+        .run = run};
 }
 
 }  // namespace gpuprobe

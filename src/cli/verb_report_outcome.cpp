@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "cli/choice.h"
+#include "cli/shared_options.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
@@ -13,9 +14,7 @@ void add(Value& outcome, const char* key, const std::optional<std::string>& text
         outcome[key] = *text;
 }
 
-}  // namespace
-
-Result<ExitCode> run_report_outcome(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     Value outcome;
     outcome["consumer"] = arguments.select.consumer;
@@ -33,6 +32,51 @@ Result<ExitCode> run_report_outcome(Context& context) {
         print(fmt::format("noted: {} {}\n", scrubbed(arguments.select.consumer, 64),
                           arguments.outcome.result == "ok" ? "works" : "failed"));
     return ExitCode::Answered;
+}
+
+Status check(Arguments& arguments) {
+    if (arguments.outcome.result.empty())
+        return refusal("report-outcome: CONSUMER and RESULT are needed");
+    if (arguments.select.gpus.size() > 1)
+        return refusal("report-outcome: one GPU, or none for all");
+    return Done{};
+}
+
+}  // namespace
+
+Verb report_outcome_verb() {
+    return {.name = "report-outcome",
+            .overview = {{"report-outcome", "say that a choice worked, or failed"}},
+            .usage = {"report-outcome CONSUMER ok|failed OPTION…"},
+            .about = R"(
+Tells how a choice went. What failed is not offered to you again for a week, unless its driver
+changes or you report that it works. What root reports counts for everybody.
+)",
+            .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer},
+                         {.word = {.name = "RESULT", .offers = "ok failed", .takes_others = false},
+                          .take = put<&Arguments::outcome, &OutcomeArguments::result>}},
+            .options = {{.names = "--backend",
+                         .value = {.name = "NAME", .offers = kBackendWords},
+                         .help = "the backend that was chosen",
+                         .take = put<&Arguments::select, &SelectArguments::backend>},
+                        {.names = "--variant",
+                         .value = {.name = "NAME"},
+                         .help = "or the variant that was installed",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::variant>},
+                        {.names = "--family",
+                         .value = {.name = "NAME", .offers = "cuda rocm vulkan xpu cpu"},
+                         .help = "or everything of that family: cuda, rocm, vulkan …",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::family>},
+                        {.names = "--gpu",
+                         .value = {.name = "GPU", .names = kGpus},
+                         .help = "the GPU it ran on; without it, any",
+                         .take = put<&Arguments::select, &SelectArguments::gpus>},
+                        {.names = "--detail",
+                         .value = {.name = "TEXT"},
+                         .help = "what went wrong, for people",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::detail>}},
+            .check = check,
+            .run = run};
 }
 
 }  // namespace gpuprobe

@@ -2,11 +2,13 @@
 #include "base/parse.h"
 #include "cli/choice.h"
 #include "cli/decision_text.h"
+#include "cli/shared_options.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_select(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto decision = TRY(choose(context));
     if (!decision.backend)
         return report_no_match(context, decision);
@@ -26,6 +28,24 @@ Result<ExitCode> run_select(Context& context) {
         print(candidates_text(decision, context.screen));
     }
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb select_verb() {
+    return {
+        .name = "select",
+        .overview = {{"select [CONSUMER]",
+                      "the backend a consumer should use, and why not the others"}},
+        .usage = {"select [CONSUMER] [OPTION…]"},
+        .about = R"(
+The backend that CONSUMER should use on this machine, on which GPU, with which environment. Without
+a name, what any inference runtime should use.
+Exit status 3 when nothing satisfies the request; the candidates then say why.
+)",
+        .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
+        .options = choice_options(),
+        .run = run};
 }
 
 }  // namespace gpuprobe

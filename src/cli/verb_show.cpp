@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/record.h"
 #include "cli/pick_gpu.h"
+#include "cli/shared_options.h"
 #include "cli/show_text.h"
 #include "cli/verbs.h"
 
@@ -25,9 +26,7 @@ WallTime time_of(const Report& report) {
                                                                    : SystemClock{}.wall();
 }
 
-}  // namespace
-
-Result<ExitCode> run_show(Context& context) {
+Result<ExitCode> run(Context& context) {
     const auto report = TRY(context.oracle.report());
     std::vector<const Gpu*> gpus;
     for (const auto& selector : context.arguments.gpus)
@@ -42,6 +41,28 @@ Result<ExitCode> run_show(Context& context) {
         print((i == 0 ? "" : "\n") + show_text(gpu, report, time_of(report), context.screen));
     }
     return ExitCode::Answered;
+}
+
+Status check(Arguments& arguments) {
+    if (arguments.gpus.empty())
+        return refusal("show: which GPU? 'gpuprobectl list' shows them");
+    return Done{};
+}
+
+}  // namespace
+
+Verb show_verb() {
+    return {
+        .name = "show",
+        .overview = {{"show GPU…", "everything known about a GPU"}},
+        .usage = {"show GPU… [OPTION…]"},
+        .about = R"(
+Everything known about one GPU or several: hardware, driver, nodes, memory and where its size was
+read, and what each API says.
+)",
+        .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
+        .check = check,
+        .run = run};
 }
 
 }  // namespace gpuprobe

@@ -4,8 +4,9 @@
 #include "cli/verbs.h"
 
 namespace gpuprobe {
+namespace {
 
-Result<ExitCode> run_status(Context& context) {
+Result<ExitCode> run(Context& context) {
     if (context.wants_json()) {
         print_json(context.arguments, TRY(context.oracle.document()));
         return ExitCode::Answered;
@@ -15,6 +16,19 @@ Result<ExitCode> run_status(Context& context) {
     const auto choice = context.oracle.select("default", Value{Value::Object{}});
     print(status_text(report, choice ? &*choice : nullptr, context.screen));
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb status_verb() {
+    return {.name = "status",
+            .overview = {{"status", "one screen about this machine (default)"}},
+            .usage = {"[status] [OPTION…]"},
+            .about = R"(
+One screen: the GPUs, the backends that work on them, why others do not, what crashed, and what to
+do about it.
+)",
+            .run = run};
 }
 
 }  // namespace gpuprobe

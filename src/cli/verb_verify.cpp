@@ -87,9 +87,7 @@ std::string difference(const Expected& expected, const Found& found) {
     return "";
 }
 
-}  // namespace
-
-Result<ExitCode> run_verify(const Arguments& arguments) {
+Result<ExitCode> run(const Arguments& arguments) {
     const auto& wanted = arguments.recommend;
     const auto manifest = TRY(manifest_in(*wanted.manifest));
     const auto& variant = *TRY(chosen_variant(manifest, *wanted.variant));
@@ -115,6 +113,36 @@ Result<ExitCode> run_verify(const Arguments& arguments) {
         print(fmt::format("{}: is {} of {}\n", scrubbed(*wanted.file, 512), variant.name,
                           manifest.name));
     return ExitCode::Answered;
+}
+
+Status check(Arguments& arguments) {
+    const auto& recommend = arguments.recommend;
+    if (!recommend.file || !recommend.manifest || !recommend.variant)
+        return refusal("verify: FILE, --manifest and --variant are needed");
+    return Done{};
+}
+
+}  // namespace
+
+Verb verify_verb() {
+    return {.name = "verify",
+            .overview = {{"verify FILE", "whether a downloaded file is what a manifest says"}},
+            .usage = {"verify FILE --manifest=FILE --variant=NAME"},
+            .about = R"(
+Whether FILE has the size and the SHA-256 that the manifest says.
+)",
+            .operands = {{.word = {.name = "FILE", .names = kFiles},
+                          .take = put<&Arguments::recommend, &RecommendArguments::file>}},
+            .options = {{.names = "--manifest",
+                         .value = {.name = "FILE", .names = kFiles},
+                         .help = "the manifest",
+                         .take = put<&Arguments::recommend, &RecommendArguments::manifest>},
+                        {.names = "--variant",
+                         .value = {.name = "NAME"},
+                         .help = "the variant that FILE is",
+                         .take = put<&Arguments::recommend, &RecommendArguments::variant>}},
+            .check = check,
+            .run_alone = run};
 }
 
 }  // namespace gpuprobe

@@ -19,9 +19,7 @@ std::string text_of_daemon(const OracleInfo& info) {
                        features.empty() ? "" : " (" + features + ")");
 }
 
-}  // namespace
-
-Result<ExitCode> run_version(const Arguments& arguments) {
+Result<ExitCode> run(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
     std::optional<OracleInfo> daemon;
     if (asks_daemon) {
@@ -48,6 +46,18 @@ Result<ExitCode> run_version(const Arguments& arguments) {
     else if (asks_daemon)
         remark(arguments, "no daemon answers on the system bus");
     return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb version_verb() {
+    return {.name = "version",
+            .overview = {{"version", "this program's version, and the daemon's"}},
+            .usage = {"version [OPTION…]"},
+            .about = R"(
+The version of this program and of the daemon that answers.
+)",
+            .run_alone = run};
 }
 
 }  // namespace gpuprobe

@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/result.h"
-#include "cli/context.h"
+#include "cli/verb.h"
 
-/// One function per verb, each in verb_<name>.cpp. An Error is reported by the caller.
+/// One table per verb, each in verb_<name>.cpp beside what it does.
 namespace gpuprobe {
 
-Result<ExitCode> run_status(Context& context);
-Result<ExitCode> run_list(Context& context);
-Result<ExitCode> run_show(Context& context);
-Result<ExitCode> run_describe(Context& context);
-Result<ExitCode> run_select(Context& context);
-Result<ExitCode> run_env(Context& context);
-Result<ExitCode> run_plan(Context& context);
-Result<ExitCode> run_probe(Context& context);
-Result<ExitCode> run_monitor(Context& context);
-Result<ExitCode> run_doctor(Context& context);
-Result<ExitCode> run_capture(Context& context);
-Result<ExitCode> run_override(Context& context);
-Result<ExitCode> run_report_outcome(Context& context);
-Result<ExitCode> run_recommend(Context& context);
-Result<ExitCode> run_export(Context& context);
-Result<ExitCode> run_quarantine(Context& context);
-
-// These ask nobody, or need nobody to answer.
-Result<ExitCode> run_consumers(const Arguments& arguments);
-Result<ExitCode> run_products(const Arguments& arguments);
-Result<ExitCode> run_verify(const Arguments& arguments);
-Result<ExitCode> run_import_manifest(const Arguments& arguments);
-Result<ExitCode> run_version(const Arguments& arguments);
+Verb status_verb();
+Verb list_verb();
+Verb show_verb();
+Verb describe_verb();
+Verb select_verb();
+Verb env_verb();
+Verb recommend_verb();
+Verb export_verb();
+Verb verify_verb();
+Verb products_verb();
+Verb import_manifest_verb();
+Verb plan_verb();
+Verb probe_verb();
+Verb monitor_verb();
+Verb doctor_verb();
+Verb capture_verb();
+Verb override_verb();
+Verb report_outcome_verb();
+Verb quarantine_verb();
+Verb consumers_verb();
+Verb version_verb();
+Verb help_verb();
 
 }  // namespace gpuprobe

@@ -5,6 +5,7 @@
 
 #include "base/value_json.h"
 #include "cli/help.h"
+#include "cli/verb.h"
 
 namespace gpuprobe {
 namespace {
@@ -104,6 +105,27 @@ TEST(Arguments, EveryVerbHasHelp) {
         EXPECT_TRUE(parsed.refusal->is_help);
     }
     EXPECT_EQ(parse_arguments({"help"}, false).refusal->text, *help_text(""));
+}
+
+TEST(Arguments, EveryVerbIsWholeAndDoesSomething) {
+    for (const auto& verb : verbs()) {
+        EXPECT_TRUE(verb.name == "help" || (verb.run == nullptr) != (verb.run_alone == nullptr))
+            << verb.name;
+        EXPECT_TRUE(!verb.usage.empty() && !verb.overview.empty()) << verb.name;
+        EXPECT_TRUE(verb.about.starts_with('\n') && verb.about.ends_with('\n')) << verb.name;
+        for (const auto& option : verb.options)
+            EXPECT_TRUE(option.take != nullptr && !option.help.empty()) << option.names;
+        for (const auto& operand : verb.operands)
+            EXPECT_TRUE(operand.take != nullptr && !operand.word.name.empty()) << verb.name;
+    }
+}
+
+TEST(Arguments, AnOptionWithAValueTakesOneWord) {
+    const auto arguments = read({"--profiles", "a", "--profiles=b", "select", "tsuku"});
+    EXPECT_EQ(arguments.profile_folders, (Words{"a", "b"}));
+    EXPECT_EQ(arguments.select.consumer, "tsuku");
+    EXPECT_EQ(refusal({"recommend", "x", "--need-mib=lots"}),
+              "gpuprobectl: --need-mib: 'lots' is no number\nSee 'gpuprobectl help'.\n");
 }
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb.h"
+
+namespace gpuprobe {
+namespace {
+
+Status take_json(Arguments& arguments, const std::string& word) {
+    if (word != "off")
+        arguments.json = word == "pretty" ? JsonMode::Pretty : JsonMode::Short;
+    return Done{};
+}
+
+Status take_colour(Arguments& arguments, const std::string& word) {
+    if (word != "auto")
+        arguments.colour = word == "always" ? ColourMode::Always : ColourMode::Never;
+    return Done{};
+}
+
+Status take_profile_folder(Arguments& arguments, const std::string& word) {
+    arguments.profile_folders.push_back(word);
+    return Done{};
+}
+
+std::vector<Option> output_options() {
+    return {
+        {.names = "-j",
+         .help = "JSON: indented on a terminal, one line otherwise",
+         .take = put<&Arguments::wants_json>},
+        {.names = "--json",
+         .value = {.name = "MODE", .offers = "pretty short off", .takes_others = false},
+         .help = "pretty, short or off",
+         .take = take_json},
+        {.names = "--color",
+         .value = {.name = "WHEN", .offers = "auto always never", .takes_others = false},
+         .help = "auto, always or never (NO_COLOR is honoured)",
+         .take = take_colour,
+         .also = "--colour"},
+        {.names = "--no-legend",
+         .help = "no titles and closing hints",
+         .take = [](Arguments& arguments, const std::string&) -> Status {
+             arguments.has_legend = false;
+             return Done{};
+         }},
+        {.names = "-q,--quiet",
+         .help = "no remarks on standard error; select prints the backend alone",
+         .take = put<&Arguments::is_quiet>},
+        {.names = "--no-pager",
+         .help = "accepted; there is no pager",
+         .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
+    };
+}
+
+std::vector<Option> source_options() {
+    return {
+        {.names = "--bus",
+         .value = {.name = "BUS", .offers = "system session"},
+         .help = "system, session or an address; without it the system bus, then the machine",
+         .take = put<&Arguments::bus>},
+        {.names = "--direct",
+         .help = "ask the machine from this process, without the daemon",
+         .take = put<&Arguments::is_direct>},
+        {.names = "--replay",
+         .value = {.name = "DIR", .names = kFolders},
+         .help = "answer for a captured machine",
+         .take = put<&Arguments::replay>},
+        {.names = "--worker",
+         .value = {.name = "PATH", .names = kFiles},
+         .help = "the probe worker, with --direct",
+         .take = put<&Arguments::worker>},
+        {.names = "--profiles",
+         .value = {.name = "DIR", .names = kFolders},
+         .help = "more consumer profiles, with --direct or --replay; may be repeated",
+         .take = take_profile_folder,
+         .repeats = true},
+        {.names = "--no-cache",
+         .help = "forget what earlier --direct runs learned",
+         .take = [](Arguments& arguments, const std::string&) -> Status {
+             arguments.has_cache = false;
+             return Done{};
+         }},
+    };
+}
+
+}  // namespace
+
+const std::vector<OptionGroup>& global_options() {
+    static const std::vector<OptionGroup> groups{
+        {.title = "Output", .options = output_options()},
+        {.title = "Whom to ask", .options = source_options()},
+        {.title = "This program",
+         .options = {{.names = "-h,--help",
+                      .help = "this page, or the one on the verb",
+                      .take = put<&Arguments::wants_help>},
+                     {.names = "--version",
+                      .help = "as the verb version",
+                      .take = put<&Arguments::wants_version>}}}};
+    return groups;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/size.h"
+#include "cli/verbs.h"
+
+namespace gpuprobe {
+
+const std::vector<Verb>& verbs() {
+    static const std::vector<Verb> all{status_verb(),
+                                       list_verb(),
+                                       show_verb(),
+                                       describe_verb(),
+                                       select_verb(),
+                                       env_verb(),
+                                       recommend_verb(),
+                                       export_verb(),
+                                       verify_verb(),
+                                       products_verb(),
+                                       import_manifest_verb(),
+                                       plan_verb(),
+                                       probe_verb(),
+                                       monitor_verb(),
+                                       doctor_verb(),
+                                       capture_verb(),
+                                       override_verb(),
+                                       report_outcome_verb(),
+                                       quarantine_verb(),
+                                       consumers_verb(),
+                                       version_verb(),
+                                       help_verb()};
+    return all;
+}
+
+const Verb* find_verb(std::string_view name) {
+    const auto found = std::ranges::find(verbs(), name, &Verb::name);
+    return found == verbs().end() ? nullptr : &*found;
+}
+
+std::string_view long_name(const Option& option) {
+    const auto dashes = option.names.find("--");
+    return dashes == std::string_view::npos ? option.names : option.names.substr(dashes);
+}
+
+std::vector<std::string> comma_list(std::string_view text) {
+    std::vector<std::string> items;
+    for (const auto item : split(text, ','))
+        if (!trimmed(item).empty())
+            items.emplace_back(trimmed(item));
+    return items;
+}
+
+Status assign(bool& flag, const std::string& /*word*/) {
+    flag = true;
+    return Done{};
+}
+
+Status assign(std::string& text, const std::string& word) {
+    text = word;
+    return Done{};
+}
+
+Status assign(std::optional<std::string>& text, const std::string& word) {
+    text = word;
+    return Done{};
+}
+
+Status assign(std::vector<std::string>& items, const std::string& word) {
+    items = comma_list(word);
+    return Done{};
+}
+
+Status assign(std::optional<std::vector<std::string>>& items, const std::string& word) {
+    items = comma_list(word);
+    return Done{};
+}
+
+Status assign(std::optional<std::uint64_t>& number, const std::string& word) {
+    number = parse_number<std::uint64_t>(word);
+    if (!number)
+        return refusal(fmt::format("'{}' is no number", scrubbed(word, 32)));
+    return Done{};
+}
+
+Status assign(std::optional<Bytes>& size, const std::string& word) {
+    size = parse_size(word);
+    if (!size)
+        return refusal(fmt::format(
+            "'{}' is not a size\nWrite it like 8GiB, 8192MiB, 8GB or a number of bytes.",
+            scrubbed(word, 32)));
+    return Done{};
+}
+
+Error refusal(std::string text) {
+    return {ErrorCode::InvalidRequest, std::move(text)};
+}
+
+std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more) {
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
+}  // namespace gpuprobe
