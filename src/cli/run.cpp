@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "cli/complete.h"
 #include "cli/failure.h"
 #include "cli/open_oracle.h"
 #include "cli/verb.h"
@@ -55,6 +56,8 @@ int flushed(ExitCode code) {
 }  // namespace
 
 int run(const std::vector<std::string>& words) {
+    if (!words.empty() && words.front() == "complete")  // words that need not make sense yet
+        return complete({words.begin() + 1, words.end()});
     const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
     if (parsed.refusal)
         return flushed(refuse(*parsed.refusal, words));

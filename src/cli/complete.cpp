@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/complete.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "cli/completion.h"
+#include "cli/gpu_words.h"
+#include "cli/known_consumers.h"
+#include "cli/known_products.h"
+#include "cli/open_oracle.h"
+
+namespace gpuprobe {
+namespace {
+
+/// How long a person who pressed a key waits for an answer of a daemon.
+constexpr std::chrono::microseconds kPatience{300'000};
+
+void leave_when_it_takes_long() {
+    (void)std::signal(SIGALRM, [](int) { ::_exit(0); });
+    itimerval timer{};
+    timer.it_value.tv_usec = kPatience.count();
+    (void)::setitimer(ITIMER_REAL, &timer, nullptr);  // without it the answer may take longer
+}
+
+void show(const std::vector<Offer>& offers) {
+    for (const auto& offer : offers)
+        print(offer.word + "\t" + offer.help + "\n");
+    std::fflush(stdout);
+}
+
+std::vector<Offer> offers_from(const std::vector<std::string>& names, std::string_view help) {
+    std::vector<Offer> offers;
+    for (const auto& name : names)
+        offers.push_back({.word = name, .help = std::string{help}});
+    return offers;
+}
+
+/// Of the daemon, or of a captured machine: asking the drivers takes too long for this.
+std::vector<Offer> gpus(Arguments arguments) {
+    if (!arguments.bus && !arguments.replay)
+        arguments.bus = "system";
+    arguments.is_quiet = true;
+    const auto oracle = open_oracle(arguments);
+    const auto report = oracle ? (*oracle)->report() : Result<Report>{oracle.error()};
+    std::vector<Offer> offers;
+    if (report)
+        for (const auto& gpu : report->gpus)
+            offers.push_back({.word = gpu.id, .help = scrubbed(gpu_title(gpu), 64)});
+    return offers;
+}
+
+}  // namespace
+
+int complete(const std::vector<std::string>& words) {
+    leave_when_it_takes_long();
+    const auto completion = completion_of(words);
+    show(completion.offers);
+    if (completion.names & kFiles)
+        print("\tfiles\n");
+    if (completion.names & kFolders)
+        print("\tfolders\n");
+    if (completion.names & kProducts)
+        show(offers_of(completion, offers_from(known_products().names(), "product")));
+    if (completion.names & kConsumers)
+        show(offers_of(
+            completion,
+            offers_from(known_consumers(completion.arguments.profile_folders), "consumer")));
+    std::fflush(stdout);
+    if (completion.names & kGpus)
+        show(offers_of(completion, gpus(completion.arguments)));
+    return 0;
+}
+
+}  // namespace gpuprobe

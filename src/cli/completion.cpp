@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/completion.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Where on the line the cursor is.
+struct Place {
+    const Verb* verb = nullptr;
+    std::size_t operands = 0;        ///< of the verb, before the cursor
+    const Option* option = nullptr;  ///< whose value stands at the cursor, as a word of its own
+};
+
+bool is_called(const Option& option, std::string_view word) {
+    const auto names = split(option.names, ',');
+    return std::ranges::find(names, word) != names.end() ||
+           (!option.also.empty() && option.also == word);
+}
+
+/// Every option that may stand there.
+std::vector<const Option*> options_at(const Place& place) {
+    std::vector<const Option*> options;
+    if (place.verb)
+        for (const auto& option : place.verb->options)
+            options.push_back(&option);
+    for (const auto& group : global_options())
+        for (const auto& option : group.options)
+            options.push_back(&option);
+    return options;
+}
+
+const Option* option_called(const Place& place, std::string_view word) {
+    for (const auto* option : options_at(place))
+        if (is_called(*option, word.substr(0, word.find('='))))
+            return option;
+    return nullptr;
+}
+
+/// What was said about whom to ask; what can't be taken is not for a completion to complain about.
+void take(Arguments& arguments, const Option& option, std::string_view value) {
+    const auto& groups = global_options();
+    for (const auto& group : groups)
+        for (const auto& known : group.options)
+            if (&known == &option && !option.value.name.empty())
+                (void)option.take(arguments, std::string{value});
+}
+
+Place place_behind(const std::vector<std::string>& words, Arguments& arguments) {
+    Place place;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+        const std::string_view word = words[i];
+        if (!word.starts_with("-")) {
+            const bool is_operand = place.verb != nullptr;
+            if (is_operand)
+                ++place.operands;
+            else
+                place.verb = find_verb(word);
+            continue;
+        }
+        const auto* option = option_called(place, word);
+        if (!option || option->value.name.empty())
+            continue;
+        if (const auto equals = word.find('='); equals != std::string_view::npos)
+            take(arguments, *option, word.substr(equals + 1));
+        else if (++i + 1 == words.size())
+            place.option = option;
+        else
+            take(arguments, *option, words[i]);
+    }
+    return place;
+}
+
+void add(Completion& completion, std::string word, std::string_view help) {
+    completion.offers.push_back({.word = std::move(word), .help = std::string{help}});
+}
+
+/// The words that may stand in a place: `text` is what is there already, `front` what stands before
+/// it in the same word.
+void offer_words(Completion& completion,
+                 const Word& word,
+                 std::string_view front,
+                 std::string_view text) {
+    const auto comma = word.is_list ? text.rfind(',') : std::string_view::npos;
+    const auto kept = comma == std::string_view::npos ? 0 : comma + 1;
+    completion.lead = std::string{front} + std::string{text.substr(0, kept)};
+    completion.begun = text.substr(kept);
+    completion.names = word.names;
+    const auto taken = split(text.substr(0, kept), ',');
+    for (const auto offer : words(word.offers))
+        if (offer.starts_with(completion.begun) && std::ranges::find(taken, offer) == taken.end())
+            add(completion, completion.lead + std::string{offer}, "");
+}
+
+void offer_options(Completion& completion, const Place& place, std::string_view begun) {
+    for (const auto* option : options_at(place)) {
+        const auto name = long_name(*option);
+        const auto help = option->help.substr(0, option->help.find('\n'));
+        if (name.starts_with(begun))
+            add(completion, std::string{name} + (option->value.name.empty() ? "" : "="), help);
+        else if (option->names.starts_with(begun))  // "-q"
+            add(completion, std::string{option->names.substr(0, 2)}, help);
+    }
+}
+
+void offer_verbs(Completion& completion, std::string_view begun) {
+    for (const auto& verb : verbs())
+        if (verb.name.starts_with(begun))
+            add(completion, std::string{verb.name}, verb.overview.front().text);
+}
+
+void offer_operand(Completion& completion, const Place& place, std::string_view begun) {
+    const auto& operands = place.verb->operands;
+    if (operands.empty() || (place.operands >= operands.size() && !operands.back().repeats))
+        return;
+    const auto& operand = operands[std::min(place.operands, operands.size() - 1)];
+    offer_words(completion, operand.word, "", begun);
+    if (operand.word.names & kVerbs)
+        offer_verbs(completion, begun);
+}
+
+}  // namespace
+
+Completion completion_of(const std::vector<std::string>& words) {
+    Completion completion;
+    if (words.empty())
+        return completion;
+    const auto place = place_behind(words, completion.arguments);
+    const std::string_view begun = words.back();
+    const auto equals = begun.find('=');
+    if (place.option) {
+        offer_words(completion, place.option->value, "", begun);
+    } else if (begun.starts_with("-") && equals != std::string_view::npos) {
+        const auto* option = option_called(place, begun);
+        if (option && !option->value.name.empty())
+            offer_words(completion, option->value, begun.substr(0, equals + 1),
+                        begun.substr(equals + 1));
+    } else if (begun.starts_with("-")) {
+        offer_options(completion, place, begun);
+    } else if (!place.verb) {
+        offer_verbs(completion, begun);
+    } else {
+        offer_operand(completion, place, begun);
+    }
+    return completion;
+}
+
+std::vector<Offer> offers_of(const Completion& completion, const std::vector<Offer>& names) {
+    std::vector<Offer> offers;
+    for (const auto& name : names)
+        if (name.word.starts_with(completion.begun))
+            offers.push_back({.word = completion.lead + name.word, .help = name.help});
+    return offers;
+}
+
+}  // namespace gpuprobe
