@@ -8,6 +8,7 @@
 
 #include "cli/complete.h"
 #include "cli/failure.h"
+#include "cli/manual.h"
 #include "cli/open_oracle.h"
 #include "cli/verb.h"
 
@@ -58,6 +59,10 @@ int flushed(ExitCode code) {
 int run(const std::vector<std::string>& words) {
     if (!words.empty() && words.front() == "complete")  // words that need not make sense yet
         return complete({words.begin() + 1, words.end()});
+    if (words == std::vector<std::string>{"manual"}) {  // for the man page, at build time
+        print(manual());
+        return flushed(ExitCode::Answered);
+    }
     const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
     if (parsed.refusal)
         return flushed(refuse(*parsed.refusal, words));

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a man page of a Markdown file, with lowdown.
+
+page.py NAME.SECTION.md OUTPUT [VERBS]
+
+The first line of the source is "name - what it is". A line "{docs/FILE.md}" stands for that page of the
+documentation, "{dbus/FILE.xml}" for the members of an interface, "{data/schema/FILE.json}" for the members of a
+document, and "{verbs}" for VERBS, a file with what `gpuprobectl manual` prints. So nothing is written down twice.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+
+
+def documentation(path):
+    """The page without its title, its sections one level up."""
+    text = re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8"))
+    text = re.sub(r"^#(#+ )", r"\1", text, flags=re.M)
+    return re.sub(r"\]\(([a-z]+)\.md(#[a-z-]+)?\)", r"]", text).replace("[predicates]", "predicates")
+
+
+def listing(text):
+    return "".join(f"    {line}\n" if line.strip() else "\n" for line in text.splitlines())
+
+
+def remark(text):
+    """What stands in a comment, without its indentation."""
+    lines = text.strip("\n").splitlines()
+    depths = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
+    depth = min(depths, default=0)
+    return "\n".join([lines[0].strip(), *(line[depth:].rstrip() for line in lines[1:])]).strip("\n")
+
+
+def signature(member):
+    def words(direction):
+        return ", ".join(f"{arg.get('type')} {arg.get('name')}" for arg in member.findall("arg") if arg.get("direction") in direction)
+
+    name = member.get("name")
+    if member.tag == "property":
+        return f"{name}: {member.get('type')}" + (", writable" if "write" in member.get("access") else "")
+    if member.tag == "signal":
+        return f"{name}({words((None, 'out'))})"
+    answer = words(("out",))
+    return f"{name}({words((None, 'in'))})" + (f" → {answer}" if answer else "")
+
+
+def interface(path):
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    text = path.read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text, parser)
+    about = [found for found in re.findall(r"<!--(.*?)-->", text.split("<node>")[0], re.S) if "SPDX" not in found]
+    page = ""
+    for element in root.iter("interface"):
+        page += f"# {element.get('name')}\n\n" + "".join(remark(found) + "\n\n" for found in about)
+        pending = None
+        for member in element:
+            if member.tag is ElementTree.Comment:
+                pending = remark(member.text)
+            elif member.tag in ("method", "property", "signal"):
+                page += f"## {signature(member)}\n\n"
+                page += listing(pending) + "\n" if pending else ""
+                pending = None
+    return page
+
+
+def schema(path):
+    document = json.loads(path.read_text(encoding="utf-8"))
+
+    def kind(rule):
+        if "$ref" in rule:
+            return rule["$ref"].rsplit("/", 1)[1]
+        if "const" in rule:
+            return f"always {json.dumps(rule['const'])}"
+        if "enum" in rule:
+            return ", ".join("null" if word is None else str(word) for word in rule["enum"])
+        if "anyOf" in rule or "oneOf" in rule:
+            return " or ".join(kind(choice) for choice in rule.get("anyOf", rule.get("oneOf")))
+        if rule.get("type") == "array" and "items" in rule:
+            return f"list of {kind(rule['items'])}"
+        types = rule.get("type", "anything")
+        return types if isinstance(types, str) else " or ".join(types)
+
+    def members(rule):
+        lines = []
+        for name, value in rule.get("properties", {}).items():
+            text = f": {value['description']}" if "description" in value else ""
+            lines.append(f"* **{name}** ({kind(value)}){text}\n")
+        return "".join(lines) + "\n"
+
+    page = "# MEMBERS\n\n" + members(document)
+    for name, rule in document.get("$defs", {}).items():
+        about = rule.get("description", "")
+        page += f"## {name}\n\n{about}\n\n"
+        page += members(rule) if rule.get("properties") else ("" if about else kind(rule) + "\n\n")
+    return page
+
+
+def included(match, verbs):
+    name = match.group(1)
+    if name == "verbs":
+        return verbs.read_text(encoding="utf-8")
+    path = SOURCE / name
+    return {".md": documentation, ".xml": interface, ".json": schema}[path.suffix](path)
+
+
+def date():
+    moment = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))
+
+
+def tidy(roff):
+    """lowdown's fixed-width font is one that not every formatter knows, it opens paragraphs twice, writes
+    lists of terms for groff alone, and does not say on the first line that there are tables."""
+    roff = roff.replace("\\fC", "\\fB")
+    roff = re.sub(r"^\.(S[HS])\n(.*)\n(?:\.[LP]P\n)?", r'.\1 "\2"' + "\n", roff, flags=re.M)
+    term = r'^\.[LP]P\n(.+)\n\.if n \\\n\.sp -1v\n\.if t \\\n\.sp -0\.25v\n\.IP "" 5n\n'
+    roff = re.sub(term, r".TP 5n" + "\n" + r"\1" + "\n", roff, flags=re.M)
+    roff = re.sub(r"^(\.TH .*)$", r"\1" + "\n.ad l", roff, count=1, flags=re.M)  # columns are narrow
+    return ("'\\\" t\n" if ".TS\n" in roff else "") + roff
+
+
+def main(source, output, verbs=None):
+    source = pathlib.Path(source)
+    title, section = source.name.removesuffix(".md").rsplit(".", 1)
+    summary, text = source.read_text(encoding="utf-8").split("\n", 1)
+    text = re.sub(r"^\{(.*)\}$", lambda match: included(match, pathlib.Path(verbs or "")), text, flags=re.M)
+    text = re.sub(r"^# (.*)$", lambda match: f"# {match.group(1).upper() if '.' not in match.group(1) else match.group(1)}", text, flags=re.M)
+    page = subprocess.run(
+        ["lowdown", "-s", "-tman", "--nroff-no-groff", "--nroff-nolinks", "--out-no-smarty",
+         "-M", f"title={title}", "-M", f"section={section}", "-M", f"date={date()}", "-M", "source=gpuprobe"],
+        input=f"# NAME\n\n{summary}\n{text}", capture_output=True, text=True, check=True, encoding="utf-8",
+    ).stdout
+    pathlib.Path(output).write_text(tidy(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

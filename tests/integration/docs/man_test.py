@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The manual says what the programs and the interfaces say, and every formatter takes it."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+PAGES = BIN.parent / "man"
+ALL = ("gpuprobectl.1", "gpuprobed.8", "gpuprobe-worker.8", "org.gpuprobe.GpuProbe1.5", "gpuprobe-report.5",
+       "gpuprobe-variants.5", "gpuprobe-profiles.5")
+
+
+def printed(*command):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True, timeout=60,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "200", "MAN_KEEP_FORMATTING": ""}).stdout
+
+
+def read(page):
+    """As a reader sees it, without bold and underline."""
+    return re.sub(r".\x08", "", printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page))
+
+
+@unittest.skipUnless(shutil.which("lowdown") and shutil.which("mandoc"), "lowdown or mandoc is not installed")
+class ManPages(unittest.TestCase):
+    def test_each_is_there_with_a_name_for_whatis(self):
+        for page in ALL:
+            title = page.rsplit(".", 1)[0]
+            self.assertRegex(read(page), rf"NAME\n +{re.escape(title)} - \S", page)
+
+    def test_mandoc_and_groff_have_no_complaint(self):
+        for page in ALL:
+            lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", PAGES / page], capture_output=True, text=True, check=False)
+            self.assertEqual(lint.stdout, "", page)
+            groff = subprocess.run(["groff", "-K", "utf8", "-t", "-man", "-ww", "-T", "utf8", PAGES / page], capture_output=True,
+                                   text=True, check=False)
+            # A word that is wider than its column is nobody's mistake.
+            complaints = [line for line in groff.stderr.splitlines() if "can't break line" not in line]
+            self.assertEqual(complaints, [], page)
+
+    def test_every_verb_and_option_of_gpuprobectl(self):
+        page = read("gpuprobectl.1")
+        overview = printed(BIN / "gpuprobectl", "help")
+        verbs = dict.fromkeys(re.findall(r"^  ([a-z][a-z-]+)", overview, re.M))
+        self.assertGreater(len(verbs), 20)
+        sections = re.split(r"^   (\S+)$", page, flags=re.M)
+        sections = dict(zip(sections[1::2], sections[2::2]))
+        for verb in verbs:
+            self.assertIn(f"gpuprobectl {verb}" if verb != "status" else "gpuprobectl [status]", sections[verb])
+            help_page = printed(BIN / "gpuprobectl", "help", verb)
+            for option in re.findall(r"^ {2,6}(?:-\w, )?(--[a-z-]+)", help_page, re.M):
+                self.assertRegex(sections[verb], rf"(?m)^ +{option}\b", verb)
+        for option in re.findall(r"^ {2,6}(?:-\w, )?(--[a-z-]+)", overview, re.M):
+            self.assertRegex(page, rf"(?m)^ +(-\w, )?{option}\b")
+
+    def test_every_option_of_the_other_programs(self):
+        for program in ("gpuprobed", "gpuprobe-worker"):
+            wanted = set(re.findall(r"(?<![\w-])--[a-z-]+", printed(BIN / program, "--help")))
+            told = set(re.findall(r"(?<![\w-])--[a-z-]+", read(f"{program}.8")))
+            self.assertGreater(len(wanted), 5)
+            self.assertEqual(wanted - told, set(), f"{program}: not in its page")
+            self.assertEqual(told - wanted, set(), f"{program} has no such option")
+
+    def test_every_member_of_the_interfaces(self):
+        page = read("org.gpuprobe.GpuProbe1.5")
+        count = 0
+        for file in sorted((SOURCE / "dbus").glob("org.gpuprobe.*.xml")):
+            for member in ElementTree.parse(file).getroot().iter():
+                if member.tag in ("method", "property", "signal"):
+                    count += 1
+                    self.assertRegex(page, rf"(?m)^   {member.get('name')}[(:]", file.name)
+        self.assertGreater(count, 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
