@@ -173,7 +173,9 @@ int run(std::span<char*> arguments) {
     if (const auto confined = confine_system_calls(); !confined)
         (void)usage_error(confined.error().text);  // told, where the probe fails
     FrameSink sink{std::move(frames)};
-    sink.done(ask(*backend, *target, sink));
+    const auto answer = ask(*backend, *target, sink);
+    sink.phase("end");  // what a driver's threads do from here on is not the last question's fault
+    sink.done(answer);
     // No destructor and no exit handler: drivers crash and hang in theirs.
     ::_exit(EXIT_SUCCESS);
 }

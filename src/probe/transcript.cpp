@@ -116,6 +116,8 @@ void Transcript::take_verdict(ProbeResult& result) const {
 }
 
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {
+    if (!phase_.empty())
+        result.phase = phase_;
     const auto exit = ending.exit.value_or(WorkerExit{});
     if (is_malformed())
         result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));

@@ -14,6 +14,7 @@ constexpr std::size_t kMaxReasons = 64;
 constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kMaxKey = 128;
 constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxPhase = 64;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxText = 16384;  // OpenCL's extension list alone takes several kilobytes
 constexpr std::size_t kMaxFactNodes = 8192;
@@ -152,6 +153,7 @@ struct ProbeRecord {
     std::vector<Value> devices = {};
     Value runtime = {};
     std::optional<std::string> note = {};
+    std::optional<std::string> phase = {};
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};
@@ -167,6 +169,7 @@ void describe(Visitor& visit, ProbeRecord& record) {
     visit("devices", record.devices);
     visit("runtime", record.runtime);
     visit("note", record.note);
+    visit("phase", record.phase);
     visit("duration_usec", record.duration);
     visit("exit", record.exit_code);
     visit("signal", record.signal);
@@ -236,6 +239,7 @@ Value value_of(const ProbeResult& result) {
                        .outcome = result.outcome,
                        .runtime = result.runtime,
                        .note = result.note,
+                       .phase = result.phase,
                        .duration = result.duration,
                        .exit_code = result.exit_code,
                        .signal = result.signal,
@@ -260,6 +264,7 @@ Result<ProbeResult> probe_result_from(const Value& value) {
                        .outcome = record.outcome,
                        .runtime = Trimmer{}.copy(record.runtime),
                        .note = clean(record.note, kMaxNote),
+                       .phase = clean(record.phase, kMaxPhase),
                        .duration = record.duration,
                        .exit_code = record.exit_code,
                        .signal = record.signal,

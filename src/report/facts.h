@@ -77,6 +77,9 @@ struct ProbeResult {
     std::vector<DeviceFacts> devices = {};  ///< also those that arrived before a crash
     Value runtime = {};  ///< facts about the API as a whole (loader version …), or null
     std::optional<std::string> note = {};  ///< the phase or reason, in the driver's or our words
+    /// What the worker was about to do when it ended without an answer: "dlopen", "instance",
+    /// "enumerate", "query", "end" …
+    std::optional<std::string> phase = {};
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};

@@ -319,6 +319,7 @@ struct ProbeEntry {
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};
+    std::optional<std::string> phase = {};  ///< in which it did not end well
     std::optional<std::string> note = {};
     bool operator==(const ProbeEntry&) const = default;
 };
@@ -331,6 +332,7 @@ void describe(Visitor& visit, ProbeEntry& probe) {
     visit("duration_usec", probe.duration);
     visit("exit", probe.exit_code);
     visit("signal", probe.signal);
+    visit("phase", probe.phase);
     visit("note", probe.note);
 }
 

@@ -76,6 +76,7 @@ std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& pro
                                      .duration = probe->duration,
                                      .exit_code = probe->exit_code,
                                      .signal = probe->signal,
+                                     .phase = probe->phase,
                                      .note = probe->note});
     return entries;
 }

@@ -46,7 +46,7 @@ class Hsa(unittest.TestCase):
         self.assertEqual(apu["memory"], {"total": 8 * GIB, "free": None}, "no more free than there is")
 
     def test_names_each_step_before_it_is_taken(self):
-        self.assertEqual(ask("healthy").phases, ["dlopen", "instance", "enumerate", "query"])
+        self.assertEqual(ask("healthy").phases, ["dlopen", "instance", "enumerate", "query", "end"])
 
     def test_calls_a_runtime_with_processors_only_absent(self):
         answer = ask("no-device")

@@ -31,7 +31,7 @@ class Cuda(unittest.TestCase):
         self.assertIsNone(ask("cuda", "healthy").devices[0]["warp_size"])
 
     def test_names_each_step_before_it_is_taken(self):
-        self.assertEqual(ask("cuda", "healthy").phases, ["dlopen", "instance", "enumerate", "query"])
+        self.assertEqual(ask("cuda", "healthy").phases, ["dlopen", "instance", "enumerate", "query", "end"])
 
     def test_calls_a_driver_without_devices_absent(self):
         answer = ask("cuda", "no-device")

@@ -83,6 +83,7 @@ TEST(Supervisor, DeliversAWorkersAnswer) {
     const auto result = Stage{}.run("good");
     EXPECT_EQ(result.outcome, Outcome::Answered);
     EXPECT_EQ(result.note, "well");
+    EXPECT_EQ(result.phase, std::nullopt);
     EXPECT_EQ(result.devices.size(), 2U);
     EXPECT_EQ(result.devices[1].name, "second");
     EXPECT_EQ(json_line(result.runtime), R"({"loader":"libfake.so.1"})");
@@ -98,6 +99,7 @@ TEST(Supervisor, KeepsFactsThatArrivedBeforeACrash) {
     EXPECT_EQ(result.signal, SIGSEGV);
     EXPECT_EQ(result.exit_code, std::nullopt);
     EXPECT_EQ(result.note, "SIGSEGV in phase enumerate");
+    EXPECT_EQ(result.phase, "enumerate");
     EXPECT_EQ(result.devices.size(), 2U);
 }
 
