@@ -50,22 +50,22 @@ public:
         if (exit_)
             return;  // reaped: the number may be someone else's by now
         is_killed_ = true;
-        ::kill(-process_.pid, SIGKILL);
-        ::kill(process_.pid, SIGKILL);  // it may have left its group
+        ::kill(process_.pid, SIGTERM);
+        ::kill(process_.pid, SIGCONT);  // a driver may have stopped it
     }
 
     [[nodiscard]] std::optional<WorkerExit> reap() override {
         if (exit_)
             return exit_;
         siginfo_t info = {};
-        if (::waitid(P_PID, id(), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
-            return std::nullopt;
-        // Before it is reaped: its number, and so its group's, can't have been given away yet.
-        kill();
-        exit_ = WorkerExit{};
         rusage usage = {};
         // The system call: libc's has no place for the usage.
-        if (::syscall(SYS_waitid, P_PID, process_.pid, &info, WEXITED | WNOHANG, &usage) != 0)
+        const auto waited =
+            ::syscall(SYS_waitid, P_PID, process_.pid, &info, WEXITED | WNOHANG, &usage);
+        if (waited == 0 && info.si_pid == 0)
+            return std::nullopt;
+        exit_ = WorkerExit{};
+        if (waited != 0)
             return exit_;  // someone else has reaped it
         exit_->processor_time = duration(usage.ru_utime) + duration(usage.ru_stime);
         exit_->peak_memory = kib(static_cast<std::uint64_t>(usage.ru_maxrss));
@@ -77,8 +77,6 @@ public:
     }
 
 private:
-    [[nodiscard]] id_t id() const { return static_cast<id_t>(process_.pid); }
-
     SpawnedProcess process_ = {};
     UniqueFd frames_ = {};
     UniqueFd output_ = {};

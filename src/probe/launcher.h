@@ -36,7 +36,7 @@ public:
     /// Becomes readable when reap() has something to do, at the latest when the worker has ended;
     /// -1 when the end is only seen on frames().
     [[nodiscard]] virtual int ended() const = 0;
-    /// SIGKILL to the worker and everything it started. Never waits.
+    /// Ends the worker, by SIGKILL, and everything it started. Never waits.
     virtual void kill() = 0;
     /// The exit status once ended; nullopt while it runs. Never waits. What the worker started goes
     /// with it.
@@ -51,10 +51,9 @@ public:
     [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) = 0;
 };
 
-/// Workers as children of this process, each in a process group of its own, with an environment
-/// made from nothing (worker_environment.h), no stdin and the limits that drivers are known to
-/// bear. A process that a driver moves to another session outlives its worker; only the systemd
-/// unit's control group holds those.
+/// Workers as grandchildren of this process, each with a keeper (keeper.h) that leaves nothing of
+/// what it starts, with an environment made from nothing (worker_environment.h), no stdin and the
+/// limits that drivers are known to bear.
 class SpawnLauncher final : public Launcher {
 public:
     /// `program`: path of gpuprobe-worker. `cache_home`: a folder that drivers may write to, made

@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
+#include "probe/keeper.h"
 
 namespace gpuprobe {
 namespace {
@@ -37,7 +38,7 @@ struct Plan {
     int null = -1;
     int frames = -1;
     int output = -1;
-    int report = -1;  ///< takes errno when the program can't be run
+    int report = -1;  ///< takes errno when the program can't be run; open until it runs
     rlimit files = {};
     pid_t parent = -1;
 };
@@ -119,17 +120,34 @@ bool arrange_limits(const Plan& plan) {
     ::_exit(EXIT_FAILURE);
 }
 
+[[noreturn]] void keep_worker(Plan plan) {
+    const bool is_bound = become_keeper(plan.parent);
+    plan.parent = ::getpid();
+    const pid_t worker = is_bound ? ::fork() : -1;
+    if (worker == 0)
+        become_worker(plan);
+    const int problem = errno;
+    if (worker < 0) {
+        (void)!::write(plan.report, &problem, sizeof problem);
+        ::_exit(EXIT_FAILURE);
+    }
+    for (const int fd : {plan.report, plan.frames, plan.output})
+        ::close(fd);
+    (void)::syscall(SYS_close_range, 0U, ~0U, 0U);  // on kernels that know it
+    keep(worker);
+}
+
 // ------------------------------------------------------------------------------------------------
 
 /// Forks with every signal blocked, so that no handler of ours runs in the child.
-pid_t fork_worker(const Plan& plan) {
+pid_t fork_keeper(const Plan& plan) {
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     const pid_t pid = ::fork();
     if (pid == 0)
-        become_worker(plan);
+        keep_worker(plan);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return pid;
 }
@@ -156,7 +174,7 @@ Result<SpawnedProcess> run(Plan plan) {
     auto report = TRY(Pipe::create());
     plan.null = null.get();
     plan.report = report.write.get();
-    const pid_t pid = fork_worker(plan);
+    const pid_t pid = fork_keeper(plan);
     if (pid < 0)
         return errno_error("fork", errno);
     report.write.reset();

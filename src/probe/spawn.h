@@ -34,8 +34,10 @@ struct SpawnOrder {
     int output = -1;  ///< borrowed; raised
 };
 
+/// The keeper (keeper.h) of one: it ends as the program does, and when nothing is left of what the
+/// program started. SIGTERM to it ends all of them.
 struct SpawnedProcess {
-    pid_t pid = -1;  ///< also its process group; not reaped
+    pid_t pid = -1;  ///< a child; not reaped
     UniqueFd pidfd = {};
 };
 

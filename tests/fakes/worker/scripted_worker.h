@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe/frame.h"
@@ -57,6 +58,31 @@ inline void leave_child(bool in_own_session) {
     ::alarm(3);
     for (;;)
         ::pause();
+}
+
+/// A process that is nobody's child and in no session of ours, as daemon(3) makes it. Its number is
+/// a fact before it goes its own way, and it dies by itself after a while.
+inline void leave_daemon() {
+    int ends[2] = {-1, -1};
+    (void)!::pipe(ends);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setsid();
+        if (::fork() == 0) {
+            ::alarm(60);
+            const pid_t self = ::getpid();
+            (void)!::write(ends[1], &self, sizeof self);
+            for (;;)
+                ::pause();
+        }
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    pid_t daemon = 0;
+    (void)!::read(ends[0], &daemon, sizeof daemon);
+    Value runtime;
+    runtime["daemon"] = Value{static_cast<unsigned long long>(daemon)};
+    write_frames(FrameWriter{}.runtime(runtime));
 }
 
 [[noreturn]] inline void flood(int fd, std::string_view bytes) {
@@ -179,6 +205,12 @@ inline int run_with_family(std::string_view script) {
         leave_child(/*in_own_session=*/false);
     if (script == "daemon-holds-pipes")
         leave_child(/*in_own_session=*/true);
+    if (script.starts_with("daemon-and-"))
+        leave_daemon();
+    if (script == "daemon-and-crash")
+        std::abort();
+    if (script == "daemon-and-hang")
+        hang();
     answer();
     if (script == "stay")
         hang();
@@ -192,7 +224,8 @@ inline int run(int argc, char** argv) {
         describe_self(argc, argv);
     else if (script == "print-and-fail")
         print_and_fail();
-    else if (script == "stay" || script.ends_with("-holds-pipes"))
+    else if (script == "stay" || script.ends_with("-holds-pipes") ||
+             script.starts_with("daemon-and-"))
         return run_with_family(script);
     else if (script == "crash" || script == "abort" || script == "stop" || script == "hang" ||
              script == "close-everything" || script.starts_with("flood-"))

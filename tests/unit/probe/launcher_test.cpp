@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/launcher.h"
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/value_json.h"
@@ -154,6 +157,34 @@ TEST(AWorker, TakesItsChildrenWithIt) {
     pollfd frames = {.fd = (*worker)->frames(), .events = POLLIN, .revents = 0};
     EXPECT_EQ(::poll(&frames, 1, 2'000), 1);
     EXPECT_TRUE(frames.revents & POLLHUP);
+}
+
+TEST(AWorker, GoesWithTheProcessThatStartedItAndTakesItsDaemons) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t starter = ::fork();
+    if (starter == 0) {
+        SpawnLauncher launcher{"/proc/self/exe", ""};
+        const auto worker = launcher.launch({.api = "daemon-and-hang"});
+        std::array<char, 4096> bytes;
+        pollfd frames = {.fd = (*worker)->frames(), .events = POLLIN, .revents = 0};
+        (void)::poll(&frames, 1, 10'000);
+        const auto count = ::read(frames.fd, bytes.data(), bytes.size());
+        (void)!::write(ends[1], bytes.data(), static_cast<std::size_t>(count));
+        ::kill(::getpid(), SIGKILL);
+    }
+    ASSERT_EQ(::waitpid(starter, nullptr, 0), starter);
+    std::array<char, 4096> bytes;
+    Transcript transcript;
+    transcript.add(
+        {bytes.data(), static_cast<std::size_t>(::read(ends[0], bytes.data(), bytes.size()))});
+    ::close(ends[0]);
+    ::close(ends[1]);
+    const auto pid = transcript.conclude({}, {}).runtime.at("daemon").as_unsigned();
+    ASSERT_TRUE(pid);
+    const UniqueFd daemon{static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(*pid), 0))};
+    pollfd end = {.fd = daemon.get(), .events = POLLIN, .revents = 0};
+    EXPECT_TRUE(!daemon || ::poll(&end, 1, 10'000) == 1);
 }
 
 TEST(AWorker, TellsItsExitAgainWhenAskedAgain) {

@@ -9,7 +9,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/handle.h"
 #include "base/value_json.h"
@@ -167,6 +170,25 @@ TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
         EXPECT_EQ(result.outcome, Outcome::Answered) << script;
         EXPECT_LT(*result.duration, seconds{2}) << script;
     }
+}
+
+/// Waits for the process that a script of the kind "daemon-and-…" left. True when it has ended.
+bool has_ended(const ProbeResult& result) {
+    const auto* daemon = result.runtime.find("daemon");
+    const auto pid = static_cast<pid_t>(daemon ? daemon->as_unsigned().value_or(0) : 0);
+    if (pid == 0)
+        return false;
+    const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+    pollfd end = {.fd = process.get(), .events = POLLIN, .revents = 0};
+    return !process || ::poll(&end, 1, 10'000) == 1;
+}
+
+TEST(Supervisor, LeavesNoProcessThatMovedToASessionOfItsOwn) {
+    EXPECT_TRUE(has_ended(Stage{}.run("daemon-and-crash")));
+    const auto late = Stage{kShort}.run("daemon-and-hang");
+    EXPECT_EQ(late.outcome, Outcome::TimedOut);
+    EXPECT_TRUE(has_ended(late));
+    EXPECT_FALSE(has_children());
 }
 
 TEST(Supervisor, DoesNotWaitForAWorkerThatStaysAfterItsAnswer) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+namespace gpuprobe {
+
+/// Between a worker and who started it: the parent of whatever the worker starts, also of what
+/// leaves its session (PR_SET_CHILD_SUBREAPER, prctl(2)). It goes when none of that is left, and
+/// ends as the worker ended.
+///
+/// Both are for a process just forked, with every signal blocked, and allocate nothing.
+
+/// Makes this process one that ends when `parent`, which forked it, does. False with errno.
+[[nodiscard]] bool become_keeper(pid_t parent);
+
+/// Waits for `worker`, a child of this process, kills what it leaves behind, and ends. SIGTERM ends
+/// the worker too, by SIGKILL.
+[[noreturn]] void keep(pid_t worker);
+
+}  // namespace gpuprobe
