@@ -98,8 +98,12 @@ ApiView listed(const std::vector<const Claim*>& claims, WallTime now) {
                  .device = value_of(*best.device.facts),
                  .age = age_of(probe, now),
                  .reasons = best.reasons};
+    Value alternatives;
     for (std::size_t i = 1; i < claims.size(); ++i)
-        view.device["alternatives"].push_back(alternative(*claims[i]));
+        alternatives.push_back(alternative(*claims[i]));
+    // The key is ours: whatever a driver gave under it goes.
+    if (!alternatives.is_null() || view.device.find("alternatives"))
+        view.device["alternatives"] = std::move(alternatives);
     // The facts came whole before the worker died.
     if (probe.outcome != Outcome::Answered)
         view.reasons.push_back(ended_badly(probe, std::string{code_of(probe)}));

@@ -225,6 +225,18 @@ TEST(Join, KeepsOtherDriversOfAnApiAsAlternatives) {
         gpu_at(report, "pci:0000:03:00.0").apis.at("vulkan").device.at("alternatives").is_null());
 }
 
+TEST(Join, TakesNoDriversWordForAlternatives) {
+    auto machine = two_identical();
+    for (auto& probe : machine.probes)
+        for (auto& facts : probe.devices)
+            facts.extra["alternatives"] = "none";
+    const auto report = assembled(machine);
+    const auto gpu = gpu_at(report, "pci:0000:0a:00.0");
+    ASSERT_NE(gpu.apis.at("vulkan").device.at("alternatives").as_array(), nullptr);
+    EXPECT_TRUE(
+        gpu_at(report, "pci:0000:03:00.0").apis.at("vulkan").device.at("alternatives").is_null());
+}
+
 TEST(Join, JoinsHiddenRecordsAcrossApis) {
     // CUDA and two OpenCL platforms without any address: a GTX 1650, an AMD iGPU and the CPU.
     DeviceFacts cuda{.index = 0, .name = "GeForce GTX 1650", .memory = FactMemory{mib(3911)}};
