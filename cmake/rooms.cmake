@@ -20,7 +20,9 @@ if(GPUPROBE_FUZZ)
   target_compile_options(gpuprobe_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(GPUPROBE_SANITIZE)
-  target_compile_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE} -fno-omit-frame-pointer)
+  # Undefined behaviour would else be a line on stderr that no test reads.
+  target_compile_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE} -fno-sanitize-recover=all
+                                                  -fno-omit-frame-pointer)
   target_link_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE})
 endif()
 

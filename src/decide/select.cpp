@@ -147,7 +147,8 @@ std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& 
         if (best.gpu && judged.gpu && is_accepted(judged) &&
             judged.candidate.backend == best.candidate.backend && is_alike(*best.gpu, *judged.gpu))
             gpus.push_back(judged.gpu);
-    std::ranges::stable_partition(gpus, [&best](const Gpu* gpu) { return gpu == best.gpu; });
+    std::stable_partition(gpus.begin(), gpus.end(),
+                          [&best](const Gpu* gpu) { return gpu == best.gpu; });
     return gpus;
 }
 
