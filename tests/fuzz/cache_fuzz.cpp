@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "cache/store.h"
+#include "fuzz/input.h"
+#include "fuzz/kept_file.h"
+
+/// What was kept of past probes: what can be read is the same when kept and read again.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuprobe;
+    static const testing::KeptFile file{"probes", "gpuprobe-cache 1"};
+    file.write(testing::text_of_input(data, size));
+    const ProbeCache cache{file.path()};
+    const auto probes = cache.load("seed");
+    if (!probes)
+        return 0;
+    if (!cache.save("seed", *probes))
+        std::abort();
+    const auto again = cache.load("seed");
+    if (!again || again->size() != probes->size())
+        std::abort();
+    return 0;
+}

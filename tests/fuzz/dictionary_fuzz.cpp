@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/value_json.h"
+#include "bus/value.h"
+#include "client/decode.h"
+#include "fuzz/input.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+/// Runs a decoder of the client on an answer; a wrong type may only be an error of the bus.
+template <class Decoder>
+void check(Decoder decoder) try {
+    (void)decoder();
+} catch (const sdbus::Error&) {
+}
+
+}  // namespace
+
+/// Data on its way through the bus: what is sent can be read again, also by a client that meets a
+/// daemon which answers anything.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto value = parse_json(testing::text_of_input(data, size), kib(64));
+    if (!value)
+        return 0;
+    const auto dictionary = bus::dictionary_from(*value);
+    (void)bus::value_from(dictionary);
+    (void)bus::value_from(bus::variant_from(*value));
+    (void)bus::record_dictionary(*value);
+    check([&] { return client::decision_value(dictionary, {}); });
+    check([&] { return client::recommendation_value(dictionary, {}); });
+    check([&] { return client::override_value(dictionary); });
+    check([&] { return client::memory_value(dictionary); });
+    check([&] { return client::properties_value(dictionary); });
+    return 0;
+}

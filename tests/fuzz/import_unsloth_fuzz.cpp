@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/value_json.h"
+#include "fuzz/input.h"
+#include "recommend/import_manifest.h"
+#include "recommend/manifest.h"
+
+/// Unsloth's list of files and the hashes beside it: what is made of them is a manifest.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuprobe;
+    const auto [first, second] =
+        testing::halves_at(testing::text_of_input(data, size), testing::kSecondDocument);
+    const auto imported = import_unsloth(first, second);
+    if (imported && !parse_manifest(json_line(imported->manifest)))
+        std::abort();
+    return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace gpuprobe::testing {
+
+inline std::string_view text_of_input(const std::uint8_t* data, std::size_t size) {
+    return {reinterpret_cast<const char*>(data), size};
+}
+
+/// What stands before and after the first line that is `mark` alone; all of it, and nothing,
+/// without one.
+inline std::pair<std::string_view, std::string_view> halves_at(std::string_view text,
+                                                               std::string_view mark) {
+    const auto at = text.find(mark);
+    if (at == std::string_view::npos)
+        return {text, {}};
+    return {text.substr(0, at), text.substr(at + mark.size())};
+}
+
+/// Between the two documents of one input.
+constexpr std::string_view kSecondDocument = "\n%%\n";
+
+}  // namespace gpuprobe::testing

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "decide/override_rule.h"
+#include "fuzz/input.h"
+#include "fuzz/kept_file.h"
+#include "state/outcomes.h"
+#include "state/overrides.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+void check_overrides(std::string_view document) {
+    static const testing::KeptFile file{"overrides", "gpuprobe-overrides 1"};
+    file.write(document);
+    Overrides overrides{file.path()};
+    if (!overrides.load())
+        return;
+    for (const auto& [consumer, entry] : overrides.all())
+        (void)override_rule_from(entry.rule);
+    if (!overrides.set("fuzz", {.rule = Value{Value::Object{}}}))
+        return;  // as many as there may be
+    Overrides again{file.path()};
+    if (!again.load() || again.all() != overrides.all())
+        std::abort();
+}
+
+void check_outcomes(std::string_view document) {
+    static const testing::KeptFile file{"outcomes", "gpuprobe-outcomes 1"};
+    file.write(document);
+    Outcomes outcomes{file.path()};
+    if (!outcomes.load())
+        return;
+    for (const auto& entry : outcomes.all()) {
+        (void)outcomes.counting_for(entry.uid, entry.consumer, entry.at);
+        (void)outcomes.counting_for(entry.uid, entry.consumer, WallTime{});
+    }
+    if (!outcomes.failed({.uid = 7, .consumer = "fuzz", .choice = "cuda", .fingerprint = "f"}))
+        return;
+    Outcomes again{file.path()};
+    if (!again.load() || again.all() != outcomes.all())
+        std::abort();
+}
+
+}  // namespace
+
+/// What administrators and callers said, as it was kept: the next start reads what this one keeps.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto document = testing::text_of_input(data, size);
+    check_overrides(document);
+    check_outcomes(document);
+    return 0;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "fuzz/input.h"
+#include "fuzz/kept_file.h"
+#include "state/quarantine.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+class StoppedClock final : public Clock {
+public:
+    [[nodiscard]] MonotonicTime monotonic() const override { return MonotonicTime{} + kSince; }
+    [[nodiscard]] WallTime wall() const override { return WallTime{} + kSince; }
+
+private:
+    static constexpr auto kSince = std::chrono::hours{24 * 365 * 50};
+};
+
+/// Opens the ledger, asks it, and says how many it holds back.
+std::size_t held_after_use(const std::string& folder, const std::string& boot) {
+    static const StoppedClock clock;
+    Quarantine ledger{folder, clock};
+    (void)ledger.open(boot);
+    const ProbeKey key{.api = "vulkan", .driver = "x", .stage = "query", .fingerprint = "f"};
+    const auto before = ledger.held().size();
+    if (ledger.find(key) == nullptr && ledger.begin({key})) {
+        (void)ledger.strike(key, Harm::Crashed, "as found");
+        ledger.ended(key);
+        (void)ledger.settle();
+        ledger.pardon(key);
+    }
+    (void)ledger.clear({.api = "opencl"});
+    if (ledger.held().size() > before + 1)
+        std::abort();
+    return ledger.held().size();
+}
+
+}  // namespace
+
+/// The ledger of what did harm, as a start finds it, in the same boot and in another one. What one
+/// process leaves the next one can read.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const testing::KeptFile file{"quarantine", "gpuprobe-quarantine 1"};
+    for (const auto* boot : {"this", "another", ""}) {
+        file.write(testing::text_of_input(data, size));
+        (void)held_after_use(file.folder(), boot);
+        (void)held_after_use(file.folder(), boot);
+    }
+    return 0;
+}

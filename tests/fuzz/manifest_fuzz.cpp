@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/value_json.h"
+#include "fuzz/input.h"
+#include "fuzz/known_report.h"
+#include "recommend/product_set.h"
+#include "recommend/recommend.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+const Rules& rules() {
+    static const auto builtin = Rules::builtin();
+    if (!builtin)
+        std::abort();
+    return *builtin;
+}
+
+/// The chosen variant is one of the manifest's, and the answer the same each time.
+void check_answer(const Manifest& manifest) {
+    const auto& report = testing::known_report();
+    const auto answer = recommend(manifest, {}, report, rules());
+    if (json_line(to_value(answer)) !=
+        json_line(to_value(recommend(manifest, {}, report, rules()))))
+        std::abort();
+}
+
+}  // namespace
+
+/// A manifest of variants in any of its forms, alone and as an installed catalogue, and what it
+/// recommends on a laptop with two GPUs.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = testing::text_of_input(data, size);
+    auto products = ProductSet::with_builtins();
+    const bool is_product = static_cast<bool>(products.add(std::string{text}, "fuzz"));
+    const auto manifest = parse_manifest(text);
+    if (!manifest) {
+        if (is_product)
+            std::abort();
+        return 0;
+    }
+    (void)staleness(*manifest, WallTime{});
+    check_answer(*manifest);
+    return 0;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/value_json.h"
+#include "decide/select.h"
+#include "fuzz/input.h"
+#include "fuzz/known_report.h"
+
+/// A consumer's policy, and what it decides on a laptop with two GPUs: the same each time, and one
+/// of the backends that it names.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuprobe;
+    const auto profile = parse_profile(testing::text_of_input(data, size));
+    if (!profile)
+        return 0;
+    const auto again = parse_profile(json_line(to_value(*profile)));
+    if (!again || !(*again == *profile))
+        std::abort();
+    const auto& report = testing::known_report();
+    const auto decision = select(*profile, {}, report);
+    const auto twice = select(*again, {}, report);
+    if (!decision || !twice || json_line(to_value(*decision)) != json_line(to_value(*twice)))
+        std::abort();
+    return 0;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "backends/drm/memory_regions.h"
+#include "backends/hip/rocm_names.h"
+#include "backends/vulkan/nvidia_egl.h"
+#include "fuzz/input.h"
+
+/// What kernel drivers and libraries answer in a worker: counts and lengths are theirs, the memory
+/// is ours.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuprobe;
+    const auto bytes = std::as_bytes(std::span{data, size});
+    for (const auto& regions : {i915_regions(bytes), xe_regions(bytes)}) {
+        if (!regions)
+            continue;
+        (void)device_memory(*regions);
+        (void)value_of(*regions);
+    }
+    (void)xe_has_vram(bytes);
+    (void)xe_ip_version(bytes);
+    const auto text = testing::text_of_input(data, size);
+    (void)rocm_uuid(text);
+    (void)rocm_target(text);
+    (void)with_egl_library(text);
+    return 0;
+}

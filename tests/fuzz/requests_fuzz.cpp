@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/value_json.h"
+#include "decide/override_rule.h"
+#include "decide/profile_set.h"
+#include "decide/select.h"
+#include "engine/probe_ledger.h"
+#include "fuzz/input.h"
+#include "fuzz/known_report.h"
+#include "recommend/recommend.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+constexpr Bytes kMaxText = kib(64);
+
+const Profile& profile_named(std::string_view name) {
+    static const auto profiles = ProfileSet::with_builtins();
+    const auto* profile = profiles ? profiles->find(name) : nullptr;
+    if (profile == nullptr)
+        std::abort();
+    return *profile;
+}
+
+void check_decision(const SelectRequest& request) {
+    const auto& report = testing::known_report();
+    for (const auto* name : {"llama.cpp", "ollama", "torch"}) {
+        const auto& profile = profile_named(name);
+        const auto decision = select(profile, request, report);
+        // A standing rule of the same words allows nothing that the request does not.
+        const auto ruled = select(profile, under_rule(request, request, profile, report), report);
+        if (decision && ruled && !decision->backend && ruled->backend)
+            std::abort();
+    }
+}
+
+}  // namespace
+
+/// What a caller asks, as JSON: every reader of named values, and what the request decides on a
+/// laptop with two GPUs.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto value = parse_json(testing::text_of_input(data, size), kMaxText);
+    if (!value)
+        return 0;
+    if (const auto request = select_request_from(*value))
+        check_decision(*request);
+    if (const auto request = recommend_request_from(*value))
+        if (!(under_rule(*request, RecommendRequest{}) == *request))
+            std::abort();
+    (void)override_rule_from(*value);
+    (void)quarantine_filter_from(*value);
+    return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "fuzz/input.h"
+#include "recommend/rules.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+/// The tables, one of them replaced: the first line of the input is its name.
+std::vector<BuiltinDocument> tables_with(std::string_view name, std::string_view text) {
+    std::vector<BuiltinDocument> tables;
+    for (const auto& table : builtin_rules())
+        tables.push_back(table.name == name ? BuiltinDocument{.name = table.name, .json = text}
+                                            : table);
+    return tables;
+}
+
+}  // namespace
+
+/// A table of rules that was changed: it is refused, or every question about it has an answer.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto [name, text] = testing::halves_at(testing::text_of_input(data, size), "\n");
+    const auto rules = Rules::from(tables_with(name, text));
+    if (!rules)
+        return 0;
+    for (const auto* version : {"11.8", "12", "13.0.1", "535.104", "20.4.4", "0"})
+        if (const auto parsed = leading_version(version)) {
+            (void)rules->cuda_floor(*parsed);
+            (void)rules->cuda_of_driver(*parsed);
+            (void)rules->intel_base(*parsed);
+        }
+    (void)rules->cpu_feature("pni");
+    (void)rules->serial();
+    return 0;
+}

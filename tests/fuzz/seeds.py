@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search starts from: files of the source tree, and seeds/<harness>, where also lies what searches found.
+
+A finding becomes a file there, named after what was wrong, and every later build runs it.
+"""
+import json
+import os
+import pathlib
+import struct
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MACHINES = ROOT / "tests/data/machines"
+KEPT = pathlib.Path(__file__).resolve().parent / "seeds"
+MAX_SEED = 256 * 1024
+
+
+def files(pattern):
+    for path in sorted(ROOT.glob(pattern)):
+        yield path.stem, path.read_bytes()
+
+
+def capture():
+    """One machine in one text; see capture_fuzz.cpp."""
+    for machine in sorted(MACHINES.iterdir()):
+        text = b""
+        for path in sorted(machine.rglob("*")):
+            name = b"/" + str(path.relative_to(machine)).encode()
+            if path.is_symlink():
+                text += b"\n>" + name + b"\n" + os.readlink(path).encode()
+            elif path.is_file() and path.name not in ("expected.json", "provenance.json"):
+                text += b"\n@" + name + b"\n" + path.read_bytes()
+        yield machine.name, text
+
+
+def frame(kind, facts, stream=b""):
+    payload = json.dumps(facts).encode()
+    done = kind == 4
+    head = struct.pack("<II", len(payload) + 4 * done, kind)
+    whole = stream + head + payload
+    return whole + struct.pack("<I", zlib.crc32(whole)) if done else whole
+
+
+def probes():
+    for path in sorted(MACHINES.glob("*/probes/*.json")):
+        yield f"{path.parent.parent.name}.{path.stem}", json.loads(path.read_text(encoding="utf-8"))
+
+
+def frames():
+    """The stream that would have made each recorded probe, behind the size of its pieces."""
+    for name, probe in probes():
+        stream = frame(1, {"name": "query"})
+        if isinstance(probe.get("runtime"), dict):
+            stream = frame(2, probe["runtime"], stream)
+        devices = probe.get("devices") or []
+        for device in devices:
+            stream = frame(3, device, stream)
+        count = 1 + isinstance(probe.get("runtime"), dict) + len(devices)
+        done = {"outcome": "answered", "note": None, "reasons": [], "frames": count}
+        yield name, b"\x3f" + frame(4, done, stream)
+
+
+def cache():
+    for name, probe in probes():
+        yield name, json.dumps({"fingerprint": "seed", "probes": [probe]}).encode()
+
+
+def rules():
+    for path in sorted((ROOT / "data/rules").glob("*.json")):
+        yield path.stem, path.stem.encode() + b"\n" + path.read_bytes()
+
+
+def replies():
+    """As the kernel's include/uapi/drm/{i915,xe}_drm.h lay them out: a head with a count, and regions."""
+    i915 = struct.pack("<4I", 1, 0, 0, 0) + struct.pack("<HHIQQ8Q", 1, 0, 0, 16 << 30, 15 << 30, *[0] * 8)
+    xe = struct.pack("<2I", 1, 0) + struct.pack("<HHIQQQQ6Q", 1, 0, 4096, 16 << 30, 1 << 30, 0, 0, *[0] * 6)
+    return [("i915-region", i915), ("xe-region", xe), ("uuid", b"GPU-0123456789abcdef")]
+
+
+def linker_cache():
+    """One library, in the form of glibc's sysdeps/generic/dl-cache.h."""
+    strings = b"libcuda.so.1\0/usr/lib/libcuda.so.1\0"
+    start = 48 + 24
+    head = b"glibc-ld.so.cache1.1" + struct.pack("<II", 1, len(strings)) + b"\0" * 20
+    yield "linker-cache", head + struct.pack("<iIIIQ", 0x303, start, start + 13, 0, 0) + strings
+
+
+def dictionary():
+    yield from files("tests/data/cli/*.decision.json")
+    for name in ("expected.json",):
+        for path in sorted(MACHINES.glob(f"nvidia-h200-1/{name}")):
+            yield path.stem, path.read_bytes()
+
+
+SEEDS = {
+    "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
+    "sysfs": linker_cache, "dictionary": dictionary,
+    "gguf": lambda: files("tests/data/models/*.gguf"),
+    "manifest": lambda: [*files("data/catalogue/*.json"), *files("tests/data/variants/manifests/*.json")],
+    "profile": lambda: files("data/profiles/*.json"),
+    "report": lambda: files("tests/data/golden/report-*.json"),
+}
+
+
+def seeds_of(harness):
+    """(name, content) of each."""
+    yield from SEEDS.get(harness, lambda: [])()
+    for path in sorted((KEPT / harness).glob("*")):
+        yield path.name, path.read_bytes()
+
+
+def write(harness, folder):
+    """Their paths, in the order in which they are named. What is too large for a search is left out."""
+    paths = []
+    for name, content in seeds_of(harness):
+        if len(content) <= MAX_SEED:
+            path = pathlib.Path(folder) / name
+            path.write_bytes(content)
+            paths.append(str(path))
+    return paths

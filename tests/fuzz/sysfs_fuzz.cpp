@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "base/parse.h"
+#include "fuzz/input.h"
+#include "inventory/access_list.h"
+#include "inventory/cpu.h"
+#include "inventory/event_filter.h"
+#include "inventory/linker_cache.h"
+#include "inventory/nvidia_proc.h"
+#include "inventory/pci_ids.h"
+#include "inventory/pci_resource.h"
+#include "inventory/scan.h"
+#include "report/pci_address.h"
+#include "report/uuid.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+/// Facts end up on the bus and on terminals.
+void check_printable(const std::optional<std::string>& text) {
+    if (text && scrubbed(*text, text->size() + 1) != *text)
+        std::abort();
+}
+
+/// An event whose properties are the lines of the input.
+void check_event(std::string_view text) {
+    KernelEvent event;
+    const std::array<std::string*, 5> properties{&event.action, &event.subsystem, &event.sysfs_path,
+                                                 &event.device_type, &event.pci_class};
+    const auto lines = split(text, '\n');
+    for (std::size_t i = 0; i < std::min(lines.size(), properties.size()); ++i)
+        *properties[i] = lines[i];
+    event.is_connector_change = lines.size() > properties.size();
+    const bool concerns = concerns_gpus(event);
+    if (concerns && event.subsystem == "drm" && event.is_connector_change)
+        std::abort();
+}
+
+void check_address(std::string_view text) {
+    const auto address = parse_text(text, std::type_identity<PciAddress>{});
+    if (address && parse_text(text_of(*address), std::type_identity<PciAddress>{}) != address)
+        std::abort();
+}
+
+}  // namespace
+
+/// Texts and bytes of the kernel, each to the functions that take it apart.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = testing::text_of_input(data, size);
+    check_event(text);
+    check_address(text);
+    const auto module = parse_nvidia_version(text);
+    check_printable(module.version);
+    check_printable(module.flavour);
+    const auto card = parse_nvidia_information(text);
+    check_printable(card.model);
+    check_printable(card.uuid);
+    if (access_list(text).size() > kMaxAccessList / 8)
+        std::abort();
+    for (const auto* architecture : {"x86_64", "aarch64", "riscv64"})
+        (void)cached_sonames(text, architecture);
+    (void)parse_cpuinfo(text);
+    (void)processors_in(text);
+    (void)ids_from_modalias(text);
+    (void)class_from_modalias(text);
+    (void)uuid_digits(text);
+    (void)RecordedNodes::parse(text);
+    return 0;
+}
