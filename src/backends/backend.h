@@ -33,10 +33,16 @@ struct Answer {
 
 using Query = Answer (*)(const ProbeTarget& target, Sink& sink);
 
+/// What an API can be asked to do, by stage; null where it has no such stage.
 struct Backend {
     std::string_view api;
-    Query query;
+    Query query = nullptr;    ///< asks about every device, runs nothing on any
+    Query verify = nullptr;   ///< runs a small kernel on one device and checks what it computed
+    Query measure = nullptr;  ///< times kernels and copies on one device
 };
+
+/// The stages of ProbeTarget::stage. nullopt: no such stage. Null: `backend` does not have it.
+std::optional<Query> stage_of(const Backend& backend, std::string_view stage);
 
 /// The registry: one line per API.
 std::span<const Backend> backends();

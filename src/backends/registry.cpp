@@ -16,6 +16,7 @@ namespace gpuprobe {
 
 std::span<const Backend> backends() {
     static constexpr std::array kBackends = {
+        Backend{.api = "cpu"},
         Backend{.api = "cuda", .query = query_cuda},
         Backend{.api = "drm", .query = query_drm},
         Backend{.api = "hip", .query = query_hip},
@@ -27,6 +28,16 @@ std::span<const Backend> backends() {
         Backend{.api = "vulkan", .query = query_vulkan},
     };
     return kBackends;
+}
+
+std::optional<Query> stage_of(const Backend& backend, std::string_view stage) {
+    if (stage == "query")
+        return backend.query;
+    if (stage == "verify")
+        return backend.verify;
+    if (stage == "measure")
+        return backend.measure;
+    return std::nullopt;
 }
 
 }  // namespace gpuprobe

@@ -21,6 +21,7 @@
 #include "backends/backend.h"
 #include "backends/confinement.h"
 #include "base/handle.h"
+#include "base/record.h"
 #include "base/version.h"
 #include "probe/frame.h"
 #include "probe/serve_worker.h"
@@ -33,11 +34,14 @@ constexpr int kHighFd = 100;  // out of the way of drivers that guess at numbers
 constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
-    "Usage: gpuprobe-worker API [--stage query] [--driver MANIFEST] [--library NAME] 3>FRAMES\n"
+    "Usage: gpuprobe-worker API [--stage query|verify|measure] [--driver MANIFEST] [--library "
+    "NAME]\n"
+    "                       [--device pci:ADDRESS|index:N] 3>FRAMES\n"
     "       gpuprobe-worker --socket [--peer USER] [--setenv NAME=VALUE]...\n"
     "       gpuprobe-worker --list | --version | --help\n"
     "\n"
-    "Asks one API about the GPUs of this machine and writes the answer to descriptor 3.\n"
+    "Asks one API about the GPUs of this machine and writes the answer to descriptor 3. The\n"
+    "stages verify and measure run kernels on one of them, --device.\n"
     "It loads a vendor's driver, which may crash or hang; gpuprobed and gpuprobectl start it.\n"
     "With --socket it takes the question from the connection that systemd hands over, loads no\n"
     "driver itself, and starts another one of itself that does. Root and USER may ask.\n";
@@ -84,7 +88,8 @@ Result<ProbeTarget> target_from(std::span<char*> arguments) {
     ProbeTarget target{.api = arguments.front()};
     for (auto rest = arguments.subspan(1); !rest.empty(); rest = rest.subspan(2)) {
         const std::string_view option = rest[0];
-        if (option != "--stage" && option != "--driver" && option != "--library")
+        if (option != "--stage" && option != "--driver" && option != "--library" &&
+            option != "--device")
             return Error{ErrorCode::InvalidRequest, "unknown option " + std::string{option}};
         if (rest.size() < 2)
             return Error{ErrorCode::InvalidRequest, std::string{option} + " needs a value"};
@@ -94,9 +99,9 @@ Result<ProbeTarget> target_from(std::span<char*> arguments) {
             target.driver = rest[1];
         if (option == "--library")
             target.library = rest[1];
+        if (option == "--device")
+            target.device = rest[1];
     }
-    if (target.stage != "query")
-        return Error{ErrorCode::InvalidRequest, "unknown stage " + target.stage};
     return target;
 }
 
@@ -113,9 +118,17 @@ UniqueFd take_frames() {
     return frames;
 }
 
+Answer not_offered(const ProbeTarget& target) {
+    return Answer{.outcome = Outcome::Failed,
+                  .note = target.api + " has no stage " + target.stage,
+                  .reasons = {because("stage-not-offered", {{"stage", target.stage}})}};
+}
+
 /// What the backend says, whatever it throws.
-Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) try {
-    auto answer = backend.query(target, sink);
+Answer ask(Query query, const ProbeTarget& target, Sink& sink) try {
+    if (!query)
+        return not_offered(target);
+    auto answer = query(target, sink);
     const auto outcome = answer.outcome;
     if (outcome != Outcome::Answered && outcome != Outcome::Absent && outcome != Outcome::Failed)
         answer.outcome = Outcome::Failed;
@@ -164,6 +177,9 @@ int run(std::span<char*> arguments) {
     const auto* backend = backend_for(target->api);
     if (!backend)
         return usage_error("unknown API " + target->api);
+    const auto query = stage_of(*backend, target->stage);
+    if (!query)
+        return usage_error("unknown stage " + target->stage);
     auto frames = take_frames();
     if (!frames)
         return usage_error("descriptor 3 is not open");
@@ -173,7 +189,7 @@ int run(std::span<char*> arguments) {
     if (const auto confined = confine_system_calls(); !confined)
         (void)usage_error(confined.error().text);  // told, where the probe fails
     FrameSink sink{std::move(frames)};
-    const auto answer = ask(*backend, *target, sink);
+    const auto answer = ask(*query, *target, sink);
     sink.phase("end");  // what a driver's threads do from here on is not the last question's fault
     sink.done(answer);
     // No destructor and no exit handler: drivers crash and hang in theirs.

@@ -90,6 +90,8 @@ std::vector<std::string> command_line(const std::string& program, const ProbeTar
         arguments.insert(arguments.end(), {"--driver", target.driver});
     if (target.library)
         arguments.insert(arguments.end(), {"--library", *target.library});
+    if (target.device)
+        arguments.insert(arguments.end(), {"--device", *target.device});
     return arguments;
 }
 

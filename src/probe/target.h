@@ -11,14 +11,18 @@
 
 namespace gpuprobe {
 
-/// One worker's job: one API, and for Vulkan and OpenCL one driver manifest of it.
+/// One worker's job: one API, for Vulkan and OpenCL one driver manifest of it, and in the later
+/// stages one device of that.
 struct ProbeTarget {
     std::string api = {};
     std::string driver =
         {};  ///< path of the ICD manifest or .icd file; "" for the API's only driver
     /// What that manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
-    std::string stage = "query";
+    std::string stage = "query";  ///< "query", "verify" or "measure"
+    /// Which of the driver's devices a later stage is about: "pci:0000:00:06.0" where the query
+    /// gave an address, else "index:N". nullopt for the query, which is about all of them.
+    std::optional<std::string> device = {};
     auto operator<=>(const ProbeTarget&) const = default;
 };
 

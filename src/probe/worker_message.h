@@ -35,6 +35,7 @@ void describe(Visitor& visit, ProbeTarget& target) {
     visit("driver", target.driver);
     visit("library", target.library);
     visit("stage", target.stage);
+    visit("device", target.device);
 }
 
 enum class WorkerEvent { Started, Ended };

@@ -52,6 +52,9 @@ TEST(SpawnLauncher, TellsTheWorkerItsJob) {
     const ProbeTarget whole{.api = "self", .driver = "/a.json", .library = "liba.so"};
     EXPECT_EQ(json_line(self_of(whole).at("arguments")),
               R"(["self","--stage","query","--driver","/a.json","--library","liba.so"])");
+    const ProbeTarget later{.api = "self", .stage = "verify", .device = "pci:0000:00:06.0"};
+    EXPECT_EQ(json_line(self_of(later).at("arguments")),
+              R"(["self","--stage","verify","--device","pci:0000:00:06.0"])");
 }
 
 TEST(SpawnLauncher, GivesTheWorkerFourDescriptors) {
