@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/compute/measure.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "backends/compute/check.h"
+#include "backends/compute/expected.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kStaging = mib(64);
+constexpr Bytes kUnknownFree = mib(256);  // assumed where nobody says what is free
+/// Large against every cache, and a pass long against a launch: 0.2 ms on an H200.
+constexpr Bytes kMaxDeviceBuffer = gib(1);
+/// Workers have a gibibyte in all (systemd/gpuprobe-worker@.service).
+constexpr Bytes kMaxHostBuffer = mib(256);
+
+constexpr std::uint32_t kPieceGroups = 64;            // of the smallest piece
+constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every GPU of today
+constexpr std::uint32_t kMaxSteps = 1U << 22;
+/// A processor's caches hold what it reads in a few milliseconds.
+constexpr Seconds kHostMemoryPiece{0.02};
+constexpr Seconds kMaxHostPiece{2};
+constexpr Bytes kTransferPiece = kib(512);
+
+Seconds now() {
+    return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+Refusal miscomputed(std::string_view what) {
+    Value detail;
+    detail["kernel"] = Value{what};
+    return Refusal{.code = "miscomputed",
+                   .note = "the kernel " + std::string{what} + " gave wrong numbers",
+                   .detail = std::move(detail)};
+}
+
+/// One device's figures, one after the other.
+class Measuring {
+public:
+    Measuring(Accelerator& accelerator, const std::function<void(std::string_view)>& phase)
+        : accelerator_{accelerator},
+          phase_{phase},
+          sampler_{now, accelerator.limits().is_cpu ? kMaxHostPiece : Sampler::kMaxPiece},
+          random_{random_words(2)} {}
+
+    Attempt<Measured> take();
+
+private:
+    using RateField = std::optional<std::uint64_t> Figures<std::uint64_t>::*;
+    using SpreadField = std::optional<double> Figures<double>::*;
+
+    Attempt<Performed> allocate();
+    Attempt<Performed> memory();
+    Attempt<Performed> transfers();
+    Attempt<Performed> transfer(Direction direction, RateField rate, SpreadField spread);
+    Attempt<Performed> arithmetic(Kernel kernel,
+                                  std::string_view name,
+                                  RateField rate,
+                                  SpreadField spread);
+    /// The same for what a device may lack although it says otherwise.
+    Attempt<Performed> optional_arithmetic(Kernel kernel,
+                                           std::string_view name,
+                                           RateField rate,
+                                           SpreadField spread);
+    Attempt<Performed> launch();
+    Attempt<Performed> keep(const Load& load, RateField rate, SpreadField spread);
+
+    [[nodiscard]] Attempt<std::uint32_t> sum_of(Buffer buffer);
+    Attempt<std::vector<std::uint32_t>> output(std::size_t words);
+    Attempt<Performed> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
+
+    Accelerator& accelerator_;
+    const std::function<void(std::string_view)>& phase_;
+    Sampler sampler_;
+    std::vector<std::uint32_t> random_;
+    Bytes size_ = {};
+    Measured measured_ = {};
+};
+
+Attempt<Measured> Measuring::take() {
+    using Rates = Figures<std::uint64_t>;
+    using Spreads = Figures<double>;
+    (void)TRY(allocate());
+    const auto begin = now();
+    (void)TRY(arithmetic(Kernel::Fp32, "fp32", &Rates::fp32, &Spreads::fp32));
+    (void)TRY(memory());
+    if (accelerator_.limits().has_fp16)
+        (void)TRY(optional_arithmetic(Kernel::Fp16, "fp16", &Rates::fp16, &Spreads::fp16));
+    if (accelerator_.limits().has_int8)
+        (void)TRY(optional_arithmetic(Kernel::Int8, "int8", &Rates::int8, &Spreads::int8));
+    if (accelerator_.limits().has_host_copies) {
+        (void)TRY(transfers());
+        (void)TRY(launch());
+    }
+    measured_.duration = std::chrono::duration_cast<Duration>(now() - begin);
+    return measured_;
+}
+
+Attempt<Performed> Measuring::allocate() {
+    phase_("allocate");
+    size_ = buffer_size(accelerator_.limits());
+    return accelerator_.allocate(size_, std::min(size_, kStaging));
+}
+
+Attempt<Performed> Measuring::keep(const Load& load, RateField rate, SpreadField spread) {
+    const auto figure = TRY(sampler_.rate_of(load));
+    measured_.rates.*rate = static_cast<std::uint64_t>(std::llround(figure.median));
+    measured_.spreads.*spread = figure.spread;
+    return Performed{};
+}
+
+Attempt<Performed> Measuring::memory() {
+    phase_("memory");
+    for (const auto kernel : {Kernel::Fill, Kernel::Read, Kernel::Copy})
+        (void)TRY(accelerator_.prepare(kernel));
+    const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
+    const KernelArguments pattern{.factor = static_cast<std::int32_t>(random_[0] | 1),
+                                  .addend = static_cast<std::int32_t>(random_[1])};
+    (void)TRY(accelerator_.run(Work{
+        .kernel = Kernel::Fill, .groups = groups, .arguments = pattern, .from = Buffer::Second}));
+    const auto load_of = [&](Kernel kernel, double passes) {
+        return Load{.run =
+                        [this, kernel](std::uint32_t size, std::uint32_t times) {
+                            return accelerator_.run(Work{
+                                .kernel = kernel, .groups = size * kPieceGroups, .times = times});
+                        },
+                    .max_size = std::bit_floor(groups / kPieceGroups),
+                    .units = static_cast<double>(kPieceGroups * kGroupBytes.count) * passes,
+                    .piece = accelerator_.limits().is_cpu ? kHostMemoryPiece : Load{}.piece};
+    };
+    using Rates = Figures<std::uint64_t>;
+    using Spreads = Figures<double>;
+    (void)TRY(keep(load_of(Kernel::Read, 1), &Rates::memory_read, &Spreads::memory_read));
+    const auto wanted = filled_sum(size_.count / 4, pattern);
+    if (TRY(sum_of(Buffer::First)) != wanted)
+        return miscomputed("read");
+    (void)TRY(keep(load_of(Kernel::Copy, 2), &Rates::memory_copy, &Spreads::memory_copy));
+    (void)TRY(accelerator_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
+    if (TRY(sum_of(Buffer::Second)) != wanted)
+        return miscomputed("copy");
+    return Performed{};
+}
+
+/// By Read, which leaves the sums of the threads in the other buffer.
+Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
+    const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
+    (void)TRY(accelerator_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
+    const Bytes sums{std::uint64_t{groups} * kGroupThreads * 4};
+    (void)TRY(accelerator_.transfer(Direction::ToHost, other(buffer), sums, 1));
+    std::vector<std::uint32_t> words(sums.count / 4);
+    std::memcpy(words.data(), accelerator_.staging().data(), sums.count);
+    std::uint32_t sum = 0;
+    for (const auto word : words)
+        sum += word;
+    return sum;
+}
+
+Attempt<Performed> Measuring::transfers() {
+    using Rates = Figures<std::uint64_t>;
+    using Spreads = Figures<double>;
+    phase_("transfer");
+    (void)TRY(transfer(Direction::ToDevice, &Rates::host_to_device, &Spreads::host_to_device));
+    return transfer(Direction::ToHost, &Rates::device_to_host, &Spreads::device_to_host);
+}
+
+Attempt<Performed> Measuring::transfer(Direction direction, RateField rate, SpreadField spread) {
+    const auto pieces = std::min(size_, kStaging).count / kTransferPiece.count;
+    const Load load{.run =
+                        [this, direction](std::uint32_t size, std::uint32_t times) {
+                            return accelerator_.transfer(direction, Buffer::First,
+                                                         Bytes{size * kTransferPiece.count}, times);
+                        },
+                    .max_size = static_cast<std::uint32_t>(std::bit_floor(pieces)),
+                    .units = static_cast<double>(kTransferPiece.count)};
+    return keep(load, rate, spread);
+}
+
+Attempt<Performed> Measuring::arithmetic(Kernel kernel,
+                                         std::string_view name,
+                                         RateField rate,
+                                         SpreadField spread) {
+    phase_(name);
+    (void)TRY(accelerator_.prepare(kernel));
+    const auto limit = static_cast<std::uint32_t>(
+        std::bit_floor(size_.count / (kGroupThreads * sizeof(std::uint32_t))));
+    const auto max_groups = std::min(kMaxArithmeticGroups, limit);
+    const auto work_of = [&](std::uint32_t size) {
+        const auto groups = std::min(size * kPieceGroups, max_groups);
+        auto arguments = arithmetic_arguments(kernel, random_[0]);
+        arguments.rounds = size * kPieceGroups / groups;
+        return Work{.kernel = kernel, .groups = groups, .arguments = arguments};
+    };
+    const Load load{
+        .run =
+            [&](std::uint32_t size, std::uint32_t times) {
+                auto work = work_of(size);
+                work.times = times;
+                return accelerator_.run(work);
+            },
+        .max_size = std::min(kMaxSteps, kMaxRounds / 2 * (max_groups / kPieceGroups)),
+        .units = static_cast<double>(operations_per_round(kernel)) * kGroupThreads * kPieceGroups};
+    (void)TRY(keep(load, rate, spread));
+    return check_arithmetic(kernel, name, work_of(sampler_.size()));
+}
+
+Attempt<Performed> Measuring::optional_arithmetic(Kernel kernel,
+                                                  std::string_view name,
+                                                  RateField rate,
+                                                  SpreadField spread) {
+    const auto done = arithmetic(kernel, name, rate, spread);
+    if (done || done.error().code != "build-failed")
+        return done;
+    measured_.note = std::string{name} + ": " + done.error().note;
+    return Performed{};
+}
+
+/// Some threads of all: the last group counts as much as the first.
+Attempt<Performed> Measuring::check_arithmetic(Kernel kernel,
+                                               std::string_view name,
+                                               const Work& work) {
+    constexpr std::uint32_t kSamples = 8;
+    const auto words = TRY(output(std::size_t{work.groups} * kGroupThreads));
+    const auto count = static_cast<std::uint32_t>(words.size());
+    for (std::uint32_t sample = 0; sample < kSamples; ++sample) {
+        const auto thread =
+            static_cast<std::uint32_t>(std::uint64_t{count - 1} * sample / (kSamples - 1));
+        if (words[thread] != arithmetic_word(kernel, thread, work.arguments))
+            return miscomputed(name);
+    }
+    return Performed{};
+}
+
+Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
+    const Bytes size{count * sizeof(std::uint32_t)};
+    (void)TRY(accelerator_.transfer(Direction::ToHost, Buffer::Second, size, 1));
+    std::vector<std::uint32_t> words(count);
+    std::memcpy(words.data(), accelerator_.staging().data(), size.count);
+    return words;
+}
+
+/// One group, waited for each time: the round trip is what is wanted.
+Attempt<Performed> Measuring::launch() {
+    phase_("launch");
+    (void)TRY(accelerator_.prepare(Kernel::Check));
+    const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Performed> {
+        for (std::uint32_t i = 0; i < times; ++i)
+            (void)TRY(accelerator_.run(Work{.kernel = Kernel::Check}));
+        return Performed{};
+    }};
+    const auto figure = TRY(sampler_.rate_of(load));
+    measured_.rates.launch_usec = 1e6 / figure.median;
+    measured_.spreads.launch_usec = figure.spread;
+    return Performed{};
+}
+
+}  // namespace
+
+Bytes buffer_size(const AcceleratorLimits& limits) {
+    auto size = std::min(limits.is_cpu ? kMaxHostBuffer : kMaxDeviceBuffer,
+                         Bytes{limits.free.value_or(kUnknownFree).count / 8});
+    if (limits.max_buffer)
+        size = std::min(size, *limits.max_buffer);
+    const Bytes smallest{kGroupBytes.count * kPieceGroups};
+    return std::max(smallest, Bytes{std::bit_floor(size.count)});
+}
+
+Value value_of(const Measured& measured) {
+    auto value = to_value(measured.rates);
+    value["spread"] = to_value(measured.spreads);
+    value["duration_usec"] = to_value(measured.duration);
+    value["note"] = to_value(measured.note);
+    return value;
+}
+
+Attempt<Measured> measured(Accelerator& accelerator,
+                           const std::function<void(std::string_view)>& phase) {
+    return Measuring{accelerator, phase}.take();
+}
+
+}  // namespace gpuprobe

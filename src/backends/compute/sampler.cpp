@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/compute/sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/result.h"
+
+namespace gpuprobe {
+namespace {
+
+/// What a clock of coarse steps may give is not believed.
+constexpr Seconds kShortest{1e-9};
+constexpr std::uint32_t kMaxTimes = 100'000;
+
+std::uint32_t times_for(Seconds batch, Seconds piece) {
+    const auto times = std::ceil(batch / std::max(piece, kShortest));
+    return static_cast<std::uint32_t>(std::clamp(times, 1.0, double{kMaxTimes}));
+}
+
+Refusal too_slow(Seconds piece) {
+    Value detail;
+    detail["piece_usec"] = Value{static_cast<long long>(piece.count() * 1e6)};
+    return Refusal{.code = "too-slow",
+                   .note = "the smallest piece of work takes too long",
+                   .detail = std::move(detail)};
+}
+
+}  // namespace
+
+Attempt<Rate> Sampler::rate_of(const Load& load) {
+    const auto piece = TRY(grow(load));
+    (void)TRY(ramp(load, piece));
+    const auto times = times_for(kBatch, piece);
+    std::array<double, kBatches> rates = {};
+    for (auto& rate : rates)
+        rate = load.units * size_ * times / TRY(time_of(load, times)).count();
+    std::ranges::sort(rates);
+    const auto median = rates[kBatches / 2];
+    return Rate{.median = median, .spread = (rates.back() - rates.front()) / median};
+}
+
+Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
+    const auto begin = now_();
+    (void)TRY(load.run(size_, times));
+    const auto took = std::max(now_() - begin, kShortest);
+    if (took / times > max_piece_)
+        return too_slow(took / times);
+    return took;
+}
+
+Attempt<Seconds> Sampler::grow(const Load& load) {
+    size_ = 1;
+    (void)TRY(load.run(size_, 1));  // drivers compile at the first
+    auto piece = TRY(time_of(load, 1));
+    while (piece < load.piece && size_ < load.max_size) {
+        size_ *= 2;
+        piece = TRY(time_of(load, 1));
+    }
+    return piece;
+}
+
+Attempt<Performed> Sampler::ramp(const Load& load, Seconds piece) {
+    const auto times = times_for(kRampBatch, piece);
+    auto before = TRY(time_of(load, times));
+    for (;;) {
+        const auto took = TRY(time_of(load, times));
+        ramp_left_ -= took;
+        if (std::abs(took / before - 1) < kSteady || ramp_left_ <= Seconds{0})
+            return Performed{};
+        before = took;
+    }
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include "backends/compute/attempt.h"
+
+namespace gpuprobe {
+
+using Seconds = std::chrono::duration<double>;
+
+/// Something whose rate is wanted.
+struct Load {
+    /// Does a piece of that size so often, and waits for all of it.
+    std::function<Attempt<Performed>(std::uint32_t size, std::uint32_t times)> run = {};
+    std::uint32_t max_size = 1;  ///< a power of two
+    double units = 1;            ///< bytes, or operations, in a piece of size 1
+    Seconds piece{0.005};        ///< grown to at least this long
+};
+
+/// Units a second: the median of five batches, and how far they lie apart.
+struct Rate {
+    double median = 0;
+    double spread = 0;  ///< (largest - smallest) / median
+};
+
+/// Takes rates. A piece starts tiny and doubles, because what is unknown may be slow; batches run
+/// until two agree, because clocks climb; then five are timed.
+class Sampler {
+public:
+    using Now = std::function<Seconds()>;
+    /// `max_piece`: what no piece may take. kMaxPiece, where a watchdog may be near.
+    explicit Sampler(Now now, Seconds max_piece = kMaxPiece)
+        : now_{std::move(now)}, max_piece_{max_piece} {}
+
+    /// Refusals: those of the load; `too-slow` when a piece takes too long.
+    Attempt<Rate> rate_of(const Load& load);
+
+    /// The size that the last load was grown to.
+    [[nodiscard]] std::uint32_t size() const { return size_; }
+
+    /// Sources of the limits: clpeak, src/common/common.h (clocks of mobile GPUs take 220–440 ms to
+    /// climb; Adreno's watchdog bites at 500 ms); our own on an H200: pieces of a millisecond are
+    /// within 2 % of what they tend to.
+    static constexpr Seconds kMaxPiece{0.1};
+    static constexpr Seconds kBatch{0.005};
+    static constexpr Seconds kRampBatch{0.01};
+    static constexpr Seconds kRamp{0.5};  ///< of all loads together
+    static constexpr double kSteady = 0.03;
+    static constexpr std::size_t kBatches = 5;
+
+private:
+    Attempt<Seconds> time_of(const Load& load, std::uint32_t times);
+    Attempt<Seconds> grow(const Load& load);
+    Attempt<Performed> ramp(const Load& load, Seconds piece);
+
+    Now now_;
+    Seconds max_piece_;
+    Seconds ramp_left_ = kRamp;
+    std::uint32_t size_ = 1;
+};
+
+}  // namespace gpuprobe
