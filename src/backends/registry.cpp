@@ -23,7 +23,10 @@ std::span<const Backend> backends() {
         Backend{.api = "level_zero", .query = query_level_zero},
         Backend{.api = "level_zero_sysman", .query = query_level_zero_sysman},
         Backend{.api = "nvml", .query = query_nvml},
-        Backend{.api = "opencl", .query = query_opencl},
+        Backend{.api = "opencl",
+                .query = query_opencl,
+                .verify = verify_opencl,
+                .measure = measure_opencl},
         Backend{.api = "pci", .query = query_pci},
         Backend{.api = "vulkan", .query = query_vulkan},
     };

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "backends/compute/device_choice.h"
 #include "backends/driver_library.h"
 #include "backends/dynamic_library.h"
 #include "backends/opencl/device_facts.h"
+#include "backends/opencl/opencl_accelerator.h"
 #include "backends/opencl/opencl_names.h"
 #include "base/record.h"
 
@@ -69,9 +71,11 @@ DeviceList devices_of(const OpenClSymbols& opencl, cl_platform_id platform) {
     return list;
 }
 
-Answer query_platforms(const OpenClSymbols& opencl,
+Answer visit_platforms(const OpenClSymbols& opencl,
+                       const DynamicLibrary& library,
                        const std::vector<cl_platform_id>& platforms,
-                       Sink& sink) {
+                       Sink& sink,
+                       const VisitDevice& visit) {
     std::vector<Value> facts;
     for (const cl_platform_id platform : platforms)
         facts.push_back(platform_facts({opencl.platform_info, platform}));
@@ -85,8 +89,11 @@ Answer query_platforms(const OpenClSymbols& opencl,
         if (first_error == CL_SUCCESS)
             first_error = list.error;
         sink.phase("query");
-        for (const cl_device_id device : list.devices)
-            sink.device(opencl_facts({opencl.device_info, device}, index++, facts[i]));
+        for (const cl_device_id device : list.devices) {
+            const auto known = opencl_facts({opencl.device_info, device}, index++, facts[i]);
+            if (!visit(known, [&] { return open_opencl(library, device, known); }))
+                return {};
+        }
     }
     if (first_error != CL_SUCCESS)
         return failed("clGetDeviceIDs", first_error);
@@ -97,9 +104,7 @@ Answer query_platforms(const OpenClSymbols& opencl,
     return {};
 }
 
-}  // namespace
-
-Answer query_opencl(const ProbeTarget& target, Sink& sink) {
+Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open(kLoader);
     if (!library) {
@@ -126,7 +131,21 @@ Answer query_opencl(const ProbeTarget& target, Sink& sink) {
         return without_library(target).value_or(Answer{.outcome = Outcome::Absent,
                                                        .note = "driver offers no platform",
                                                        .reasons = {Reason{.code = "no-device"}}});
-    return query_platforms(*opencl, platforms, sink);
+    return visit_platforms(*opencl, *library, platforms, sink, visit);
+}
+
+}  // namespace
+
+Answer query_opencl(const ProbeTarget& target, Sink& sink) {
+    return tell_devices(visit_opencl, target, sink);
+}
+
+Answer verify_opencl(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_opencl, verify_device, target, sink);
+}
+
+Answer measure_opencl(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_opencl, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe

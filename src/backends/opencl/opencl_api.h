@@ -3,6 +3,7 @@
 
 // Types and constants only: every function is looked up at run time.
 #define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue: the only one that 1.2 has
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of compute/accelerator.h. Compiled by the device's driver, with WITH_FP16 or WITH_INT8
+// where it has what the last two need. 128 threads to a group.
+
+#define KERNEL __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
+#define FROM __global const uint* restrict from
+#define FROM_VECTORS __global const uint4* restrict from
+#define TO __global uint* restrict to
+#define TO_VECTORS __global uint4* restrict to
+#define ARGUMENTS uint rounds, int factor, int addend
+
+// A thread's sixteen vectors lie 128 apart: neighbours read neighbours.
+#define FIRST_VECTOR ((uint)get_group_id(0) * 2048u + (uint)get_local_id(0))
+#define FOR_EACH_VECTOR for (uint i = FIRST_VECTOR, end = i + 2048u; i < end; i += 128u)
+
+KERNEL check(FROM, TO, ARGUMENTS) {
+    const uint i = get_global_id(0);
+    to[i] = from[i] * 3u + 1u;
+}
+
+KERNEL fill(FROM, TO_VECTORS, ARGUMENTS) {
+    const uint4 lanes = (uint4)(0u, 1u, 2u, 3u);
+    FOR_EACH_VECTOR
+        to[i] = (i * 4u + lanes) * (uint)factor + (uint)addend;
+}
+
+KERNEL read(FROM_VECTORS, TO, ARGUMENTS) {
+    uint4 sum = (uint4)(0u);
+#pragma unroll
+    FOR_EACH_VECTOR
+        sum += from[i];
+    to[get_global_id(0)] = sum.x + sum.y + sum.z + sum.w;
+}
+
+KERNEL copy(FROM_VECTORS, TO_VECTORS, ARGUMENTS) {
+#pragma unroll
+    FOR_EACH_VECTOR
+        to[i] = from[i];
+}
+
+// One step of each of the eight chains.
+#define STEP(next) \
+    x0 = next(x0); x1 = next(x1); x2 = next(x2); x3 = next(x3); \
+    x4 = next(x4); x5 = next(x5); x6 = next(x6); x7 = next(x7);
+#define TWICE(steps) steps steps
+#define EIGHT_TIMES(steps) TWICE(TWICE(TWICE(steps)))
+
+// Where a fused step is slow, an unfused one gives the same: the numbers are small and whole.
+#ifdef FP_FAST_FMAF
+#define FUSED fma
+#else
+#define FUSED mad
+#endif
+
+#define FP32_START(chain) (float)((thread + chain) & 63u)
+#define FP32_EVEN(x) FUSED(x, a, b)
+#define FP32_ODD(x) FUSED(x, a, c)
+
+KERNEL fp32(FROM, TO, ARGUMENTS) {
+    const uint thread = get_global_id(0);
+    const float a = factor, b = addend, c = addend + 1;
+    float x0 = FP32_START(0u), x1 = FP32_START(1u), x2 = FP32_START(2u), x3 = FP32_START(3u);
+    float x4 = FP32_START(4u), x5 = FP32_START(5u), x6 = FP32_START(6u), x7 = FP32_START(7u);
+    for (uint round = 0; round < rounds; ++round) {
+        EIGHT_TIMES(STEP(FP32_EVEN) STEP(FP32_ODD))
+    }
+    to[thread] = (uint)(x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7);
+}
+
+#ifdef WITH_FP16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define FP16_START(chain) (half2)((half)((thread + chain) & 31u), (half)((thread + chain + 1u) & 31u))
+#define FP16_NEXT(x) fma(x, a, b)
+
+KERNEL fp16(FROM, TO, ARGUMENTS) {
+    const uint thread = get_global_id(0);
+    const half2 a = (half2)((half)factor), b = (half2)((half)addend);
+    half2 x0 = FP16_START(0u), x1 = FP16_START(1u), x2 = FP16_START(2u), x3 = FP16_START(3u);
+    half2 x4 = FP16_START(4u), x5 = FP16_START(5u), x6 = FP16_START(6u), x7 = FP16_START(7u);
+    for (uint round = 0; round < rounds; ++round) {
+        EIGHT_TIMES(STEP(FP16_NEXT) STEP(FP16_NEXT))
+    }
+    STEP(FP16_NEXT)
+    const half2 sum = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7;
+    to[thread] = (uint)(sum.x + sum.y);
+}
+#endif
+
+#ifdef WITH_INT8
+// OpenCL C specification, "Integer Dot Product Functions".
+#define INT8_NEXT(x) (uint)(dot_4x8packed_ss_int(x, (uint)factor) + addend)
+
+KERNEL int8(FROM, TO, ARGUMENTS) {
+    const uint thread = get_global_id(0);
+    const uint start = thread * 8u;
+    uint x0 = start, x1 = start + 1u, x2 = start + 2u, x3 = start + 3u;
+    uint x4 = start + 4u, x5 = start + 5u, x6 = start + 6u, x7 = start + 7u;
+    for (uint round = 0; round < rounds; ++round) {
+        EIGHT_TIMES(STEP(INT8_NEXT) STEP(INT8_NEXT))
+    }
+    to[thread] = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7;
+}
+#endif
