@@ -28,7 +28,10 @@ std::span<const Backend> backends() {
                 .verify = verify_opencl,
                 .measure = measure_opencl},
         Backend{.api = "pci", .query = query_pci},
-        Backend{.api = "vulkan", .query = query_vulkan},
+        Backend{.api = "vulkan",
+                .query = query_vulkan,
+                .verify = verify_vulkan,
+                .measure = measure_vulkan},
     };
     return kBackends;
 }

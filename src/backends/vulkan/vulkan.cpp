@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backends/compute/device_choice.h"
 #include "backends/driver_library.h"
 #include "backends/vulkan/device_facts.h"
 #include "backends/vulkan/device_query.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/nvidia_egl.h"
+#include "backends/vulkan/vulkan_accelerator.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "base/record.h"
 
@@ -93,7 +95,11 @@ void tell_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     answer.reasons.push_back({.code = "nvidia-icd-needs-egl", .detail = std::move(detail)});
 }
 
-Answer query_devices(const InstanceSymbols& vulkan, const Session& session, Sink& sink) {
+Answer visit_devices(const LoaderSymbols& loader,
+                     const InstanceSymbols& vulkan,
+                     const Session& session,
+                     Sink& sink,
+                     const VisitDevice& visit) {
     sink.phase("enumerate");
     std::vector<VkPhysicalDevice> devices(kMaxVulkanDevices);
     auto count = kMaxVulkanDevices;
@@ -109,7 +115,9 @@ Answer query_devices(const InstanceSymbols& vulkan, const Session& session, Sink
     for (const VkPhysicalDevice device : devices) {
         auto facts = facts_of(ask_device(vulkan, device, index++, session.version));
         facts.extra["icd"] = session.is_egl_fallback ? Value{"egl-fallback"} : Value{};
-        sink.device(facts);
+        const VulkanDevice opened{loader, vulkan, session.instance, device};
+        if (!visit(facts, [&] { return open_vulkan(opened, facts); }))
+            return {};
     }
     Answer answer;
     if (result == VK_INCOMPLETE)
@@ -117,13 +125,10 @@ Answer query_devices(const InstanceSymbols& vulkan, const Session& session, Sink
     return answer;
 }
 
-}  // namespace
-
-Answer query_vulkan(const ProbeTarget& target, Sink& sink) {
-    return query_vulkan_on(RootedFiles{}, target, sink);
-}
-
-Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink) {
+Answer visit_vulkan_on(const FileSystem& files,
+                       const ProbeTarget& target,
+                       Sink& sink,
+                       const VisitDevice& visit) {
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open(kLoader);
     if (!library)
@@ -143,10 +148,35 @@ Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink&
     const auto vulkan = load_instance(*loader, session.instance);
     if (!vulkan)
         return {.outcome = Outcome::Failed, .note = vulkan.error().text};
-    Answer answer = query_devices(*vulkan, session, sink);
+    Answer answer = visit_devices(*loader, *vulkan, session, sink, visit);
     if (session.is_egl_fallback)
         tell_fallback(target, sink, answer);
     return answer;
+}
+
+Answer visit_vulkan(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
+    return visit_vulkan_on(RootedFiles{}, target, sink, visit);
+}
+
+}  // namespace
+
+Answer query_vulkan(const ProbeTarget& target, Sink& sink) {
+    return tell_devices(visit_vulkan, target, sink);
+}
+
+Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink) {
+    return visit_vulkan_on(files, target, sink, [&](const DeviceFacts& facts, const auto&) {
+        sink.device(facts);
+        return true;
+    });
+}
+
+Answer verify_vulkan(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_vulkan, verify_device, target, sink);
+}
+
+Answer measure_vulkan(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_vulkan, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe

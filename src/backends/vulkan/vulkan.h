@@ -6,7 +6,7 @@
 
 namespace gpuprobe {
 
-/// Asks one Vulkan driver about its devices. Never creates a VkDevice.
+/// Asks one Vulkan driver about its devices. Creates no VkDevice.
 ///
 /// The environment must name that driver alone (VK_DRIVER_FILES, VK_ICD_FILENAMES) and switch
 /// implicit layers off; without a driver in the target, only the loader is looked at.
@@ -17,6 +17,10 @@ Answer query_vulkan(const ProbeTarget& target, Sink& sink);
 /// The same, with the files from which the probe learns that NVIDIA's kernel driver is loaded and
 /// what the manifest says. The loader reads its own files from the running system.
 Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink);
+
+/// The later stages of one device, on a VkDevice with one queue.
+Answer verify_vulkan(const ProbeTarget& target, Sink& sink);
+Answer measure_vulkan(const ProbeTarget& target, Sink& sink);
 
 constexpr std::uint32_t kMaxVulkanDevices = 64;
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "backends/compute/accelerator.h"
+#include "backends/vulkan/instance.h"
+#include "report/facts.h"
+
+namespace gpuprobe {
+
+/// One physical device of an instance, and what asks it. All must outlive the accelerator.
+struct VulkanDevice {
+    const LoaderSymbols& loader;
+    const InstanceSymbols& vulkan;
+    VkInstance instance = VK_NULL_HANDLE;
+    VkPhysicalDevice device = VK_NULL_HANDLE;
+};
+
+/// A logical device with one queue of its first family that computes, without a surface.
+/// Refusals: `no-compute-queue`, `out-of-memory`, `device-lost`, `api-refused`.
+Attempt<std::unique_ptr<Accelerator>> open_vulkan(const VulkanDevice& device,
+                                                  const DeviceFacts& facts);
+
+}  // namespace gpuprobe
