@@ -2,6 +2,7 @@
 #include <array>
 
 #include "backends/backend.h"
+#include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
 #include "backends/drm/drm.h"
 #include "backends/hip/hip.h"
@@ -16,7 +17,7 @@ namespace gpuprobe {
 
 std::span<const Backend> backends() {
     static constexpr std::array kBackends = {
-        Backend{.api = "cpu"},
+        Backend{.api = "cpu", .verify = verify_cpu, .measure = measure_cpu},
         Backend{.api = "cuda", .query = query_cuda},
         Backend{.api = "drm", .query = query_drm},
         Backend{.api = "hip", .query = query_hip},
