@@ -8,6 +8,7 @@
 #include "base/handle.h"
 #include "in_child.h"
 #include "recording_sink.h"
+#include "support/places.h"
 
 namespace gpuprobe {
 namespace {

@@ -9,6 +9,7 @@
 #include "decide/backend_words.h"
 #include "decide/machine_fact.h"
 #include "decide/selector_facts.h"
+#include "support/places.h"
 
 /// What is written about profiles and reasons says what the program does.
 namespace gpuprobe {

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {

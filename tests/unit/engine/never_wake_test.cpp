@@ -9,6 +9,7 @@
 #include "engine/live_memory.h"
 #include "engine/recording.h"
 #include "inventory/scan.h"
+#include "support/places.h"
 
 namespace gpuprobe {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "export/formats.h"
+#include "support/places.h"
 
 /// Machines of a fleet, as reports that only say what an export reads.
 namespace gpuprobe::testing_fleet {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/export/fleet.h"
+#include "support/places.h"
 
 namespace gpuprobe {
 namespace {

@@ -10,6 +10,7 @@
 #include "gguf_writer.h"
 #include "plan/ggml_type.h"
 #include "support/case_name.h"
+#include "support/places.h"
 
 namespace gpuprobe {
 namespace {

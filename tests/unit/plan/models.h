@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plan/model.h"
+#include "support/places.h"
 
 /// The models in tests/data/models: headers with the numbers of real ones.
 namespace gpuprobe::testing {

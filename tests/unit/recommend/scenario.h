@@ -11,6 +11,7 @@
 #include "recommend/manifest.h"
 #include "recommend/recommend.h"
 #include "report/report.h"
+#include "support/places.h"
 
 /// tests/data/variants: machines as golden.json describes them, as reports.
 namespace gpuprobe::testing_variants {

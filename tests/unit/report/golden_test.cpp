@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value_json.h"
+#include "support/places.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
