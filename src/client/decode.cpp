@@ -3,6 +3,7 @@
 
 #include "base/record.h"
 #include "bus/names.h"
+#include "bus/reason.h"
 #include "bus/value.h"
 
 namespace gpuprobe::client {
@@ -25,13 +26,11 @@ Value gpu_value(const std::string& path, const GpuIds& ids) {
     return Value{found == ids.end() ? path : found->second};
 }
 
-Value reason_value(const bus::Dictionary& reason) {
-    Value value;
-    value["code"] = member<std::string>(reason, "Code");
-    // A detail beyond the limits of a request is dropped, not the reason it belongs to.
-    auto detail = bus::value_from(member<bus::Dictionary>(reason, "Detail"));
-    value["detail"] = detail ? std::move(detail).value() : Value{Value::Object{}};
-    return value;
+Value reason_values(const bus::Dictionary& entry, const char* key) {
+    Value reasons{Value::Array{}};
+    for (const auto& text : member<std::vector<std::string>>(entry, key))
+        reasons.push_back(bus::reason_value(text));
+    return reasons;
 }
 
 /// One entry is a candidate for each of its GPUs, or one without a GPU.
@@ -40,10 +39,7 @@ void add_candidates(Value& candidates, const bus::Dictionary& entry, const GpuId
     value["backend"] = member<std::string>(entry, "Backend");
     value["gpu"] = Value{};
     value["verdict"] = member<std::string>(entry, "Verdict");
-    Value reasons{Value::Array{}};
-    for (const auto& reason : member<std::vector<bus::Dictionary>>(entry, "Reasons"))
-        reasons.push_back(reason_value(reason));
-    value["reasons"] = reasons;
+    value["reasons"] = reason_values(entry, "Reasons");
     const auto gpus = member<std::vector<sdbus::ObjectPath>>(entry, "Gpus");
     if (gpus.empty())
         candidates.push_back(value);
@@ -58,13 +54,6 @@ Value gpu_values(const bus::Dictionary& entry, const GpuIds& ids) {
     for (const auto& path : member<std::vector<sdbus::ObjectPath>>(entry, "Gpus"))
         gpus.push_back(gpu_value(path, ids));
     return gpus;
-}
-
-Value reason_values(const bus::Dictionary& entry, const char* key) {
-    Value reasons{Value::Array{}};
-    for (const auto& reason : member<std::vector<bus::Dictionary>>(entry, key))
-        reasons.push_back(reason_value(reason));
-    return reasons;
 }
 
 Value variant_value(const bus::Dictionary& entry, const GpuIds& ids) {

@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "bus/reason.h"
 #include "bus/text.h"
 #include "bus/value.h"
 
@@ -30,19 +31,27 @@ Alike leading_alike(Alike candidates) {
     return candidates.first(count);
 }
 
-bus::Dictionary reason_from(const Reason& reason) {
-    auto entry = bus::record_dictionary(to_value(reason));
-    const auto* facts = reason.detail.as_object();
-    if (!facts || facts->empty())
-        entry.erase("Detail");
-    return entry;
+std::vector<std::string> reasons_from(const std::vector<Reason>& reasons) {
+    std::vector<std::string> texts;
+    for (const auto& reason : reasons)
+        texts.push_back(bus::reason_text(reason.code, reason.detail));
+    return texts;
 }
 
-std::vector<bus::Dictionary> reasons_from(const std::vector<Reason>& reasons) {
-    std::vector<bus::Dictionary> entries;
-    for (const auto& reason : reasons)
-        entries.push_back(reason_from(reason));
-    return entries;
+/// The same of those that a record holds.
+std::vector<std::string> reasons_in(const Value& record) {
+    std::vector<std::string> texts;
+    if (const auto* reasons = record.at("reasons").as_array())
+        for (const auto& reason : *reasons)
+            if (const auto* code = reason.at("code").as_string())
+                texts.push_back(bus::reason_text(*code, reason.at("detail")));
+    return texts;
+}
+
+bus::Dictionary backend_from(const Value& backend) {
+    auto entry = bus::record_dictionary(backend);
+    entry.insert_or_assign("Reasons", sdbus::Variant{reasons_in(backend)});
+    return entry;
 }
 
 bus::Dictionary entry_from(Alike candidates, const PathOf& path_of) {
@@ -148,7 +157,7 @@ std::map<std::string, bus::Dictionary> backends_from(const Value& backends) {
     std::map<std::string, bus::Dictionary> answer;
     if (const auto* members = backends.as_object())
         for (const auto& member : *members)
-            answer.emplace(bus::bus_text(member.key), bus::record_dictionary(member.value));
+            answer.emplace(bus::bus_text(member.key), backend_from(member.value));
     return answer;
 }
 

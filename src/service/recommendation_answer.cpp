@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bus/reason.h"
 #include "bus/text.h"
 #include "bus/value.h"
 #include "service/answers.h"
@@ -18,16 +19,11 @@ std::vector<sdbus::ObjectPath> paths_of(const std::vector<std::string>& ids,
     return paths;
 }
 
-std::vector<bus::Dictionary> reasons_from(const std::vector<Reason>& reasons, bool with_details) {
-    std::vector<bus::Dictionary> entries;
-    for (const auto& reason : reasons) {
-        auto entry = bus::record_dictionary(to_value(reason));
-        const auto* facts = reason.detail.as_object();
-        if (!with_details || !facts || facts->empty())
-            entry.erase("Detail");
-        entries.push_back(std::move(entry));
-    }
-    return entries;
+std::vector<std::string> reasons_from(const std::vector<Reason>& reasons, bool with_details) {
+    std::vector<std::string> texts;
+    for (const auto& reason : reasons)
+        texts.push_back(bus::reason_text(reason.code, with_details ? reason.detail : Value{}));
+    return texts;
 }
 
 std::size_t reason_count(const Recommendation& recommendation) {

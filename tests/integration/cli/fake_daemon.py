@@ -102,11 +102,8 @@ class Manager(dbus.service.Object):
             "Backend": candidate["backend"],
             "Verdict": candidate["verdict"],
             "Reasons": dbus.Array(
-                [
-                    variants({"Code": reason["code"], "Detail": variants(reason["detail"])})
-                    for reason in candidate["reasons"]
-                ],
-                signature="a{sv}",
+                [f"{reason['code']} {json.dumps(reason['detail'])}" for reason in candidate["reasons"]],
+                signature="s",
             ),
         }
         if candidate["gpu"]:
