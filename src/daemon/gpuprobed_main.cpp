@@ -42,6 +42,8 @@ struct Settings {
     bool has_cache = true;
     std::vector<std::string> profiles = {};
     unsigned settle_ms = 250;
+    std::chrono::milliseconds deadline =
+        std::chrono::duration_cast<std::chrono::milliseconds>(ProbeLimits{}.query);
     LogLevel log_level = LogLevel::Info;
 };
 
@@ -164,6 +166,10 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--settle-ms", settings.settle_ms, "How long a burst of hot-plug may last")
         ->check(CLI::Range(0U, 10'000U))
         ->capture_default_str();
+    auto deadline_ms = settings.deadline.count();
+    app.add_option("--deadline-ms", deadline_ms, "How long a driver may take to answer")
+        ->check(CLI::Range(100, 300'000))
+        ->capture_default_str();
     std::string level{name_of(settings.log_level)};
     app.add_option("--log-level", level, "The least important entries to log")
         ->check(CLI::IsMember(words_of(LogLevel{})))
@@ -175,6 +181,7 @@ Settings settings_from(int argc, char** argv) {
     }
     settings.log_level = enum_from<LogLevel>(level).value_or(settings.log_level);
     settings.launch.mode = enum_from<LaunchMode>(mode).value_or(settings.launch.mode);
+    settings.deadline = std::chrono::milliseconds{deadline_ms};
     return settings;
 }
 
@@ -188,6 +195,7 @@ EngineOptions engine_options(const Settings& settings, const std::optional<std::
     options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
                                    settings.profiles.end());
     options.settle = std::chrono::milliseconds{settings.settle_ms};
+    options.limits.query = settings.deadline;
     options.watch_hardware = !settings.replay;
     return options;
 }
