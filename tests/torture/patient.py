@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon on a bus of its own, and what can be seen of it from outside."""
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+from peer import BUS, NAME, Peer
+
+DEADLINE = 20
+# The limits of a system bus (dbus-daemon(1), /usr/share/dbus-1/system.conf), which are also the defaults.
+CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>system</type><listen>unix:path={folder}/bus</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow user="*"/><allow own="*"/><allow send_destination="*" eavesdrop="true"/>
+<allow eavesdrop="true"/></policy>
+{limits}</busconfig>
+"""
+LIMIT = '<limit name="{}">{}</limit>\n'
+
+
+class Bus:
+    def __init__(self, folder, limits=None):
+        self.path = f"{folder}/bus"
+        self.config = pathlib.Path(folder) / "bus.conf"
+        self.config.write_text(CONFIG.format(
+            folder=folder, limits="".join(LIMIT.format(*limit) for limit in (limits or {}).items())))
+        self.process = None
+        self.start()
+
+    def start(self):
+        pathlib.Path(self.path).unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            ["dbus-daemon", f"--config-file={self.config}", "--nofork", "--nopidfile", "--print-address"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process.stdout.readline()
+
+    def stop(self):
+        """As if it crashed."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Patient:
+    """The daemon under torture. Its log is in the folder."""
+
+    def __init__(self, program, *arguments, limits=None):
+        self.program = program
+        self.temporary = tempfile.TemporaryDirectory(prefix="gpuprobe-torture-")
+        self.folder = self.temporary.name
+        self.bus = Bus(self.folder, limits)
+        self.log = open(f"{self.folder}/log", "w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen(
+            [program, f"--bus=unix:path={self.bus.path}", "--no-cache", f"--state-dir={self.folder}/state",
+             *arguments],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            env={**os.environ, "HOME": self.folder, "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus.path}"})
+        self.wait_for_name()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def wait_for_name(self, within=DEADLINE):
+        """Seconds until the daemon has its name."""
+        start = time.monotonic()
+        peer = Peer(self.bus.path)
+        try:
+            while not peer.call(BUS, "/org/freedesktop/DBus", BUS, "NameHasOwner", "s", [NAME])[0]:
+                if not self.is_alive() or time.monotonic() - start > within:
+                    raise AssertionError(f"the daemon has no name: {self.last_words()}")
+                time.sleep(0.02)
+        finally:
+            peer.close()
+        return time.monotonic() - start
+
+    def connect(self, **options):
+        return Peer(self.bus.path, **options)
+
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def last_words(self):
+        self.log.flush()
+        with open(self.log.name, encoding="utf-8", errors="replace") as log:
+            return log.read()[-2000:]
+
+    @property
+    def is_instrumented(self):
+        """By a sanitizer, which keeps memory for a while."""
+        content = pathlib.Path(self.program).read_bytes()
+        return b"__asan_init" in content or b"__tsan_init" in content
+
+    def resident(self):
+        """Bytes of memory."""
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def children(self):
+        """Ids of its child processes, those that nobody has waited for too."""
+        found = []
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            try:
+                with open(f"/proc/{self.pid}/task/{thread}/children", encoding="ascii") as children:
+                    found += [int(pid) for pid in children.read().split()]
+            except FileNotFoundError:
+                pass
+        return found
+
+    def end(self):
+        """Its exit status."""
+        if self.is_alive():
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(DEADLINE)
+        finally:
+            if self.is_alive():
+                self.process.kill()
+                self.process.wait()
+            self.bus.stop()
+            self.log.close()
+            self.temporary.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_unused):
+        self.end()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does to the daemon what drivers and callers may do, and looks at what becomes of it."""
+import argparse
+import pathlib
+import shutil
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def arguments(words):
+    parser = argparse.ArgumentParser(
+        prog="tools/torture", description=__doc__,
+        epilog="Ends with 1 where the daemon died, answered wrongly or grew. Needs python3 and dbus-daemon.")
+    parser.add_argument("--runs", type=int, default=0, metavar="N", help="so many hostile workers at least")
+    parser.add_argument("--calls", type=int, default=0, metavar="N", help="so many hostile calls")
+    parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
+    parser.add_argument("--real", action="store_true",
+                        help="--runs with this machine's own drivers, whose workers are killed at random moments")
+    parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev", metavar="DIR",
+                        help="what was built (build/dev), or a folder with the programs themselves")
+    parser.add_argument("--replay", type=pathlib.Path, default=ROOT / "tests/data/machines/nvidia-h200-1",
+                        metavar="DIR", help="the captured machine that --calls and --fuzz ask about")
+    parser.add_argument("--deadline-ms", type=int, metavar="MS", help="of a worker (1000; 15000 with --real)")
+    parser.add_argument("-j", "--json", action="store_true", help="one line of JSON for each")
+    chosen = parser.parse_args(words)
+    if not (chosen.runs or chosen.calls or chosen.fuzz):
+        parser.error("say what to do: --runs N, --calls N or --fuzz N")
+    if chosen.real and not chosen.runs:
+        parser.error("--real is about --runs N")
+    if not shutil.which("dbus-daemon"):
+        parser.error("there is no dbus-daemon: apt-get install dbus")
+    chosen.deadline_ms = chosen.deadline_ms or (15_000 if chosen.real else 1000)
+    chosen.daemon = program(parser, chosen.bin, "gpuprobed", "src")
+    if chosen.runs and not chosen.real:
+        chosen.worker = program(parser, chosen.bin, "hostile_worker", "tests/fakes")
+    if (chosen.calls or chosen.fuzz) and not chosen.replay.is_dir():
+        parser.error(f"--replay: no folder {chosen.replay}")
+    return chosen
+
+
+def program(parser, folder, name, below):
+    for path in (folder / below / name, folder / name):
+        if path.exists():
+            return str(path.resolve())
+    return parser.error(f"no {name} in {folder}: build it (tools/build dev), or name its folder with --bin")
+
+
+def progress(done, wanted):
+    if sys.stderr.isatty():
+        print(f"\r{min(done, wanted)} of {wanted} ", end="", file=sys.stderr, flush=True)
+
+
+def main(words=None):
+    options = arguments(words)
+    options.progress = progress
+    import calls
+    import fuzz
+    import workers
+
+    is_good = True
+    with tempfile.TemporaryDirectory(prefix="gpuprobe-torture-") as folder:
+        options.folder = folder
+        for wanted, kind in ((options.runs, workers), (options.calls, calls), (options.fuzz, fuzz)):
+            if not wanted:
+                continue
+            figures = kind.run(options)
+            if sys.stderr.isatty():
+                print("\r\033[K", end="", file=sys.stderr)
+            print(figures.json() if options.json else figures.text() + "\n", flush=True)
+            is_good = is_good and figures.is_good
+    return 0 if is_good else 1
