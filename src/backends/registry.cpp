@@ -18,7 +18,7 @@ namespace gpuprobe {
 std::span<const Backend> backends() {
     static constexpr std::array kBackends = {
         Backend{.api = "cpu", .verify = verify_cpu, .measure = measure_cpu},
-        Backend{.api = "cuda", .query = query_cuda},
+        Backend{.api = "cuda", .query = query_cuda, .verify = verify_cuda, .measure = measure_cuda},
         Backend{.api = "drm", .query = query_drm},
         Backend{.api = "hip", .query = query_hip},
         Backend{.api = "level_zero", .query = query_level_zero},

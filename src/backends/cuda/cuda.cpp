@@ -5,7 +5,9 @@
 #include <array>
 #include <string>
 
+#include "backends/compute/device_choice.h"
 #include "backends/cuda/cuda_abi.h"
+#include "backends/cuda/cuda_accelerator.h"
 #include "backends/denied_node.h"
 #include "base/parse.h"
 
@@ -154,9 +156,7 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
-}  // namespace
-
-Answer query_cuda(const ProbeTarget&, Sink& sink) {
+Answer visit_cuda(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open("libcuda.so.1");
     if (!library) {
@@ -178,10 +178,27 @@ Answer query_cuda(const ProbeTarget&, Sink& sink) {
     sink.phase("query");
     for (int index = 0; index < std::clamp(count, 0, kMaxDevices); ++index) {
         Device device = 0;
-        if (api->device_get(&device, index) == kSuccess)
-            sink.device(device_facts(*api, device, index));
+        if (api->device_get(&device, index) != kSuccess)
+            continue;
+        const auto facts = device_facts(*api, device, index);
+        if (!visit(facts, [&] { return open_cuda(*library, *api, device, facts); }))
+            return {};
     }
-    return Answer{};
+    return {};
+}
+
+}  // namespace
+
+Answer query_cuda(const ProbeTarget& target, Sink& sink) {
+    return tell_devices(visit_cuda, target, sink);
+}
+
+Answer verify_cuda(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_cuda, verify_device, target, sink);
+}
+
+Answer measure_cuda(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_cuda, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe
