@@ -74,7 +74,10 @@ KERNEL fp32(FROM, TO, ARGUMENTS) {
 
 KERNEL fp16(FROM, TO, ARGUMENTS) {
     const uint thread = get_global_id(0);
-    const half2 a = (half2)((half)factor), b = (half2)((half)addend);
+    // Both halves are the same, which the compiler must not know; cuda/kernels.ptx says why.
+    const int nothing = (int)(rounds >> 31);
+    const half2 a = (half2)((half)factor, (half)(factor + nothing));
+    const half2 b = (half2)((half)addend, (half)(addend + nothing));
     half2 x0 = FP16_START(0u), x1 = FP16_START(1u), x2 = FP16_START(2u), x3 = FP16_START(3u);
     half2 x4 = FP16_START(4u), x5 = FP16_START(5u), x6 = FP16_START(6u), x7 = FP16_START(7u);
     for (uint round = 0; round < rounds; ++round) {
