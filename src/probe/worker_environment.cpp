@@ -6,6 +6,8 @@ namespace {
 
 /// No such folder exists: an empty one below `home` could be filled by a driver.
 constexpr const char* kNowhere = "/nonexistent";
+/// 16 MiB; a probe's kernels take some kilobytes.
+constexpr const char* kCudaCache = "16777216";
 
 void add_vulkan(Variables& variables, const std::string& manifest) {
     // A list that is set and empty is ignored, so "no driver" is a manifest that does not exist.
@@ -35,7 +37,10 @@ Variables worker_environment(const ProbeTarget& target,
         {"XDG_DATA_DIRS", kNowhere},
         {"POCL_CACHE_DIR", home + "/pocl"},
         {"MESA_SHADER_CACHE_DISABLE", "true"},
-        {"CUDA_CACHE_DISABLE", "1"},
+        // Disabled, NVIDIA's OpenCL compiles kernels of its own in each clCreateContext: 1.2 to 1.9 s
+        // in place of 0.2 (580.159 on an H200).
+        {"CUDA_CACHE_PATH", home + "/cuda"},
+        {"CUDA_CACHE_MAXSIZE", kCudaCache},
         {"NEO_CACHE_PERSISTENT", "0"},
         {"__GL_SHADER_DISK_CACHE", "0"},
     };
