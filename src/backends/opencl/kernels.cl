@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of compute/accelerator.h. Compiled by the device's driver, with WITH_FP16 or WITH_INT8
-// where it has what the last two need. 128 threads to a group.
+// The kernels of compute/accelerator.h. The device's driver compiles those that are named by WITH_…:
+// checking takes one small kernel, and not every device has what halves and bytes need. 128 threads to a
+// group.
 
 #define KERNEL __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 #define FROM __global const uint* restrict from
@@ -13,11 +14,14 @@
 #define FIRST_VECTOR ((uint)get_group_id(0) * 2048u + (uint)get_local_id(0))
 #define FOR_EACH_VECTOR for (uint i = FIRST_VECTOR, end = i + 2048u; i < end; i += 128u)
 
+#ifdef WITH_CHECK
 KERNEL check(FROM, TO, ARGUMENTS) {
     const uint i = get_global_id(0);
     to[i] = from[i] * 3u + 1u;
 }
+#endif
 
+#ifdef WITH_MEMORY
 KERNEL fill(FROM, TO_VECTORS, ARGUMENTS) {
     const uint4 lanes = (uint4)(0u, 1u, 2u, 3u);
     FOR_EACH_VECTOR
@@ -37,6 +41,7 @@ KERNEL copy(FROM_VECTORS, TO_VECTORS, ARGUMENTS) {
     FOR_EACH_VECTOR
         to[i] = from[i];
 }
+#endif
 
 // One step of each of the eight chains.
 #define STEP(next) \
@@ -45,6 +50,7 @@ KERNEL copy(FROM_VECTORS, TO_VECTORS, ARGUMENTS) {
 #define TWICE(steps) steps steps
 #define EIGHT_TIMES(steps) TWICE(TWICE(TWICE(steps)))
 
+#ifdef WITH_FP32
 // Where a fused step is slow, an unfused one gives the same: the numbers are small and whole.
 #ifdef FP_FAST_FMAF
 #define FUSED fma
@@ -66,6 +72,7 @@ KERNEL fp32(FROM, TO, ARGUMENTS) {
     }
     to[thread] = (uint)(x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7);
 }
+#endif
 
 #ifdef WITH_FP16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -107,11 +107,11 @@ struct KernelName {
     const char* options;  ///< what it is built with; one program for each
 };
 constexpr std::array<KernelName, kKernels> kNames = {{
-    {"check", ""},
-    {"fill", ""},
-    {"read", ""},
-    {"copy", ""},
-    {"fp32", ""},
+    {"check", "-D WITH_CHECK"},
+    {"fill", "-D WITH_MEMORY"},
+    {"read", "-D WITH_MEMORY"},
+    {"copy", "-D WITH_MEMORY"},
+    {"fp32", "-D WITH_FP32"},
     {"fp16", "-D WITH_FP16"},
     {"int8", "-cl-std=CL3.0 -D WITH_INT8"},
 }};
