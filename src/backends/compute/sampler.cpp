@@ -42,12 +42,15 @@ Attempt<Rate> Sampler::rate_of(const Load& load) {
 }
 
 Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
-    const auto begin = now_();
-    (void)TRY(load.run(size_, times));
-    const auto took = std::max(now_() - begin, kShortest);
-    if (took / times > max_piece_)
-        return too_slow(took / times);
-    return took;
+    Seconds took{};
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        const auto begin = now_();
+        (void)TRY(load.run(size_, times));
+        took = std::max(now_() - begin, kShortest);
+        if (took / times <= max_piece_)
+            return took;
+    }
+    return too_slow(took / times);  // twice: not the host, busy with something else
 }
 
 Attempt<Seconds> Sampler::grow(const Load& load) {
