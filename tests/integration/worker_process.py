@@ -31,12 +31,13 @@ class Frames:
             self.done = facts
 
 
-def run_worker(api, *options, library_path=None, timeout=20):
+def run_worker(api, *options, library_path=None, timeout=20, variables=None):
     """Frames on descriptor 3, as the supervisor hands it over."""
     reader, writer = os.pipe()
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
     if library_path:
         environment["LD_LIBRARY_PATH"] = library_path
+    environment.update(variables or {})
     # sh moves the pipe to descriptor 3: subprocess passes descriptors by their own number only.
     command = ["/bin/sh", "-c", f'exec "$@" 3>&{writer}', "sh", f"{BIN}/gpuprobe-worker", api, *options]
     process = subprocess.Popen(

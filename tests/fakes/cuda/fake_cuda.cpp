@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
 /// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
-/// query.
+/// query, FAKE_FAULT is what is wrong once it computes.
 #include <csignal>
 #include <cstddef>
 #include <cstring>
@@ -10,6 +10,8 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 }  // namespace
+
+#include "fake_cuda_compute.h"
 
 extern "C" {
 
@@ -25,7 +27,10 @@ int cuDriverGetVersion(int* version) {
     return kSuccess;
 }
 int cuGetErrorName(int code, const char** name) {
-    *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : code == 999 ? "CUDA_ERROR_UNKNOWN" : nullptr;
+    *name = code == 100   ? "CUDA_ERROR_NO_DEVICE"
+            : code == 999 ? "CUDA_ERROR_UNKNOWN"
+            : code == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+                          : nullptr;
     return *name ? kSuccess : kInvalidValue;
 }
 int cuDeviceGetCount(int* count) {

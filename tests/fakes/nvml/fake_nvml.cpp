@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit.
+/// With a FAKE_FAULT of NoMemory, others have filled the first.
 #include <cstdio>
 #include <cstring>
 
@@ -7,6 +8,9 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kNotSupported = 3;
 constexpr int kGpuIsLost = 15;
+#define FAKE_WORD_OF(word) #word
+#define FAKE_WORD(word) FAKE_WORD_OF(word)
+constexpr const char* kFault = FAKE_WORD(FAKE_FAULT);
 
 int put(const char* text, char* buffer, unsigned size) {
     std::strncpy(buffer, text, size);
@@ -82,10 +86,11 @@ int nvmlDeviceGetMemoryInfo_v2(int*, FakeMemory* memory) {
     // The caller must state the version it was built for: size | 2 << 24.
     if (memory->version != (sizeof(FakeMemory) | 2u << 24u))
         return 25;
-    memory->total = 1000;
-    memory->reserved = 100;
-    memory->free = 800;
-    memory->used = 100;
+    constexpr unsigned long long kMebibyte = 1 << 20;
+    memory->total = 24576 * kMebibyte;
+    memory->reserved = 512 * kMebibyte;
+    memory->free = std::strcmp(kFault, "NoMemory") == 0 ? 512 * kMebibyte : 20480 * kMebibyte;
+    memory->used = memory->total - memory->reserved - memory->free;
     return kSuccess;
 }
 int nvmlDeviceGetCudaComputeCapability(int*, int* major, int* minor) {

@@ -67,8 +67,8 @@ class Nvml(unittest.TestCase):
         first = answer.devices[0]
         self.assertEqual(first["pci"], "0000:c1:00.0")
         self.assertEqual((first["vendor_id"], first["device_id"]), ("10de", "2684"))
-        self.assertEqual(first["memory"], {"total": 1000, "free": 800})
-        self.assertEqual(first["memory_reserved"], 100)
+        self.assertEqual(first["memory"], {"total": 24 << 30, "free": 20 << 30})
+        self.assertEqual(first["memory_reserved"], 512 << 20)
         self.assertEqual(first["compute_capability"], "8.9")
 
     def test_repairs_a_name_that_is_not_text(self):
