@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies and measures real NVIDIA GPUs by each API, and compares with a program that shares nothing with gpuprobe.
+
+Usage: tests/hardware/compute.py --bin FOLDER [--gpus N]
+
+FOLDER holds gpuprobe-worker. Prints a table, the comparison with plain_cuda.py of the same run, the time of all
+workers together and the GPU's memory before and after; ends with "N passed, N failed". Nothing is configured, reset
+or left allocated.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "integration"))
+FIGURES = (("memory_read", "read GB/s", 1e9), ("memory_copy", "copy GB/s", 1e9), ("host_to_device", "to GPU GB/s", 1e9),
+           ("device_to_host", "to host GB/s", 1e9), ("fp32", "fp32 TFLOPS", 1e12), ("fp16", "fp16 TFLOPS", 1e12),
+           ("int8", "int8 TOPS", 1e12), ("launch_usec", "launch µs", 1))
+COPY_TOLERANCE, RATE_TOLERANCE, MOST_SECONDS, MOST_MIB = 0.10, 0.15, 5, 8
+failures = []
+
+
+def check(holds, text):
+    print(("passed  " if holds else "FAILED  ") + text, flush=True)
+    if not holds:
+        failures.append(text)
+
+
+def used_mib():
+    text = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
+                          capture_output=True, text=True, check=True).stdout
+    return [int(line) for line in text.split()]
+
+
+
+def manifest_of(folders, name):
+    found = [pathlib.Path(folder) / name for folder in folders if (pathlib.Path(folder) / name).exists()]
+    return str(found[0]) if found else None
+
+
+def targets(scratch):
+    """API, options and environment of each worker, as the daemon would start it."""
+    yield "cuda", [], {}
+    vulkan = manifest_of(["/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/nvidia/share/vulkan/icd.d"],
+                         "nvidia_icd.json")
+    if vulkan:
+        # The library for machines without X, as the query stage would find out.
+        content = json.loads(pathlib.Path(vulkan).read_text())
+        content["ICD"]["library_path"] = "libEGL_nvidia.so.0"
+        egl = pathlib.Path(scratch) / "nvidia_icd.json"
+        egl.write_text(json.dumps(content))
+        for manifest in (vulkan, str(egl)):
+            yield "vulkan", ["--driver", manifest], {"VK_DRIVER_FILES": manifest, "VK_ICD_FILENAMES": manifest}
+    opencl = manifest_of(["/etc/OpenCL/vendors"], "nvidia.icd")
+    if opencl:
+        # A folder, with the slash at its end, is what all loaders take.
+        vendors = pathlib.Path(scratch) / "vendors"
+        vendors.mkdir()
+        (vendors / "nvidia.icd").write_text(pathlib.Path(opencl).read_text())
+        yield "opencl", ["--driver", opencl], {"OCL_ICD_VENDORS": f"{vendors}/"}
+
+
+def ask(api, options, extra):
+    """One worker by itself; worker_process.py takes its frames apart."""
+    from worker_process import Frames
+    reader, writer = os.pipe()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "CUDA_CACHE_PATH": f"{CACHE}/cuda",
+                   "__GL_SHADER_DISK_CACHE": "0", "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""), **extra}
+    command = ["/bin/sh", "-c", f'exec "$@" 3>&{writer}', "sh", f"{BIN}/gpuprobe-worker", api, *options]
+    process = subprocess.Popen(command, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as frames:
+        data = frames.read()
+    return Frames(data, process.wait(60))
+
+
+def stage(name, device, api, options, extra):
+    begin = time.monotonic()
+    answer = ask(api, [*options, "--stage", name, "--device", device], extra)
+    return answer, time.monotonic() - begin
+
+
+def row(cells):
+    print("  ".join(f"{cell:>{width}}" for cell, width in zip(cells, [22, *[13] * len(FIGURES)])), flush=True)
+
+
+def figure(measured, key, unit):
+    value = measured.get(key)
+    if value is None:
+        return "-"
+    spread = measured["spread"][key]
+    return f"{value / unit:.4g} ±{spread:.1%}"
+
+
+def examine(device, label, api, options, extra):
+    """Both stages; the figures, and the seconds they took."""
+    verified, first = stage("verify", device, api, options, extra)
+    if verified.done["outcome"] == "absent":
+        return None, first
+    result = verified.devices[0]["check"] if verified.devices else {}
+    check(result.get("result") == "verified", f"{label} computes: {json.dumps(result or verified.done)} ({first:.2f} s)")
+    measured, second = stage("measure", device, api, options, extra)
+    figures = measured.devices[0]["measured"] if measured.devices else None
+    check(figures is not None, f"{label} is measured: {measured.done['outcome']} {measured.done['note'] or ''} "
+          f"({second:.2f} s, of which {(figures or {}).get('duration_usec', 0) / 1e6:.2f} s measuring)")
+    return figures, first + second
+
+
+def compare(label, figures, plain):
+    for key, mine, tolerance in (("copy", "memory_copy", COPY_TOLERANCE), ("fp32", "fp32", RATE_TOLERANCE),
+                                 ("fp16", "fp16", RATE_TOLERANCE)):
+        if figures.get(mine) is None:
+            print(f"        {label} {mine}: the API has none")
+            continue
+        ratio = figures[mine] / plain[key]
+        check(abs(ratio - 1) <= tolerance, f"{label} {mine}: {ratio:.3f} of the plain program's {plain[key]:.4g}")
+
+
+def examine_gpu(index, address):
+    device = f"pci:{address}"
+    print(f"\n== GPU {index}, {address}")
+    before = used_mib()[index]
+    seconds, all_figures = 0, {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for api, options, extra in targets(scratch):
+            if api in all_figures:
+                continue
+            figures, took = examine(device, f"{api}", api, options, extra)
+            seconds += took
+            if figures:
+                all_figures[api] = figures
+    check(set(all_figures) == {"cuda", "vulkan", "opencl"}, f"APIs with figures: {', '.join(all_figures)}")
+    plain = json.loads(subprocess.run([sys.executable, str(HERE / "plain_cuda.py"), str(index)], check=True,
+                                      capture_output=True, text=True).stdout)
+    row(["", *(title for _, title, _ in FIGURES)])
+    for api, figures in all_figures.items():
+        row([api, *(figure(figures, key, unit) for key, _, unit in FIGURES)])
+    copied = {"memory_copy": plain["copy"], **plain}
+    row(["plain program", *(f"{copied[key] / unit:.4g}" if key in copied else "-" for key, _, unit in FIGURES)])
+    for api, figures in all_figures.items():
+        compare(api, figures, plain)
+    check(seconds <= MOST_SECONDS, f"all APIs together took {seconds:.2f} s, of {MOST_SECONDS} s")
+    time.sleep(1)  # the driver frees memory a moment after a process has gone
+    after = used_mib()[index]
+    check(abs(after - before) <= MOST_MIB, f"memory in use: {before} MiB before, {after} MiB after")
+    return all_figures
+
+
+def addresses():
+    text = subprocess.run(["nvidia-smi", "--query-gpu=pci.bus_id", "--format=csv,noheader"], capture_output=True,
+                          text=True, check=True).stdout.split()
+    return [f"{int(line.split(':', 1)[0], 16):04x}:{line.lower().split(':', 1)[1]}" for line in text]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--gpus", type=int, default=8)
+    chosen = parser.parse_args()
+    BIN = chosen.bin
+    cache = tempfile.TemporaryDirectory()
+    CACHE = cache.name
+    every = [examine_gpu(index, address) for index, address in enumerate(addresses()[: chosen.gpus])]
+    for api in every[0] if len(every) > 1 else []:
+        for key, title, unit in FIGURES:
+            values = [figures[api][key] for figures in every if api in figures and figures[api][key]]
+            if len(values) > 1:
+                apart = (max(values) - min(values)) / statistics.median(values)
+                print(f"        {api} {title}: equal cards lie {apart:.1%} apart")
+    cpu, _ = stage("measure", "index:0", "cpu", [], {})
+    print("\nthe processor:", json.dumps(cpu.devices[0]["measured"]))
+    print(f"\n{len(failures)} failed")
+    sys.exit(1 if failures else 0)
