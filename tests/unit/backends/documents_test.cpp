@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "support/places.h"
 
 /// What is written about the workers' reasons says what the program does.
 namespace gpuprobe {
