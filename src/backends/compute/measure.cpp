@@ -97,6 +97,8 @@ Attempt<Measured> Measuring::take() {
         (void)TRY(transfers());
         (void)TRY(launch());
     }
+    if (sampler_.is_hurried() && !measured_.note)
+        measured_.note = "something else was busy: figures of fewer than five batches";
     measured_.duration = std::chrono::duration_cast<Duration>(now() - begin);
     return measured_;
 }

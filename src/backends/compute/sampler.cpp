@@ -2,8 +2,8 @@
 #include "backends/compute/sampler.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 #include "base/result.h"
 
@@ -33,11 +33,12 @@ Attempt<Rate> Sampler::rate_of(const Load& load) {
     const auto piece = TRY(grow(load));
     (void)TRY(ramp(load, piece));
     const auto times = times_for(kBatch, piece);
-    std::array<double, kBatches> rates = {};
-    for (auto& rate : rates)
-        rate = load.units * size_ * times / TRY(time_of(load, times)).count();
+    std::vector<double> rates;
+    while (rates.empty() || (rates.size() < kBatches && budget_left_ > Seconds{0}))
+        rates.push_back(load.units * size_ * times / TRY(time_of(load, times)).count());
+    is_hurried_ = is_hurried_ || rates.size() < kBatches;
     std::ranges::sort(rates);
-    const auto median = rates[kBatches / 2];
+    const auto median = rates[rates.size() / 2];
     return Rate{.median = median, .spread = (rates.back() - rates.front()) / median};
 }
 
@@ -47,6 +48,7 @@ Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
         const auto begin = now_();
         (void)TRY(load.run(size_, times));
         took = std::max(now_() - begin, kShortest);
+        budget_left_ -= took;
         if (took / times <= max_piece_)
             return took;
     }
@@ -57,7 +59,7 @@ Attempt<Seconds> Sampler::grow(const Load& load) {
     size_ = 1;
     (void)TRY(load.run(size_, 1));  // drivers compile at the first
     auto piece = TRY(time_of(load, 1));
-    while (piece < load.piece && size_ < load.max_size) {
+    while (piece < load.piece && size_ < load.max_size && budget_left_ > Seconds{0}) {
         size_ *= 2;
         piece = TRY(time_of(load, 1));
     }
@@ -65,6 +67,8 @@ Attempt<Seconds> Sampler::grow(const Load& load) {
 }
 
 Attempt<Performed> Sampler::ramp(const Load& load, Seconds piece) {
+    if (budget_left_ <= Seconds{0})
+        return Performed{};
     const auto times = times_for(kRampBatch, piece);
     auto before = TRY(time_of(load, times));
     for (;;) {

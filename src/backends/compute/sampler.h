@@ -38,6 +38,8 @@ public:
     /// Refusals: those of the load; `too-slow` when a piece takes too long.
     Attempt<Rate> rate_of(const Load& load);
 
+    /// Whether kBudget ran out, and some load had fewer than five batches.
+    [[nodiscard]] bool is_hurried() const { return is_hurried_; }
     /// The size that the last load was grown to.
     [[nodiscard]] std::uint32_t size() const { return size_; }
 
@@ -48,8 +50,11 @@ public:
     static constexpr Seconds kBatch{0.005};
     static constexpr Seconds kRampBatch{0.01};
     static constexpr Seconds kRamp{0.5};  ///< of all loads together
+    /// Of all loads together. After it each takes one batch: what is measured is too busy, or too
+    /// slow, for more to be worth the wait.
+    static constexpr Seconds kBudget{3};
     static constexpr double kSteady = 0.03;
-    static constexpr std::size_t kBatches = 5;
+    static constexpr std::size_t kBatches = 5;  ///< odd
 
 private:
     Attempt<Seconds> time_of(const Load& load, std::uint32_t times);
@@ -59,6 +64,8 @@ private:
     Now now_;
     Seconds max_piece_;
     Seconds ramp_left_ = kRamp;
+    Seconds budget_left_ = kBudget;
+    bool is_hurried_ = false;
     std::uint32_t size_ = 1;
 };
 

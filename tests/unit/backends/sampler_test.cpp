@@ -82,6 +82,21 @@ TEST(Sampler, DoesNotWaitForEverForOnesThatNeverSettle) {
     EXPECT_LT(device.time() - before, Seconds{0.2}) << "the ramp is one for all loads";
 }
 
+TEST(Sampler, HurriesWhenItsTimeIsUp) {
+    SimulatedDevice device;
+    device.cost = [](std::size_t) { return 0.4; };
+    Sampler sampler{device.now(), Seconds{2}};
+    ASSERT_TRUE(sampler.rate_of(device.load(1)));
+    EXPECT_FALSE(sampler.is_hurried());
+    const auto runs = device.runs.size();
+    const auto rate = sampler.rate_of(device.load(1U << 20));
+    ASSERT_TRUE(rate);
+    EXPECT_NEAR(rate->median, 20, 1e-6);
+    EXPECT_EQ(rate->spread, 0);
+    EXPECT_TRUE(sampler.is_hurried());
+    EXPECT_EQ(device.runs.size() - runs, 3U) << "one for the compiler, one to see, one to count";
+}
+
 TEST(Sampler, TakesTheMedianOfFive) {
     SimulatedDevice device;
     const auto load = device.load(1);
