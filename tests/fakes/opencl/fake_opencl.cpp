@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenCL driver without a GPU: one platform, one device, and what they say of themselves.
-// FAKE_BEHAVIOUR picks what is wrong with it. Source: cl_khr_icd.
+// FAKE_BEHAVIOUR picks what is wrong with it, FAKE_FAULT what is once it computes. Source:
+// cl_khr_icd.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -32,8 +33,11 @@ cl_int device_ids(
 cl_int device_info(
     cl_device_id device, cl_uint what, std::size_t capacity, void* out, std::size_t* size);
 
+void add_compute(cl_icd_dispatch& table);
+
 cl_icd_dispatch the_dispatch = [] {
     cl_icd_dispatch table{};
+    add_compute(table);
     table.clGetPlatformIDs = platform_ids;
     table.clGetPlatformInfo = platform_info;
     table.clGetDeviceIDs = device_ids;
@@ -174,6 +178,8 @@ cl_int device_info(cl_device_id, cl_uint what, std::size_t capacity, void* out, 
 }
 
 }  // namespace
+
+#include "fake_opencl_compute.h"
 
 extern "C" {
 
