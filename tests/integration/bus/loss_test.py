@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bus goes down in the middle of a call, or somebody else wants the name."""
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+DAEMON = pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobed"
+sys.path.insert(0, str(SOURCE / "tests/torture"))
+
+from patient import Patient  # noqa: E402
+from peer import BUS, MANAGER, NAME, ROOT, Gone  # noqa: E402
+
+BUS_PATH = "/org/freedesktop/DBus"
+ALLOW_REPLACEMENT, REPLACE, DO_NOT_QUEUE, ALREADY_OWNED = 1, 2, 4, 3
+# Asks for the file "go" before it answers, and notes that it was started.
+WORKER = """#!/bin/sh
+echo started >> {folder}/started
+while [ ! -e {folder}/go ]; do sleep 0.05; done
+exit 3
+"""
+BACK_WITHIN = 5  # seconds
+
+
+@unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
+class Loss(unittest.TestCase):
+    def patient(self, *arguments):
+        patient = Patient(str(DAEMON), *arguments)
+        self.addCleanup(patient.end)
+        return patient
+
+    def restart_bus(self, patient):
+        patient.bus.stop()
+        patient.bus.start()
+        return patient.wait_for_name()
+
+    def wait_until(self, done, what):
+        late = time.monotonic() + 20
+        while not done():
+            self.assertLess(time.monotonic(), late, what)
+            time.sleep(0.02)
+
+    def made_worker(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        path = pathlib.Path(temporary.name)
+        (path / "worker").write_text(WORKER.format(folder=path), encoding="ascii")
+        (path / "worker").chmod(0o755)
+        return path
+
+    def test_in_the_middle_of_a_call_it_comes_back_with_the_same_generation(self):
+        patient = self.patient("--replay", str(SOURCE / "tests/data/machines/nvidia-h200-1"))
+        self.restart_bus(patient)
+        pid, before = patient.pid, patient.descriptors()
+        for _ in range(4):
+            peer = patient.connect()
+            generation, report = peer.property("Generation"), peer.manager("ListGpus", "a{sv}", [{}])
+            for _ in range(50):
+                peer.ask(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["default", {}])
+            self.assertLess(self.restart_bus(patient), BACK_WITHIN)
+            peer.close()
+            again = patient.connect()
+            self.assertEqual((again.property("Generation"), again.manager("ListGpus", "a{sv}", [{}])),
+                             (generation, report))
+            again.close()
+        self.assertEqual((patient.pid, patient.is_alive()), (pid, True))
+        self.assertLessEqual(patient.descriptors(), before)
+
+    def test_probes_that_run_go_on(self):
+        folder = self.made_worker()
+        patient = self.patient("--worker", str(folder / "worker"))
+        started = folder / "started"
+        self.wait_until(started.exists, "the first workers")
+        peer = patient.connect()
+        peer.ask(NAME, ROOT, MANAGER, "Probe", "aoasa{sv}", [[], [], {}])
+        self.assertEqual(peer.property("State"), "probing")
+        running = set(patient.children())
+        self.assertTrue(running)
+        self.assertLess(self.restart_bus(patient), BACK_WITHIN)
+        self.assertTrue(running & set(patient.children()), "the workers went with the bus")
+        (folder / "go").touch()
+        with self.assertRaises(Gone):
+            while True:
+                peer.receive()
+        peer.close()
+        again = patient.connect()
+        self.wait_until(lambda: again.property("State") != "probing", "the end of the probes")
+        self.wait_until(lambda: not patient.children(), "the end of the workers")
+        again.close()
+
+    def test_the_name_is_not_given_up_for_somebody_else(self):
+        patient = self.patient("--replay", str(SOURCE / "tests/data/machines/nvidia-h200-1"))
+        peer = patient.connect()
+        self.addCleanup(peer.close)
+        owner = peer.call(BUS, BUS_PATH, BUS, "GetNameOwner", "s", [NAME])
+        for flags in (REPLACE | DO_NOT_QUEUE, ALLOW_REPLACEMENT | REPLACE | DO_NOT_QUEUE):
+            answer = peer.call(BUS, BUS_PATH, BUS, "RequestName", "su", [NAME, flags])
+            self.assertEqual(answer, [ALREADY_OWNED])
+        self.assertEqual(peer.call(BUS, BUS_PATH, BUS, "GetNameOwner", "s", [NAME]), owner)
+        peer.ping()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,245 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Many callers, large messages, callers that never read: what a bus lets through, at its own limits.
+
+These connections speak bytes (tests/torture), as no library would send most of this.
+"""
+import os
+import pathlib
+import sys
+import time
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+DAEMON = pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobed"
+sys.path.insert(0, str(SOURCE / "tests/torture"))
+
+import wire  # noqa: E402
+from figures import quantile  # noqa: E402
+from patient import Patient  # noqa: E402
+from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused  # noqa: E402
+
+MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
+ERROR = NAME + ".Error."
+MIB = 1 << 20
+# Of a system bus; dbus-daemon(1), "limit".
+PENDING, CONNECTIONS, FDS = 128, 256, 16
+MANY = 10_000
+
+
+@unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
+class StrainCase(unittest.TestCase):
+    LIMITS = {}
+
+    def setUp(self):
+        self.patient = Patient(str(DAEMON), "--replay", str(MACHINE), limits=self.LIMITS)
+        self.addCleanup(self.patient.end)
+        self.peers = []
+        self.addCleanup(lambda: [peer.close() for peer in self.peers])
+        first = self.patient.connect()
+        first.manager("SelectBackend", "sa{sv}", ["default", {}])
+        first.close()
+        self.before = self.patient.descriptors()
+
+    def connect(self, **options):
+        self.peers.append(self.patient.connect(**options))
+        return self.peers[-1]
+
+    def assert_unharmed(self, resident=32 * MIB):
+        """The same process, which answers, has not grown and holds nothing."""
+        self.assertTrue(self.patient.is_alive(), self.patient.last_words())
+        self.patient.connect().ping()
+        self.assertLessEqual(self.patient.descriptors(), self.before)
+        if not self.patient.is_instrumented:
+            self.assertLess(self.patient.resident(), resident)
+
+    def refusal(self, peer, *call):
+        with self.assertRaises(Refused) as caught:
+            peer.call(NAME, ROOT, *call)
+        return caught.exception.args[0]
+
+
+class Crowds(StrainCase):
+    LIMITS = {"max_connections_per_user": CONNECTIONS, "max_replies_per_connection": PENDING}
+
+    def test_ten_thousand_calls_in_flight_are_all_answered(self):
+        callers, each = 200, MANY // 200
+        peers = [self.connect() for _ in range(callers)]
+        waiting = [{peer.ask(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["default", {}])
+                    for _ in range(each)} for peer in peers]
+        answers = set()
+        for peer, serials in zip(peers, waiting):
+            while serials:
+                message = peer.receive()
+                if message.answers not in serials:
+                    continue  # the bus tells everybody its name
+                self.assertIsNone(message.error)
+                answers.add(message.data[message.start:])
+                serials.discard(message.answers)
+        self.assertEqual(len(answers), 1)
+        self.assert_unharmed()
+
+    def test_ten_thousand_calls_of_one_caller_end_in_answers_or_the_limit_of_the_bus(self):
+        peer = self.connect()
+        serials = {peer.ask(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["default", {}]) for _ in range(MANY)}
+        errors = set()
+        while serials:
+            message = peer.receive()
+            errors.add(message.error)
+            serials.discard(message.answers)
+        self.assertLessEqual(errors, {None, BUS + ".Error.LimitsExceeded"})
+        self.assertIn(None, errors)
+        self.assert_unharmed()
+
+    def test_more_connections_than_the_bus_allows(self):
+        with self.assertRaises((Gone, Refused, OSError)):
+            for _ in range(CONNECTIONS + 50):
+                self.connect()
+        self.peers[0].ping()
+        self.peers.pop().close()
+        self.assert_unharmed()
+
+    def test_introspection_and_all_objects_again_and_again(self):
+        peer = self.connect()
+        for _ in range(500):
+            peer.call(NAME, ROOT, BUS + ".Introspectable", "Introspect")
+            peer.call(NAME, ROOT, BUS + ".ObjectManager", "GetManagedObjects")
+        self.assert_unharmed()
+
+
+class SlowReaders(StrainCase):
+    """Callers that never read. Without a bound on what each may be sent, the bus stops reading us: 5 s for everyone."""
+
+    LIMITS = {"max_connections_per_user": CONNECTIONS, "max_replies_per_connection": PENDING}
+
+    def waits(self, calls=200):
+        peer, waited = self.connect(), []
+        for _ in range(calls):
+            start = time.monotonic()
+            peer.manager("SelectBackend", "sa{sv}", ["default", {}])
+            waited.append(time.monotonic() - start)
+        return quantile(waited)
+
+    def assert_prompt(self):
+        _median, late, _longest = self.waits()
+        # A quarter of a second; more where somebody else uses the machine. A stall takes 5 s at least.
+        busy = max(1, os.getloadavg()[0] / os.cpu_count())
+        self.assertLess(late, 250 * busy)
+        self.assert_unharmed()
+
+    def test_two_that_ask_for_the_whole_report(self):
+        for _ in range(2):
+            peer = self.connect()
+            for _ in range(PENDING - 1):
+                peer.ask(NAME, ROOT, MANAGER, "Describe")
+        self.assert_prompt()
+
+    def test_many_that_ask_for_decisions(self):
+        for _ in range(CONNECTIONS - 16):
+            peer = self.connect()
+            for _ in range(20):
+                peer.ask(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["default", {}])
+        self.assert_prompt()
+
+    def test_many_that_ask_for_descriptors(self):
+        for _ in range(20):
+            peer = self.connect(with_fds=True)
+            for _ in range(PENDING - 1):
+                peer.ask(NAME, ROOT, MANAGER, "DescribeFd")
+        self.assert_prompt()
+
+    def test_callers_that_leave_before_their_answer(self):
+        for _ in range(300):
+            peer = self.patient.connect()
+            for _ in range(20):
+                peer.ask(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["default", {}])
+            peer.close()
+        self.assert_unharmed()
+
+
+class Oversized(StrainCase):
+    def manifest(self, text):
+        return self.refusal(self.connect(), MANAGER, "RecommendVariant", "ssa{sv}", ["x", text, {}])
+
+    def test_manifests_that_are_none(self):
+        deep = 200_000
+        for name, text, error in (
+            ("one byte", "x", "MalformedManifest"),
+            ("over the limit", " " * (MIB + 1), "TooLarge"),
+            ("ten MiB", "x" * (10 * MIB), "TooLarge"),
+            ("lists in lists", "[" * deep, "MalformedManifest"),
+            ("objects in objects", '{"a":' * deep, "MalformedManifest"),
+            ("a key twice", '{"schema":"gpuprobe.variants/1","schema":"x"}', "MalformedManifest"),
+            ("many items", "[" + "0," * 400_000 + "0]", "MalformedManifest"),
+            ("a byte order mark", '\ufeff{"schema":"gpuprobe.variants/1"}', "MalformedManifest"),
+            ("half of a surrogate pair", '{"schema":"\\ud800"}', "MalformedManifest"),
+            ("a number over all", '{"schema":1e999}', "MalformedManifest"),
+            ("2 to the 64th", '{"schema":18446744073709551616}', "MalformedManifest"),
+            ("minus zero", '{"schema":-0}', "MalformedManifest"),
+        ):
+            with self.subTest(name):
+                self.assertEqual(self.manifest(text), ERROR + error)
+        self.assert_unharmed()
+
+    def test_an_installed_manifest_that_is_cut_anywhere(self):
+        text = (SOURCE / "data/catalogue/jax.json").read_text(encoding="utf-8").rstrip()
+        peer = self.connect()
+        for end in range(1, len(text), 7):
+            serial = peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["x", text[:end], {}])
+            self.assertEqual(peer.reply_to(serial).error, ERROR + "MalformedManifest", end)
+        self.assert_unharmed()
+
+    def test_the_longest_text_that_a_bus_carries(self):
+        peer = self.connect()
+        for size in (31 * MIB, 16 * MIB):
+            self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", ["x" * size, {}]),
+                             ERROR + "UnknownConsumer")
+            self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}",
+                                          ["default", {"backend": ("s", "x" * size)}]), ERROR + "InvalidRequest")
+        self.assert_unharmed()
+
+    def test_more_than_a_bus_carries(self):
+        # dbus-daemon ends the connection of who announces more than it lets through.
+        peer = self.connect()
+        with self.assertRaises((Gone, Refused)):
+            peer.call(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["x" * (140 * MIB), {}])
+        self.assert_unharmed()
+
+    def test_variants_in_variants(self):
+        value = ("s", "x")
+        for levels in range(1, 60):
+            value = ("v", value)
+            if levels % 10 == 0:
+                with self.subTest(levels):
+                    self.assertEqual(self.refusal(self.connect(), MANAGER, "SelectBackend", "sa{sv}",
+                                                  ["default", {"backend": value}]), ERROR + "InvalidRequest")
+        self.assert_unharmed()
+
+    def test_descriptors_that_nobody_asked_for(self):
+        null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        self.addCleanup(os.close, null)
+        for signature, values in (("sa{sv}", ["default", {}]), ("a" * 3 + "h", [[[list(range(FDS))]]]), ("s", ["x"])):
+            peer = self.connect(with_fds=True)
+            for _ in range(50):
+                serial = peer.ask(NAME, ROOT, MANAGER, "SelectBackend", signature, values, [null] * FDS)
+                peer.reply_to(serial)
+        self.assert_unharmed()
+
+    def test_texts_that_are_none(self):
+        for text in (b"\xff", b"a\0b", b"\xed\xa0\x80"):
+            peer = self.connect()
+            with self.subTest(text), self.assertRaises(Gone):
+                peer.call(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", [text, {}])
+        self.assert_unharmed()
+
+    def test_messages_that_never_end(self):
+        data = wire.call(9, NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["default", {}])
+        for end in range(1, len(data)):
+            peer = self.patient.connect()
+            peer.send(data[:end])
+            peer.close()
+        self.assert_unharmed()
+
+
+if __name__ == "__main__":
+    unittest.main()
