@@ -117,6 +117,13 @@ class Polkit(BusCase):
         FakePolkit(self.bus, ("yes",), "(s)")
         self.assert_denied(self.wake(), "polkit gives no answer")
 
+    def test_an_end_in_the_middle_is_a_no(self):
+        polkit = FakePolkit(self.bus, None)
+        busctl = self.start_as(NOBODY, *WAKE)
+        self.wait_until(lambda: polkit.questions, "a question to polkit")
+        polkit.connection.close_sync(None)
+        self.assert_denied(self.end_of(busctl), "polkit gives no answer")
+
     def test_silence_is_a_no_and_holds_nobody_up(self):
         polkit = FakePolkit(self.bus, None)
         busctl = self.start_as(NOBODY, *WAKE)
