@@ -31,32 +31,39 @@ const char* code_of(CudaResult code) {
     }
 }
 
+template <class Type>
+Status find(const DynamicLibrary& library,
+            const char* symbol,
+            const char* name,
+            NamedFunction<Type>& function) {
+    function = {name, TRY(library.symbol<Type>(symbol))};
+    return Done{};
+}
+
 }  // namespace
 
 Result<ComputeSymbols> load_compute(const DynamicLibrary& library) {
     ComputeSymbols cuda;
-    const auto find = [&]<class Type>(const char* name, Type*& function) -> Status {
-        function = TRY(library.symbol<Type>(name));
-        return Done{};
-    };
-    (void)TRY(find("cuDevicePrimaryCtxRetain", cuda.retain));
-    (void)TRY(find("cuDevicePrimaryCtxRelease_v2", cuda.release));
-    (void)TRY(find("cuCtxSetCurrent", cuda.set_current));
-    (void)TRY(find("cuMemGetInfo_v2", cuda.memory_info));
-    (void)TRY(find("cuMemAlloc_v2", cuda.allocate));
-    (void)TRY(find("cuMemFree_v2", cuda.free));
-    (void)TRY(find("cuMemHostAlloc", cuda.allocate_host));
-    (void)TRY(find("cuMemFreeHost", cuda.free_host));
-    (void)TRY(find("cuModuleLoadData", cuda.load_module));
-    (void)TRY(find("cuModuleUnload", cuda.unload_module));
-    (void)TRY(find("cuModuleGetFunction", cuda.function));
-    (void)TRY(find("cuLaunchKernel", cuda.launch));
-    (void)TRY(find("cuMemcpyHtoDAsync_v2", cuda.to_device));
-    (void)TRY(find("cuMemcpyDtoHAsync_v2", cuda.to_host));
-    (void)TRY(find("cuEventCreate", cuda.create_event));
-    (void)TRY(find("cuEventDestroy_v2", cuda.destroy_event));
-    (void)TRY(find("cuEventRecord", cuda.record));
-    (void)TRY(find("cuEventQuery", cuda.query));
+    auto& runtime = cuda.runtime;
+    (void)TRY(find(library, "cuMemGetInfo_v2", "cuMemGetInfo", runtime.memory_info));
+    (void)TRY(find(library, "cuMemAlloc_v2", "cuMemAlloc", runtime.allocate));
+    (void)TRY(find(library, "cuMemFree_v2", "cuMemFree", runtime.free));
+    (void)TRY(find(library, "cuMemHostAlloc", "cuMemHostAlloc", runtime.allocate_host));
+    (void)TRY(find(library, "cuMemFreeHost", "cuMemFreeHost", runtime.free_host));
+    (void)TRY(find(library, "cuModuleLoadData", "cuModuleLoadData", runtime.load_module));
+    (void)TRY(find(library, "cuModuleUnload", "cuModuleUnload", runtime.unload_module));
+    (void)TRY(find(library, "cuModuleGetFunction", "cuModuleGetFunction", runtime.function));
+    (void)TRY(find(library, "cuLaunchKernel", "cuLaunchKernel", runtime.launch));
+    (void)TRY(find(library, "cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync", runtime.to_device));
+    (void)TRY(find(library, "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoHAsync", runtime.to_host));
+    (void)TRY(find(library, "cuEventCreate", "cuEventCreate", runtime.create_event));
+    (void)TRY(find(library, "cuEventDestroy_v2", "cuEventDestroy", runtime.destroy_event));
+    (void)TRY(find(library, "cuEventRecord", "cuEventRecord", runtime.record));
+    (void)TRY(find(library, "cuEventQuery", "cuEventQuery", runtime.query));
+    (void)TRY(find(library, "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", cuda.retain));
+    (void)TRY(
+        find(library, "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease", cuda.release));
+    (void)TRY(find(library, "cuCtxSetCurrent", "cuCtxSetCurrent", cuda.set_current));
     return cuda;
 }
 
