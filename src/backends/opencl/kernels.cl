@@ -3,6 +3,19 @@
 // checking takes one small kernel, and not every device has what halves and bytes need. 128 threads to a
 // group.
 
+// Of C++, hip/preamble.hip makes what is not the same there.
+#ifndef __cplusplus
+#define VECTOR(x, y, z, w) (uint4)(x, y, z, w)
+#define PAIR(x, y) (half2)(x, y)
+#define FUSED_PAIR fma
+// Where a fused step is slow, an unfused one gives the same: the numbers are small and whole.
+#ifdef FP_FAST_FMAF
+#define FUSED fma
+#else
+#define FUSED mad
+#endif
+#endif
+
 #define KERNEL __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 #define FROM __global const uint* restrict from
 #define FROM_VECTORS __global const uint4* restrict from
@@ -12,7 +25,7 @@
 
 // A thread's sixteen vectors lie 128 apart: neighbours read neighbours.
 #define FIRST_VECTOR ((uint)get_group_id(0) * 2048u + (uint)get_local_id(0))
-#define FOR_EACH_VECTOR for (uint i = FIRST_VECTOR, end = i + 2048u; i < end; i += 128u)
+#define FOR_EACH_VECTOR for (uint row = 0u, i = FIRST_VECTOR; row < 16u; ++row, i += 128u)
 
 #ifdef WITH_CHECK
 KERNEL check(FROM, TO, ARGUMENTS) {
@@ -23,13 +36,13 @@ KERNEL check(FROM, TO, ARGUMENTS) {
 
 #ifdef WITH_MEMORY
 KERNEL fill(FROM, TO_VECTORS, ARGUMENTS) {
-    const uint4 lanes = (uint4)(0u, 1u, 2u, 3u);
+    const uint4 lanes = VECTOR(0u, 1u, 2u, 3u);
     FOR_EACH_VECTOR
         to[i] = (i * 4u + lanes) * (uint)factor + (uint)addend;
 }
 
 KERNEL read(FROM_VECTORS, TO, ARGUMENTS) {
-    uint4 sum = (uint4)(0u);
+    uint4 sum = VECTOR(0u, 0u, 0u, 0u);
 #pragma unroll
     FOR_EACH_VECTOR
         sum += from[i];
@@ -51,13 +64,6 @@ KERNEL copy(FROM_VECTORS, TO_VECTORS, ARGUMENTS) {
 #define EIGHT_TIMES(steps) TWICE(TWICE(TWICE(steps)))
 
 #ifdef WITH_FP32
-// Where a fused step is slow, an unfused one gives the same: the numbers are small and whole.
-#ifdef FP_FAST_FMAF
-#define FUSED fma
-#else
-#define FUSED mad
-#endif
-
 #define FP32_START(chain) (float)((thread + chain) & 63u)
 #define FP32_EVEN(x) FUSED(x, a, b)
 #define FP32_ODD(x) FUSED(x, a, c)
@@ -75,16 +81,18 @@ KERNEL fp32(FROM, TO, ARGUMENTS) {
 #endif
 
 #ifdef WITH_FP16
+#ifndef __cplusplus
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-#define FP16_START(chain) (half2)((half)((thread + chain) & 31u), (half)((thread + chain + 1u) & 31u))
-#define FP16_NEXT(x) fma(x, a, b)
+#endif
+#define FP16_START(chain) PAIR((half)((thread + chain) & 31u), (half)((thread + chain + 1u) & 31u))
+#define FP16_NEXT(x) FUSED_PAIR(x, a, b)
 
 KERNEL fp16(FROM, TO, ARGUMENTS) {
     const uint thread = get_global_id(0);
     // Both halves are the same, which the compiler must not know; cuda/kernels.ptx says why.
     const int nothing = (int)(rounds >> 31);
-    const half2 a = (half2)((half)factor, (half)(factor + nothing));
-    const half2 b = (half2)((half)addend, (half)(addend + nothing));
+    const half2 a = PAIR((half)factor, (half)(factor + nothing));
+    const half2 b = PAIR((half)addend, (half)(addend + nothing));
     half2 x0 = FP16_START(0u), x1 = FP16_START(1u), x2 = FP16_START(2u), x3 = FP16_START(3u);
     half2 x4 = FP16_START(4u), x5 = FP16_START(5u), x6 = FP16_START(6u), x7 = FP16_START(7u);
     for (uint round = 0; round < rounds; ++round) {

@@ -17,7 +17,7 @@ layout(push_constant) uniform Arguments {
 
 // A thread's sixteen vectors lie 128 apart: neighbours read neighbours.
 #define FIRST_VECTOR (gl_WorkGroupID.x * 2048u + gl_LocalInvocationID.x)
-#define FOR_EACH_VECTOR for (uint i = FIRST_VECTOR, end = i + 2048u; i < end; i += 128u)
+#define FOR_EACH_VECTOR for (uint row = 0u, i = FIRST_VECTOR; row < 16u; ++row, i += 128u)
 
 // One step of each of the eight chains.
 #define STEP(next) \
