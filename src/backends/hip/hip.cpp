@@ -2,8 +2,10 @@
 #include "backends/hip/hip.h"
 
 #include <array>
+#include <span>
 #include <string>
 
+#include "backends/compute/device_choice.h"
 #include "backends/hip/hip_query.h"
 #include "backends/hip/hsa_query.h"
 
@@ -12,28 +14,34 @@ namespace {
 
 struct Candidate {
     const char* name;
-    Answer (*query)(const DynamicLibrary&, Sink&);
+    Answer (*visit)(const DynamicLibrary&, Sink&, const VisitDevice&);
 };
+
+/// HSA opens no device here: what it runs would have to be compiled by the runtime above it.
+Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice&) {
+    return query_hsa(library, sink);
+}
 
 /// Best first. ROCm's own packages do not always put their folder in the linker's path.
 constexpr std::array<Candidate, 5> kCandidates = {{
-    {"libhsa-runtime64.so.1", query_hsa},
-    {"/opt/rocm/lib/libhsa-runtime64.so.1", query_hsa},
-    {"libamdhip64.so.7", query_hip_runtime},
-    {"libamdhip64.so.6", query_hip_runtime},
-    {"libamdhip64.so.5", query_hip_runtime},
+    {"libhsa-runtime64.so.1", visit_hsa},
+    {"/opt/rocm/lib/libhsa-runtime64.so.1", visit_hsa},
+    {"libamdhip64.so.7", visit_hip_runtime},
+    {"libamdhip64.so.6", visit_hip_runtime},
+    {"libamdhip64.so.5", visit_hip_runtime},
 }};
 
-}  // namespace
+constexpr std::size_t kHsaCandidates = 2;
 
-Answer query_hip(const ProbeTarget&, Sink& sink) {
+/// Through the libraries that may be there: the first that loads answers.
+Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitDevice& visit) {
     sink.phase("dlopen");
     std::string problem;
     bool is_absent = true;
-    for (const auto& candidate : kCandidates) {
+    for (const auto& candidate : candidates) {
         const auto library = DynamicLibrary::open(candidate.name);
         if (library)
-            return candidate.query(*library, sink);
+            return candidate.visit(*library, sink, visit);
         // The first name is the one people know; one that is there and does not load says more.
         const bool is_broken = library.error().code != ErrorCode::NotFound;
         if (problem.empty() || (is_absent && is_broken))
@@ -41,6 +49,28 @@ Answer query_hip(const ProbeTarget&, Sink& sink) {
         is_absent = is_absent && !is_broken;
     }
     return Answer{.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = problem};
+}
+
+Answer visit_all(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+    return ask_first(kCandidates, sink, visit);
+}
+
+Answer visit_runtimes(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+    return ask_first(std::span{kCandidates}.subspan(kHsaCandidates), sink, visit);
+}
+
+}  // namespace
+
+Answer query_hip(const ProbeTarget& target, Sink& sink) {
+    return tell_devices(visit_all, target, sink);
+}
+
+Answer verify_hip(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_runtimes, verify_device, target, sink);
+}
+
+Answer measure_hip(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_runtimes, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/hip/hip_abi.h"
+#include "backends/hip/hip_accelerator.h"
 #include "backends/hip/rocm_names.h"
 #include "base/parse.h"
 
@@ -84,7 +85,7 @@ Answer refused(const Symbols& api, std::string_view call, hip::HipResult code) {
 
 }  // namespace
 
-Answer query_hip_runtime(const DynamicLibrary& library, Sink& sink) {
+Answer visit_hip_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
     const auto api = hip::load(library);
     if (!api)
         return Answer{.outcome = Outcome::Failed, .note = api.error().text};
@@ -98,8 +99,11 @@ Answer query_hip_runtime(const DynamicLibrary& library, Sink& sink) {
     sink.phase("query");
     for (int index = 0; index < std::min(count, kMaxDevices); ++index) {
         Device device = 0;
-        if (api->device_get(&device, index) == kSuccess)
-            sink.device(device_facts(*api, device, index));
+        if (api->device_get(&device, index) != kSuccess)
+            continue;
+        const auto facts = device_facts(*api, device, index);
+        if (!visit(facts, [&] { return open_hip(library, *api, index); }))
+            break;
     }
     return Answer{};
 }

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/compute/device_choice.h"
 #include "backends/dynamic_library.h"
 
 namespace gpuprobe {
 
-/// The devices of a HIP runtime that has been loaded.
-Answer query_hip_runtime(const DynamicLibrary& library, Sink& sink);
+/// The devices of a HIP runtime that has been loaded; the library must outlive what opens them.
+Answer visit_hip_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
 }  // namespace gpuprobe

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libamdhip64.so.6 of our own: one device, or what hipGetDeviceCount says without one.
+/// FAKE_FAULT is what is wrong once it computes; the compiler is in the same library, as in ROCm 5.
 #include <cstddef>
 #include <cstring>
 
 namespace {
 constexpr int kSuccess = 0;
-}
+constexpr int kInvalidValue = 1;
+}  // namespace
+
+#include "fake_hip_compute.h"
 
 extern "C" {
 

@@ -153,3 +153,19 @@ class ComputesOnOpenCl(Faults, ComputeCase):
     def test_says_what_its_compiler_says(self):
         note = self.ask("verify", "BuildFails").done["note"]
         self.assertRegex(note, "^clBuildProgram: CL_BUILD_PROGRAM_FAILURE: line 1: [^\x1b]*$")
+
+
+class ComputesOnHip(Faults, ComputeCase):
+    memory_note = "hipMalloc: hipErrorUnknown (2)"
+
+    def ask(self, name, fault, **more):
+        return stage(name, "hip", library_path=os.path.join(FAKES, "amd", fault), **more)
+
+    def test_computes(self):
+        self.verified(self.ask("verify", "hip-only", device="pci:0000:c1:00.0"))
+        self.measured(self.ask("measure", "hip-only"), without=("int8",))
+
+    def test_without_its_runtime(self):
+        answer = self.ask("verify", "healthy")
+        self.assertEqual(answer.done["outcome"], "absent")
+        self.assertIn("libamdhip64", answer.done["note"])

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes HIP of opencl/kernels.cl; the two are compiled as one text. The vectors are clang's own, since
+// those of HIP's headers are classes.
+
+#define __kernel extern "C" __global__ __launch_bounds__(128)
+#define reqd_work_group_size(x, y, z) unused
+#define __global
+#define restrict __restrict__
+
+typedef unsigned int uint;
+typedef uint gpuprobe_uint4 __attribute__((ext_vector_type(4)));
+#define uint4 gpuprobe_uint4
+#define VECTOR(x, y, z, w) gpuprobe_uint4{x, y, z, w}
+
+#define get_group_id(dimension) blockIdx.x
+#define get_local_id(dimension) threadIdx.x
+#define get_global_id(dimension) (blockIdx.x * 128u + threadIdx.x)
+
+#define FUSED __builtin_fmaf
+
+// A product and a sum, which this compiler fuses, as HIP's own headers have it do for packed halves.
+typedef _Float16 gpuprobe_half2 __attribute__((ext_vector_type(2)));
+#define half _Float16
+#define half2 gpuprobe_half2
+#define PAIR(x, y) gpuprobe_half2{x, y}
+#define FUSED_PAIR(x, y, z) ((x) * (y) + (z))
