@@ -136,6 +136,8 @@ inline constexpr Wording kDiagnoses[] = {
     {"asleep", "{api}: it sleeps, and asking would wake it", "gpuprobectl probe --allow-wake"},
     {"joined-weakly", "{api}'s device was taken for it by vendor and model alone"},
     {"memory-mismatch", "two sources differ about its memory"},
+    {"implausible", "{source} tells a size of its memory that no GPU here can have",
+     "update the GPU's driver; the size is not used"},
 };
 
 }  // namespace gpuprobe

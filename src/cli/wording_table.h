@@ -69,6 +69,7 @@ inline constexpr Wording kWordings[] = {
     {"conflict", "two drivers tell different things about one device"},
     {"device-error", "the driver failed on one of its devices[: {note}]"},
     {"memory-mismatch", "two sources differ about its memory"},
+    {"implausible", "{source} tells a size that no GPU here can have[: {bytes:size}]"},
 
     // Nodes and permissions.
     {"no-permission", "no permission for {node}[, which belongs to group {group}]",

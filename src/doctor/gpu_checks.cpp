@@ -208,6 +208,7 @@ constexpr char kAmbiguous[] = "ambiguous";
 constexpr char kAsleep[] = "asleep";
 constexpr char kWeak[] = "joined-weakly";
 constexpr char kMemory[] = "memory-mismatch";
+constexpr char kImplausible[] = "implausible";
 constexpr char kNoCompute[] = "no-compute-device";
 
 }  // namespace
@@ -253,6 +254,7 @@ const std::vector<GpuCheck>& gpu_checks() {
         {kAsleep, Severity::Info, said_so<kAsleep>},
         {kWeak, Severity::Info, said_so<kWeak>},
         {kMemory, Severity::Info, found<kMemory>},
+        {kImplausible, Severity::Warning, found<kImplausible>},
     };
     return checks;
 }

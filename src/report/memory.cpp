@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 
 #include "report/identity.h"
@@ -29,13 +30,19 @@ constexpr std::array kUnifiedSources =
 constexpr std::array kFreeSources = std::to_array<std::string_view>(
     {kKernel, "nvml", "vulkan", "cuda", "hip", "level_zero_sysman", "drm"});
 
+Bytes times(Bytes bytes, std::uint64_t factor) {
+    return Bytes{std::min(bytes.count, kMaxGpuMemory.count) * factor};
+}
+
 bool is_plausible(Bytes bytes) {
     return bytes.count > 0 && bytes <= kMaxGpuMemory;
 }
 
-/// A GPU may well be full, so nothing free is plausible.
-bool is_plausible_free(Bytes free, std::optional<Bytes> total) {
-    return free <= kMaxGpuMemory && (!total || free <= *total);
+/// The most that anything can be on that machine.
+Bytes limit_on(const Host& host) {
+    if (!host.memory.total || host.memory.total->count == 0)
+        return kMaxGpuMemory;
+    return std::min(kMaxGpuMemory, times(*host.memory.total, kMaxTimesHost));
 }
 
 bool comes_from(const Sample& sample, std::string_view source) {
@@ -45,21 +52,32 @@ bool comes_from(const Sample& sample, std::string_view source) {
 
 class Samples {
 public:
-    Samples(const Subject& subject, WallTime now);
+    Samples(const Subject& subject, const Host& host, WallTime now);
     [[nodiscard]] std::optional<Sample> first(Sources sources, std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> carve_out() const;
     [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
     [[nodiscard]] std::vector<MemoryReading> evidence() const;
+    /// Believes no driver that claims far more than the kernel.
+    void limit_by_kernel();
+    /// Those over their limit.
+    [[nodiscard]] std::vector<Reason> implausible() const;
     void add(std::string source, std::string what, std::optional<Bytes> bytes, WallTime at);
+
+    [[nodiscard]] bool is_usable(const Sample& sample) const;
 
 private:
     void add_claim(const ApiDevice& device);
-    [[nodiscard]] bool is_usable(const Sample& sample) const;
+    [[nodiscard]] Bytes limit_of(const Sample& sample) const {
+        return sample.is_kernel ? limit_ : limit_of_drivers_;
+    }
     std::vector<Sample> samples_ = {};
+    Bytes limit_ = {};
+    Bytes limit_of_drivers_ = {};
 };
 
-Samples::Samples(const Subject& subject, WallTime now) {
+Samples::Samples(const Subject& subject, const Host& host, WallTime now)
+    : limit_{limit_on(host)}, limit_of_drivers_{limit_} {
     if (subject.hardware)
         for (const auto& reading : subject.hardware->memory)
             samples_.push_back({.reading = reading, .is_kernel = true, .at = now});
@@ -87,17 +105,38 @@ void Samples::add_claim(const ApiDevice& device) {
         add_one("reserved", Bytes{*reserved});
 }
 
-/// A free size is judged beside the total of the same source.
+void Samples::limit_by_kernel() {
+    if (const auto total = kernel("total"))
+        limit_of_drivers_ = std::min(limit_, times(*total, kMaxTimesKernel));
+}
+
+std::vector<Reason> Samples::implausible() const {
+    std::vector<Reason> findings;
+    for (const auto& sample : samples_) {
+        const auto limit = limit_of(sample);
+        if (sample.reading.bytes > limit && sample.reading.source != "meminfo")
+            findings.push_back(because("implausible", {{"source", sample.reading.source},
+                                                       {"what", sample.reading.what},
+                                                       {"bytes", to_value(sample.reading.bytes)},
+                                                       {"limit", to_value(limit)}}));
+    }
+    return findings;
+}
+
+/// A free size is judged beside the total of the same source. A GPU may well be full, so nothing
+/// free is plausible.
 bool Samples::is_usable(const Sample& sample) const {
+    if (sample.reading.bytes > limit_of(sample))
+        return false;
     if (sample.reading.what.ends_with("used"))
-        return sample.reading.bytes <= kMaxGpuMemory;
+        return true;
     if (sample.reading.what != "free")
-        return is_plausible(sample.reading.bytes);
+        return sample.reading.bytes.count > 0;
     std::optional<Bytes> total;
     for (const auto& other : samples_)
         if (other.reading.source == sample.reading.source && other.reading.what == "total")
             total = std::max(total.value_or(Bytes{}), other.reading.bytes);
-    return is_plausible_free(sample.reading.bytes, total);
+    return !total || sample.reading.bytes <= *total;
 }
 
 std::optional<Sample> Samples::first(Sources sources, std::string_view what) const {
@@ -154,7 +193,7 @@ std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept
     for (const auto& sample : samples.all()) {
         const auto& other = sample.reading;
         const bool counts =
-            other.what == "total" && other.source != "pci-bar" && is_plausible(other.bytes);
+            other.what == "total" && other.source != "pci-bar" && samples.is_usable(sample);
         if (counts && !similar_sizes(kept.bytes, other.bytes))
             findings.push_back(mismatch(kept, other));
     }
@@ -182,8 +221,9 @@ void set_free(GpuMemory& memory, const std::optional<Sample>& sample) {
     memory.free_at = sample->at;
 }
 
-MemoryFindings dedicated(const Samples& samples) {
+MemoryFindings dedicated(Samples& samples) {
     MemoryFindings result;
+    samples.limit_by_kernel();
     if (const auto physical = samples.first(kPhysicalSources, "total")) {
         result.memory.physical = physical->reading.bytes;
         result.findings = mismatches(samples, physical->reading);
@@ -269,7 +309,7 @@ std::optional<Bytes> reading_of(const HardwareDevice& hardware,
 }
 
 MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now) {
-    Samples samples{subject, now};
+    Samples samples{subject, host, now};
     const auto evidence = samples.evidence();
     if (kind == GpuKind::DisplayOnly)
         return {.memory = {.evidence = evidence}};
@@ -283,6 +323,7 @@ MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host,
             result.memory.kind = MemoryKind::Dedicated;
     }
     enforce_order(result.memory);
+    std::ranges::move(samples.implausible(), std::back_inserter(result.findings));
     result.memory.evidence = kind == GpuKind::Integrated ? samples.evidence() : evidence;
     return result;
 }

@@ -11,13 +11,18 @@ namespace gpuprobe {
 
 /// Readings of zero or more than this are errors of a driver: kept as evidence, otherwise unused.
 constexpr Bytes kMaxGpuMemory = gib(4096);
+/// And so are those of more than so many times the machine's own memory …
+constexpr std::uint64_t kMaxTimesHost = 64;
+/// … and of more than so many times what the kernel says of a GPU with memory of its own.
+constexpr std::uint64_t kMaxTimesKernel = 2;
 
 /// The hardware's reading of that source and meaning, if it is plausible.
 std::optional<Bytes> reading_of(const HardwareDevice& hardware,
                                 std::string_view source,
                                 std::string_view what);
 
-/// Sizes, and "memory-mismatch" for each source that contradicts a better one.
+/// Sizes; "memory-mismatch" for each source that contradicts a better one, and "implausible" for
+/// each reading that no GPU can have.
 struct MemoryFindings {
     GpuMemory memory = {};
     std::vector<Reason> findings = {};

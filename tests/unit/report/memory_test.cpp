@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/value_json.h"
 #include "report/api_view.h"
 #include "unit/report/machines.h"
 
@@ -100,16 +101,28 @@ INSTANTIATE_TEST_SUITE_P(
                          {gib(24), gib(12), {}},
                          true},
                     Case{"TotalOfZeroIsUnknown", {}, {told("vulkan", Bytes{})}, kCard, {}},
-                    Case{"FourTebibytesIsTheLimit",
+                    // The host has 32 GiB.
+                    Case{"SixtyFourTimesTheHostIsTheLimit",
                          {},
-                         {told("vulkan", gib(4096))},
+                         {told("vulkan", gib(2048))},
                          kCard,
-                         {gib(4096), gib(4096), {}}},
-                    Case{"OverFourTebibytesIsAnError",
+                         {gib(2048), gib(2048), {}}},
+                    Case{"OverSixtyFourTimesTheHostIsAnError",
                          {},
-                         {told("vulkan", Bytes{gib(4096).count + 1})},
+                         {told("vulkan", Bytes{gib(2048).count + 1})},
                          kCard,
                          {}},
+                    Case{"TwiceWhatTheKernelSaysIsTheLimit",
+                         {kernel("total", gib(8))},
+                         {told("cuda", gib(16)), told("vulkan", gib(8))},
+                         kCard,
+                         {gib(8), gib(8), {}},
+                         true},
+                    Case{"OverTwiceWhatTheKernelSaysAnotherIsAsked",
+                         {kernel("total", gib(8))},
+                         {told("cuda", Bytes{gib(16).count + 1}), told("vulkan", mib(8000))},
+                         kCard,
+                         {gib(8), mib(8000), {}}},
                     Case{"FreeOverTotalIsAnError",
                          {},
                          {told("vulkan", gib(8), gib(9))},
@@ -188,6 +201,34 @@ TEST(MemoryOf, TakesNvmlsReserveOffItsTotal) {
     auto nvml = told("nvml", mib(143771));
     nvml.devices.front().extra["memory_reserved"] = mib(615).count;
     EXPECT_EQ(found(Case{"", {}, {nvml}, kCard, {}}).memory.allocatable, mib(143156));
+}
+
+TEST(MemoryOf, NeverBelievesMoreThanFourTebibytes) {
+    const auto physical = [](Bytes claimed) {
+        const auto answer = told("vulkan", claimed);
+        const Subject subject{
+            .claims = {
+                Claim{.device = ApiDevice{.probe = &answer, .facts = &answer.devices.front()}}}};
+        Host host = linux_host();
+        host.memory.total = gib(2048);
+        return memory_of(subject, kCard, host, kNow).memory.physical;
+    };
+    EXPECT_EQ(physical(gib(4096)), gib(4096));
+    EXPECT_EQ(physical(Bytes{gib(4096).count + 1}), std::nullopt);
+}
+
+TEST(MemoryOf, FlagsWhatNoGpuCanHaveAndKeepsItAsEvidence) {
+    constexpr Bytes kExbibyte{std::uint64_t{1} << 60};
+    const Case liar{
+        "", {kernel("total", gib(8))}, {told("vulkan", kExbibyte, kExbibyte)}, kCard, {}};
+    const auto [memory, findings] = found(liar);
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].code, "implausible");
+    EXPECT_EQ(json_line(findings[0].detail),
+              R"({"source":"vulkan","what":"total","bytes":1152921504606846976,)"
+              R"("limit":17179869184})");
+    EXPECT_EQ(memory.allocatable, std::nullopt);
+    EXPECT_EQ(memory.evidence.size(), 3U);
 }
 
 TEST(MemoryOf, KeepsEveryReadingAsEvidence) {
