@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,24 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
         content.remove_prefix(static_cast<std::size_t>(written));
     }
     return Done{};
+}
+
+/// Of a file that is being written: its name, this, and six letters.
+constexpr std::string_view kUnfinished = ".new-";
+
+/// Removes what writers left that were killed; whoever still writes holds a lock.
+void sweep(const std::string& folder, const std::string& prefix) {
+    const Directory names{::opendir(folder.c_str())};
+    if (!names)
+        return;
+    for (const dirent* entry = nullptr; (entry = ::readdir(names.get())) != nullptr;) {
+        const auto path = folder + "/" + entry->d_name;
+        if (!path.starts_with(prefix))
+            continue;
+        const UniqueFd left{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+        if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0)
+            ::unlink(path.c_str());
+    }
 }
 
 }  // namespace
@@ -199,10 +218,12 @@ Result<FileStatus> RootedFiles::status(std::string_view path) const {
 
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode) {
     const auto folder = path.substr(0, std::max<std::size_t>(path.find_last_of('/'), 1));
-    auto temporary = path + ".XXXXXX";
+    sweep(folder, path + std::string{kUnfinished});
+    auto temporary = path + std::string{kUnfinished} + "XXXXXX";
     const UniqueFd fd{::mkostemp(temporary.data(), O_CLOEXEC)};
     if (!fd)
         return errno_error(path, errno);
+    (void)::flock(fd.get(), LOCK_EX | LOCK_NB);  // without it, somebody may take it for a remnant
     const auto give_up = [&temporary](Error error) {
         ::unlink(temporary.c_str());
         return error;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -99,6 +100,21 @@ Status CheckedFile::take(const std::function<Status(const Value& document)>& rea
 Status CheckedFile::save(const Value& document) const {
     const auto body = json_line(document) + "\n";
     return write_atomically(path_, magic_ + checksum(body) + "\n" + body, 0600);
+}
+
+Result<bool> CheckedFile::claim() {
+    if (lock_)
+        return false;
+    const auto path = path_ + ".lock";
+    UniqueFd lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+    if (!lock)
+        return errno_error(path, errno);
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK
+                   ? Error{ErrorCode::Io, path_ + ": another process keeps this file"}
+                   : errno_error(path, errno);
+    lock_ = std::move(lock);
+    return true;
 }
 
 Status CheckedFile::set_aside() const {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/handle.h"
 #include "base/result.h"
 #include "base/value.h"
 
@@ -29,6 +30,10 @@ public:
     Status take(const std::function<Status(const Value& document)>& read) const;
     /// Errors: Io, PermissionDenied. The old file survives a failure.
     Status save(const Value& document) const;
+    /// Makes this process the only one that saves: until it ends, another one that wants to is
+    /// refused. True the first time: what was loaded before may be old by now. Errors: Io when
+    /// another one has, and those of save().
+    Result<bool> claim();
     /// Renames the file to "path.broken", in place of an earlier one, so that the next save does
     /// not destroy what nobody could read. Errors: Io, NotFound, PermissionDenied.
     Status set_aside() const;
@@ -39,6 +44,7 @@ private:
     std::string path_;
     std::string magic_;
     Bytes limit_;
+    UniqueFd lock_ = {};
 };
 
 }  // namespace gpuprobe

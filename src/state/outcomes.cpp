@@ -52,6 +52,13 @@ Status Outcomes::load() {
     });
 }
 
+/// Before anything is changed: another process may have written since this one read.
+Status Outcomes::own() {
+    if (file_ && TRY(file_->claim()))
+        (void)load();  // what can't be read has been set aside
+    return Done{};
+}
+
 Status Outcomes::adopt(std::vector<FailedChoice> entries) {
     if (file_) {
         Value document;
@@ -63,6 +70,7 @@ Status Outcomes::adopt(std::vector<FailedChoice> entries) {
 }
 
 Status Outcomes::failed(FailedChoice failure) {
+    TRY(own());
     auto entries = entries_;
     std::erase_if(entries, [&](const FailedChoice& known) {
         return is_expired(known, failure.at) ||
@@ -76,11 +84,15 @@ Status Outcomes::failed(FailedChoice failure) {
 }
 
 Status Outcomes::worked(const FailedChoice& choice) {
+    const auto owned = own();
     auto entries = entries_;
     const auto forgotten = std::erase_if(entries, [&choice](const FailedChoice& known) {
         return is_about(known, choice) && (!choice.gpu || !known.gpu || known.gpu == choice.gpu);
     });
-    return forgotten == 0 ? Status{Done{}} : adopt(std::move(entries));
+    if (forgotten == 0)
+        return Done{};
+    TRY(owned);
+    return adopt(std::move(entries));
 }
 
 std::vector<FailedChoice> Outcomes::counting_for(std::uint32_t uid,

@@ -67,6 +67,7 @@ public:
     [[nodiscard]] const std::vector<FailedChoice>& all() const { return entries_; }
 
 private:
+    Status own();
     Status adopt(std::vector<FailedChoice> entries);
 
     std::optional<CheckedFile> file_;

@@ -34,6 +34,13 @@ Status Overrides::load() {
     });
 }
 
+/// Before anything is changed: another process may have written since this one read.
+Status Overrides::own() {
+    if (file_ && TRY(file_->claim()))
+        (void)load();  // what can't be read has been set aside
+    return Done{};
+}
+
 Status Overrides::adopt(std::map<std::string, Override> entries) {
     if (file_) {
         Value document;
@@ -47,6 +54,7 @@ Status Overrides::adopt(std::map<std::string, Override> entries) {
 Status Overrides::set(const std::string& consumer, Override entry) {
     if (json_line(entry.rule).size() > kMaxRule.count)
         return Error{ErrorCode::TooLarge, "override: over 8 KiB"};
+    TRY(own());
     auto entries = entries_;
     entries.insert_or_assign(consumer, std::move(entry));
     if (entries.size() > kMaxConsumers)
@@ -55,9 +63,11 @@ Status Overrides::set(const std::string& consumer, Override entry) {
 }
 
 Result<bool> Overrides::clear(const std::string& consumer) {
+    const auto owned = own();
     auto entries = entries_;
     if (entries.erase(consumer) == 0)
         return false;
+    TRY(owned);
     TRY(adopt(std::move(entries)));
     return true;
 }

@@ -38,7 +38,8 @@ public:
     /// What the file holds. Errors: as CheckedFile::load() but NotFound, which is no overrides; the
     /// file has then been set aside and there are none.
     Status load();
-    /// Errors: TooLarge for a rule, TooManyRequests over kMaxConsumers, and those of saving;
+    /// Errors: TooLarge for a rule, TooManyRequests over kMaxConsumers, and those of
+    /// CheckedFile::claim() and saving;
     /// nothing has changed then.
     Status set(const std::string& consumer, Override entry);
     /// False when there was none. Errors: those of saving; nothing has changed then.
@@ -49,6 +50,7 @@ public:
     [[nodiscard]] const std::map<std::string, Override>& all() const { return entries_; }
 
 private:
+    Status own();
     Status adopt(std::map<std::string, Override> entries);
 
     std::optional<CheckedFile> file_;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// The system calls that change files, each of which may be made to fail, or be the last one. To be
+/// included once in a program: what it defines comes before libc's.
+namespace {
+
+bool is_armed = false;
+int fails_at = 0;
+int fails_with = 0;
+int made = 0;
+
+/// Whether this call is to fail; errno says how.
+bool fails() {
+    if (!is_armed || ++made != fails_at)
+        return false;
+    if (fails_with == 0)
+        ::kill(::getpid(), SIGKILL);
+    errno = fails_with;
+    return true;
+}
+
+int result_of(long value) {
+    return static_cast<int>(value);
+}
+
+}  // namespace
+
+namespace gpuprobe::testing {
+
+/// While it lives, call number `at` of those that change a file (1 is the first) fails with
+/// `problem`, or ends the process by SIGKILL before it is made where that is 0. One at a time.
+class FailingDisk {
+public:
+    FailingDisk(int at, int problem);
+    ~FailingDisk();
+    FailingDisk(const FailingDisk&) = delete;
+    FailingDisk& operator=(const FailingDisk&) = delete;
+    /// How many calls there were.
+    [[nodiscard]] static int calls();
+};
+
+inline FailingDisk::FailingDisk(int at, int problem) {
+    fails_at = at;
+    fails_with = problem;
+    made = 0;
+    is_armed = true;
+}
+
+inline FailingDisk::~FailingDisk() {
+    is_armed = false;
+}
+
+inline int FailingDisk::calls() {
+    return made;
+}
+
+}  // namespace gpuprobe::testing
+
+// open(2) and close(2) change nothing.
+extern "C" {
+
+int mkostemp(char* pattern, int flags) noexcept {
+    if (fails())
+        return -1;
+    const auto length = __builtin_strlen(pattern);
+    static unsigned number = 0;
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        unsigned rest = ++number + 7919U * static_cast<unsigned>(::getpid());
+        for (std::size_t i = length - 6; i < length; ++i, rest /= 26)
+            pattern[i] = static_cast<char>('a' + rest % 26);
+        const int fd = result_of(
+            ::syscall(SYS_openat, AT_FDCWD, pattern, O_RDWR | O_CREAT | O_EXCL | flags, 0600));
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+ssize_t write(int fd, const void* data, size_t size) {
+    return fails() ? -1 : ::syscall(SYS_write, fd, data, size);
+}
+
+int fchmod(int fd, mode_t mode) noexcept {
+    return fails() ? -1 : result_of(::syscall(SYS_fchmod, fd, mode));
+}
+
+int fsync(int fd) {
+    return fails() ? -1 : result_of(::syscall(SYS_fsync, fd));
+}
+
+int rename(const char* from, const char* to) noexcept {
+    return fails() ? -1 : result_of(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int unlink(const char* path) noexcept {
+    return fails() ? -1 : result_of(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+}  // extern "C"
