@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <systemd/sd-event.h>
 
 #include "base/files.h"
@@ -36,6 +37,10 @@ int on_time(sd_event_source*, std::uint64_t, void* data) {
     static_cast<const Source*>(data)->run(0);
     return 0;
 }
+int on_signal(sd_event_source*, const signalfd_siginfo*, void* data) {
+    static_cast<const Source*>(data)->run(0);
+    return 0;
+}
 int on_defer(sd_event_source*, void* data) {
     static_cast<const Source*>(data)->run(0);
     return 0;
@@ -61,6 +66,7 @@ struct SystemLoop::Impl {
     SdEvent event = {};
     SdSource terminate = {};
     SdSource interrupt = {};
+    Source hangup = {};
 };
 
 SystemLoop::SystemLoop(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -156,6 +162,22 @@ Status SystemLoop::stop_on_signals() {
         return errno_error("SIGTERM", -added);
     if (const int added = add(SIGINT, impl_->interrupt); added < 0)
         return errno_error("SIGINT", -added);
+    return gpuprobe::Done{};
+}
+
+Status SystemLoop::on_hangup(Callback hung_up) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
+        return errno_error("sigprocmask", errno);
+    impl_->hangup.ready = [call = std::move(hung_up)](std::uint32_t) { call(); };
+    sd_event_source* raw = nullptr;
+    const int added =
+        sd_event_add_signal(impl_->event.get(), &raw, SIGHUP, on_signal, &impl_->hangup);
+    impl_->hangup.source.reset(raw);
+    if (added < 0)
+        return errno_error("SIGHUP", -added);
     return gpuprobe::Done{};
 }
 

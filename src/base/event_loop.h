@@ -62,6 +62,8 @@ public:
     void stop(int code);
     /// Ends run() with code 0 on SIGTERM and SIGINT, which it blocks.
     Status stop_on_signals();
+    /// Runs `hung_up` on each SIGHUP, which it blocks.
+    Status on_hangup(Callback hung_up);
     /// Answers systemd's watchdog while the loop turns, where the unit asks for it.
     Status feed_watchdog();
 

@@ -41,6 +41,7 @@ struct Settings {
     std::optional<std::string> state_folder = {};
     bool has_cache = true;
     std::vector<std::string> profiles = {};
+    TargetFolders drivers = {};
     unsigned settle_ms = 250;
     std::chrono::milliseconds deadline =
         std::chrono::duration_cast<std::chrono::milliseconds>(ProbeLimits{}.query);
@@ -170,6 +171,10 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--deadline-ms", deadline_ms, "How long a driver may take to answer")
         ->check(CLI::Range(100, 300'000))
         ->capture_default_str();
+    app.add_option("--vulkan-drivers", settings.drivers.vulkan,
+                   "A folder of Vulkan manifests, in place of the usual ones; repeatable");
+    app.add_option("--opencl-vendors", settings.drivers.opencl,
+                   "A folder of .icd files, in place of /etc/OpenCL/vendors; repeatable");
     std::string level{name_of(settings.log_level)};
     app.add_option("--log-level", level, "The least important entries to log")
         ->check(CLI::IsMember(words_of(LogLevel{})))
@@ -196,6 +201,8 @@ EngineOptions engine_options(const Settings& settings, const std::optional<std::
                                    settings.profiles.end());
     options.settle = std::chrono::milliseconds{settings.settle_ms};
     options.limits.query = settings.deadline;
+    options.limits.warn = options.limits.query / 3;
+    options.folders = settings.drivers;
     options.watch_hardware = !settings.replay;
     return options;
 }
@@ -224,6 +231,14 @@ void give_back_large_blocks() {
     ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
+void reload(Engine& engine, const Log& log) {
+    sd_notify(0, "RELOADING=1");
+    const auto done = engine.reload();
+    log.write(done ? LogLevel::Info : LogLevel::Error,
+              done ? "profiles and catalogues read again" : done.error().text);
+    sd_notify(0, "READY=1");
+}
+
 /// Everything from the loop to READY. The name is owned before anything is probed, because bus
 /// activation gives up after 25 seconds.
 Result<int> serve(const Settings& settings, Log& log) {
@@ -249,6 +264,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     BusSession session{settings.bus, bus::kBusName, *loop, context, log};
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
     TRY(session.start());
+    TRY(loop->on_hangup([&] { reload(*engine, log); }));
     engine->start();
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
     sd_notify(0, "READY=1");

@@ -2,6 +2,7 @@
 #include "engine/conductor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/parse.h"
 #include "base/version.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// Answers that arrive within this time become one generation.
 constexpr Duration kGather = std::chrono::milliseconds{50};
+/// An event that comes so long after the last look belongs to no burst.
+constexpr Duration kCalm = std::chrono::seconds{2};
 /// Changes whenever a package installs or removes a library (ldconfig rewrites it).
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 
@@ -89,9 +92,11 @@ void Engine::Impl::publish() {
     if (is_replay() && !source.recorded_at)
         next.created.reset();
     next.quarantine = ledger.held();
-    for (const auto& more : {notes, ledger.notes(), counsel.advice().override_notes()})
+    for (const auto& more :
+         {counsel.notes(), notes, ledger.notes(), counsel.advice().override_notes()})
         next.notes.insert(next.notes.end(), more.begin(), more.end());
-    const bool is_new = lasting_part(next) != lasting_part(report);
+    const bool is_new =
+        std::exchange(is_read_anew, false) || lasting_part(next) != lasting_part(report);
     if (is_new)
         ++next.generation;
     report = std::move(next);
@@ -110,6 +115,10 @@ void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
     for (const auto& target : search.targets) {
         if (!chosen(target))
             continue;
+        if (asleep) {
+            owed.insert(target);
+            continue;
+        }
         const auto sleeper = allow_wake ? std::nullopt : sleeper_woken_by(target, machine);
         auto held = round.runs(target) ? std::nullopt : ledger.instead_of(target);
         if (held || sleeper) {
@@ -132,7 +141,8 @@ void Engine::Impl::start_all_probes() {
 
 void Engine::Impl::ask(const ProbeTarget& target) {
     owed.erase(target);
-    const bool takes_its_time = waking.erase(target) > 0 || ledger.is_cold();
+    const bool has_slept = woke_at && clock.monotonic() - *woke_at < kWakesUp;
+    const bool takes_its_time = waking.erase(target) > 0 || has_slept || ledger.is_cold();
     supervisor.start(
         target, [this, target](ProbeResult probe) { finished(target, std::move(probe)); },
         takes_its_time ? Patience::Double : Patience::Usual);
@@ -217,8 +227,30 @@ void Engine::Impl::end_round() {
         done();
 }
 
+void Engine::Impl::settle() {
+    if (settling)
+        return;
+    const auto now = clock.monotonic();
+    if (!settled_at || now - *settled_at > kCalm)
+        settles_for = options.settle;
+    settling = loop.after(settles_for, [this] { settled(); });
+    settles_for = std::max(options.settle, std::min(4 * settles_for, kLongestSettle));
+}
+
+void Engine::Impl::wake_up() {
+    if (!asleep)
+        return;
+    asleep.reset();
+    woke_at = clock.monotonic();
+    (void)rescan();
+    start_probes([this](const ProbeTarget& target) { return owed.contains(target); }, false);
+    publish();
+    settle();
+}
+
 void Engine::Impl::settled() {
     settling.reset();
+    settled_at = clock.monotonic();
     if (rescan())
         start_all_probes();
     publish();  // also when only others' leave to use a node has changed
@@ -227,10 +259,7 @@ void Engine::Impl::settled() {
 void Engine::Impl::watch_hardware() {
     if (is_replay() || !options.watch_hardware)
         return;
-    auto created = HardwareMonitor::create(loop, [this](const HardwareEvent&) {
-        if (!settling)
-            settling = loop.after(options.settle, [this] { settled(); });
-    });
+    auto created = HardwareMonitor::create(loop, [this](const HardwareEvent&) { settle(); });
     if (created) {
         monitor = std::move(created).value();
         return;

@@ -65,7 +65,9 @@ struct Engine::Impl {
     [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();
+    void settle();
     void settled();
+    void wake_up();
     void watch_hardware();
 
     Counsel counsel;
@@ -95,6 +97,11 @@ struct Engine::Impl {
     Round round = {};
     EventHandle gathering = {};
     EventHandle settling = {};
+    Duration settles_for = {};  ///< the next time
+    std::optional<MonotonicTime> settled_at = {};
+    EventHandle asleep = {};
+    std::optional<MonotonicTime> woke_at = {};
+    bool is_read_anew = false;  ///< what answers rest on beside the report
     EventHandle quiet_start = {};
     std::unique_ptr<HardwareMonitor> monitor = {};
     std::vector<Reason> notes = {};  ///< for good

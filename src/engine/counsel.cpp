@@ -1,16 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/counsel.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "decide/select.h"
 #include "engine/profile_folders.h"
 
 namespace gpuprobe {
 
-Counsel::Counsel(ProfileSet profiles, Recommender recommender, const Folders& folders)
-    : profiles_{std::move(profiles)}, recommender_{std::move(recommender)}, advice_{folders.state} {
-    notes_ = add_profiles_of(folders.profiles, profiles_);
-    for (const auto& more : {recommender_.add_folders(folders.catalogues), advice_.load()})
-        notes_.insert(notes_.end(), more.begin(), more.end());
+Counsel::Counsel(ProfileSet profiles, Recommender recommender, Folders folders)
+    : folders_{std::move(folders)},
+      profiles_{std::move(profiles)},
+      recommender_{std::move(recommender)},
+      advice_{folders_.state} {
+    read_folders();
+    set_aside_ = advice_.load();
+}
+
+void Counsel::read_folders() {
+    ignored_ = add_profiles_of(folders_.profiles, profiles_);
+    std::ranges::move(recommender_.add_folders(folders_.catalogues), std::back_inserter(ignored_));
+}
+
+Status Counsel::reload() {
+    auto profiles = TRY(ProfileSet::with_builtins());
+    auto recommender = TRY(Recommender::create());
+    profiles_ = std::move(profiles);
+    recommender_ = std::move(recommender);
+    read_folders();
+    return Done{};
+}
+
+std::vector<Reason> Counsel::notes() const {
+    auto notes = ignored_;
+    notes.insert(notes.end(), set_aside_.begin(), set_aside_.end());
+    return notes;
 }
 
 Result<Counsel> Counsel::create(const Folders& folders) {

@@ -32,8 +32,12 @@ public:
     /// Errors: Malformed for a broken built-in document.
     static Result<Counsel> create(const Folders& folders);
 
+    /// Reads the folders of profiles and catalogues again. What people told stays. Errors: as
+    /// create(); nothing has changed then.
+    Status reload();
+
     /// One note for each file that was ignored or set aside.
-    [[nodiscard]] const std::vector<Reason>& notes() const { return notes_; }
+    [[nodiscard]] std::vector<Reason> notes() const;
     [[nodiscard]] std::vector<std::string> consumers() const { return profiles_.names(); }
     [[nodiscard]] std::vector<std::string> products() const { return recommender_.products(); }
     [[nodiscard]] Advice& advice() { return advice_; }
@@ -51,12 +55,15 @@ public:
                                                    const Asker& asker) const;
 
 private:
-    Counsel(ProfileSet profiles, Recommender recommender, const Folders& folders);
+    Counsel(ProfileSet profiles, Recommender recommender, Folders folders);
+    void read_folders();
 
+    Folders folders_;
     ProfileSet profiles_;
     Recommender recommender_;
     Advice advice_;
-    std::vector<Reason> notes_ = {};
+    std::vector<Reason> ignored_ = {};    ///< profiles and manifests
+    std::vector<Reason> set_aside_ = {};  ///< what people told
 };
 
 }  // namespace gpuprobe

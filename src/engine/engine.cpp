@@ -30,7 +30,6 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                         .state = options.state_folder}));
     auto impl = std::make_unique<Impl>(std::move(counsel), std::move(source), loop, launcher, clock,
                                        std::move(options));
-    impl->notes = impl->counsel.notes();
     return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
 }
 
@@ -52,8 +51,22 @@ void Engine::start() {
 }
 
 void Engine::hardware_changed() {
-    if (!impl_->settling)
-        impl_->settling = impl_->loop.after(impl_->options.settle, [this] { impl_->settled(); });
+    impl_->settle();
+}
+
+void Engine::sleeps(bool is_about_to) {
+    auto& impl = *impl_;
+    if (!is_about_to)
+        return impl.wake_up();
+    if (!impl.asleep)
+        impl.asleep = impl.loop.after(kLongestSleep, [&impl] { impl.wake_up(); });
+}
+
+Status Engine::reload() {
+    TRY(impl_->counsel.reload());
+    impl_->is_read_anew = true;
+    impl_->publish();
+    return Done{};
 }
 
 const Report& Engine::report() const {

@@ -77,8 +77,18 @@ public:
 
     /// Stage 0 now; cached answers if they hold; probes for what is missing in the background.
     void start();
-    /// Something changed: rescan and re-probe once the burst has settled.
+    /// Something changed: rescan and re-probe once the burst has settled. While changes go on, the
+    /// looks come at longer and longer intervals, up to kLongestSettle.
     void hardware_changed();
+    static constexpr Duration kLongestSettle = std::chrono::seconds{5};
+    /// The machine is about to sleep: nothing is asked until it says that it is awake, or for
+    /// kLongestSleep of time that counts while it is. What is asked within kWakesUp of that has
+    /// twice the time.
+    void sleeps(bool is_about_to);
+    static constexpr Duration kLongestSleep = std::chrono::minutes{5};
+    static constexpr Duration kWakesUp = std::chrono::minutes{1};
+    /// Reads profiles and catalogues again. Errors: Malformed for a broken built-in one.
+    Status reload();
 
     [[nodiscard]] const Report& report() const;
     /// The report as one line of JSON; rebuilt once per generation.

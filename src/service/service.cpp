@@ -20,7 +20,9 @@ Service::Service(bus::Connection& connection, const ServiceContext& context, Log
       jobs_{connection, context},
       advice_{context, clientele_},
       manager_{connection, context, gpus_, jobs_, clientele_, advice_},
-      log_control_{connection.bus(), log} {
+      log_control_{connection.bus(), log},
+      sleep_{connection.bus(),
+             [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
     update();
 }
 

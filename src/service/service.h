@@ -5,6 +5,7 @@
 #include "service/advice_calls.h"
 #include "service/log_control.h"
 #include "service/manager_object.h"
+#include "service/sleep_watch.h"
 
 namespace gpuprobe {
 
@@ -34,6 +35,7 @@ private:
     AdviceCalls advice_;
     ManagerObject manager_;
     LogControl log_control_;
+    SleepWatch sleep_;
 };
 
 }  // namespace gpuprobe

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """GPUs that come and go, in umockdev's test bed."""
+import json
 import os
+import pathlib
 import shutil
 import sys
+import time
 import unittest
 
 WRAPPER = shutil.which("umockdev-wrapper")
@@ -26,13 +29,18 @@ PATH = ROOT + "/gpu/pci_0000_03_00_0"
 
 
 @unittest.skipUnless(UMockdev and WRAPPER, "umockdev is not installed")
-class HotPlug(BusCase):
+class HotPlugCase(BusCase):
+    SETTLE_MS = 50
+
     def setUp(self):
         super().setUp()
         self.bed = UMockdev.Testbed.new()
-        worker = f"{self.folder}/worker"
-        os.symlink("/bin/false", worker)
-        self.start("--worker", worker, "--settle-ms=50")
+        self.launched = pathlib.Path(self.folder) / "launches"
+        self.launched.touch()
+        worker = pathlib.Path(self.folder) / "worker"
+        worker.write_text(f'#!/bin/sh\necho "$1" >> {self.launched}\nexit 1\n', encoding="utf-8")
+        worker.chmod(0o755)
+        self.start("--worker", str(worker), f"--settle-ms={self.SETTLE_MS}")
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the first probes")
         self.added = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesAdded")
         self.removed = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesRemoved")
@@ -54,6 +62,16 @@ class HotPlug(BusCase):
                                    ["DEVNAME", "/dev/dri/card0", "DEVTYPE", "drm_minor"])
         return gpu, card
 
+    def rounds(self):
+        """How often each driver was asked."""
+        return self.launched.read_text(encoding="utf-8").split().count("pci")
+
+    def processor_seconds(self):
+        with open(f"/proc/{self.daemon.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+class HotPlug(HotPlugCase):
     def test_a_gpu_that_comes_and_goes_is_announced(self):
         self.assertEqual(self.gpus(), [])
         gpu, card = self.plug()
@@ -88,3 +106,43 @@ class HotPlug(BusCase):
                         and self.generations()[-1] == self.property(ROOT, MANAGER, "Generation"),
                         "the last generation")
         self.assertEqual(self.generations(), sorted(set(self.generations())))
+
+
+class Storm(HotPlugCase):
+    """As many events as a loose plug makes, of a GPU that is another one each time somebody looks."""
+
+    SETTLE_MS = 250
+    EVENTS = 10_000
+    # The test bed gives up on a reader that is this far behind: net.unix.max_dgram_qlen.
+    AT_ONCE = 5
+
+    def test_ten_thousand_events_are_a_few_rounds(self):
+        gpu, card = self.plug()
+        self.wait_until(lambda: self.gpus() == [PATH], "the GPU")
+        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+        rounds, processor = self.rounds(), self.processor_seconds()
+        self.changes.clear()
+        started = time.monotonic()
+        for event in range(self.EVENTS):
+            if event % 100 == 0:
+                self.bed.set_attribute(gpu, "revision", f"0x{event // 100:02x}")
+                self.bed.set_attribute(gpu, "device", f"0x73{event // 100:02x}")
+            self.bed.uevent(card, "change")
+            if event % self.AT_ONCE == 0:
+                self.call(ROOT, "org.freedesktop.DBus.Peer", "Ping")
+        lasted = time.monotonic() - started
+        self.wait_until(lambda: self.revision() == f"0x{(self.EVENTS - 1) // 100:02x}", "the last state")
+        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+        changes = [arguments for path, arguments in self.changes if path == ROOT and "Generation" in arguments[1]]
+        print(f"{self.EVENTS} events in {lasted:.1f} s: {self.rounds() - rounds} rounds, {len(changes)} signals, "
+              f"{self.processor_seconds() - processor:.2f} s of processor time")
+        self.assertGreater(self.rounds() - rounds, 0)
+        # What has come is told when it is seen, and again when its drivers have answered.
+        most = 2 + (lasted > 1) + lasted // 5
+        self.assertLessEqual(self.rounds() - rounds, most)
+        self.assertLessEqual(len(changes), 2 * most)
+        self.assert_same_daemon()
+
+    def revision(self):
+        gpu, = json.loads(self.manager("Describe"))["gpus"]
+        return f"0x{int(gpu['pci']['revision'], 16):02x}"

@@ -195,6 +195,22 @@ TEST_F(EngineTest, LooksAtThePowerRightBeforeItAsks) {
     }
 }
 
+TEST_F(EngineTest, AsksNothingWhileTheMachineSleeps) {
+    const auto engine = started();
+    finish(*engine);
+    const auto launched = launcher_.launched;
+    engine->sleeps(true);
+    bool is_told = false;
+    ASSERT_TRUE(engine->probe({}, {}, [&is_told] { is_told = true; }));
+    ASSERT_TRUE(loop_->run_until([&is_told] { return is_told; }));
+    engine->catch_up();
+    EXPECT_EQ(launcher_.launched, launched);
+    engine->sleeps(false);
+    EXPECT_EQ(launcher_.launched, 2 * launched);
+    finish(*engine);
+    EXPECT_EQ(engine->report().state, ReportState::Ready);
+}
+
 TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {
     finish(*started());
     const auto saved = clock_.time;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "bus/sdbus.h"
+
+namespace gpuprobe {
+
+/// Hears from logind that the machine is about to sleep, and that it is awake again.
+/// Source: org.freedesktop.login1(5), PrepareForSleep.
+class SleepWatch {
+public:
+    using Told = std::function<void(bool is_about_to_sleep)>;
+
+    /// `connection` must outlive it. Nothing is told where there is no logind.
+    SleepWatch(sdbus::IConnection& connection, Told told);
+
+private:
+    std::unique_ptr<sdbus::IProxy> login_;
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a running daemon takes from outside: another profile, a sleeping machine, a watchdog."""
+import json
+import pathlib
+import signal
+
+from bus_case import MANAGER, ROOT, SOURCE, BusCase, Failure
+from gi.repository import GLib
+
+H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
+MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["vulkan", "cpu"], "cpu": "last",
+        "integrated": "always", "strict": False}
+
+
+class Reload(BusCase):
+    def setUp(self):
+        super().setUp()
+        self.profiles = pathlib.Path(self.folder, "profiles.d")
+        self.profiles.mkdir()
+        self.start("--replay", str(H200), "--profiles", str(self.profiles))
+
+    def hang_up(self):
+        self.daemon.send_signal(signal.SIGHUP)
+        self.notify.wait_for("READY=1", self.daemon)
+
+    def write(self, **changes):
+        (self.profiles / "mine.json").write_text(json.dumps({**MINE, **changes}), encoding="utf-8")
+
+    def test_a_profile_comes_changes_and_goes(self):
+        with self.assertRaises(Failure):
+            self.select(consumer="mine")
+        self.write()
+        self.hang_up()
+        self.assertEqual(self.select(consumer="mine")["Backend"], "vulkan")
+        generation = self.property(ROOT, MANAGER, "Generation")
+        self.write(backends=["opencl", "cpu"])
+        self.hang_up()
+        self.assertEqual(self.select(consumer="mine")["Backend"], "opencl")
+        self.assertGreater(self.property(ROOT, MANAGER, "Generation"), generation)
+        (self.profiles / "mine.json").write_text("{", encoding="utf-8")
+        self.hang_up()
+        with self.assertRaises(Failure):
+            self.select(consumer="mine")
+        self.assertIn("profile-ignored", [note["code"] for note in json.loads(self.manager("Describe"))["notes"]])
+        self.assert_same_daemon()
+
+    def test_an_override_outlives_it(self):
+        rule = {"deny": GLib.Variant("as", ["cuda"])}
+        self.manager("SetOverride", GLib.Variant("(sa{sv})", ("default", rule)))
+        before = self.select()["Backend"]
+        self.hang_up()
+        self.assertEqual(self.select()["Backend"], before)
+        self.assertIn("default", self.manager("ListOverrides"))
+
+
+class Watchdog(BusCase):
+    def environment(self):
+        return {**super().environment(), "WATCHDOG_USEC": "400000"}
+
+    def test_it_is_fed_while_the_loop_turns(self):
+        self.start_on(self.capture())
+        for _ in range(3):
+            self.notify.wait_for("WATCHDOG=1", self.daemon)
+
+
+class Sleep(BusCase):
+    """logind tells, as on a system bus."""
+
+    def setUp(self):
+        super().setUp()
+        self.launched = pathlib.Path(self.folder) / "launches"
+        self.launched.touch()
+        worker = pathlib.Path(self.folder) / "worker"
+        worker.write_text(f'#!/bin/sh\necho "$1" >> {self.launched}\n', encoding="utf-8")
+        worker.chmod(0o755)
+        self.login = self.bus.connect()
+        self.login.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+                             GLib.Variant("(su)", ("org.freedesktop.login1", 4)), None, 0, -1, None)
+        self.start(f"--worker={worker}")
+        self.wait_until(self.is_done, "the first probes")
+
+    def is_done(self):
+        return self.property(ROOT, MANAGER, "State") != "probing"
+
+    def launches(self):
+        return len(self.launched.read_text(encoding="utf-8").split())
+
+    def prepare_for_sleep(self, is_about_to):
+        self.login.emit_signal(None, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "PrepareForSleep",
+                               GLib.Variant("(b)", (is_about_to,)))
+        self.login.flush_sync(None)
+        # What the bus passes on after it arrives after it.
+        self.login.call_sync("org.gpuprobe.GpuProbe1", ROOT, "org.freedesktop.DBus.Peer", "Ping", None, None, 0, -1, None)
+
+    def probe(self):
+        self.manager("Probe", GLib.Variant("(aoasa{sv})", ([], [], {})))
+
+    def test_nothing_is_asked_until_it_is_awake(self):
+        before = self.launches()
+        self.prepare_for_sleep(True)
+        self.probe()
+        self.assertEqual(self.launches(), before)
+        self.prepare_for_sleep(False)
+        self.wait_until(lambda: self.launches() > before and self.is_done(), "the probes that were put off")
+        self.assertEqual(self.launches(), 2 * before)
+        self.assert_same_daemon()
