@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
 /// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
-/// query, FAKE_FAULT is what is wrong once it computes.
+/// query, FAKE_FAULT is what is wrong once it computes. So does the variable FAULT (../fault.h), at
+/// load, instance, enumerate and query.
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+
+#include "../fault.h"
 
 namespace {
 constexpr int kSuccess = 0;
@@ -19,7 +22,12 @@ struct FakeUuid {
     unsigned char bytes[16];
 };
 
+__attribute__((constructor)) void on_load() {
+    fake::at("load");
+}
+
 int cuInit(unsigned) {
+    fake::at("instance");
     return FAKE_INIT;
 }
 int cuDriverGetVersion(int* version) {
@@ -34,7 +42,8 @@ int cuGetErrorName(int code, const char** name) {
     return *name ? kSuccess : kInvalidValue;
 }
 int cuDeviceGetCount(int* count) {
-    *count = 2;
+    fake::at("enumerate");
+    *count = fake::lies("negative-devices") ? -1 : fake::lies("endless-devices") ? 0x7fffffff : 2;
     return kSuccess;
 }
 int cuDeviceGet(int* device, int index) {
@@ -42,6 +51,7 @@ int cuDeviceGet(int* device, int index) {
     return kSuccess;
 }
 int cuDeviceGetName(char* name, int size, int device) {
+    fake::at("query");
     if (FAKE_CRASH && device == 1)
         std::raise(SIGSEGV);
     std::strncpy(name, "Fake CUDA GPU", static_cast<std::size_t>(size));
@@ -54,7 +64,7 @@ int cuDeviceGetUuid_v2(FakeUuid* uuid, int device) {
     return kSuccess;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-    *bytes = std::size_t{24} << 30U;
+    *bytes = fake::lies("too-much-memory") ? std::size_t{1} << 49U : std::size_t{24} << 30U;
     return kSuccess;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {

@@ -2,13 +2,14 @@
 /// A libze_loader.so.1 of our own: a card of two tiles, an integrated GPU and an NPU, or one of the
 /// known refusals. Built once per behaviour: FAKE_INIT is what initialisation returns, FAKE_DRIVERS
 /// whether there are drivers, FAKE_OLD leaves out what loaders before 1.9 do not have, FAKE_CRASH
-/// ends the process when NPU drivers are asked for.
+/// ends the process when NPU drivers are asked for. The variable FAULT (../fault.h) does harm at
+/// load, instance, enumerate and query.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
-#include "../misbehave.h"
+#include "../fault.h"
 
 namespace {
 
@@ -99,7 +100,12 @@ struct FakeInitDesc {
     std::uint32_t flags;
 };
 
+__attribute__((constructor)) void on_load() {
+    fake::at("load");
+}
+
 Result zeInit(std::uint32_t flags) {
+    fake::at("instance");
     return FAKE_OLD && flags != 1 ? kInvalidArgument : FAKE_INIT;
 }
 Result zeDriverGet(std::uint32_t* count, Thing** drivers) {
@@ -111,6 +117,7 @@ Result zeInitDrivers(std::uint32_t* count, Thing** drivers, FakeInitDesc* wanted
     const char* hierarchy = std::getenv("ZE_FLAT_DEVICE_HIERARCHY");
     if (wanted->type != 0x20021 || !hierarchy || std::strcmp(hierarchy, "COMPOSITE") != 0)
         return kInvalidArgument;
+    fake::at("instance");
     if (FAKE_INIT != kSuccess)
         return FAKE_INIT;
     if (FAKE_CRASH && wanted->flags == 2)
@@ -154,10 +161,16 @@ Result zeDriverGetExtensionProperties(Thing* driver, std::uint32_t* count, FakeE
     return kSuccess;
 }
 Result zeDeviceGet(Thing* driver, std::uint32_t* count, Thing** devices) {
+    fake::at("enumerate");
+    if (*count == 0 && fake::lies("endless-devices")) {
+        *count = 0xffffffff;
+        return kSuccess;
+    }
     return driver == &npu_driver ? list({&npu}, count, devices)
                                  : list({&card, &integrated}, count, devices);
 }
 Result zeDeviceGetProperties(Thing* device, FakeDeviceProperties* properties) {
+    fake::at("query");
     if (properties->type != 3)
         return kInvalidArgument;
     const auto number = static_cast<unsigned>(device->number);
@@ -189,7 +202,8 @@ Result zeDeviceGetModuleProperties(Thing* device, FakeModule* properties) {
 Result zeDeviceGetMemoryProperties(Thing* device, std::uint32_t* count, FakeMemory* memories) {
     const std::uint32_t tiles = device == &card ? 2 : 1;
     for (std::uint32_t i = 0; memories && i < *count && i < tiles; ++i)
-        memories[i].total = std::uint64_t{8} << 30U;
+        memories[i].total =
+            fake::lies("too-much-memory") ? std::uint64_t{1} << 49U : std::uint64_t{8} << 30U;
     *count = tiles;
     return kSuccess;
 }
@@ -224,6 +238,7 @@ struct FakeModuleState {
 };
 
 Result zesInit(std::uint32_t flags) {
+    fake::at("instance");
     return flags == 0 && !std::getenv("ZES_ENABLE_SYSMAN") ? FAKE_INIT : kInvalidArgument;
 }
 Result zesDriverGet(std::uint32_t* count, Thing** drivers) {
@@ -234,6 +249,7 @@ Result zesDriverGet(std::uint32_t* count, Thing** drivers) {
     return list({&gpu_driver}, count, drivers);
 }
 Result zesDeviceGet(Thing*, std::uint32_t* count, Thing** devices) {
+    fake::at("enumerate");
     return list({&card, &integrated}, count, devices);
 }
 Result zesDeviceGetProperties(Thing* device, FakeSysmanProperties* properties) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit.
-/// With a FAKE_FAULT of NoMemory, others have filled the first.
+/// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit,
+/// or what the variable FAULT wants (../fault.h) at load, instance, enumerate and query. With a
+/// FAKE_FAULT of NoMemory, others have filled the first.
 #include <cstdio>
 #include <cstring>
+
+#include "../fault.h"
 
 namespace {
 constexpr int kSuccess = 0;
@@ -34,7 +37,12 @@ struct FakePci {
     char bus_id[32];
 };
 
+__attribute__((constructor)) void on_load() {
+    fake::at("load");
+}
+
 int nvmlInit_v2() {
+    fake::at("instance");
     return FAKE_INIT;
 }
 const char* nvmlErrorString(int code) {
@@ -60,7 +68,8 @@ int nvmlSystemGetCudaDriverVersion_v2(int* version) {
     return kSuccess;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
-    *count = 2;
+    fake::at("enumerate");
+    *count = fake::lies("endless-devices") ? 0xffffffff : 2;
     return kSuccess;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, int** device) {
@@ -68,6 +77,11 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, int** device) {
     return index == 0 ? kSuccess : kGpuIsLost;
 }
 int nvmlDeviceGetName(int*, char* text, unsigned size) {
+    fake::at("query");
+    if (fake::lies("name-without-end")) {
+        std::memset(text, 'x', size);
+        return kSuccess;
+    }
     return put("Fake \xff GPU", text, size);
 }
 int nvmlDeviceGetUUID(int*, char* text, unsigned size) {

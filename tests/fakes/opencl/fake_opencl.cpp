@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenCL driver without a GPU: one platform, one device, and what they say of themselves.
-// FAKE_BEHAVIOUR picks what is wrong with it, FAKE_FAULT what is once it computes. Source:
-// cl_khr_icd.
+// FAKE_BEHAVIOUR picks what is wrong with it, FAKE_FAULT what is once it computes, and the variable
+// FAULT (../fault.h) what happens at load, instance, enumerate and query. Source: cl_khr_icd.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
 
-#include "../misbehave.h"
+#include "../fault.h"
 
 namespace {
 
@@ -34,6 +34,10 @@ cl_int device_info(
     cl_device_id device, cl_uint what, std::size_t capacity, void* out, std::size_t* size);
 
 void add_compute(cl_icd_dispatch& table);
+
+__attribute__((constructor)) void on_load() {
+    fake::at("load");
+}
 
 cl_icd_dispatch the_dispatch = [] {
     cl_icd_dispatch table{};
@@ -74,19 +78,20 @@ cl_int hand_out_text(const char* text, std::size_t capacity, void* out, std::siz
 }
 
 cl_int platform_ids(cl_uint, cl_platform_id* out, cl_uint* count) {
+    fake::at("instance");
     if (kBehaviour == Behaviour::HangInPlatforms)
         fake::hang();
     if (out)
         *out = reinterpret_cast<cl_platform_id>(&the_platform);
     if (count)
-        *count = 1;
+        *count = fake::lies("endless-platforms") ? 0xffffffff : 1;
     return CL_SUCCESS;
 }
 
 cl_int platform_info(
     cl_platform_id, cl_uint what, std::size_t capacity, void* out, std::size_t* size) {
     const auto answer = [&](const char* text) {
-        const auto length = std::strlen(text) + 1;
+        const auto length = !out && fake::lies("endless-text") ? SIZE_MAX : std::strlen(text) + 1;
         if (size)
             *size = length;
         if (out && capacity >= length)
@@ -113,6 +118,7 @@ cl_int platform_info(
 
 cl_int device_ids(
     cl_platform_id, cl_device_type, cl_uint capacity, cl_device_id* out, cl_uint* count) {
+    fake::at("enumerate");
     if (kBehaviour == Behaviour::CrashInEnumerate)
         fake::crash();
     if (kBehaviour == Behaviour::NoDevice)
@@ -121,7 +127,7 @@ cl_int device_ids(
     if (out)
         std::fill_n(out, kLies ? capacity : 1, reinterpret_cast<cl_device_id>(&the_device));
     if (count)
-        *count = kLies ? 0xffffffff : 1;
+        *count = kLies || fake::lies("endless-devices") ? 0xffffffff : 1;
     return CL_SUCCESS;
 }
 
@@ -146,7 +152,19 @@ cl_int vendor_info(cl_uint what, std::size_t capacity, void* out, std::size_t* s
     }
 }
 
+cl_int name_without_end(std::size_t capacity, void* out, std::size_t* size) {
+    constexpr std::size_t kLength = 300;
+    if (size)
+        *size = kLength;
+    if (out)
+        std::memset(out, 'x', std::min(capacity, kLength));
+    return CL_SUCCESS;
+}
+
 cl_int device_info(cl_device_id, cl_uint what, std::size_t capacity, void* out, std::size_t* size) {
+    fake::at("query");
+    if (what == CL_DEVICE_NAME && fake::lies("name-without-end"))
+        return name_without_end(capacity, out, size);
     switch (what) {
         case CL_DEVICE_NAME:
             return hand_out_text(kLies ? "\xff\xfe\x1b[31m" : "Fake GPU 24G", capacity, out, size);
@@ -166,8 +184,10 @@ cl_int device_info(cl_device_id, cl_uint what, std::size_t capacity, void* out, 
         case CL_DEVICE_VENDOR_ID:
             return hand_out_value(cl_uint{kLies ? 0xffffffff : 0x10de}, capacity, out, size);
         case CL_DEVICE_GLOBAL_MEM_SIZE:
-            return hand_out_value(kLies ? cl_ulong{1} << 63 : cl_ulong{24} << 30, capacity, out,
-                                  size);
+            return hand_out_value(kLies                           ? cl_ulong{1} << 63
+                                  : fake::lies("too-much-memory") ? cl_ulong{1} << 49U
+                                                                  : cl_ulong{24} << 30,
+                                  capacity, out, size);
         case CL_DEVICE_MAX_COMPUTE_UNITS:
             return hand_out_value(cl_uint{128}, capacity, out, size);
         case CL_DEVICE_AVAILABLE:
@@ -198,6 +218,8 @@ __attribute__((visibility("default"))) cl_int clGetPlatformInfo(cl_platform_id p
 }
 
 __attribute__((visibility("default"))) void* clGetExtensionFunctionAddress(const char* name) {
+    if (fake::lies("no-entry"))
+        return nullptr;
     if (std::string_view{name} == "clIcdGetPlatformIDsKHR")
         return reinterpret_cast<void*>(clIcdGetPlatformIDsKHR);
     if (std::string_view{name} == "clGetPlatformInfo")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Vulkan driver without a GPU: enough for an instance, its devices and what they say of
-// themselves. FAKE_BEHAVIOUR picks what is wrong with it.
-// Source: Vulkan loader, LoaderDriverInterface.md, interface version 5.
+// themselves. FAKE_BEHAVIOUR picks what is wrong with it, and so does the variable FAULT
+// (../fault.h) at load, negotiate, instance, enumerate, query and unload. Source: Vulkan loader,
+// LoaderDriverInterface.md, interface version 5.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +13,7 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vk_icd.h>
 
-#include "../misbehave.h"
+#include "../fault.h"
 
 namespace {
 
@@ -36,7 +37,12 @@ constexpr std::uint32_t kDevices = kBehaviour == Behaviour::Many                
 constexpr std::uint64_t kMemory = std::uint64_t{24} << 30;
 constexpr std::uint64_t kUsed = std::uint64_t{1} << 30;
 
+__attribute__((destructor)) void on_unload() {
+    fake::at("unload");
+}
+
 __attribute__((constructor)) void on_load() {
+    fake::at("load");
     if (kBehaviour == Behaviour::CrashInConstructor)
         fake::crash();
     if (kBehaviour == Behaviour::ExitInConstructor) {
@@ -71,6 +77,7 @@ void write_text(char (&array)[size], std::string_view text) {
 VkResult create_instance(const VkInstanceCreateInfo*,
                          const VkAllocationCallbacks*,
                          VkInstance* instance) {
+    fake::at("instance");
     if (kBehaviour == Behaviour::HangInCreate)
         fake::hang();
     *instance = reinterpret_cast<VkInstance>(&the_instance);
@@ -110,10 +117,15 @@ VkResult instance_extensions(const char*, std::uint32_t* count, VkExtensionPrope
 }
 
 VkResult devices(VkInstance, std::uint32_t* count, VkPhysicalDevice* out) {
+    fake::at("enumerate");
     if (kBehaviour == Behaviour::CrashInEnumerate)
         fake::crash();
     if (kBehaviour == Behaviour::NoDevice)
         return VK_ERROR_INITIALIZATION_FAILED;
+    if (!out && (fake::lies("endless-devices") || fake::lies("many-devices"))) {
+        *count = fake::lies("many-devices") ? 1U << 24U : 0xffffffff;
+        return VK_SUCCESS;
+    }
     static const auto handles = [] {
         std::array<VkPhysicalDevice, kDevices> all{};
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -135,6 +147,10 @@ void properties(VkPhysicalDevice, VkPhysicalDeviceProperties* out) {
     out->limits.maxComputeWorkGroupInvocations = 1024;
     out->limits.maxStorageBufferRange = 0xffffffff;
     out->limits.timestampPeriod = 1.0F;
+    if (fake::lies("name-without-end"))
+        std::memset(out->deviceName, 0xff, sizeof out->deviceName);
+    if (fake::lies("name-with-marks"))
+        write_text(out->deviceName, "\x1b[2J\nFake\u202eGPU\u2066");
     if (!kLies)
         return;
     out->driverVersion = 0xffffffff;
@@ -219,6 +235,7 @@ void properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2* out) {
 
 void features(VkPhysicalDevice device, VkPhysicalDeviceFeatures* out) {
     // The loader asks every device for its properties while it sorts them, but not for this.
+    fake::at("query");
     if (kBehaviour == Behaviour::CrashOnSecondDevice && index_of(device) == 1)
         fake::crash();
     *out = {};
@@ -233,8 +250,10 @@ void features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* out) {
 
 void memory(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* out) {
     *out = {};
-    out->memoryHeapCount = kLies ? 0xffffffff : 2;
-    out->memoryHeaps[0] = {kLies ? std::uint64_t{1} << 63 : kMemory,
+    out->memoryHeapCount = kLies || fake::lies("endless-heaps") ? 0xffffffff : 2;
+    out->memoryHeaps[0] = {kLies                           ? std::uint64_t{1} << 63
+                           : fake::lies("too-much-memory") ? std::uint64_t{1} << 49U
+                                                           : kMemory,
                            VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
     out->memoryHeaps[1] = {std::uint64_t{16} << 30, 0};
     out->memoryTypeCount = kLies ? 0xffffffff : 2;
@@ -262,11 +281,11 @@ void queues(VkPhysicalDevice, std::uint32_t* count, VkQueueFamilyProperties* out
             VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, 16, 64, {}},
         VkQueueFamilyProperties{VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, 8, 64, {}}};
     (void)hand_out(list, count, out);
-    if (kLies)
+    if (kLies || fake::lies("endless-queues"))
         *count = 0xffffffff;
 }
 
-// No lie here: the loader itself walks this list by the count it is told, and would not survive.
+// The loader itself walks this list by the count it is told, and does not survive a lie.
 VkResult extensions(VkPhysicalDevice,
                     const char*,
                     std::uint32_t* count,
@@ -274,6 +293,10 @@ VkResult extensions(VkPhysicalDevice,
     const std::array list = {extension("VK_EXT_pci_bus_info"),
                              extension("VK_EXT_physical_device_drm"),
                              extension("VK_EXT_memory_budget")};
+    if (!out && fake::lies("endless-extensions")) {
+        *count = 0xffffffff;
+        return VK_SUCCESS;
+    }
     return hand_out(list, count, out);
 }
 
@@ -335,7 +358,8 @@ __attribute__((visibility("default"))) PFN_vkVoidFunction vk_icdGetInstanceProcA
     VkInstance instance, const char* name);
 
 VkResult vk_icdNegotiateLoaderICDInterfaceVersion(std::uint32_t* version) {
-    *version = std::min<std::uint32_t>(*version, 5);
+    fake::at("negotiate");
+    *version = fake::lies("endless-version") ? 0xffffffff : std::min<std::uint32_t>(*version, 5);
     return VK_SUCCESS;
 }
 

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "misbehave.h"
+
+/// What a driver does wrong is told by the variable FAULT: "WHAT@PLACE" to do harm when that place
+/// is reached, or one word for a lie.
+namespace fake {
+
+inline std::string_view fault() {
+    const char* text = std::getenv("FAULT");
+    return text ? text : "";
+}
+
+inline bool lies(std::string_view lie) {
+    return fault() == lie;
+}
+
+inline void pause_for(long milliseconds) {
+    timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
+    ::nanosleep(&time, nullptr);
+}
+
+[[noreturn]] inline void die_of(int signal) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    ::_exit(99);
+}
+
+inline int overflow(int depth) {
+    volatile char room[4096];
+    room[0] = static_cast<char>(depth);
+    return depth < 0 ? 0 : overflow(depth + 1) + room[0];
+}
+
+[[noreturn]] inline void hang_deaf() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    for (;;)
+        ::pause();
+}
+
+[[noreturn]] inline void spin() {
+    std::signal(SIGTERM, SIG_IGN);
+    for (volatile std::uint64_t turns = 0;;)
+        turns = turns + 1;
+}
+
+inline void say(int fd, std::size_t bytes) {
+    const std::string line(4095, 'x');
+    for (std::size_t said = 0; said < bytes; said += line.size() + 1)
+        (void)!::write(fd, (line + "\n").data(), line.size() + 1);
+}
+
+/// Descriptors that somebody reads, but the usual three.
+template <class Use>
+void each_pipe(Use use) {
+    for (int fd = 3; fd < 1024; ++fd) {
+        struct stat info = {};
+        if (::fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode))
+            use(fd);
+    }
+}
+
+inline void forge() {
+    each_pipe([](int fd) { (void)!::write(fd, "this is no frame, and too long for one", 38); });
+}
+
+/// The head of a frame that never ends, and a byte of it now and then.
+[[noreturn]] inline void trickle() {
+    constexpr std::array<char, 9> kStart = {'\0', '\0', '\1', '\0', '\2', '\0', '\0', '\0', '{'};
+    each_pipe([&](int fd) { (void)!::write(fd, kStart.data(), kStart.size()); });
+    for (;;) {
+        pause_for(20);
+        each_pipe([](int fd) { (void)!::write(fd, " ", 1); });
+    }
+}
+
+[[noreturn]] inline void eat_memory() {
+    for (;;) {
+        auto* block = static_cast<volatile char*>(std::malloc(std::size_t{1} << 20U));
+        if (!block)
+            std::abort();
+        for (std::size_t i = 0; i < std::size_t{1} << 20U; i += 4096)
+            block[i] = 1;
+    }
+}
+
+inline void start_threads(int count) {
+    for (int i = 0; i < count; ++i) {
+        pthread_t thread;
+        if (::pthread_create(
+                &thread, nullptr, [](void*) -> void* { hang_deaf(); }, nullptr) != 0)
+            return;
+    }
+}
+
+inline void start_family(int count) {
+    for (int i = 0; i < count; ++i)
+        if (::fork() == 0)
+            hang_deaf();
+}
+
+/// Another session, and nobody's child: as daemon(3) and a double fork make it.
+inline void start_daemon() {
+    const auto child = ::fork();
+    if (child != 0) {
+        ::waitpid(child, nullptr, 0);
+        return;
+    }
+    ::setsid();
+    if (::fork() == 0)
+        hang_deaf();
+    ::_exit(0);
+}
+
+inline void damage_heap() {
+    auto* block = static_cast<volatile char*>(std::malloc(24));
+    for (int i = 0; i < 64; ++i)
+        block[i] = 'x';
+}
+
+inline void commit(std::string_view what) {
+    if (what == "segv")
+        crash();
+    if (what == "abort")
+        std::abort();
+    if (what == "ill")
+        die_of(SIGILL);
+    if (what == "overflow")
+        std::printf("%d\n", overflow(0));
+    if (what == "exit")
+        std::exit(0);
+    if (what == "exit-at-once")
+        ::_exit(0);
+    if (what == "throw")
+        throw std::runtime_error{"thrown by a driver"};
+    if (what == "throw-odd")
+        throw 7;
+    if (what == "hang")
+        hang_deaf();
+    if (what == "spin")
+        spin();
+    if (what == "stop")
+        std::raise(SIGSTOP);
+    if (what == "trickle")
+        trickle();
+    if (what == "vfork" && ::vfork() == 0)
+        for (;;)
+            ::pause();
+    if (what == "slow")
+        pause_for(700);
+    if (what == "babble")
+        say(STDOUT_FILENO, 20'000);
+    if (what == "flood")
+        say(STDERR_FILENO, std::size_t{64} << 20U);
+    if (what == "eat-memory")
+        eat_memory();
+    if (what == "threads")
+        start_threads(200);
+    if (what == "family")
+        start_family(100);
+    if (what == "daemon")
+        start_daemon();
+    if (what == "daemon-segv") {
+        start_daemon();
+        crash();
+    }
+    if (what == "daemon-hang") {
+        start_daemon();
+        hang_deaf();
+    }
+    if (what == "close")
+        ::close_range(3, ~0U, 0);
+    if (what == "forge")
+        forge();
+    if (what == "heap")
+        damage_heap();
+    if (what == "kill-parent") {
+        ::kill(::getppid(), SIGKILL);
+        hang_deaf();
+    }
+}
+
+/// Called where a driver could go wrong.
+inline void at(std::string_view place) {
+    const auto text = fault();
+    const auto middle = text.find('@');
+    if (middle != std::string_view::npos && text.substr(middle + 1) == place)
+        commit(text.substr(0, middle));
+}
+
+}  // namespace fake

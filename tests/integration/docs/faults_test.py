@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of docs/faults.md names tests that there are, or says why it has none."""
+import os
+import pathlib
+import re
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+TESTS = SOURCE / "tests"
+
+
+def rows():
+    for line in (SOURCE / "docs/faults.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 3 and cells[0] not in ("fault", "---"):
+            yield cells
+
+
+def exists(name):
+    words = name.split(".")
+    if words[0] == "integration":
+        room, of_class, method = words[1:]
+        texts = [path.read_text(encoding="utf-8") for path in (TESTS / "integration" / room).glob("*_test.py")]
+        return any(re.search(rf"^class {of_class}\((?:(?!^class ).)*?^    def {method}\(", text, re.M | re.S) for text in texts)
+    room, suite, test = words
+    texts = [path.read_text(encoding="utf-8") for path in (TESTS / "unit" / room).glob("*_test.cpp")]
+    return any(re.search(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\)", text) for text in texts)
+
+
+class Faults(unittest.TestCase):
+    def test_every_row_is_tested_or_says_why_not(self):
+        seen = list(rows())
+        self.assertGreater(len(seen), 40)
+        for fault, _, tests in seen:
+            with self.subTest(fault):
+                names = re.findall(r"`((?:\w+\.)+\w+)`", tests)
+                self.assertTrue(names or "not run: " in tests, "no test and no reason")
+                for name in names:
+                    self.assertTrue(exists(name), f"no such test: {name}")
+
+
+if __name__ == "__main__":
+    unittest.main()

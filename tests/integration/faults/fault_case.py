@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon whose drivers are all ours, and one of them does wrong."""
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import time
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "bus"))
+from bus_case import BIN, DEADLINE, MANAGER, NAME, ROOT, BusCase  # noqa: E402
+from gi.repository import Gio, GLib  # noqa: E402
+
+FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
+LIBRARIES = [FAKES / "nvidia/healthy", FAKES / "intel/healthy"]
+# What a cached answer may take while a driver misbehaves, in seconds: the median, as a busy machine makes any of
+# them wait. The goal is 50 ms.
+SLOWEST = 0.25
+# Twice what the fakes need at most: a driver that eats memory comes to its end early.
+ADDRESS_SPACE_KIB = 2_000_000
+MARK = "GPUPROBE_FAULT_CASE"
+
+WORKER = """#!/bin/sh
+echo "$1" >> {folder}/launches
+read -r api fault library < {folder}/fault
+export {mark}={folder} LD_LIBRARY_PATH={libraries}
+if [ "$1" = "$api" ]; then
+    export FAULT="$fault"
+    if [ -n "$library" ]; then export LD_LIBRARY_PATH="$library:$LD_LIBRARY_PATH"; fi
+    case $fault in eat-memory*) ulimit -v {memory};; esac
+fi
+exec {bin}/gpuprobe-worker "$@"
+"""
+
+
+def processes():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+class FaultCase(BusCase):
+    """start_healthy(), then fault() as often as there are rows."""
+
+    OPTIONS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.home = pathlib.Path(self.folder)
+        self.launched = self.home / "launches"
+        self.launched.touch()
+        self.set_fault("none", "none")
+        for name in ("tmp", "vulkan", "opencl"):
+            (self.home / name).mkdir()
+        shutil.copy(FAKES / "vulkan/gpu/gpu.json", self.home / "vulkan")
+        shutil.copy(FAKES / "opencl/gpu/gpu.icd", self.home / "opencl")
+        self.worker = self.home / "worker"
+        self.worker.write_text(WORKER.format(
+            folder=self.folder, mark=MARK, libraries=":".join(map(str, LIBRARIES)), bin=BIN,
+            memory=ADDRESS_SPACE_KIB), encoding="utf-8")
+        self.worker.chmod(0o755)
+        self.waits = []
+
+    def environment(self):
+        return {**super().environment(), "TMPDIR": f"{self.folder}/tmp"}
+
+    def start_among_drivers(self):
+        self.start(f"--worker={self.worker}", f"--state-dir={self.folder}/state",
+                   f"--vulkan-drivers={self.folder}/vulkan", f"--opencl-vendors={self.folder}/opencl",
+                   *self.OPTIONS)
+        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") in ("ready", "degraded"), "the first probes")
+
+    def start_healthy(self):
+        self.start_among_drivers()
+        self.healthy = self.outcomes()
+        for api in ("vulkan", "opencl", "cuda", "nvml", "level_zero"):
+            self.assertEqual(self.healthy[api], "answered", api)
+        self.wait_until(lambda: not self.strays(self.daemon.pid), "the end of the first workers")
+        self.calm = self.remains()
+
+    # What the daemon says.
+
+    def report(self):
+        return json.loads(self.text())
+
+    def text(self):
+        """The report as a file: as text, only so much is given in a short time."""
+        _, descriptors = self.connection.call_with_unix_fd_list_sync(
+            NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
+        with os.fdopen(descriptors.get(0), "rb") as file:
+            return file.read().decode()
+
+    def probe_of(self, api):
+        found, = [probe for probe in self.report()["probes"] if probe["api"] == api]
+        return found
+
+    def outcomes(self):
+        return {probe["api"]: probe["outcome"] for probe in self.report()["probes"]}
+
+    # What is left behind.
+
+    def remains(self):
+        """Everything that one more probe must not add to."""
+        pid = self.daemon.pid
+        files = {str(path) for path in (self.home / "tmp").rglob("*")}
+        return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")), "files": files, "processes": self.strays(pid)}
+
+    def strays(self, daemon):
+        """Its children, and whatever has its worker's environment."""
+        found = set()
+        for pid in processes():
+            try:
+                is_child = parent_of(pid) == daemon
+                environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+            except OSError:
+                continue  # it has gone
+            if is_child or f"{MARK}={self.folder}\0".encode() in environment + b"\0":
+                found.add(pid)
+        return found
+
+    def assert_nothing_is_left(self):
+        seen = []
+
+        def is_calm():
+            seen[:] = [self.remains()]
+            return seen[0] == self.calm
+
+        try:
+            self.wait_until(is_calm, "nothing left")
+        except AssertionError:
+            self.fail(f"left: {seen[0]}, not {self.calm}")
+
+    # Faults.
+
+    def set_fault(self, api, fault, library=""):
+        (self.home / "fault").write_text(f"{api} {fault} {library}\n", encoding="utf-8")
+
+    def launches(self, api):
+        return self.launched.read_text(encoding="utf-8").split().count(api)
+
+    def ask(self, *apis):
+        """Probes, and asks for the cached report all the while."""
+        answers = []
+
+        def answered(connection, result):
+            answers.append(connection.call_finish(result).unpack()[0])
+
+        self.connection.call(NAME, ROOT, MANAGER, "Probe", GLib.Variant("(aoasa{sv})", ([], list(apis), {})), None,
+                             Gio.DBusCallFlags.NONE, 6 * DEADLINE * 1000, None, answered)
+        tick = GLib.timeout_add(20, lambda: True)
+        while not answers:
+            started = time.monotonic()
+            self.text()
+            self.waits.append(time.monotonic() - started)
+            GLib.MainContext.default().iteration(True)
+        GLib.source_remove(tick)
+        return answers[0]
+
+    def fault(self, api, fault, library=""):
+        """Gives that API's probe. Everything else is as it was, and the daemon is the same."""
+        self.heal(api)
+        before = self.launches(api)
+        self.set_fault(api, fault, library)
+        self.ask(api)
+        probe = self.probe_of(api)
+        does_harm = probe["outcome"] in ("crashed", "timed-out")
+        self.assertEqual(self.launches(api) - before, 2 if does_harm else 1, "one retry where it did harm")
+        others = {other: outcome for other, outcome in self.outcomes().items() if other != api}
+        self.assertEqual(others, {other: outcome for other, outcome in self.healthy.items() if other != api})
+        self.assert_nothing_is_left()
+        if does_harm:
+            self.assert_is_held_back(api)
+        self.assert_same_daemon()
+        self.assertLess(statistics.median(self.waits), SLOWEST, "cached answers took that long")
+        return probe
+
+    def heal(self, api):
+        self.set_fault("none", "none")
+        self.manager("ClearQuarantine", GLib.Variant("(a{sv})", ({"all": GLib.Variant("b", True)},)))
+        unwell = [other for other, outcome in self.outcomes().items() if outcome != self.healthy[other]]
+        self.ask(api, *unwell)
+        self.assertEqual(self.outcomes(), self.healthy)
+
+    def assert_is_held_back(self, api):
+        before = self.launches(api)
+        self.ask(api)
+        self.assertEqual(self.launches(api), before, "it was asked although it is in quarantine")
+        held, = self.report()["quarantine"]
+        self.assertEqual(held["api"], api)
+
+    def assert_row(self, api, fault, outcome, phase, note):
+        probe = self.fault(api, fault)
+        self.assertEqual((probe["outcome"], probe["phase"]), (outcome, phase), probe)
+        self.assertRegex(probe["note"] or "", note)
+        return probe
+
+    def tearDown(self):
+        if self.waits:
+            print(f"{len(self.waits)} cached answers meanwhile: {statistics.median(self.waits) * 1000:.1f} ms, "
+                  f"the slowest {max(self.waits) * 1000:.1f} ms")
+        super().tearDown()
