@@ -9,8 +9,9 @@ namespace {
 constexpr Bytes kMaxFile = mib(4);
 constexpr std::uint32_t kRoot = 0;
 
+/// Nothing is subtracted from what a file says: it may be as long ago as numbers go.
 bool is_expired(const FailedChoice& failure, WallTime now) {
-    return now - failure.at >= Outcomes::kLasts;
+    return failure.at <= now - Outcomes::kLasts;
 }
 
 bool is_about(const FailedChoice& known, const FailedChoice& choice) {

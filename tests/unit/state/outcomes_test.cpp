@@ -54,6 +54,12 @@ TEST(Outcomes, ExpireToTheMicrosecond) {
     EXPECT_TRUE(outcomes.counting_for(kAnna, "ollama", kNow + Outcomes::kLasts).empty());
 }
 
+TEST(Outcomes, OfLongAgoExpireHoweverLongAgo) {
+    Outcomes outcomes{std::nullopt};
+    ASSERT_TRUE(outcomes.failed(failure_of(kAnna, "cuda", std::nullopt, WallTime::min())));
+    EXPECT_TRUE(outcomes.counting_for(kAnna, "ollama", kNow).empty());
+}
+
 TEST(Outcomes, AreReplacedByANewerReportOfTheSame) {
     Outcomes outcomes{std::nullopt};
     ASSERT_TRUE(outcomes.failed(failure_of(kAnna)));
