@@ -196,6 +196,23 @@ Value variant_request_of(const Arguments& arguments) {
     return request;
 }
 
+Value override_rule_of(const Arguments& arguments) {
+    auto rule = request_of(arguments.select);
+    const auto& overriding = arguments.overriding;
+    Value variants{Value::Object{}};
+    if (!overriding.prefer_variants.empty())
+        variants["prefer"] = to_value(overriding.prefer_variants);
+    if (!overriding.only_variants.empty())
+        variants["only"] = to_value(overriding.only_variants);
+    if (!overriding.exclude_variants.empty())
+        variants["exclude"] = to_value(overriding.exclude_variants);
+    if (overriding.variants_need_mib)
+        variants["need-mib"] = to_value(*overriding.variants_need_mib);
+    if (!variants.as_object()->empty())
+        rule["variants"] = variants;
+    return rule;
+}
+
 Value request_of(const SelectArguments& arguments) {
     Value request{Value::Object{}};
     if (arguments.built)

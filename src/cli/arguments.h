@@ -37,6 +37,10 @@ struct SelectArguments {
 struct OverrideArguments {
     std::string action = "list";  ///< set, clear or list
     std::optional<std::string> consumer = {};
+    std::vector<std::string> prefer_variants = {};
+    std::vector<std::string> only_variants = {};
+    std::vector<std::string> exclude_variants = {};
+    std::optional<std::uint64_t> variants_need_mib = {};
 };
 
 struct OutcomeArguments {
@@ -145,6 +149,9 @@ Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
 /// The named values that SelectBackend takes; what was not asked for is not in it.
 Value request_of(const SelectArguments& arguments);
+
+/// The named values that SetOverride takes.
+Value override_rule_of(const Arguments& arguments);
 
 /// The named values that RecommendVariant takes; what was not asked for is not in it.
 Value variant_request_of(const Arguments& arguments);

@@ -16,19 +16,25 @@ std::string word_of(const Value& value) {
     return text ? *text : json_line(value);
 }
 
-/// "prefer vulkan, cuda; strict"
+std::string words_of(const Value& value) {
+    const auto* names = value.as_array();
+    if (!names)
+        return word_of(value);
+    std::string words;
+    for (const auto& name : *names)
+        words += (words.empty() ? "" : ", ") + word_of(name);
+    return words;
+}
+
+/// "prefer vulkan, cuda; strict; variants: only cpu"
 std::string rule_words(const Value& rule) {
     std::string words;
     for (const auto& member : *rule.as_object()) {
         words += words.empty() ? member.key : "; " + member.key;
-        const auto* names = member.value.as_array();
-        if (member.value.as_bool() == true)
-            continue;
-        words += ' ';
-        if (!names)
-            words += word_of(member.value);
-        for (std::size_t i = 0; names && i < names->size(); ++i)
-            words += (i == 0 ? "" : ", ") + word_of(names->at(i));
+        if (member.value.is_object())
+            words += ": " + rule_words(member.value);
+        else if (member.value.as_bool() != true)
+            words += ' ' + words_of(member.value);
     }
     return scrubbed(words, 512);
 }
@@ -71,10 +77,36 @@ Result<ExitCode> run(Context& context) {
     const auto& consumer = *arguments.overriding.consumer;
     if (arguments.overriding.action == "clear")
         return done(context, "cleared", TRY(context.oracle.clear_override(consumer)));
-    auto rule = arguments.select;
-    rule.gpus = TRY(gpu_ids(context, rule.gpus));
-    TRY(context.oracle.set_override(consumer, request_of(rule)));
+    auto wanted = arguments;
+    wanted.select.gpus = TRY(gpu_ids(context, arguments.select.gpus));
+    TRY(context.oracle.set_override(consumer, override_rule_of(wanted)));
     return done(context, "set", true);
+}
+
+template <auto Member>
+Status put_variants(Arguments& arguments, const std::string& word) {
+    return put<&Arguments::overriding, Member>(arguments, word);
+}
+
+/// The part of a rule that recommend follows.
+std::vector<Option> variant_rule_options() {
+    constexpr Word kNames{.name = "NAMES", .offers = kFamilyWords, .is_list = true};
+    return {{.names = "--prefer-variants",
+             .value = kNames,
+             .help = "of what recommend offers, these first",
+             .take = put_variants<&OverrideArguments::prefer_variants>},
+            {.names = "--only-variants",
+             .value = kNames,
+             .help = "these or none",
+             .take = put_variants<&OverrideArguments::only_variants>},
+            {.names = "--exclude-variants",
+             .value = kNames,
+             .help = "not these",
+             .take = put_variants<&OverrideArguments::exclude_variants>},
+            {.names = "--variants-need-mib",
+             .value = {.name = "N"},
+             .help = "memory that every GPU must offer a variant",
+             .take = put_variants<&OverrideArguments::variants_need_mib>}};
 }
 
 Status check(Arguments& arguments) {
@@ -91,7 +123,7 @@ Verb override_verb() {
         .overview = {{"override", "set, clear or list what you decided for a consumer"}},
         .usage = {"override set CONSUMER OPTION…", "override clear CONSUMER", "override [list]"},
         .about = R"(
-What select answers CONSUMER from now on, until it is cleared. An override reorders or narrows the
+What select and recommend answer CONSUMER from now on, until it is cleared. An override reorders or narrows the
 choice; it never makes a backend usable that is not, and its --backend holds where the consumer asks
 for none itself. Of the daemon it needs an administrator; with --direct it is yours alone.
 )",
@@ -99,7 +131,7 @@ for none itself. Of the daemon it needs an administrator; with --direct it is yo
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},
                      {.word = {.name = "CONSUMER", .names = kConsumers},
                       .take = put<&Arguments::overriding, &OverrideArguments::consumer>}},
-        .options = rule_options(),
+        .options = joined(rule_options(), variant_rule_options()),
         .check = check,
         .run = run};
 }

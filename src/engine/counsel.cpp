@@ -63,10 +63,14 @@ Result<Recommendation> Counsel::recommend(const std::string& product,
                                           std::string_view manifest,
                                           const Value& request,
                                           const Asker& asker) const {
-    const auto rule = advice_.rule_for(product).value_or(OverrideRule{});
-    const auto experience = advice_.experience_of(asker.uid, product, asker.machine, asker.now);
+    const auto variants = TRY(recommender_.variants_of(product, manifest));
+    // A manifest that says whose it is need not be told: what is known of that product holds for
+    // it.
+    const auto& name = product.empty() ? variants.name : product;
+    const auto rule = advice_.rule_for(name).value_or(OverrideRule{});
+    const auto experience = advice_.experience_of(asker.uid, name, asker.machine, asker.now);
     return recommender_.recommend(
-        product, manifest, request,
+        variants, request,
         {.report = asker.seen, .rule = rule.variants, .experience = experience, .now = asker.now});
 }
 

@@ -55,18 +55,22 @@ std::vector<Reason> Recommender::add_folders(const std::vector<std::string>& fol
     return notes;
 }
 
-Result<Recommendation> Recommender::recommend(const std::string& product,
-                                              std::string_view manifest,
-                                              const Value& request,
-                                              const RecommendCircumstances& around) const {
+Result<Manifest> Recommender::variants_of(const std::string& product,
+                                          std::string_view manifest) const {
     if (product.size() > kMaxProductName)
         return Error{ErrorCode::InvalidRequest, "product: more than 128 bytes"};
-    auto wanted = TRY(recommend_request_from(request));
-    if (!around.rule.is_null())
-        wanted = under_rule(std::move(wanted), TRY(recommend_request_from(around.rule)));
     auto variants = manifest.empty() ? TRY(products_.find(product)) : TRY(parse_manifest(manifest));
     if (variants.name.empty())
         variants.name = scrubbed(product, kMaxProductName);
+    return variants;
+}
+
+Result<Recommendation> Recommender::recommend(const Manifest& variants,
+                                              const Value& request,
+                                              const RecommendCircumstances& around) const {
+    auto wanted = TRY(recommend_request_from(request));
+    if (!around.rule.is_null())
+        wanted = under_rule(std::move(wanted), TRY(recommend_request_from(around.rule)));
     const auto failed = failed_variants(around.experience);
     auto answer = gpuprobe::recommend(variants, wanted, around.report, rules_, failed);
     if (auto stale = staleness(variants, around.now))

@@ -37,8 +37,11 @@ public:
     ///
     /// Errors: NotFound for a product that is not installed, TooLarge and Malformed for a manifest,
     /// InvalidRequest.
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
-                                                   std::string_view manifest,
+    [[nodiscard]] Result<Manifest> variants_of(const std::string& product,
+                                               std::string_view manifest) const;
+
+    /// Errors: InvalidRequest.
+    [[nodiscard]] Result<Recommendation> recommend(const Manifest& variants,
                                                    const Value& request,
                                                    const RecommendCircumstances& around) const;
 

@@ -4,7 +4,7 @@ import json
 import tempfile
 import unittest
 
-from cli_case import run
+from cli_case import SOURCE, run
 
 
 class AdviceVerbs(unittest.TestCase):
@@ -27,6 +27,17 @@ class AdviceVerbs(unittest.TestCase):
         self.assertEqual(listed["rule"], {"deny": ["cpu"], "prefer": ["vulkan", "cuda"], "strict": True})
         self.assertEqual(self.direct("override", "clear", "default").stdout, "default: override cleared\n")
         self.assertEqual(self.direct("override", "clear", "default").stdout, "default: there was no override\n")
+
+    def test_an_override_narrows_the_variants_too(self):
+        manifest = f"--manifest={SOURCE}/data/catalogue/llama.cpp.json"
+        before = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
+        done = self.direct("override", "set", "llama.cpp", f"--exclude-variants={before['variant']}", "--variants-need-mib=1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"variants: exclude {before['variant']}; need-mib 1", self.direct("override").stdout)
+        after = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
+        self.assertNotEqual(after["variant"], before["variant"])
+        # A manifest that names its product stands under the product's rule.
+        self.assertEqual(json.loads(self.direct("recommend", manifest, "-j").stdout)["variant"], after["variant"])
 
     def test_a_failure_is_not_offered_again(self):
         before = self.direct("select", "-q")
