@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -137,6 +138,43 @@ inline HeldCall held_call(const sdbus::IObject& object) {
 /// Whether a call lets polkit ask its user for a password.
 inline bool allows_questions(sd_bus_message* call) {
     return call != nullptr && sd_bus_message_get_allow_interactive_authorization(call) > 0;
+}
+
+/// A call that polkit may ask its user about, if `may_ask`.
+inline sdbus::MethodCall method_call(sdbus::IProxy& proxy,
+                                     const std::string& interface,
+                                     const std::string& method,
+                                     bool may_ask) {
+#ifdef GPUPROBE_SDBUS_2
+    auto call = proxy.createMethodCall(sdbus::InterfaceName{interface}, sdbus::MethodName{method});
+#else
+    auto call = proxy.createMethodCall(interface, method);
+#endif
+    sd_bus_message_set_allow_interactive_authorization(raw_message(call), may_ask ? 1 : 0);
+    return call;
+}
+
+/// Makes the call; `done` learns how it ended, later.
+inline void call_later(sdbus::IProxy& proxy,
+                       const sdbus::MethodCall& call,
+                       std::chrono::microseconds patience,
+                       std::function<void(const sdbus::Error*)> done) {
+    const auto limit = static_cast<std::uint64_t>(patience.count());
+#ifdef GPUPROBE_SDBUS_2
+    proxy.callMethodAsync(
+        call,
+        [done = std::move(done)](const sdbus::MethodReply&, std::optional<sdbus::Error> problem) {
+            done(problem ? &*problem : nullptr);
+        },
+        limit);
+#else
+    proxy.callMethod(
+        call,
+        [done = std::move(done)](sdbus::MethodReply&, const sdbus::Error* problem) {
+            done(problem);
+        },
+        limit);
+#endif
 }
 
 /// A proxy on a connection that someone else drives.

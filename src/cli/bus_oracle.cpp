@@ -42,15 +42,25 @@ std::vector<std::string> BusOracle::consumers() {
     return known_consumers({});
 }
 
+std::unique_ptr<PolkitAgent> BusOracle::agent() {
+    if (!PolkitAgent::somebody_is_there())
+        return nullptr;
+    daemon_->allow_questions();
+    return std::make_unique<PolkitAgent>();
+}
+
 Status BusOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
+    const auto asking = order.allow_wake ? agent() : nullptr;
     return daemon_->probe(order.gpus, order.apis, order.allow_wake, progress);
 }
 
 Status BusOracle::set_override(const std::string& consumer, const Value& rule) {
+    const auto asking = agent();
     return daemon_->set_override(consumer, rule);
 }
 
 Result<bool> BusOracle::clear_override(const std::string& consumer) {
+    const auto asking = agent();
     return daemon_->clear_override(consumer);
 }
 
@@ -63,6 +73,7 @@ Status BusOracle::report_outcome(const Value& outcome) {
 }
 
 Result<std::uint32_t> BusOracle::clear_quarantine(const Value& filter) {
+    const auto asking = agent();
     return daemon_->clear_quarantine(filter);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/event_loop.h"
 #include "cli/oracle.h"
+#include "cli/polkit_agent.h"
 #include "client/daemon_client.h"
 
 namespace gpuprobe {
@@ -33,6 +34,8 @@ public:
     [[nodiscard]] OracleInfo info() override;
 
 private:
+    /// Held while a call may need leave.
+    [[nodiscard]] std::unique_ptr<PolkitAgent> agent();
     BusOracle(std::unique_ptr<SystemLoop> loop, std::unique_ptr<DaemonClient> daemon)
         : loop_{std::move(loop)}, daemon_{std::move(daemon)} {}
 

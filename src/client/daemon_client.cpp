@@ -24,7 +24,11 @@ constexpr const char* kJob = "org.gpuprobe.GpuProbe1.Job";
 constexpr const char* kProperties = "org.freedesktop.DBus.Properties";
 constexpr const char* kObjectManager = "org.freedesktop.DBus.ObjectManager";
 constexpr Bytes kMaxReportText = mib(8);
+/// sd-bus's own.
+constexpr auto kPatience = std::chrono::seconds{25};
 constexpr auto kProbePatience = std::chrono::minutes{5};
+/// Longer than the daemon gives polkit to find a password.
+constexpr auto kPatienceWithPeople = std::chrono::minutes{3};
 
 using Changed = std::map<std::string, sdbus::Variant>;
 using Interfaces = std::map<std::string, Changed>;
@@ -94,6 +98,14 @@ struct DaemonClient::Impl {
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path) const {
         return bus::make_proxy(connection->bus(), bus::kBusName, path);
     }
+    /// A call of the manager that needs leave, and its answer.
+    template <class... Words>
+    sdbus::MethodReply petition(const std::string& method, const Words&... words) const {
+        auto call = bus::method_call(*root, kManager, method, may_ask);
+        (call << ... << words);
+        const std::chrono::microseconds patience = may_ask ? kPatienceWithPeople : kPatience;
+        return root->callMethod(call, static_cast<std::uint64_t>(patience.count()));
+    }
     void load_properties();
     [[nodiscard]] client::GpuIds gpu_ids() const;
     Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
@@ -105,6 +117,7 @@ struct DaemonClient::Impl {
     std::unique_ptr<bus::Connection> connection = {};
     std::unique_ptr<sdbus::IProxy> root = {};
     Value properties = {};
+    bool may_ask = false;  ///< polkit, its user
 };
 
 void DaemonClient::Impl::load_properties() {
@@ -189,6 +202,10 @@ Result<std::unique_ptr<DaemonClient>> DaemonClient::connect(const std::string& w
     return std::unique_ptr<DaemonClient>{new DaemonClient{std::move(impl)}};
 }
 
+void DaemonClient::allow_questions() {
+    impl_->may_ask = true;
+}
+
 const Value& DaemonClient::properties() const {
     return impl_->properties;
 }
@@ -259,13 +276,11 @@ Status DaemonClient::probe(const std::vector<std::string>& gpus,
         finish_registration(*caller);
         bus::Dictionary options;
         options.emplace("allow-wake", sdbus::Variant{allow_wake});
-        caller->callMethodAsync("Probe")
-            .onInterface(kManager)
-            .withTimeout(kProbePatience)
-            .withArguments(paths, apis, options)
-            .uponReplyInvoke([&waiting](bus::ReplyError error, const bus::Dictionary&) {
-                waiting.answer = error ? Status{bus::error_from(*error)} : Status{Done{}};
-            });
+        auto call = bus::method_call(*caller, kManager, "Probe", impl_->may_ask);
+        call << paths << apis << options;
+        bus::call_later(*caller, call, kProbePatience, [&waiting](const sdbus::Error* error) {
+            waiting.answer = error ? Status{bus::error_from(*error)} : Status{Done{}};
+        });
         TRY(impl_->turn_until([&waiting] { return waiting.answer.has_value(); }));
         return *waiting.answer;
     });
@@ -273,9 +288,7 @@ Status DaemonClient::probe(const std::vector<std::string>& gpus,
 
 Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
     return at_the_door([&]() -> Status {
-        impl_->root->callMethod("SetOverride")
-            .onInterface(kManager)
-            .withArguments(consumer, bus::dictionary_from(rule));
+        (void)impl_->petition("SetOverride", consumer, bus::dictionary_from(rule));
         return Done{};
     });
 }
@@ -283,10 +296,7 @@ Status DaemonClient::set_override(const std::string& consumer, const Value& rule
 Result<bool> DaemonClient::clear_override(const std::string& consumer) {
     return at_the_door([&]() -> Result<bool> {
         bool cleared = false;
-        impl_->root->callMethod("ClearOverride")
-            .onInterface(kManager)
-            .withArguments(consumer)
-            .storeResultsTo(cleared);
+        impl_->petition("ClearOverride", consumer) >> cleared;
         return cleared;
     });
 }
@@ -314,10 +324,7 @@ Status DaemonClient::report_outcome(const Value& outcome) {
 Result<std::uint32_t> DaemonClient::clear_quarantine(const Value& filter) {
     return at_the_door([&]() -> Result<std::uint32_t> {
         std::uint32_t cleared = 0;
-        impl_->root->callMethod("ClearQuarantine")
-            .onInterface(kManager)
-            .withArguments(bus::dictionary_from(filter))
-            .storeResultsTo(cleared);
+        impl_->petition("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
         return cleared;
     });
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may do what not everyone may, with a polkit of our own that allows, refuses, hangs and raves."""
 import os
+import pty
 import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -68,7 +69,7 @@ class Polkit(BusCase):
         """Its exit code and words; our main loop, and with it the fake, goes on meanwhile."""
         self.wait_until(lambda: busctl.poll() is not None, "busctl's end")
         out, err = busctl.communicate()
-        return busctl.returncode, out + err
+        return busctl.returncode, out + (err or "")
 
     def call_as(self, uid, *arguments, **options):
         return self.end_of(self.start_as(uid, *arguments, **options))
@@ -97,6 +98,26 @@ class Polkit(BusCase):
         polkit = FakePolkit(self.bus, ((True, False, {}),))
         self.assertEqual(self.wake(interactive=True)[0], 0)
         self.assertEqual(polkit.questions[0][3], 1)
+
+    def override_as_nobody(self, terminal):
+        """gpuprobectl's exit code and words; with `terminal` somebody could be asked there."""
+        master, slave = pty.openpty()
+        os.fchown(slave, NOBODY, -1)
+        done = subprocess.Popen(
+            [BIN / "gpuprobectl", f"--bus={self.bus.address}", "override", "set", "default", "--strict"],
+            stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True,
+            user=NOBODY, group=NOBODY, extra_groups=[], env={"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"})
+        os.close(slave)
+        self.addCleanup(os.close, master)
+        return self.end_of(done)
+
+    def test_gpuprobectl_lets_people_be_asked_on_a_terminal_only(self):
+        polkit = FakePolkit(self.bus, ((True, False, {}),))
+        for terminal in (True, False):
+            code, text = self.override_as_nobody(terminal)
+            self.assertEqual(code, 0, text)
+            _subject, action, _details, flags, _cancellation = polkit.questions.pop()
+            self.assertEqual((action, flags), ("org.gpuprobe.set-override", int(terminal)))
 
     def test_a_no_is_a_no(self):
         FakePolkit(self.bus, ((False, False, {}),))
