@@ -9,6 +9,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
+EXAMPLE = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "docs/examples/run_with_gpu.cpp"
 EXPECTED = [
     "bin/gpuprobectl",
     "libexec/gpuprobe/gpuprobed",
@@ -28,6 +29,8 @@ EXPECTED = [
     "share/gpuprobe/catalogue/llama.cpp.json",
     "include/gpuprobe/client.h",
     "share/bash-completion/completions/gpuprobectl",
+    "share/zsh/site-functions/_gpuprobectl",
+    "share/fish/vendor_completions.d/gpuprobectl.fish",
 ]
 
 
@@ -51,6 +54,40 @@ class Installed(unittest.TestCase):
         ours = [line for line in told.stdout.splitlines() if "gpuprobe::" in line]
         self.assertTrue(any("gpuprobe::api::Client::select" in line for line in ours))
         self.assertEqual([line for line in ours if "gpuprobe::api" not in line], [])
+
+    def build(self, *command, **more):
+        (found,) = self.root.glob("lib/**/pkgconfig")
+        settings = {**os.environ, "PKG_CONFIG_PATH": str(found), "CMAKE_PREFIX_PATH": str(self.root), **more}
+        done = subprocess.run(list(map(str, command)), env=settings, cwd=self.root, capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def assert_runs(self, program):
+        (library,) = self.root.glob("lib/**/libgpuprobe.so")
+        nowhere = {"LD_LIBRARY_PATH": str(library.parent), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
+        done = subprocess.run([program, "default", "true"], env=nowhere, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("org.gpuprobe.GpuProbe1.Error.Unavailable", done.stderr)
+
+    def test_a_program_builds_by_what_pkg_config_says(self):
+        flags = self.build("pkg-config", "--cflags", "--libs", "gpuprobe").split()
+        self.assertNotIn("-lsystemd", flags)  # of a shared library
+        self.build("c++", "-std=c++20", EXAMPLE, *flags, "-o", "by-pkg-config")
+        self.assert_runs(self.root / "by-pkg-config")
+        self.assertEqual(self.build("pkg-config", "--variable=bus_name", "gpuprobe").strip(), "org.gpuprobe.GpuProbe1")
+        interfaces = self.build("pkg-config", "--variable=interfaces_dir", "gpuprobe").strip()
+        self.assertTrue((pathlib.Path(interfaces) / "org.gpuprobe.GpuProbe1.Gpu.xml").is_file())
+
+    def test_a_program_builds_by_find_package(self):
+        project = self.root / "project"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(example CXX)\nset(CMAKE_CXX_STANDARD 20)\n"
+            f"find_package(gpuprobe 0.1 REQUIRED)\nadd_executable(example {EXAMPLE})\n"
+            "target_link_libraries(example PRIVATE gpuprobe::gpuprobe)\n", encoding="utf-8")
+        self.build("cmake", "-S", project, "-B", project / "build")
+        self.build("cmake", "--build", project / "build")
+        self.assert_runs(project / "build/example")
 
     def test_gpuprobectl_finds_its_worker(self):
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.root)}

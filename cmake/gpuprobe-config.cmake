@@ -1,0 +1,9 @@
+# find_package(gpuprobe) makes gpuprobe::gpuprobe of what gpuprobe.pc beside this file says.
+include(CMakeFindDependencyMacro)
+find_dependency(PkgConfig)
+cmake_path(SET gpuprobe_pc_dir NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../pkgconfig")
+set(ENV{PKG_CONFIG_PATH} "${gpuprobe_pc_dir}:$ENV{PKG_CONFIG_PATH}")
+pkg_check_modules(GPUPROBE REQUIRED QUIET IMPORTED_TARGET GLOBAL gpuprobe)
+if(NOT TARGET gpuprobe::gpuprobe)
+  add_library(gpuprobe::gpuprobe ALIAS PkgConfig::GPUPROBE)
+endif()
