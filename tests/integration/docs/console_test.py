@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every command that README.md and docs/*.md show.
+"""Runs every command that the pages at the root and in docs/ show.
 
 In a block marked `console`, a line "$ command" is run and what follows it must be what it prints; a line "…" there
 stands for any lines, and "…" within a line for any text. A block marked `sh` is run as it is and must succeed.
@@ -24,7 +24,7 @@ ELSEWHERE = ("tools/quickstart", "tools/test", "git clone", "sudo ")
 
 
 def blocks():
-    for file in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
+    for file in [*sorted(SOURCE.glob("*.md")), *sorted((SOURCE / "docs").glob("*.md"))]:
         for language, text in FENCE.findall(file.read_text(encoding="utf-8")):
             if language in ("console", "sh"):
                 yield file.name, language, text
