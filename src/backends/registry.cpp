@@ -21,7 +21,7 @@ std::span<const Backend> backends() {
         Backend{.api = "cuda", .query = query_cuda, .verify = verify_cuda, .measure = measure_cuda},
         Backend{.api = "drm", .query = query_drm},
         Backend{.api = "hip", .query = query_hip, .verify = verify_hip, .measure = measure_hip},
-        Backend{.api = "level_zero", .query = query_level_zero},
+        Backend{.api = "level_zero", .query = query_level_zero, .verify = verify_level_zero},
         Backend{.api = "level_zero_sysman", .query = query_level_zero_sysman},
         Backend{.api = "nvml", .query = query_nvml},
         Backend{.api = "opencl",

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "backends/compute/device_choice.h"
 #include "backends/level_zero/level_zero_abi.h"
+#include "backends/level_zero/level_zero_accelerator.h"
 #include "backends/level_zero/level_zero_device.h"
 #include "backends/level_zero/level_zero_names.h"
 #include "base/parse.h"
@@ -120,8 +122,12 @@ LevelZeroDriver described(const Symbols& api, Driver handle) {
     return driver;
 }
 
-/// Devices of every driver, numbered on from `index`.
-void send_devices(const Symbols& api, const Drivers& drivers, std::uint32_t& index, Sink& sink) {
+/// Devices of every driver, numbered on from `index`; false when `visit` has seen enough.
+bool visit_devices(const Symbols& api,
+                   const DynamicLibrary& library,
+                   const Drivers& drivers,
+                   std::uint32_t& index,
+                   const VisitDevice& visit) {
     for (auto* const handle : drivers.found) {
         std::vector<ze::Device> devices;
         const auto query = [&](std::uint32_t* count, ze::Device* list) {
@@ -130,32 +136,39 @@ void send_devices(const Symbols& api, const Drivers& drivers, std::uint32_t& ind
         if (listed(query, kMaxDevices, devices) != kSuccess)
             continue;
         const auto driver = described(api, handle);
-        for (auto* const device : devices)
-            sink.device(level_zero_facts(api, device, driver, index++));
+        for (auto* const device : devices) {
+            const auto facts = level_zero_facts(api, device, driver, index++);
+            if (!visit(facts, [&] { return open_level_zero(library, handle, device); }))
+                return false;
+        }
     }
+    return true;
 }
 
-Answer ask(const Symbols& api, Sink& sink) {
+Answer ask(const Symbols& api,
+           const DynamicLibrary& library,
+           Sink& sink,
+           const VisitDevice& visit) {
     std::uint32_t devices = 0;
     sink.phase("instance");
     const auto gpus =
         api.init_drivers ? drivers_of(api, ze::kDriverTypeGpu) : gpu_drivers_of_old_loader(api);
     send_loader_version(api, sink);
     sink.phase("query");
-    send_devices(api, gpus, devices, sink);
+    if (!visit_devices(api, library, gpus, devices, visit))
+        return {};
     if (api.init_drivers) {
         // After the GPUs, so that a bad NPU driver can not take their answers with it.
         sink.phase("npu");
-        send_devices(api, drivers_of(api, ze::kDriverTypeNpu), devices, sink);
+        if (!visit_devices(api, library, drivers_of(api, ze::kDriverTypeNpu), devices, visit))
+            return {};
     }
     if (gpus.code != kSuccess && (devices == 0 || gpus.code != ze::kUninitialized))
         return level_zero_refusal(kApi, gpus.call, gpus.code);
     return devices > 0 ? Answer{} : level_zero_without_devices(kApi);
 }
 
-}  // namespace
-
-Answer query_level_zero(const ProbeTarget&, Sink& sink) {
+Answer visit_level_zero(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     prepare_environment();
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open("libze_loader.so.1");
@@ -170,7 +183,17 @@ Answer query_level_zero(const ProbeTarget&, Sink& sink) {
     Value runtime;
     runtime["loader"] = library->path().value_or(library->name());
     sink.runtime(runtime);
-    return ask(*api, sink);
+    return ask(*api, *library, sink, visit);
+}
+
+}  // namespace
+
+Answer query_level_zero(const ProbeTarget& target, Sink& sink) {
+    return tell_devices(visit_level_zero, target, sink);
+}
+
+Answer verify_level_zero(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_level_zero, verify_device, target, sink);
 }
 
 }  // namespace gpuprobe

@@ -14,9 +14,11 @@ struct CodeName {
     std::string_view name;
 };
 /// Source: ze_api.h, ze_result_t.
-constexpr std::array<CodeName, 8> kCodes = {{
+constexpr std::array<CodeName, 10> kCodes = {{
     {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"},
     {0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
+    {0x70000003, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
+    {0x70000004, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"},
     {0x70000006, "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET"},
     {0x70010000, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
     {0x70020000, "ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE"},

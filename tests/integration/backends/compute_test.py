@@ -79,6 +79,7 @@ class ComputesOnTheProcessor(ComputeCase):
 class Faults:
     """What every API's driver of ours fails at; `ask` starts a worker on one."""
     memory_note = None
+    stages = ("verify", "measure")
 
     def test_wrong_numbers_are_an_answer(self):
         answer = self.ask("verify", "WrongNumbers")
@@ -89,23 +90,19 @@ class Faults:
         self.assertGreater(check["wrong_words"], 65500)
         self.assertIn("words are wrong", check["note"])
 
-    def test_what_gives_wrong_numbers_has_no_rate(self):
-        self.verified(self.ask("verify", "WrongRates"))
-        self.assertIsNone(self.refused(self.ask("measure", "WrongRates"), "miscomputed")["measured"])
-
     def test_a_kernel_that_never_ends(self):
         answer = self.ask("verify", "NeverEnds")
         self.assertEqual(self.refused(answer, "dispatch-timed-out")["check"]["result"], "failed")
         self.assertEqual(answer.done["reasons"][0]["detail"], {"limit_usec": 2000000})
 
     def test_no_memory(self):
-        for name in ("verify", "measure"):
+        for name in self.stages:
             answer = self.ask(name, "NoMemory")
             self.refused(answer, "out-of-memory")
             self.assertEqual(answer.done["note"], self.memory_note)
 
     def test_a_gpu_that_is_lost_half_way(self):
-        for name in ("verify", "measure"):
+        for name in self.stages:
             self.refused(self.ask(name, "LostHalfway"), "device-lost")
 
     def test_a_compiler_that_refuses_and_one_that_is_not_there(self):
@@ -119,7 +116,15 @@ class Faults:
         self.assertIsNone(answer.done)
 
 
-class ComputesOnCuda(Faults, ComputeCase):
+class FaultsOfRates(Faults):
+    """Of those that measure, too."""
+
+    def test_what_gives_wrong_numbers_has_no_rate(self):
+        self.verified(self.ask("verify", "WrongRates"))
+        self.assertIsNone(self.refused(self.ask("measure", "WrongRates"), "miscomputed")["measured"])
+
+
+class ComputesOnCuda(FaultsOfRates, ComputeCase):
     memory_note = "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)"
 
     def ask(self, name, fault, **more):
@@ -138,7 +143,7 @@ class ComputesOnCuda(Faults, ComputeCase):
         self.assertEqual(answer.done["reasons"][0]["detail"], {"have": 512 << 20, "need": 1 << 30})
 
 
-class ComputesOnOpenCl(Faults, ComputeCase):
+class ComputesOnOpenCl(FaultsOfRates, ComputeCase):
     memory_note = "clCreateBuffer: CL_MEM_OBJECT_ALLOCATION_FAILURE"
 
     def ask(self, name, fault, device="pci:0000:01:00.0"):
@@ -155,7 +160,7 @@ class ComputesOnOpenCl(Faults, ComputeCase):
         self.assertRegex(note, "^clBuildProgram: CL_BUILD_PROGRAM_FAILURE: line 1: [^\x1b]*$")
 
 
-class ComputesOnHip(Faults, ComputeCase):
+class ComputesOnHip(FaultsOfRates, ComputeCase):
     memory_note = "hipMalloc: hipErrorUnknown (2)"
 
     def ask(self, name, fault, **more):
@@ -169,3 +174,17 @@ class ComputesOnHip(Faults, ComputeCase):
         answer = self.ask("verify", "healthy")
         self.assertEqual(answer.done["outcome"], "absent")
         self.assertIn("libamdhip64", answer.done["note"])
+
+
+class ComputesOnLevelZero(Faults, ComputeCase):
+    memory_note = "zeMemAllocDevice: ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY (0x70000003)"
+    stages = ("verify",)
+
+    def ask(self, name, fault, **more):
+        return stage(name, "level_zero", library_path=os.path.join(FAKES, "intel", fault), **more)
+
+    def test_computes(self):
+        self.verified(self.ask("verify", "healthy", device="pci:0000:03:00.0"))
+
+    def test_does_not_measure(self):
+        self.assertEqual(self.ask("measure", "healthy").done["reasons"][0]["code"], "stage-not-offered")
