@@ -53,6 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Bad{"ALoneSurrogate", R"("\ud800")"},
                                            Bad{"AnEndlessNumber", "1e999"},
                                            Bad{"ANulByte", std::string("\0", 1)},
+                                           Bad{"Utf16", std::string("\xff\xfe{\0}\0", 6)},
+                                           Bad{"AByteOrderMark", "\xef\xbb\xbf\xef\xbb\xbf{}"},
                                            Bad{"TooManyLevels", std::string(100000, '[')}),
                          gpuprobe::testing::case_name);
 
