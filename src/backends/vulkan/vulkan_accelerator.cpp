@@ -384,13 +384,19 @@ std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
     return least;
 }
 
+/// Newer llvmpipes take all memory from one memfd, which is a file, and a worker's files end at
+/// 256 MiB (probe/spawn.cpp): two of these, and as much for the host's side, fit.
+constexpr Bytes kMaxSoftwareBuffer = mib(64);
+
 AcceleratorLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidia_free) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
+    const auto largest = max_buffer(facts);
     const auto told = facts.memory ? facts.memory->free : std::nullopt;
     const auto on_device = nvidia_free ? nvidia_free : told;
     return AcceleratorLimits{
         .free = is_cpu ? free_host_memory() : on_device,
-        .max_buffer = max_buffer(facts),
+        .max_buffer =
+            is_cpu ? std::min(largest.value_or(kMaxSoftwareBuffer), kMaxSoftwareBuffer) : largest,
         .is_cpu = is_cpu,
         .has_fp16 = facts.extra.at("shader_float16").as_bool().value_or(false),
         .has_int8 = facts.extra.at("integer_dot_product").as_bool().value_or(false)};
