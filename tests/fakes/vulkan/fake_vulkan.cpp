@@ -145,7 +145,7 @@ void properties(VkPhysicalDevice, VkPhysicalDeviceProperties* out) {
     write_text(out->deviceName, "Fake GPU 24G");
     out->limits.maxComputeSharedMemorySize = 49152;
     out->limits.maxComputeWorkGroupInvocations = 1024;
-    out->limits.maxStorageBufferRange = 0xffffffff;
+    out->limits.maxStorageBufferRange = 1 << 26;  // what it measures on is the host's memory
     out->limits.timestampPeriod = 1.0F;
     if (fake::lies("name-without-end"))
         std::memset(out->deviceName, 0xff, sizeof out->deviceName);
@@ -302,15 +302,12 @@ VkResult extensions(VkPhysicalDevice,
 
 // The loader wants these to exist; a probe has no business calling them.
 void unused() {}
-VkResult no_device(VkPhysicalDevice,
-                   const VkDeviceCreateInfo*,
-                   const VkAllocationCallbacks*,
-                   VkDevice*) {
-    return VK_ERROR_INITIALIZATION_FAILED;
-}
-PFN_vkVoidFunction no_function(VkDevice, const char*) {
-    return nullptr;
-}
+
+}  // namespace
+
+#include "fake_vulkan_compute.h"
+
+namespace {
 
 template <class Function>
 PFN_vkVoidFunction erased(Function* function) {
@@ -339,8 +336,8 @@ PFN_vkVoidFunction function_named(std::string_view name) {
         Entry{"vkGetPhysicalDeviceFormatProperties", erased(unused)},
         Entry{"vkGetPhysicalDeviceImageFormatProperties", erased(unused)},
         Entry{"vkGetPhysicalDeviceSparseImageFormatProperties", erased(unused)},
-        Entry{"vkCreateDevice", erased(no_device)},
-        Entry{"vkGetDeviceProcAddr", erased(no_function)},
+        Entry{"vkCreateDevice", erased(create_device)},
+        Entry{"vkGetDeviceProcAddr", erased(device_function)},
     };
     for (const Entry& entry : kTable)
         if (entry.name == name)

@@ -80,6 +80,7 @@ class Faults:
     """What every API's driver of ours fails at; `ask` starts a worker on one."""
     memory_note = None
     stages = ("verify", "measure")
+    has_compiler = True  # of a library of its own, that may not be there
 
     def test_wrong_numbers_are_an_answer(self):
         answer = self.ask("verify", "WrongNumbers")
@@ -107,7 +108,8 @@ class Faults:
 
     def test_a_compiler_that_refuses_and_one_that_is_not_there(self):
         self.refused(self.ask("verify", "BuildFails"), "build-failed")
-        self.refused(self.ask("verify", "NoCompiler"), "compiler-missing")
+        if self.has_compiler:
+            self.refused(self.ask("verify", "NoCompiler"), "compiler-missing")
 
     def test_a_crash_in_a_kernel(self):
         answer = self.ask("verify", "Crash")
@@ -188,3 +190,18 @@ class ComputesOnLevelZero(Faults, ComputeCase):
 
     def test_does_not_measure(self):
         self.assertEqual(self.ask("measure", "healthy").done["reasons"][0]["code"], "stage-not-offered")
+
+
+class ComputesOnVulkan(FaultsOfRates, ComputeCase):
+    memory_note = "vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY"
+    has_compiler = False
+
+    def ask(self, name, fault, device="pci:0000:01:00.0"):
+        manifest = os.path.join(FAKES, "vulkan", fault, f"{fault}.json")
+        return stage(name, "vulkan", "--driver", manifest, device=device,
+                     variables={"VK_DRIVER_FILES": manifest, "VK_ICD_FILENAMES": manifest})
+
+    def test_computes(self):
+        self.verified(self.ask("verify", "gpu"))
+        # It has halves, and no dot product of bytes.
+        self.measured(self.ask("measure", "gpu"), without=("int8",))
