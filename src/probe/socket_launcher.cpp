@@ -52,6 +52,11 @@ Status watch(const UniqueFd& watcher, int descriptor) {
     return Done{};
 }
 
+bool has_hung_up(int connection) {
+    pollfd end = {.fd = connection, .events = POLLRDHUP, .revents = 0};
+    return ::poll(&end, 1, 0) == 1;
+}
+
 }  // namespace
 
 /// The daemon's end of a connection, and of the two pipes.
@@ -69,7 +74,9 @@ public:
         (void)TRY(watch(worker->ended_, connection.get()));
         const std::array<int, kRequestDescriptors> descriptors{worker->frames_.write.get(),
                                                                worker->output_.write.get()};
-        (void)TRY(send_message(connection.get(), json_line(to_value(target)), descriptors));
+        const auto sent = send_message(connection.get(), json_line(to_value(target)), descriptors);
+        if (!sent && !has_hung_up(connection.get()))  // that is seen by whoever waits for its end
+            return sent.error();
         worker->connection_ = std::move(connection);
         return std::unique_ptr<Worker>{std::move(worker)};
     }
