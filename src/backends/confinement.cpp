@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/handle.h"
 
@@ -90,6 +91,20 @@ void refuse_families(scmp_filter_ctx filter, Steps& step) {
                           SCMP_A0(SCMP_CMP_GT, AF_NETLINK)));
 }
 
+/// Signals to everybody, which in a session of a user's is the whole of it, and to whoever keeps
+/// this process and buries what it leaves (probe/keeper.h).
+void refuse_signals(scmp_filter_ctx filter, Steps& step) {
+    for (const pid_t target : {-1, ::getppid()}) {
+        if (target == 0)
+            continue;  // the parent is outside of this namespace; 0 means one's own group
+        const auto low = static_cast<scmp_datum_t>(target) & kLowHalf;
+        for (const int call : {SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(tgkill),
+                               SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
+            step(seccomp_rule_add(filter, kDenied, call, 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, kLowHalf, low)));
+    }
+}
+
 void add_rules(scmp_filter_ctx filter, Steps& step) {
     // A program of another architecture meets no filter of ours, so it can't run at all.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
@@ -104,6 +119,7 @@ void add_rules(scmp_filter_ctx filter, Steps& step) {
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
     refuse_families(filter, step);
+    refuse_signals(filter, step);
 }
 
 }  // namespace

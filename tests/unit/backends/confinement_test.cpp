@@ -73,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
     ConfinedProcess,
     ::testing::Values(
         Case{"Fork", fork_and_wait, 0},
+        Case{"SignalItself", [] { return static_cast<long>(::kill(::getpid(), 0)); }, 0},
         Case{"MapMemoryToRunCodeFrom", map_code, 0},
         Case{"OpenUnixSockets", [] { return open_socket(AF_UNIX, SOCK_STREAM); }, 0},
         Case{"OpenInternetSockets", [] { return open_socket(AF_INET, SOCK_DGRAM); }, 0},
@@ -84,6 +85,11 @@ INSTANTIATE_TEST_SUITE_P(
     MayNot,
     ConfinedProcess,
     ::testing::Values(
+        // Nothing is sent: the signal 0 asks only whether it could be.
+        Case{"SignalEverybody", [] { return static_cast<long>(::kill(-1, 0)); }, EPERM},
+        Case{"SignalItsParent", [] { return static_cast<long>(::kill(::getppid(), 0)); }, EPERM},
+        Case{"SignalItsParentsThread",
+             [] { return ::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0); }, EPERM},
         Case{"Trace", [] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }, EPERM},
         Case{"ReadOthersMemory",
              [] { return ::syscall(SYS_process_vm_readv, ::getpid(), nullptr, 0, nullptr, 0, 0); },
