@@ -1,49 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The later stages: software drivers that are real, and drivers of our own that fail at computing in one way each."""
 import os
-import signal
-import unittest
 
+from compute_case import ComputeCase, Faults, FaultsOfRates, stage
 from worker_process import run_worker
 
 FAKES = os.environ["GPUPROBE_FAKES"]
-FIGURES = ("memory_read", "memory_copy", "host_to_device", "device_to_host", "fp32", "fp16", "int8", "launch_usec")
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 POCL = "/etc/OpenCL/vendors/pocl.icd"
-
-
-def stage(name, api, *options, device="index:0", **more):
-    return run_worker(api, "--stage", name, "--device", device, *options, timeout=90, **more)
-
-
-class ComputeCase(unittest.TestCase):
-    def verified(self, answer):
-        self.assertEqual(answer.done["outcome"], "answered", answer.done)
-        self.assertEqual(len(answer.devices), 1)
-        self.assertEqual(answer.devices[0]["check"],
-                         {"result": "verified", "words": 65536, "wrong_words": 0, "first_wrong": None, "note": None})
-
-    def measured(self, answer, without=()):
-        self.assertEqual(answer.done["outcome"], "answered", answer.done)
-        figures = answer.devices[0]["measured"]
-        for key in FIGURES:
-            with self.subTest(figure=key):
-                if key in without:
-                    self.assertIsNone(figures[key])
-                    self.assertIsNone(figures["spread"][key])
-                else:
-                    self.assertGreater(figures[key], 0)
-                    self.assertGreaterEqual(figures["spread"][key], 0)
-        self.assertGreater(figures["duration_usec"], 0)
-
-    def refused(self, answer, code):
-        """An answer of its own, with the device that it is about, and nothing left allocated."""
-        self.assertEqual(answer.status, 0)
-        self.assertEqual(answer.done["outcome"], "failed")
-        self.assertEqual([reason["code"] for reason in answer.done["reasons"]], [code])
-        self.assertTrue(answer.done["note"])
-        self.assertEqual(len(answer.devices), 1)
-        return answer.devices[0]
 
 
 class ComputesOnTheProcessor(ComputeCase):
@@ -74,56 +38,6 @@ class ComputesOnTheProcessor(ComputeCase):
                 self.assertEqual(answer.done["reasons"],
                                  [{"code": "device-not-found", "detail": {"device": device}}])
                 self.assertEqual(answer.devices, [])
-
-
-class Faults:
-    """What every API's driver of ours fails at; `ask` starts a worker on one."""
-    memory_note = None
-    stages = ("verify", "measure")
-    has_compiler = True  # of a library of its own, that may not be there
-
-    def test_wrong_numbers_are_an_answer(self):
-        answer = self.ask("verify", "WrongNumbers")
-        self.assertEqual(answer.done["outcome"], "answered")
-        check = answer.devices[0]["check"]
-        self.assertEqual((check["result"], check["words"], check["first_wrong"]), ("miscomputed", 65536, 0))
-        # x + 1 is x * 3 + 1 where x is 0, or half of all there is.
-        self.assertGreater(check["wrong_words"], 65500)
-        self.assertIn("words are wrong", check["note"])
-
-    def test_a_kernel_that_never_ends(self):
-        answer = self.ask("verify", "NeverEnds")
-        self.assertEqual(self.refused(answer, "dispatch-timed-out")["check"]["result"], "failed")
-        self.assertEqual(answer.done["reasons"][0]["detail"], {"limit_usec": 2000000})
-
-    def test_no_memory(self):
-        for name in self.stages:
-            answer = self.ask(name, "NoMemory")
-            self.refused(answer, "out-of-memory")
-            self.assertEqual(answer.done["note"], self.memory_note)
-
-    def test_a_gpu_that_is_lost_half_way(self):
-        for name in self.stages:
-            self.refused(self.ask(name, "LostHalfway"), "device-lost")
-
-    def test_a_compiler_that_refuses_and_one_that_is_not_there(self):
-        self.refused(self.ask("verify", "BuildFails"), "build-failed")
-        if self.has_compiler:
-            self.refused(self.ask("verify", "NoCompiler"), "compiler-missing")
-
-    def test_a_crash_in_a_kernel(self):
-        answer = self.ask("verify", "Crash")
-        self.assertEqual(answer.status, -signal.SIGSEGV)
-        self.assertEqual(answer.phases[-1], "dispatch")
-        self.assertIsNone(answer.done)
-
-
-class FaultsOfRates(Faults):
-    """Of those that measure, too."""
-
-    def test_what_gives_wrong_numbers_has_no_rate(self):
-        self.verified(self.ask("verify", "WrongRates"))
-        self.assertIsNone(self.refused(self.ask("measure", "WrongRates"), "miscomputed")["measured"])
 
 
 class ComputesOnCuda(FaultsOfRates, ComputeCase):
