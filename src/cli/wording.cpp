@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "cli/gpu_words.h"
+#include "cli/rates.h"
 #include "cli/sizes.h"
 #include "cli/wording_table.h"
 
@@ -55,6 +56,8 @@ std::optional<std::string> member_text(const Value& detail, std::string_view pla
         return std::nullopt;
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
         return size_text(Bytes{*bytes});
+    if (const auto rate = member.as_double(); rate && format == "rate")
+        return rate_text(*rate);
     if (const auto number = member.as_int(); number && format == "signal")
         return signal_name(static_cast<int>(*number));
     if (const auto number = member.as_int(); number && format == "time")

@@ -87,12 +87,12 @@ std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
 }  // namespace
 
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes) {
-    using Key = std::tuple<std::string, std::string, std::string>;
+    using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
     using Age = std::tuple<std::optional<WallTime>, std::string>;
     std::map<Key, std::pair<Age, const ProbeResult*>> newest;
     for (const auto& probe : probes) {
         std::pair<Age, const ProbeResult*> entry{{probe.at, json_line(value_of(probe))}, &probe};
-        auto& known = newest[{probe.api, probe.driver, probe.stage}];
+        auto& known = newest[{probe.api, probe.driver, probe.stage, probe.device}];
         if (!known.second || known.first < entry.first)
             known = std::move(entry);
     }

@@ -30,7 +30,8 @@ struct ApiDevice {
 std::vector<ApiDevice> listed_devices(const Machine& machine,
                                       const std::vector<const ProbeResult*>& probes);
 
-/// The probes sorted by API, driver and stage; of several with the same three the newest counts.
+/// The probes sorted by API, driver, stage and device; of several with the same four the newest
+/// counts.
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes);
 
 // The API's own facts by key; nullopt when missing or of another type. An empty text is missing.

@@ -16,6 +16,7 @@
 #include "report/ranking.h"
 #include "report/runtime.h"
 #include "report/software.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
@@ -28,6 +29,28 @@ void add_hardware(const HardwareDevice& hardware, const Host& host, Gpu& gpu) {
     gpu.power.runtime_status = hardware.runtime_status;
     gpu.findings = hardware.findings;
     append(gpu.findings, node_findings(hardware.nodes, host));
+}
+
+/// What each backend's device computed, as its API knows it: by the driver that the API's view
+/// rests on.
+void add_trials(const Subject& subject,
+                const std::vector<const ProbeResult*>& probes,
+                std::map<std::string, BackendView>& backends) {
+    for (auto& [name, view] : backends) {
+        const auto api = api_of_backend(name);
+        const auto* claim = preferred_claim(subject, api);
+        if (claim)
+            add_trials(trials_of(probes, api, claim->device.probe->driver,
+                                 device_key(*claim->device.facts)),
+                       view);
+    }
+}
+
+void add_trials(const std::vector<const ProbeResult*>& probes, Cpu& cpu) {
+    const auto trials = trials_of(probes, kCpuApi, "", kCpuDevice);
+    cpu.verification = trials.verification;
+    cpu.measurement = trials.measurement;
+    cpu.score = trials.score;
 }
 
 Gpu gpu_of(const Subject& subject,
@@ -55,6 +78,7 @@ Gpu gpu_of(const Subject& subject,
     append(gpu.findings, denied_findings(gpu));
     gpu.health = health_of(gpu.findings);
     gpu.backends = backend_views(machine, gpu);
+    add_trials(subject, probes, gpu.backends);
     return gpu;
 }
 
@@ -110,11 +134,12 @@ Report assemble(const Machine& machine,
                   .created = context.now,
                   .source = context.source,
                   .host = machine.host,
-                  .software = software_of(joined.software),
+                  .software = software_of(joined.software, sorted),
                   .nodes = machine.shared_nodes,
                   .runtimes = runtimes_of(sorted),
                   .probes = probe_entries(sorted),
                   .notes = notes_of(machine, joined)};
+    add_trials(sorted, report.host.cpu);
     add_devices(joined, machine, sorted, report, context.now);
     return report;
 }

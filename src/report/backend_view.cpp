@@ -165,6 +165,11 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
 
 }  // namespace
 
+std::string_view api_of_backend(std::string_view backend) {
+    const auto* found = std::ranges::find(kBackends, backend, &Backend::name);
+    return found == kBackends.end() ? std::string_view{} : found->api;
+}
+
 std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,
                                const Gpu& gpu) {

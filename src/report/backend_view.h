@@ -38,6 +38,9 @@ namespace gpuprobe {
 /// Sources: docs of each API; Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu);
 
+/// The API that a backend rests on; "" for one that is none of these.
+std::string_view api_of_backend(std::string_view backend);
+
 /// `no-permission` with node, group and mode for each node that the backend opens and that is
 /// closed to the prober: the GPU's own, and those in `shared` that are not of one device.
 std::vector<Reason> shut_nodes(std::string_view backend,

@@ -149,6 +149,7 @@ struct ProbeRecord {
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
     std::optional<std::string> stage = {};
+    std::optional<std::string> device = {};
     Outcome outcome = Outcome::Absent;
     std::vector<Value> devices = {};
     Value runtime = {};
@@ -165,6 +166,7 @@ void describe(Visitor& visit, ProbeRecord& record) {
     visit("api", record.api);
     visit("driver", record.driver);
     visit("stage", record.stage);
+    visit("device", record.device);
     visit("outcome", record.outcome);
     visit("devices", record.devices);
     visit("runtime", record.runtime);
@@ -236,6 +238,7 @@ Value value_of(const ProbeResult& result) {
     ProbeRecord record{.api = result.api,
                        .driver = result.driver,
                        .stage = result.stage,
+                       .device = result.device,
                        .outcome = result.outcome,
                        .runtime = result.runtime,
                        .note = result.note,
@@ -261,6 +264,7 @@ Result<ProbeResult> probe_result_from(const Value& value) {
     ProbeResult result{.api = scrubbed(record.api.value_or("")),
                        .driver = scrubbed(record.driver.value_or(""), kMaxPath),
                        .stage = scrubbed(record.stage.value_or("query")),
+                       .device = clean(record.device, kMaxName),
                        .outcome = record.outcome,
                        .runtime = Trimmer{}.copy(record.runtime),
                        .note = clean(record.note, kMaxNote),

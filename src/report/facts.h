@@ -73,6 +73,8 @@ struct ProbeResult {
     std::string api = {};     ///< "vulkan"
     std::string driver = {};  ///< manifest path, or "" where the API has one driver
     std::string stage = "query";
+    /// Of the stages that ask one device: which (report/trials.h); nullopt for "query".
+    std::optional<std::string> device = {};
     Outcome outcome = Outcome::Absent;
     std::vector<DeviceFacts> devices = {};  ///< also those that arrived before a crash
     Value runtime = {};  ///< facts about the API as a whole (loader version …), or null

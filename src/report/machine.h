@@ -8,7 +8,9 @@
 
 #include "base/record.h"
 #include "report/facts.h"
+#include "report/measurement.h"
 #include "report/pci_address.h"
+#include "report/verification.h"
 
 /// What the kernel says about a machine, before any vendor library is asked.
 namespace gpuprobe {
@@ -30,6 +32,10 @@ struct Cpu {
     std::vector<std::string> features =
         {};  ///< as the kernel spells them, usable by programs, sorted
     std::optional<std::uint32_t> cores = {};  ///< logical processors online
+    /// Of its own worker, by the method of the GPUs'; null where nobody asked for it.
+    std::optional<Verification> verification = {};
+    std::optional<Measurement> measurement = {};
+    std::optional<double> score = {};  ///< score_of(measurement)
     bool operator==(const Cpu&) const = default;
 };
 template <class Visitor>
@@ -38,6 +44,9 @@ void describe(Visitor& visit, Cpu& cpu) {
     visit("level", cpu.level);
     visit("features", cpu.features);
     visit("cores", cpu.cores);
+    visit("verification", cpu.verification);
+    visit("measurement", cpu.measurement);
+    visit("score", cpu.score);
 }
 
 struct HostMemory {

@@ -30,8 +30,9 @@ struct QuarantinedProbe {
     std::string api = {};
     std::string driver = {};  ///< manifest, or "" for the API's only driver
     std::string stage = "query";
-    Harm why = Harm::Crashed;  ///< the last time
-    std::uint32_t times = 0;   ///< harm since it last answered
+    std::optional<std::string> device = {};  ///< of "verify" and "measure": which
+    Harm why = Harm::Crashed;                ///< the last time
+    std::uint32_t times = 0;                 ///< harm since it last answered
     WallTime since = {};
     WallTime until = {};
     std::optional<std::string> note = {};  ///< of the probe that did it
@@ -42,6 +43,7 @@ void describe(Visitor& visit, QuarantinedProbe& probe) {
     visit("api", probe.api);
     visit("driver", probe.driver);
     visit("stage", probe.stage);
+    visit("device", probe.device);
     visit("why", probe.why);
     visit("times", probe.times);
     visit("since_usec", probe.since);

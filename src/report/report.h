@@ -188,8 +188,10 @@ void describe(Visitor& visit, ApiView& view) {
 struct BackendView {
     std::optional<bool> usable =
         {};                 ///< null: not known (not probed, or the probe did not end well)
-    bool verified = false;  ///< a dispatch was checked
-    std::optional<double> score = {};
+    bool verified = false;  ///< a dispatch was checked, and right
+    std::optional<double> score = {};               ///< score_of(measurement)
+    std::optional<Verification> verification = {};  ///< null: nobody asked for it
+    std::optional<Measurement> measurement = {};    ///< likewise
     std::vector<Reason> reasons = {};
     bool operator==(const BackendView&) const = default;
 };
@@ -198,6 +200,8 @@ void describe(Visitor& visit, BackendView& view) {
     visit("usable", view.usable);
     visit("verified", view.verified);
     visit("score", view.score);
+    visit("verification", view.verification);
+    visit("measurement", view.measurement);
     visit("reasons", view.reasons);
 }
 
@@ -248,6 +252,9 @@ struct SoftwareDevice {
     std::optional<std::string> name = {};
     std::optional<std::string> driver = {};
     Value device = {};
+    std::optional<Verification> verification = {};  ///< null: nobody asked for it
+    std::optional<Measurement> measurement = {};    ///< likewise
+    std::optional<double> score = {};               ///< score_of(measurement)
     bool operator==(const SoftwareDevice&) const = default;
 };
 template <class Visitor>
@@ -256,6 +263,9 @@ void describe(Visitor& visit, SoftwareDevice& software) {
     visit("name", software.name);
     visit("driver", software.driver);
     visit("device", software.device);
+    visit("verification", software.verification);
+    visit("measurement", software.measurement);
+    visit("score", software.score);
 }
 
 /// An NPU or other accelerator that is no GPU.
@@ -315,6 +325,7 @@ struct ProbeEntry {
     std::string api = {};
     std::string driver = {};
     std::string stage = {};
+    std::optional<std::string> device = {};  ///< of "verify" and "measure": which
     Outcome outcome = Outcome::Absent;
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
@@ -328,6 +339,7 @@ void describe(Visitor& visit, ProbeEntry& probe) {
     visit("api", probe.api);
     visit("driver", probe.driver);
     visit("stage", probe.stage);
+    visit("device", probe.device);
     visit("outcome", probe.outcome);
     visit("duration_usec", probe.duration);
     visit("exit", probe.exit_code);

@@ -72,6 +72,7 @@ std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& pro
         entries.push_back(ProbeEntry{.api = probe->api,
                                      .driver = probe->driver,
                                      .stage = probe->stage,
+                                     .device = probe->device,
                                      .outcome = probe->outcome,
                                      .duration = probe->duration,
                                      .exit_code = probe->exit_code,

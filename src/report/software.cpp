@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/parse.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
@@ -40,16 +41,21 @@ std::optional<std::string> name_of(const ApiDevice& device) {
 
 }  // namespace
 
-std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices) {
+std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
+                                        const std::vector<const ProbeResult*>& probes) {
     std::vector<SoftwareDevice> software;
     for (const auto& device : devices) {
         const auto& driver = device.probe->driver;
+        const auto trials = trials_of(probes, device.probe->api, driver, device_key(*device.facts));
         software.push_back(SoftwareDevice{.api = device.probe->api,
                                           .name = name_of(device),
                                           .driver = driver.empty()
                                                         ? text_fact(*device.facts, "driver_name")
                                                         : std::optional{driver},
-                                          .device = value_of(*device.facts)});
+                                          .device = value_of(*device.facts),
+                                          .verification = trials.verification,
+                                          .measurement = trials.measurement,
+                                          .score = trials.score});
     }
     return software;
 }

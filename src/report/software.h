@@ -10,7 +10,9 @@ namespace gpuprobe {
 
 /// Implementations on the CPU, in the order of their probes. The name says which one it is, so
 /// "pocl (pthread-…)" and "Intel OpenCL (…)" where the device is named after the processor;
-/// llvmpipe and SwiftShader name themselves. `device` keeps the driver's own.
-std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices);
+/// llvmpipe and SwiftShader name themselves. `device` keeps the driver's own. What they computed is
+/// in `probes`.
+std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
+                                        const std::vector<const ProbeResult*>& probes);
 
 }  // namespace gpuprobe

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/verification.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxNote = 512;
+
+/// A word of the check is believed where its numbers agree with it.
+VerificationResult checked(const Value& check, const Verification& found) {
+    const auto* word = check.at("result").as_string();
+    const auto wrong = found.wrong_words.value_or(0);
+    if (word && *word == "verified" && wrong == 0 && found.words.value_or(0) > 0)
+        return VerificationResult::Verified;
+    if (word && *word == "miscomputed")
+        return VerificationResult::Miscomputed;
+    return VerificationResult::Failed;
+}
+
+/// The API runs nothing at all: nothing was tried.
+bool is_not_offered(const ProbeResult& probe) {
+    return std::ranges::find(probe.reasons, "stage-not-offered", &Reason::code) !=
+           probe.reasons.end();
+}
+
+VerificationResult result_of(const ProbeResult& probe, const Value& check, const Verification& v) {
+    if (is_not_offered(probe))
+        return VerificationResult::Skipped;
+    switch (probe.outcome) {
+        case Outcome::Answered:
+            return checked(check, v);
+        case Outcome::TimedOut:
+            return VerificationResult::TimedOut;
+        case Outcome::Crashed:
+            return VerificationResult::Crashed;
+        case Outcome::Skipped:
+            return VerificationResult::Skipped;
+        case Outcome::Absent:
+        case Outcome::Failed:
+            break;
+    }
+    return VerificationResult::Failed;
+}
+
+}  // namespace
+
+Verification verification_from(const ProbeResult& probe) {
+    const auto& check =
+        probe.devices.size() == 1 ? probe.devices.front().extra.at("check") : Value{};
+    Verification found{.words = check.at("words").as_unsigned(),
+                       .wrong_words = check.at("wrong_words").as_unsigned(),
+                       .first_wrong = check.at("first_wrong").as_unsigned(),
+                       .note = probe.note,
+                       .at = probe.at,
+                       .reasons = probe.reasons};
+    if (const auto* note = check.at("note").as_string(); note && !note->empty())
+        found.note = scrubbed(*note, kMaxNote);
+    found.result = result_of(probe, check, found);
+    return found;
+}
+
+}  // namespace gpuprobe
