@@ -71,6 +71,19 @@ void try_facts(const std::string& backend, const Gpu& gpu, Trial& trial) {
         trial.remark(because("unhealthy", {{"health", gpu.health}}));
 }
 
+/// A floor of the request's; what can't be used anyway has its reasons.
+void try_verified(const Terms& terms, const std::string& backend, const Gpu& gpu, Trial& trial) {
+    const auto found = gpu.backends.find(backend);
+    if (!terms.requires_verified || terms.is_simulated || found == gpu.backends.end())
+        return;
+    const auto& view = found->second;
+    if (view.verified || view.usable == false)
+        return;
+    trial.reject(
+        because("not-verified",
+                {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
+}
+
 /// A profile's vendor rule says nothing new about a GPU that can't use the backend anyway.
 void try_vendor(const Terms& terms, const std::string& backend, const Gpu& gpu, Trial& trial) {
     const auto found = gpu.backends.find(backend);
@@ -146,6 +159,11 @@ bool can_use(const Gpu& gpu, const std::string& backend) {
            found->second.usable == true;
 }
 
+std::optional<double> score_on(const Gpu& gpu, const std::string& backend) {
+    const auto found = gpu.backends.find(backend);
+    return found == gpu.backends.end() ? std::nullopt : found->second.score;
+}
+
 Value text_or_null(const std::optional<std::string>& text) {
     return text ? Value{*text} : Value{};
 }
@@ -156,7 +174,7 @@ std::vector<const SoftwareDevice*> software_for(std::string_view api, const Repo
         if (device.api == api)
             devices.push_back(&device);
     std::ranges::sort(devices, {}, [](const SoftwareDevice* device) {
-        return std::tie(device->name, device->driver);
+        return std::tie(device->name, device->driver, device->score);
     });
     return devices;
 }
@@ -208,6 +226,7 @@ Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, con
         return std::move(trial).end();
     }
     try_facts(backend, gpu, trial);
+    try_verified(terms, backend, gpu, trial);
     try_vendor(terms, backend, gpu, trial);
     try_backend(terms, backend, trial);
     const bool is_spare = is_fallback(terms, scope);
@@ -216,6 +235,7 @@ Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, con
     try_experience(terms, backend, &gpu, trial);
     auto judged = std::move(trial).end();
     judged.is_fallback = is_spare;
+    judged.score = score_on(gpu, backend);
     return judged;
 }
 
@@ -233,6 +253,7 @@ std::vector<Judged> judge_without_gpu(const Terms& terms,
                                                      {"driver", text_or_null(device->driver)}}));
         try_backend(terms, backend, trial);
         candidates.push_back(std::move(trial).end());
+        candidates.back().score = device->score;
     }
     if (candidates.empty() && report.gpus.empty())
         candidates.push_back(judge_absence(terms, backend, report));
@@ -258,7 +279,9 @@ Judged judge_cpu(const Terms& terms, const Report& report) {
             if (is_about_host(predicate))
                 try_predicate(predicate, scope, trial);
     try_experience(terms, cpu, nullptr, trial);
-    return std::move(trial).end();
+    auto judged = std::move(trial).end();
+    judged.score = report.host.cpu.score;
+    return judged;
 }
 
 }  // namespace gpuprobe

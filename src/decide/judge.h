@@ -16,7 +16,8 @@ namespace gpuprobe {
 struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
-    bool is_fallback = false;  ///< an integrated GPU that the profile counts as one
+    bool is_fallback = false;          ///< an integrated GPU that the profile counts as one
+    std::optional<double> score = {};  ///< as measured (report/measurement.h)
 
     void reject(Reason reason);
 };

@@ -203,7 +203,7 @@ Attempt attempt(const Terms& terms, const SelectRequest& request, const Report& 
     keep_cpu_out(terms, made.all);
     mark_unknown(made.all);
     if (terms.ranks_by_measurement)
-        mark_not_measured(made.all);
+        mark_measured(made.all);
     return made;
 }
 

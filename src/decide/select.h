@@ -28,6 +28,7 @@ struct SelectRequest {
     std::optional<std::string> platform = {};           ///< of another machine: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to make up
     std::optional<Rank> rank = {};                      ///< absent: as the profile says
+    bool require_verified = false;                      ///< a dispatch was checked on it, and right
     bool forbid_fake = false;                           ///< making some up is an error
     bool include_rejected = true;                       ///< among the decision's candidates
     bool operator==(const SelectRequest&) const = default;

@@ -117,7 +117,7 @@ struct Key {
     std::string_view name = {};
     ReadProblem (*read)(const Value& value, SelectRequest& request) = nullptr;
 };
-constexpr std::array<Key, 15> kKeys{{
+constexpr std::array<Key, 16> kKeys{{
     {"built", [](const Value& v, SelectRequest& r) { return read_names(v, r.built.emplace()); }},
     {"deny", [](const Value& v, SelectRequest& r) { return read_names(v, r.deny); }},
     {"backend", [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
@@ -132,6 +132,8 @@ constexpr std::array<Key, 15> kKeys{{
     {"platform", [](const Value& v, SelectRequest& r) { return read_platform(v, r.platform); }},
     {"fake", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.fake); }},
     {"rank", [](const Value& v, SelectRequest& r) { return read_value(v, r.rank.emplace()); }},
+    {"require-verified",
+     [](const Value& v, SelectRequest& r) { return read_value(v, r.require_verified); }},
     {"forbid-fake", [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
     {"include-rejected",
      [](const Value& v, SelectRequest& r) { return read_value(v, r.include_rejected); }},

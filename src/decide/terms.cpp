@@ -227,6 +227,7 @@ Result<Terms> terms_of(const Profile& profile,
     terms.any_vendor = request.any_vendor;
     const auto rank = request.rank ? request.rank : profile.rank;
     terms.ranks_by_measurement = rank == Rank::Measured;
+    terms.requires_verified = request.require_verified;
     TRY(require(request, terms));
     TRY(force(request, terms));
     TRY(prefer(request, terms));

@@ -27,6 +27,7 @@ struct Terms {
     bool is_unknown_request = false;  ///< the word was none, and the profile takes it for "auto"
     bool any_vendor = false;
     bool ranks_by_measurement = false;
+    bool requires_verified = false;
     bool is_simulated = false;  ///< the report's GPUs are made up: they have no facts
     std::vector<std::string> require = {};
     bool strict = false;
