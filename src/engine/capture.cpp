@@ -10,6 +10,7 @@
 #include "base/value_json.h"
 #include "engine/recording.h"
 #include "engine/redaction.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
@@ -119,9 +120,12 @@ Status check_folder(const std::string& folder) {
     return make_folders(folder);
 }
 
-/// "vulkan.nvidia_icd.json", made unique by a number where two manifests share a name.
+/// "vulkan.nvidia_icd.json", "vulkan-verify.nvidia_icd.json", made unique by a number where two
+/// manifests share a name or several devices a driver.
 std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& taken) {
     auto stem = probe.api;
+    if (probe.stage != kQueryStage)
+        stem += "-" + probe.stage;
     if (!probe.driver.empty())
         stem += "." + fs::path{probe.driver}.stem().string();
     auto name = stem + ".json";

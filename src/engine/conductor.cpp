@@ -14,8 +14,6 @@
 namespace gpuprobe {
 namespace {
 
-/// Answers that arrive within this time become one generation.
-constexpr Duration kGather = std::chrono::milliseconds{50};
 /// An event that comes so long after the last look belongs to no burst.
 constexpr Duration kCalm = std::chrono::seconds{2};
 /// Changes whenever a package installs or removes a library (ldconfig rewrites it).
@@ -43,6 +41,7 @@ bool Engine::Impl::rescan() {
         return false;
     known_fingerprint = std::move(now);
     outdated = round.targets();
+    forget_outdated_trials();
     return true;
 }
 
@@ -63,6 +62,7 @@ void Engine::Impl::load_cache() {
     for (auto& probe : *cached)
         answers.keep(std::move(probe));
     answers.keep_only(search);
+    remember_cached_trials();
     from_cache = !answers.empty();
 }
 
@@ -74,7 +74,7 @@ void Engine::Impl::save_cache() const {
 }
 
 ReportState Engine::Impl::state() const {
-    if (round.running())
+    if (round.running() || !trials.empty())
         return ReportState::Probing;
     return answers.any_went_badly() ? ReportState::Degraded : ReportState::Ready;
 }
@@ -220,11 +220,12 @@ void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
 
 void Engine::Impl::end_round() {
     from_cache = false;
-    ledger.settle();
+    ledger.settle(trials.running());
     publish();
     save_cache();
     for (const auto& done : round.end())
         done();
+    verify_in_the_background();
 }
 
 void Engine::Impl::settle() {
@@ -244,6 +245,7 @@ void Engine::Impl::wake_up() {
     woke_at = clock.monotonic();
     (void)rescan();
     start_probes([this](const ProbeTarget& target) { return owed.contains(target); }, false);
+    start_trials();
     publish();
     settle();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "engine/counsel.h"
@@ -8,9 +9,13 @@
 #include "engine/known_answers.h"
 #include "engine/probe_ledger.h"
 #include "engine/round.h"
+#include "engine/trial_queue.h"
 #include "inventory/hardware_monitor.h"
 
 namespace gpuprobe {
+
+/// Answers that arrive within this time become one generation.
+constexpr Duration kGather = std::chrono::milliseconds{50};
 
 /// What the engine knows and does by itself: events → due probes → generations of the report.
 /// Engine's own functions, in engine.cpp, are what others may ask of it.
@@ -70,6 +75,25 @@ struct Engine::Impl {
     void wake_up();
     void watch_hardware();
 
+    // trials.cpp
+    void ask_for_trials(const ProbeRequest& request,
+                        std::function<void(double)> progress,
+                        std::function<void()> done);
+    [[nodiscard]] std::optional<ProbeResult> instead_of_trial(const ProbeTarget& target,
+                                                              const Gpu* gpu,
+                                                              const ProbeRequest& request) const;
+    void begin_trials(const ProbeRequest& request,
+                      const std::function<void(double)>& progress,
+                      const std::function<void()>& done);
+    void start_trials();
+    void start_trial(const ProbeTarget& target);
+    [[nodiscard]] std::set<ProbeTarget> all_running() const;
+    [[nodiscard]] bool is_as_tested(const ProbeTarget& target) const;
+    void trial_finished(const ProbeTarget& target, ProbeResult probe);
+    void forget_outdated_trials();
+    void remember_cached_trials();
+    void verify_in_the_background();
+
     Counsel counsel;
     MachineSource source;
     EventLoop& loop;
@@ -95,7 +119,11 @@ struct Engine::Impl {
     std::function<void(const std::string&)> slow = {};
 
     Round round = {};
+    TrialQueue trials = {};
+    /// What each device and its driver were when it was last asked to compute.
+    std::map<ProbeTarget, std::string> tested_as = {};
     EventHandle gathering = {};
+    EventHandle ending = {};  ///< of a round in which nothing had to be asked
     EventHandle settling = {};
     Duration settles_for = {};  ///< the next time
     std::optional<MonotonicTime> settled_at = {};

@@ -2,11 +2,14 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "engine/capture.h"
 #include "engine/conductor.h"
+#include "engine/trial_targets.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
@@ -14,6 +17,17 @@ namespace {
 /// With cached answers, the drivers are asked again only after whoever started us has had theirs:
 /// starting workers first took 40 of the 54 ms to the first answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
+
+Status check_stage(const ProbeRequest& request, const Report& report) {
+    constexpr std::array kStages{kQueryStage, kVerifyStage, kMeasureStage};
+    if (std::ranges::find(kStages, request.stage) == kStages.end())
+        return Error{ErrorCode::InvalidRequest, "stage: " + scrubbed(request.stage, 32) +
+                                                    ": expected query, verify or measure"};
+    for (const auto& id : request.gpus)
+        if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
+            return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+    return Done{};
+}
 
 }  // namespace
 
@@ -80,7 +94,7 @@ const std::string& Engine::report_json() const {
 }
 
 bool Engine::probing() const {
-    return impl_->round.running();
+    return impl_->round.running() || !impl_->trials.empty();
 }
 
 Result<Decision> Engine::select(const std::string& consumer,
@@ -171,9 +185,29 @@ Status Engine::probe(const ProbeRequest& request,
                      std::function<void()> done) {
     for (const auto& api : request.apis) {
         const auto offers = [&api](const ProbeTarget& target) { return target.api == api; };
-        if (!is_replayed() && std::ranges::none_of(impl_->search.targets, offers))
+        const bool is_known = std::ranges::any_of(impl_->search.targets, offers) ||
+                              (request.stage != kQueryStage && computes(api));
+        if (!is_replayed() && !is_known)
             return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
     }
+    TRY(check_stage(request, impl_->report));
+    if (request.stage == kQueryStage || is_replayed())
+        ask_drivers(request, std::move(progress), std::move(done));
+    else
+        impl_->ask_for_trials(request, std::move(progress), std::move(done));
+    if (impl_->round.running())
+        impl_->publish();
+    else
+        impl_->ending = impl_->loop.after(Duration::zero(), [impl = impl_.get()] {
+            if (!impl->round.running())
+                impl->end_round();
+        });
+    return Done{};
+}
+
+void Engine::ask_drivers(const ProbeRequest& request,
+                         std::function<void(double)> progress,
+                         std::function<void()> done) {
     const bool has_changed = !is_replayed() && impl_->rescan();
     const auto is_wanted = [&request](const ProbeTarget& target) {
         return request.apis.empty() ||
@@ -183,11 +217,6 @@ Status Engine::probe(const ProbeRequest& request,
     if (has_changed)
         impl_->start_all_probes();  // the others' answers are of before
     impl_->round.wait(std::move(progress), std::move(done));
-    if (impl_->round.running())
-        impl_->publish();
-    else
-        impl_->gathering = impl_->loop.after(Duration::zero(), [this] { impl_->end_round(); });
-    return Done{};
 }
 
 bool Engine::is_replayed() const {

@@ -56,11 +56,19 @@ struct EngineOptions {
     /// drivers have been asked in the background.
     Duration trusts_cache_for = Duration::zero();
     bool watch_hardware = false;  ///< follow hot-plug (live machines only)
+    /// Verify each backend of each GPU once, after the drivers have answered. Off: that makes
+    /// contexts on GPUs that others compute on, for tens to hundreds of megabytes each.
+    bool verifies = false;
 };
 
 struct ProbeRequest {
     std::vector<std::string> apis = {};  ///< none: all
     bool allow_wake = false;
+    std::string stage = "query";  ///< "query", "verify" or "measure"
+    /// Ids; of the later stages. None: all, the software implementations and the processor.
+    std::vector<std::string> gpus = {};
+    /// Measure also what is in use, has little memory left or runs on battery.
+    bool force = false;
 };
 
 /// The only conductor: hardware events → due probes → report generations → decisions.
@@ -149,7 +157,13 @@ public:
     static constexpr Duration kLooksAgainAfter = std::chrono::seconds{2};
 
     /// Runs the probes again and calls `done` when the report holds their answers. Joins a run in
-    /// progress. Errors: InvalidRequest for an API that is not known.
+    /// progress. Errors: InvalidRequest for an API or a stage that is not known, UnknownDevice.
+    ///
+    /// The stages "verify" and "measure" compute on each device that a driver has listed
+    /// (engine/trial_targets.h). What is measured is measured alone. What is not run has an answer
+    /// too, Skipped with why: "asleep", "quarantined", and for "measure" those of
+    /// engine/measuring.h. Devices that have gone meanwhile, or whose driver is another one now,
+    /// leave none.
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,
                  std::function<void()> done);
@@ -170,6 +184,9 @@ public:
 private:
     struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
+    void ask_drivers(const ProbeRequest& request,
+                     std::function<void(double)> progress,
+                     std::function<void()> done);
     std::unique_ptr<Impl> impl_;
 };
 

@@ -5,13 +5,14 @@
 #include <set>
 
 #include "report/api_view.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
 
 template <class Probe>
 auto key_of(const Probe& probe) {
-    return std::tuple{probe.api, probe.driver, probe.stage};
+    return std::tuple{probe.api, probe.driver, probe.stage, probe.device};
 }
 
 bool went_badly(const ProbeResult& probe) {
@@ -49,17 +50,26 @@ void KnownAnswers::keep(ProbeResult probe) {
     const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes_.end() &&
                            known->second.outcome == Outcome::Answered;
     if (!keeps_old)
-        put(std::move(probe));
+        return put(std::move(probe));
+    // Who asked for something newer is told why there is none.
+    if (probe.stage != kQueryStage)
+        known->second.reasons = std::move(probe.reasons);
+}
+
+void KnownAnswers::forget(const ProbeTarget& target) {
+    probes_.erase(key_of(target));
 }
 
 void KnownAnswers::keep_only(const TargetSearch& search) {
-    std::set<Key> offered;
+    std::set<std::pair<std::string, std::string>> offered;
     for (const auto& target : search.targets)
-        offered.insert(key_of(target));
+        offered.emplace(target.api, target.driver);
     for (const auto& probe : search.unusable)
-        offered.insert(key_of(probe));
-    std::erase_if(probes_,
-                  [&offered](const auto& entry) { return !offered.contains(entry.first); });
+        offered.emplace(probe.api, probe.driver);
+    offered.emplace(kCpuApi, "");
+    std::erase_if(probes_, [&offered](const auto& entry) {
+        return !offered.contains({entry.second.api, entry.second.driver});
+    });
     for (const auto& probe : search.unusable)
         put(probe);
 }

@@ -18,8 +18,10 @@ class KnownAnswers {
 public:
     /// An answer as it is, in place of an older one.
     void put(ProbeResult probe);
-    /// The same, but facts that are known stay, with their age, when the device sleeps now.
+    /// The same, but facts that are known stay, with their age, when the device sleeps now. What
+    /// was computed or measured then has the reasons of the probe that was not run.
     void keep(ProbeResult probe);
+    void forget(const ProbeTarget& target);
     /// Forgets what no target offers: a driver that is no longer installed has no say. What
     /// announced itself and can't be used has its answer already.
     void keep_only(const TargetSearch& search);
@@ -34,7 +36,8 @@ public:
     [[nodiscard]] std::vector<ProbeResult> worth_caching(const Report& report) const;
 
 private:
-    using Key = std::tuple<std::string, std::string, std::string>;  // api, driver, stage
+    /// API, driver, stage and device.
+    using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
     std::map<Key, ProbeResult> probes_ = {};
 };
 

@@ -31,6 +31,17 @@ void forget_free_memory(GpuMemory& memory) {
     });
 }
 
+/// When something was found again, and how long that took, is no news.
+template <class Holder>
+void forget_instants(Holder& holder) {
+    if (holder.verification)
+        holder.verification->at.reset();
+    if (holder.measurement) {
+        holder.measurement->at.reset();
+        holder.measurement->duration.reset();
+    }
+}
+
 }  // namespace
 
 Report lasting_part(Report report) {
@@ -46,13 +57,19 @@ Report lasting_part(Report report) {
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
             forget_free_memory(view.device);
+            if (auto* load = view.device.find("gpu_utilization"))
+                *load = Value{};
         }
+        for (auto& [name, view] : gpu.backends)
+            forget_instants(view);
     }
+    forget_instants(report.host.cpu);
     // What pocl has in all is what the host could give at that moment.
     for (auto& software : report.software) {
         if (software.device.find("memory"))
             software.device["memory"] = Value{};
         forget_budgets(software.device);
+        forget_instants(software);
     }
     return report;
 }

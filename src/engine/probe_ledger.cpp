@@ -39,6 +39,7 @@ ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
     return ProbeResult{.api = target.api,
                        .driver = target.driver,
                        .stage = target.stage,
+                       .device = target.device,
                        .outcome = Outcome::Skipped,
                        .note = "in quarantine",
                        .reasons = {Reason{.code = "quarantined", .detail = std::move(detail)}}};
@@ -90,6 +91,7 @@ ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
         .api = target.api,
         .driver = target.driver,
         .stage = target.stage,
+        .device = target.device,
         .fingerprint = driver_fingerprint_of(devices_of(target, machine_), machine_.host.kernel,
                                              files_, watched, kVersion)};
 }
@@ -133,10 +135,13 @@ bool ProbeLedger::asks_again(const ProbeTarget& target, const ProbeResult& probe
     return false;
 }
 
-void ProbeLedger::settle() {
-    for (const auto& [target, key] : running_)
-        quarantine_.ended(key);
-    running_.clear();
+void ProbeLedger::settle(const std::set<ProbeTarget>& still_running) {
+    std::erase_if(running_, [&](const auto& entry) {
+        if (still_running.contains(entry.first))
+            return false;
+        quarantine_.ended(entry.second);
+        return true;
+    });
     quarantine_.warm_up();
     note(quarantine_.settle());
 }

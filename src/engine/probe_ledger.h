@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,17 @@ public:
     void begin(const std::vector<ProbeTarget>& targets);
     /// Call it with each answer. Whether to ask once more: it did harm, for the first time.
     [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
-    /// Call it when none that began runs any more.
-    void settle();
+    /// Call it when none that began runs any more, but those.
+    void settle(const std::set<ProbeTarget>& still_running);
     /// Takes off what has ended meanwhile: one of those that still run takes long, and what that
     /// may bring down is not the fault of the others.
     void narrow();
     /// Whether nobody has asked the drivers since the machine was started, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
+    /// A text that is equal exactly while `target` and the device behind it are what they were.
+    [[nodiscard]] std::string fingerprint_of(const ProbeTarget& target) const {
+        return key_of(target).fingerprint;
+    }
     /// An answer to a question beside the rounds, to a driver that has answered before: it is
     /// judged, and was not announced.
     void heard_aside(const ProbeTarget& target, const ProbeResult& probe);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/parse.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
@@ -45,6 +46,8 @@ std::optional<std::string_view> vendor_of(const ProbeTarget& target) {
         return "1002";
     if (target.api.starts_with("level_zero"))
         return "8086";
+    if (target.api == kCpuApi)
+        return "";
     const auto name = lower_case(file_name(target.driver));
     for (const auto& entry : kDriverVendors)
         if (name.find(entry.word) != std::string::npos)
@@ -79,6 +82,7 @@ ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device)
     return ProbeResult{.api = target.api,
                        .driver = target.driver,
                        .stage = target.stage,
+                       .device = target.device,
                        .outcome = Outcome::Skipped,
                        .note = device + " is asleep",
                        .reasons = {Reason{.code = "asleep", .detail = detail}}};

@@ -72,6 +72,7 @@ void ProbeRun::refuse(const char* code, std::string_view problem) {
         ProbeResult result{.api = target_.api,
                            .driver = target_.driver,
                            .stage = target_.stage,
+                           .device = target_.device,
                            .outcome = Outcome::Failed,
                            .note = text,
                            .reasons = {Reason{.code = code, .detail = detail}}};

@@ -69,6 +69,7 @@ ProbeResult cancelled(const ProbeTarget& target) {
     return ProbeResult{.api = target.api,
                        .driver = target.driver,
                        .stage = target.stage,
+                       .device = target.device,
                        .outcome = Outcome::Skipped,
                        .reasons = {Reason{.code = "cancelled"}}};
 }
@@ -122,7 +123,8 @@ const Unburied* Supervisor::Impl::remains_of(const ProbeTarget& target) const {
 
 ProbePatience Supervisor::Impl::patience_of(const Waiting& next) const {
     const int times = next.patience == Patience::Double ? 2 : 1;
-    return {.warn = limits.warn * times, .limit = limits.query * times};
+    const auto limit = next.target.stage == "query" ? limits.query : limits.trial;
+    return {.warn = limits.warn * times, .limit = limit * times};
 }
 
 void Supervisor::Impl::begin(Waiting next) {

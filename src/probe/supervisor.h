@@ -17,6 +17,8 @@ struct ProbeLimits {
     Duration warn = std::chrono::seconds{5};
     /// From the worker's start to its end, whatever it does in between; then SIGKILL to the group.
     Duration query = std::chrono::seconds{15};
+    /// The same for the stages "verify" and "measure".
+    Duration trial = std::chrono::seconds{30};
     std::size_t concurrent = 8;  ///< workers at a time; the rest wait
     /// A worker that lives on for this long after SIGKILL is stuck in the kernel.
     Duration stuck = std::chrono::seconds{5};

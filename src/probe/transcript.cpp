@@ -91,7 +91,8 @@ void Transcript::set_runtime(Value::Member member) {
 }
 
 ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
-    ProbeResult result{.api = target.api, .driver = target.driver, .stage = target.stage};
+    ProbeResult result{
+        .api = target.api, .driver = target.driver, .stage = target.stage, .device = target.device};
     if (ending.exit) {
         result.exit_code = ending.exit->code;
         result.signal = ending.exit->signal;

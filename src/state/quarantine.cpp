@@ -57,7 +57,8 @@ template <class Entries>
 auto* entry_of(const ProbeKey& key, Entries& entries) {
     const auto found = std::ranges::find_if(entries, [&key](const auto& entry) {
         return entry.probe.api == key.api && entry.probe.driver == key.driver &&
-               entry.probe.stage == key.stage && entry.fingerprint == key.fingerprint;
+               entry.probe.stage == key.stage && entry.probe.device == key.device &&
+               entry.fingerprint == key.fingerprint;
     });
     return found == entries.end() ? nullptr : &*found;
 }
@@ -145,9 +146,10 @@ Status Quarantine::begin(const std::vector<ProbeKey>& keys) {
 bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string> note) {
     auto* entry = entry_of(key, entries_);
     if (!entry)
-        entry = &entries_.emplace_back(
-            Entry{.fingerprint = key.fingerprint,
-                  .probe = {.api = key.api, .driver = key.driver, .stage = key.stage}});
+        entry = &entries_.emplace_back(Entry{
+            .fingerprint = key.fingerprint,
+            .probe = {
+                .api = key.api, .driver = key.driver, .stage = key.stage, .device = key.device}});
     const auto least = why == Harm::MachineWentDown ? kOfAMachine : 0;
     entry->level = std::clamp(entry->level + 1, least, kHighest);
     auto& probe = entry->probe;
@@ -211,7 +213,7 @@ std::vector<QuarantinedProbe> Quarantine::held() const {
         if (holds(entry))
             held.push_back(entry.probe);
     std::ranges::stable_sort(held, {}, [](const QuarantinedProbe& probe) {
-        return std::tie(probe.api, probe.driver, probe.stage);
+        return std::tie(probe.api, probe.driver, probe.stage, probe.device);
     });
     return held;
 }

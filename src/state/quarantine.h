@@ -22,6 +22,7 @@ struct ProbeKey {
     std::string api = {};
     std::string driver = {};  ///< manifest, or "" for the API's only driver
     std::string stage = {};
+    std::optional<std::string> device = {};  ///< of "verify" and "measure": which
     std::string fingerprint = {};  ///< another text when the driver may have become another one
     auto operator<=>(const ProbeKey&) const = default;
 };
@@ -30,6 +31,7 @@ void describe(Visitor& visit, ProbeKey& key) {
     visit("api", key.api);
     visit("driver", key.driver);
     visit("stage", key.stage);
+    visit("device", key.device);
     visit("fingerprint", key.fingerprint);
 }
 
