@@ -102,6 +102,13 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
     }
 }
 
+/// A GPU in MIG mode refuses.
+Value utilization(const Symbols& api, Device device) {
+    nvml::Utilization rates;
+    return api.utilization && api.utilization(device, &rates) == kSuccess ? Value{rates.gpu}
+                                                                          : Value{};
+}
+
 DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -113,6 +120,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     facts.extra["minor_number"] = number(api.minor_number, device);
     facts.extra["compute_mode"] = number(api.compute_mode, device);
     facts.extra["virtualization_mode"] = number(api.virtualization_mode, device);
+    facts.extra["gpu_utilization"] = utilization(api, device);
     add_mig(api, device, facts);
     return facts;
 }

@@ -33,6 +33,8 @@ Result<Symbols> load(const DynamicLibrary& library) {
             library.optional_symbol<Return(Device, unsigned*)>("nvmlDeviceGetComputeMode"),
         .virtualization_mode =
             library.optional_symbol<Return(Device, unsigned*)>("nvmlDeviceGetVirtualizationMode"),
+        .utilization =
+            library.optional_symbol<Return(Device, Utilization*)>("nvmlDeviceGetUtilizationRates"),
     };
 }
 

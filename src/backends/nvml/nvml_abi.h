@@ -44,6 +44,12 @@ struct MemoryV1 {
     unsigned long long used = 0;
 };
 
+/// Per cent of the driver's last sampling period, a sixth of a second to a second.
+struct Utilization {
+    unsigned gpu = 0;
+    unsigned memory = 0;
+};
+
 /// Loaded whole or not at all; what newer drivers add may be null.
 struct Symbols {
     Return (*init)() = nullptr;
@@ -65,6 +71,7 @@ struct Symbols {
     Return (*mig_device)(Device, unsigned, Device*) = nullptr;
     Return (*compute_mode)(Device, unsigned*) = nullptr;
     Return (*virtualization_mode)(Device, unsigned*) = nullptr;
+    Return (*utilization)(Device, Utilization*) = nullptr;
 };
 
 /// Errors: NotFound, naming the function that a library of this name must have and has not.

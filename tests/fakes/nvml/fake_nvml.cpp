@@ -107,6 +107,14 @@ int nvmlDeviceGetMemoryInfo_v2(int*, FakeMemory* memory) {
     memory->used = memory->total - memory->reserved - memory->free;
     return kSuccess;
 }
+struct FakeUtilization {
+    unsigned gpu, memory;
+};
+int nvmlDeviceGetUtilizationRates(int*, FakeUtilization* rates) {
+    rates->gpu = 37;
+    rates->memory = 12;
+    return kSuccess;
+}
 int nvmlDeviceGetCudaComputeCapability(int*, int* major, int* minor) {
     *major = 8;
     *minor = 9;

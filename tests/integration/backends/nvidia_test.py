@@ -69,6 +69,7 @@ class Nvml(unittest.TestCase):
         self.assertEqual((first["vendor_id"], first["device_id"]), ("10de", "2684"))
         self.assertEqual(first["memory"], {"total": 24 << 30, "free": 20 << 30})
         self.assertEqual(first["memory_reserved"], 512 << 20)
+        self.assertEqual(first["gpu_utilization"], 37)
         self.assertEqual(first["compute_capability"], "8.9")
 
     def test_repairs_a_name_that_is_not_text(self):
