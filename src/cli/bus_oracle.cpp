@@ -50,8 +50,13 @@ std::unique_ptr<PolkitAgent> BusOracle::agent() {
 }
 
 Status BusOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
-    const auto asking = order.allow_wake ? agent() : nullptr;
-    return daemon_->probe(order.gpus, order.apis, order.allow_wake, progress);
+    const auto asking = order.allow_wake || order.force ? agent() : nullptr;
+    return daemon_->probe({.gpus = order.gpus,
+                           .apis = order.apis,
+                           .allow_wake = order.allow_wake,
+                           .stage = order.stage,
+                           .force = order.force},
+                          progress);
 }
 
 Status BusOracle::set_override(const std::string& consumer, const Value& rule) {

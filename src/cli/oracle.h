@@ -20,6 +20,8 @@ struct ProbeOrder {
     std::vector<std::string> gpus = {};  ///< ids; none: all
     std::vector<std::string> apis = {};  ///< none: all
     bool allow_wake = false;
+    std::string stage = "query";  ///< "query", "verify" or "measure"
+    bool force = false;           ///< measure also what is in use
 };
 
 /// Who answers, for `version`.

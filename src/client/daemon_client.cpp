@@ -260,12 +260,9 @@ Result<Value> DaemonClient::recommend(const std::string& product,
     });
 }
 
-Status DaemonClient::probe(const std::vector<std::string>& gpus,
-                           const std::vector<std::string>& apis,
-                           bool allow_wake,
-                           const Progress& progress) {
+Status DaemonClient::probe(const ProbeCall& wanted, const Progress& progress) {
     return at_the_door([&]() -> Status {
-        const auto paths = TRY(impl_->paths_of(gpus));
+        const auto paths = TRY(impl_->paths_of(wanted.gpus));
         Waiting waiting{.progress = progress};
         const auto caller = impl_->proxy(bus::kRootPath);
         caller->uponSignal("InterfacesAdded")
@@ -275,9 +272,12 @@ Status DaemonClient::probe(const std::vector<std::string>& gpus,
             });
         finish_registration(*caller);
         bus::Dictionary options;
-        options.emplace("allow-wake", sdbus::Variant{allow_wake});
+        options.emplace("allow-wake", sdbus::Variant{wanted.allow_wake});
+        options.emplace("stage", sdbus::Variant{wanted.stage});
+        if (wanted.force)
+            options.emplace("force", sdbus::Variant{true});
         auto call = bus::method_call(*caller, kManager, "Probe", impl_->may_ask);
-        call << paths << apis << options;
+        call << paths << wanted.apis << options;
         bus::call_later(*caller, call, kProbePatience, [&waiting](const sdbus::Error* error) {
             waiting.answer = error ? Status{bus::error_from(*error)} : Status{Done{}};
         });

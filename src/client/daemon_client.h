@@ -16,6 +16,15 @@ namespace gpuprobe {
 /// The name that an error of ours has on the bus: "org.gpuprobe.GpuProbe1.Error.NoMatch".
 std::string bus_error_name(ErrorCode code);
 
+/// One call of Probe.
+struct ProbeCall {
+    std::vector<std::string> gpus = {};  ///< ids; none: all
+    std::vector<std::string> apis = {};  ///< none: all
+    bool allow_wake = false;
+    std::string stage = "query";  ///< "query", "verify" or "measure"
+    bool force = false;           ///< measure also what is in use
+};
+
 /// The daemon, seen from a program that asks one thing at a time. Every call waits for its answer.
 /// Common errors: Unavailable when nobody answers, NotAuthorized when the bus or the daemon
 /// refuses.
@@ -55,12 +64,10 @@ public:
                             const std::string& manifest,
                             const Value& request);
 
-    /// Asks the drivers again, waiting at most five minutes. `gpus` are ids; empty lists mean all.
+    /// Asks the drivers again, waiting at most five minutes. What is measured may
+    /// take a second for each API of each GPU.
     /// Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests, Cancelled.
-    Status probe(const std::vector<std::string>& gpus,
-                 const std::vector<std::string>& apis,
-                 bool allow_wake,
-                 const Progress& progress);
+    Status probe(const ProbeCall& wanted, const Progress& progress);
 
     /// Errors: NotAuthorized, InvalidRequest, UnknownDevice, TooManyRequests.
     Status set_override(const std::string& consumer, const Value& rule);

@@ -40,6 +40,7 @@ struct Settings {
     std::optional<std::string> cache_folder = {};
     std::optional<std::string> state_folder = {};
     bool has_cache = true;
+    bool verifies = false;
     std::vector<std::string> profiles = {};
     TargetFolders drivers = {};
     unsigned settle_ms = 250;
@@ -164,6 +165,8 @@ Settings settings_from(int argc, char** argv) {
     app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
     app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
         ->check(CLI::ExistingDirectory);
+    app.add_flag("--verify", settings.verifies,
+                 "Run a small checked kernel on each GPU through each API, once, by itself");
     app.add_option("--settle-ms", settings.settle_ms, "How long a burst of hot-plug may last")
         ->check(CLI::Range(0U, 10'000U))
         ->capture_default_str();
@@ -204,6 +207,7 @@ EngineOptions engine_options(const Settings& settings, const std::optional<std::
     options.limits.warn = options.limits.query / 3;
     options.folders = settings.drivers;
     options.watch_hardware = !settings.replay;
+    options.verifies = settings.verifies;
     return options;
 }
 

@@ -48,9 +48,19 @@ std::vector<std::string> reasons_in(const Value& record) {
     return texts;
 }
 
+/// A record with reasons.
+bus::Dictionary reasoned(const Value& record) {
+    auto entry = bus::record_dictionary(record);
+    entry.insert_or_assign("Reasons", sdbus::Variant{reasons_in(record)});
+    return entry;
+}
+
 bus::Dictionary backend_from(const Value& backend) {
-    auto entry = bus::record_dictionary(backend);
-    entry.insert_or_assign("Reasons", sdbus::Variant{reasons_in(backend)});
+    auto entry = reasoned(backend);
+    if (const auto& checked = backend.at("verification"); checked.is_object())
+        entry.insert_or_assign("Verification", sdbus::Variant{reasoned(checked)});
+    if (const auto& measured = backend.at("measurement"); measured.is_object())
+        entry.insert_or_assign("Measurement", sdbus::Variant{reasoned(measured)});
     return entry;
 }
 
@@ -142,10 +152,12 @@ std::map<std::string, std::string> identifiers_of(const Gpu& gpu) {
     return identifiers;
 }
 
-bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis) {
+bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request) {
+    const auto& apis = request.apis;
     std::vector<bus::Dictionary> probes;
     for (const auto& probe : report.probes)
-        if (apis.empty() || std::ranges::find(apis, probe.api) != apis.end())
+        if (probe.stage == request.stage &&
+            (apis.empty() || std::ranges::find(apis, probe.api) != apis.end()))
             probes.push_back(bus::record_dictionary(to_value(probe)));
     bus::Dictionary answer;
     answer.emplace("Generation", sdbus::Variant{report.generation});

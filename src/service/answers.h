@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "bus/sdbus.h"
 #include "decide/decision.h"
-#include "engine/live_memory.h"
+#include "engine/engine.h"
 #include "recommend/recommendation.h"
 #include "report/report.h"
 
@@ -28,9 +28,11 @@ bus::Dictionary answer_from(const LiveMemory& memory);
 /// What tells a GPU from another of its kind, of what is known: NvidiaUuid, VulkanDeviceUuid,
 /// OpenclUuid, HipUniqueId, LevelZeroUuid, CanonicalUuid, Luid.
 std::map<std::string, std::string> identifiers_of(const Gpu& gpu);
-/// The probes of these APIs (none: of all) and the generation that holds them.
-bus::Dictionary probe_answer(const Report& report, const std::vector<std::string>& apis);
-/// Backend → Usable, Verified, Score, Reasons; `backends` is an object of BackendViews.
+/// The probes of the stage and the APIs that were asked for (none: of all) and the generation that
+/// holds them.
+bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request);
+/// Backend → Usable, Verified, Score, Verification, Measurement, Reasons; `backends` is an object
+/// of BackendViews.
 std::map<std::string, bus::Dictionary> backends_from(const Value& backends);
 
 /// The message of Error.NoMatch: a line for people, then the decision as one line of JSON of at

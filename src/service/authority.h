@@ -18,9 +18,10 @@ namespace gpuprobe {
 
 /// What not every caller may do. The names are polkit's, behind "org.gpuprobe."; who may do what by
 /// default stands in data/polkit/.
-enum class Action { AllowWake, GetIdentifiers, SetOverride, ClearQuarantine };
-constexpr std::array<EnumName<Action>, 4> names_of(Action) {
+enum class Action { AllowWake, MeasureInUse, GetIdentifiers, SetOverride, ClearQuarantine };
+constexpr std::array<EnumName<Action>, 5> names_of(Action) {
     return {{{Action::AllowWake, "allow-wake"},
+             {Action::MeasureInUse, "measure-in-use"},
              {Action::GetIdentifiers, "get-identifiers"},
              {Action::SetOverride, "set-override"},
              {Action::ClearQuarantine, "clear-quarantine"}}};

@@ -57,13 +57,13 @@ void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
         (*self)->jobs_.at(number)->set_progress(part);
         (*self)->connection_.update();
     };
-    const auto done = [weak, number, apis = request.apis] {
+    const auto done = [weak, number, request] {
         const auto self = weak.lock();
         if (!self || !(*self)->jobs_.contains(number))
             return;
         auto& jobs = **self;
         (void)bus::attempt([&] {
-            jobs.jobs_.at(number)->succeed(probe_answer(jobs.context_.engine.report(), apis));
+            jobs.jobs_.at(number)->succeed(probe_answer(jobs.context_.engine.report(), request));
         });
         jobs.jobs_.erase(number);
         jobs.connection_.update();

@@ -7,6 +7,7 @@
 #include "bus/names.h"
 #include "bus/text.h"
 #include "bus/value.h"
+#include "report/trials.h"
 #include "service/answers.h"
 #include "service/memory_file.h"
 #include "service/power.h"
@@ -27,17 +28,15 @@ Result<bool> flag_option(const bus::Dictionary& options, const std::string& key,
     return *flag;
 }
 
-/// Errors: InvalidRequest for anything but the one stage there is.
-Status check_stage(const bus::Dictionary& options) {
+/// Errors: InvalidRequest for another type. Which stages there are, the engine knows.
+Result<std::string> stage_option(const bus::Dictionary& options) {
     const auto given = options.find("stage");
     if (given == options.end())
-        return Done{};
+        return std::string{kQueryStage};
     const auto value = TRY(bus::value_from(given->second));
     if (!value.is_string())
         return Error{ErrorCode::InvalidRequest, "stage: expected a string"};
-    if (*value.as_string() != "query")
-        return Error{ErrorCode::InvalidRequest, "stage: there is only query"};
-    return Done{};
+    return *value.as_string();
 }
 
 }  // namespace
@@ -232,9 +231,14 @@ Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::Objec
     if (gpus.size() > kMaxNames || apis.size() > kMaxNames)
         return Error{ErrorCode::InvalidRequest, "too many names"};
     const bool allow_wake = TRY(flag_option(options, "allow-wake", false));
-    TRY(check_stage(options));
+    ProbeRequest request{.apis = apis,
+                         .allow_wake = allow_wake,
+                         .stage = TRY(stage_option(options)),
+                         .force = TRY(flag_option(options, "force", false))};
     TRY(refuse_sleepers(gpus, allow_wake));
-    return ProbeRequest{.apis = apis, .allow_wake = allow_wake};
+    for (const auto& path : gpus)
+        request.gpus.push_back(gpus_.at(path)->id);
+    return request;
 }
 
 void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
@@ -258,18 +262,32 @@ Petitioner ManagerObject::petitioner() const {
             .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
 }
 
+void ManagerObject::ask_leave(const Petitioner& caller,
+                              std::vector<Action> actions,
+                              const std::function<void(const Status&)>& answer) {
+    if (actions.empty())
+        return answer(Done{});
+    const auto next = actions.back();
+    actions.pop_back();
+    clientele_.authority.ask(caller, next, [this, caller, actions, answer](const Status& may) {
+        may ? ask_leave(caller, actions, answer) : answer(may);
+    });
+}
+
 void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
     const auto caller = petitioner();
-    if (!request.allow_wake)
-        return jobs_.probe(caller.sender, request, std::move(reply));
+    std::vector<Action> actions;
+    if (request.allow_wake)
+        actions.push_back(Action::AllowWake);
+    if (request.force)
+        actions.push_back(Action::MeasureInUse);
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
-    clientele_.authority.ask(caller, Action::AllowWake,
-                             [this, caller, request, pending](const Status& may) {
-                                 if (may)
-                                     jobs_.probe(caller.sender, request, std::move(*pending));
-                                 else
-                                     pending->fail(may.error());
-                             });
+    ask_leave(caller, actions, [this, caller, request, pending](const Status& may) {
+        if (may)
+            jobs_.probe(caller.sender, request, std::move(*pending));
+        else
+            pending->fail(may.error());
+    });
 }
 
 void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) {
@@ -327,7 +345,8 @@ std::string ManagerObject::Version() {
 
 std::vector<std::string> ManagerObject::Features() {
     return bus::guard([this] {
-        std::vector<std::string> features{"select",  "recommend",  "probe",      "override",
+        std::vector<std::string> features{"select",  "recommend",  "probe",
+                                          "verify",  "measure",    "override",
                                           "outcome", "quarantine", "describe-fd"};
         if (context_.engine.is_replayed())
             features.emplace_back("replay");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -89,6 +90,10 @@ private:
     [[nodiscard]] Petitioner petitioner() const;
     /// Runs a probe that whoever is calling may ask for.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
+    /// Asks for one after the other; `answer` gets the first no, or a yes to all.
+    void ask_leave(const Petitioner& caller,
+                   std::vector<Action> actions,
+                   const std::function<void(const Status&)>& answer);
     [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                      const std::vector<std::string>& apis,
                                                      const bus::Dictionary& options) const;

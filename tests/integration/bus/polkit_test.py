@@ -94,6 +94,15 @@ class Polkit(BusCase):
         self.assertNotEqual(subject[1]["name"], self.connection.get_unique_name())
         self.assertEqual((action, flags), ("org.gpuprobe.allow-wake", 0))
 
+    def test_measuring_what_others_use_needs_leave(self):
+        force = (ROOT, MANAGER, "Probe", "aoasa{sv}", "0", "0", "2", "force", "b", "true", "stage", "s", "measure")
+        code, text = self.call_as(NOBODY, *force)
+        self.assertNotEqual(code, 0, text)
+        self.assertIn("org.gpuprobe.measure-in-use", text)
+        polkit = FakePolkit(self.bus, ((True, False, {}),))
+        self.assertEqual(self.call_as(NOBODY, *force)[0], 0)
+        self.assertEqual(polkit.questions[0][1], "org.gpuprobe.measure-in-use")
+
     def test_the_call_says_whether_people_may_be_asked(self):
         polkit = FakePolkit(self.bus, ((True, False, {}),))
         self.assertEqual(self.wake(interactive=True)[0], 0)

@@ -103,13 +103,19 @@ TEST(MemoryAnswer, LeavesOutWhatIsUnknown) {
 
 TEST(ProbeAnswer, HoldsTheProbesAskedFor) {
     Report report{.generation = 3};
-    report.probes = {{.api = "vulkan"}, {.api = "opencl"}};
-    const auto count = [&report](const std::vector<std::string>& apis) {
-        return probe_answer(report, apis).at("Probes").get<std::vector<bus::Dictionary>>().size();
+    report.probes = {{.api = "vulkan", .stage = "query"},
+                     {.api = "opencl", .stage = "query"},
+                     {.api = "opencl", .stage = "verify", .device = "index:0"}};
+    const auto count = [&report](const std::vector<std::string>& apis,
+                                 const char* stage = "query") {
+        const auto answer = probe_answer(report, {.apis = apis, .stage = stage});
+        return answer.at("Probes").get<std::vector<bus::Dictionary>>().size();
     };
     EXPECT_EQ(count({}), 2U);
     EXPECT_EQ(count({"opencl"}), 1U);
     EXPECT_EQ(count({"cuda"}), 0U);
+    EXPECT_EQ(count({}, "verify"), 1U);
+    EXPECT_EQ(count({"vulkan"}, "verify"), 0U);
 }
 
 TEST(NoMatchMessage, CarriesTheWholeTraceWhenItFits) {
