@@ -239,6 +239,10 @@ Value request_of(const SelectArguments& arguments) {
         request["any-vendor"] = true;
     if (arguments.hides_rejected)
         request["include-rejected"] = false;
+    if (arguments.rank)
+        request["rank"] = *arguments.rank;
+    if (arguments.requires_verified)
+        request["require-verified"] = true;
     if (arguments.strict)
         request["strict"] = true;
     if (arguments.min_memory)

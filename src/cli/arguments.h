@@ -26,6 +26,8 @@ struct SelectArguments {
     std::optional<std::string> platform = {};
     std::optional<Bytes> min_memory = {};
     std::vector<std::string> fake = {};
+    std::optional<std::string> rank = {};  ///< "documented" or "measured"
+    bool requires_verified = false;
     bool forbids_fake = false;
     bool any_vendor = false;
     bool hides_rejected = false;
@@ -116,9 +118,12 @@ struct Arguments {
     bool has_cache = true;
 
     std::optional<std::string> topic = {};           ///< the verb that `help` is about
-    std::vector<std::string> gpus = {};              ///< of show, describe and probe
-    std::vector<std::string> apis = {};              ///< of probe
-    bool allow_wake = false;                         ///< of probe
+    std::vector<std::string> gpus = {};              ///< of show, describe, probe and bench
+    std::vector<std::string> apis = {};              ///< of probe and bench
+    bool allow_wake = false;                         ///< of probe and bench
+    std::string stage = "query";                     ///< of probe
+    bool measures_in_use = false;                    ///< of probe and bench
+    std::optional<std::string> plot = {};            ///< of bench: a file
     bool warnings_count = false;                     ///< of doctor
     std::optional<std::string> capture_folder = {};  ///< of capture
     bool redacts = false;                            ///< of capture

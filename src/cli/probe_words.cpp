@@ -37,6 +37,9 @@ std::string problem_sentence(const ProbeEntry& probe) {
     auto text = scrubbed(probe.api) + ": ";
     text += probe.driver.empty() ? "the driver" : scrubbed(probe.driver);
     text += " " + past_tense(probe);
+    if (probe.stage != "query")
+        text += " while it was " + std::string{probe.stage == "verify" ? "verified" : "measured"} +
+                (probe.device ? " on " + scrubbed(*probe.device) : "");
     if (probe.duration)
         text += " after " + duration_text(*probe.duration, "u");
     if (probe.note)
@@ -96,14 +99,16 @@ Tone tone_of(Outcome outcome) {
 }
 
 std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& screen) {
+    const bool has_devices = std::ranges::any_of(
+        probes, [](const ProbeEntry& probe) { return probe.device.has_value(); });
     Table table{{{.title = "API"},
-                 {.title = "DRIVER", .may_shrink = true},
+                 {.title = has_devices ? "DEVICE" : "DRIVER", .may_shrink = true},
                  {.title = "OUTCOME"},
                  {.title = "TIME", .is_right_aligned = true},
                  {.title = "NOTE", .may_shrink = true}}};
     for (const auto& probe : probes)
         table.add({{.text = probe.api},
-                   {.text = driver_file(probe, screen)},
+                   {.text = probe.device.value_or(driver_file(probe, screen))},
                    {.text = std::string{name_of(probe.outcome)}, .tone = tone_of(probe.outcome)},
                    {.text = probe.duration ? duration_text(*probe.duration, screen.micro())
                                            : std::string{screen.dash()}},

@@ -65,6 +65,13 @@ std::vector<Option> choice_options() {
               .value = {.name = "LIST", .offers = "fp16 bfloat16 int8 verified", .is_list = true},
               .help = "what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942'",
               .take = put_select<&SelectArguments::require>},
+             {.names = "--require-verified",
+              .help = "only what computed a checked result: probe --stage=verify",
+              .take = put_select<&SelectArguments::requires_verified>},
+             {.names = "--rank",
+              .value = {.name = "ORDER", .offers = "documented measured", .takes_others = false},
+              .help = "documented, or measured: the fastest of what bench has measured",
+              .take = put_select<&SelectArguments::rank>},
              {.names = "--platform",
               .value = {.name = "NAME",
                         .offers = "darwin-arm64 darwin-amd64 linux-amd64 linux-arm64"},
@@ -80,6 +87,21 @@ std::vector<Option> choice_options() {
              {.names = "--no-rejected",
               .help = "leave rejected candidates out",
               .take = put_select<&SelectArguments::hides_rejected>}}));
+}
+
+std::vector<Option> trial_options() {
+    return {
+        {.names = "--api",
+         .value = {.name = "LIST", .offers = kApiWords, .is_list = true},
+         .help = "only these APIs: vulkan,opencl,…",
+         .take = put<&Arguments::apis>},
+        {.names = "--allow-wake",
+         .help = "wake sleeping GPUs",
+         .take = put<&Arguments::allow_wake>},
+        {.names = "--force",
+         .help = "measure also what is in use, short of memory, or runs on battery",
+         .take = put<&Arguments::measures_in_use>},
+    };
 }
 
 std::vector<Option> variant_options() {

@@ -7,7 +7,7 @@
 namespace gpuprobe {
 
 inline constexpr std::string_view kBackendWords = "cuda rocm sycl vulkan opencl webgpu cpu";
-inline constexpr std::string_view kApiWords = "vulkan opencl cuda nvml hip level_zero pci";
+inline constexpr std::string_view kApiWords = "vulkan opencl cuda nvml hip level_zero pci cpu";
 inline constexpr std::string_view kFamilyWords =
     "family:cuda family:rocm family:vulkan family:xpu family:cpu";
 
@@ -15,6 +15,8 @@ inline constexpr std::string_view kFamilyWords =
 std::vector<Option> rule_options();
 /// What select and env ask.
 std::vector<Option> choice_options();
+/// What probe and bench ask for.
+std::vector<Option> trial_options();
 /// What recommend and export ask about variants.
 std::vector<Option> variant_options();
 

@@ -9,11 +9,13 @@
 #include "base/parse.h"
 #include "cli/fact_list.h"
 #include "cli/gpu_words.h"
+#include "cli/measured_words.h"
 #include "cli/obstacles.h"
 #include "cli/probe_words.h"
 #include "cli/sizes.h"
 #include "cli/wording.h"
 #include "decide/backend_words.h"
+#include "report/promise.h"
 
 namespace gpuprobe {
 namespace {
@@ -147,6 +149,21 @@ FactList backends(const Gpu& gpu, const Report& report) {
     return facts;
 }
 
+FactList computed(const Gpu& gpu, const Report& report) {
+    FactList facts{"Computed"};
+    for (const auto& name : backend_names(report)) {
+        const auto found = gpu.backends.find(name);
+        if (found == gpu.backends.end())
+            continue;
+        const auto& view = found->second;
+        const auto text =
+            measured_words(view.verification, view.measurement, view.score, promise_of(gpu));
+        if (!text.empty())
+            facts.add(name, text);
+    }
+    return facts;
+}
+
 std::string api_title(const std::string& api, const ApiView& view) {
     std::string title = api + ": " + std::string{name_of(view.outcome)};
     if (view.version)
@@ -184,8 +201,9 @@ FactList findings(const Gpu& gpu) {
 
 std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const Screen& screen) {
     std::vector<FactList> lists{
-        hardware(gpu),         driver(gpu, screen), memory(gpu, now, screen),
-        backends(gpu, report), findings(gpu),       identity(gpu)};
+        hardware(gpu),         driver(gpu, screen),   memory(gpu, now, screen),
+        backends(gpu, report), computed(gpu, report), findings(gpu),
+        identity(gpu)};
     for (const auto& [api, view] : gpu.apis)
         if (view.outcome != Outcome::Absent)
             lists.push_back(api_facts(api, view));

@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "cli/gpu_words.h"
+#include "cli/measured_words.h"
 #include "cli/obstacles.h"
 #include "cli/probe_words.h"
 #include "cli/table.h"
@@ -261,6 +262,7 @@ std::string status_text(const Report& report, const Decision* choice, const Scre
     Hints hints;
     auto text =
         headline(report, choice, screen) + host_line(report, screen) + gpu_table(report, screen);
+    text += measured_section(report, screen);
     text += obstacle_section(report, screen, hints);
     text += software_section(report, screen);
     text += accelerator_section(report, screen);

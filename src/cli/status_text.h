@@ -9,9 +9,9 @@
 
 namespace gpuprobe {
 
-/// The screen of `status`: headline, GPUs, what does not work and why, software implementations,
-/// accelerators, problems, hints. `choice` is what the default consumer gets; null when nobody
-/// said. Pure.
+/// The screen of `status`: headline, GPUs, what was verified and measured, what does not work and
+/// why, software implementations, accelerators, problems, hints. `choice` is what the default
+/// consumer gets; null when nobody said. Pure.
 std::string status_text(const Report& report, const Decision* choice, const Screen& screen);
 
 }  // namespace gpuprobe

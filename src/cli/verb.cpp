@@ -25,6 +25,7 @@ const std::vector<Verb>& verbs() {
                                        import_manifest_verb(),
                                        plan_verb(),
                                        probe_verb(),
+                                       bench_verb(),
                                        monitor_verb(),
                                        doctor_verb(),
                                        capture_verb(),

@@ -12,7 +12,10 @@ namespace gpuprobe {
 namespace {
 
 Result<ProbeOrder> order_of(Context& context) {
-    ProbeOrder order{.apis = context.arguments.apis, .allow_wake = context.arguments.allow_wake};
+    ProbeOrder order{.apis = context.arguments.apis,
+                     .allow_wake = context.arguments.allow_wake,
+                     .stage = context.arguments.stage,
+                     .force = context.arguments.measures_in_use};
     if (context.arguments.gpus.empty())
         return order;
     const auto report = TRY(context.oracle.report());
@@ -21,27 +24,34 @@ Result<ProbeOrder> order_of(Context& context) {
     return order;
 }
 
-/// The entries of the APIs that were asked.
-std::vector<ProbeEntry> asked(const Report& report, const std::vector<std::string>& apis) {
+/// The entries of the stage and the APIs that were asked.
+std::vector<ProbeEntry> asked(const Report& report, const ProbeOrder& order) {
     auto probes = report.probes;
-    if (!apis.empty())
-        std::erase_if(probes, [&apis](const ProbeEntry& probe) {
-            return std::find(apis.begin(), apis.end(), probe.api) == apis.end();
-        });
+    const auto& apis = order.apis;
+    std::erase_if(probes, [&](const ProbeEntry& probe) {
+        return probe.stage != order.stage ||
+               (!apis.empty() && std::find(apis.begin(), apis.end(), probe.api) == apis.end());
+    });
     return probes;
+}
+
+const char* words_for(const std::string& stage) {
+    if (stage == "verify")
+        return "verifying";
+    return stage == "measure" ? "measuring" : "asking the drivers";
 }
 
 Result<ExitCode> run(Context& context) {
     const auto order = TRY(order_of(context));
+    const auto* words = words_for(order.stage);
     ProgressLine line{context.arguments};
-    line.show("asking the drivers");
-    const auto probed = context.oracle.probe(
-        order, [&line](double share) { line.show("asking the drivers", share); });
+    line.show(words);
+    const auto probed = context.oracle.probe(order, [&](double share) { line.show(words, share); });
     line.clear();
     if (!probed)
         return probed.error();
     const auto report = TRY(context.oracle.report());
-    const auto probes = asked(report, order.apis);
+    const auto probes = asked(report, order);
     if (context.wants_json()) {
         Value document{Value::Object{}};
         document["generation"] = to_value(report.generation);
@@ -64,16 +74,17 @@ Verb probe_verb() {
         .overview = {{"probe [GPU…]", "ask the drivers again"}},
         .usage = {"probe [GPU…] [OPTION…]"},
         .about = R"(
-Asks the drivers again and shows how each probe ended.
+Asks the drivers again and shows how each probe ended. The stage 'query', the default, runs nothing
+on a GPU; 'verify' runs a small kernel on each GPU through each API that lists it and checks every
+word of what it computed; 'measure' finds bandwidth and arithmetic rate, each for itself.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .options = {{.names = "--api",
-                     .value = {.name = "LIST", .offers = kApiWords, .is_list = true},
-                     .help = "only these APIs: vulkan,opencl,…",
-                     .take = put<&Arguments::apis>},
-                    {.names = "--allow-wake",
-                     .help = "wake sleeping GPUs",
-                     .take = put<&Arguments::allow_wake>}},
+        .options = joined(
+            {{.names = "--stage",
+              .value = {.name = "STAGE", .offers = "query verify measure", .takes_others = false},
+              .help = "query, verify or measure",
+              .take = put<&Arguments::stage>}},
+            trial_options()),
         .run = run};
 }
 

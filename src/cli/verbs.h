@@ -19,6 +19,7 @@ Verb products_verb();
 Verb import_manifest_verb();
 Verb plan_verb();
 Verb probe_verb();
+Verb bench_verb();
 Verb monitor_verb();
 Verb doctor_verb();
 Verb capture_verb();

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_rows.h"
+
+#include <algorithm>
+
+#include "cli/gpu_words.h"
+
+namespace gpuprobe {
+namespace {
+
+template <class Holder>
+bool was_tried(const Holder& holder) {
+    return holder.verification || holder.measurement;
+}
+
+template <class Holder>
+void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
+    if (!was_tried(holder))
+        return;
+    row.verification = holder.verification;
+    row.measurement = holder.measurement;
+    row.score = holder.score;
+    rows.push_back(std::move(row));
+}
+
+/// WebGPU rests on Vulkan and is not asked itself.
+bool is_own_api(const std::string& backend) {
+    return backend != "webgpu";
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus) {
+    std::vector<BenchRow> rows;
+    for (const auto& gpu : report.gpus) {
+        if (!gpus.empty() && std::ranges::find(gpus, gpu.id) == gpus.end())
+            continue;
+        for (const auto& [backend, view] : gpu.backends)
+            if (is_own_api(backend))
+                add({.kind = "gpu", .gpu = gpu.id, .name = gpu_title(gpu), .backend = backend},
+                    view, rows);
+    }
+    if (!gpus.empty())
+        return rows;
+    for (const auto& software : report.software)
+        add({.kind = "software", .name = software.name, .backend = software.api}, software, rows);
+    add({.kind = "cpu", .name = report.host.cpu.model, .backend = "cpu"}, report.host.cpu, rows);
+    return rows;
+}
+
+}  // namespace gpuprobe

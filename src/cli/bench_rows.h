@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// What was computed on one device through one API.
+struct BenchRow {
+    std::string kind = {};                 ///< "gpu", "software" or "cpu"
+    std::optional<std::string> gpu = {};   ///< its id
+    std::optional<std::string> name = {};  ///< of GPU, implementation or processor
+    std::string backend = {};              ///< by our name; of software the API
+    std::optional<Verification> verification = {};
+    std::optional<Measurement> measurement = {};
+    std::optional<double> score = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, BenchRow& row) {
+    visit("kind", row.kind);
+    visit("gpu", row.gpu);
+    visit("name", row.name);
+    visit("backend", row.backend);
+    visit("verification", row.verification);
+    visit("measurement", row.measurement);
+    visit("score", row.score);
+}
+
+/// Every device that was verified or measured, or was to be: GPUs in the report's order, software
+/// implementations, the processor. `gpus`: only these; none: all.
+std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus);
+
+}  // namespace gpuprobe

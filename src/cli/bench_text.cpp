@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "cli/obstacles.h"
+#include "cli/rates.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+
+namespace gpuprobe {
+namespace {
+
+Cell rate_cell(const std::optional<std::uint64_t>& rate, const Screen& screen) {
+    return {.text = rate ? rate_text(static_cast<double>(*rate)) : std::string{screen.dash()}};
+}
+
+Cell launch_cell(const Measurement& measured, const Screen& screen) {
+    if (!measured.launch)
+        return {.text = std::string{screen.dash()}};
+    return {.text = fmt::format("{:.{}f} {}s", *measured.launch, *measured.launch < 10 ? 1 : 0,
+                                screen.micro())};
+}
+
+Cell spread_cell(const Measurement& measured, const Screen& screen) {
+    const auto spread = largest_spread(measured);
+    return {.text = spread ? fmt::format("{:.0f} %", *spread * 100) : std::string{screen.dash()}};
+}
+
+Tone tone_of(const std::optional<Verification>& verification) {
+    if (!verification)
+        return Tone::Faint;
+    switch (verification->result) {
+        case VerificationResult::Verified:
+            return Tone::Good;
+        case VerificationResult::Skipped:
+            return Tone::Unsure;
+        default:
+            return Tone::Bad;
+    }
+}
+
+std::string place_of(const BenchRow& row) {
+    return row.gpu ? *row.gpu : row.kind;
+}
+
+std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
+    const auto measured = row.measurement.value_or(Measurement{});
+    const auto cell = [&](const auto& rate) { return rate_cell(rate, screen); };
+    return {
+        {.text = place_of(row)},
+        {.text = row.name.value_or(std::string{screen.dash()})},
+        {.text = row.backend, .tone = Tone::Strong},
+        {.text = verification_words(row.verification, screen), .tone = tone_of(row.verification)},
+        cell(measured.memory_read),
+        cell(measured.memory_copy),
+        cell(measured.host_to_device),
+        cell(measured.device_to_host),
+        cell(measured.fp32),
+        cell(measured.fp16),
+        cell(measured.int8),
+        launch_cell(measured, screen),
+        spread_cell(measured, screen),
+        {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
+}
+
+/// "cuda on pci:0000:00:06.0 was not measured: …".
+void add_remark(const BenchRow& row,
+                std::string_view what,
+                const std::optional<std::string>& note,
+                const std::vector<Reason>& reasons,
+                std::string& lines) {
+    const auto why = explained(reasons).sentence;
+    auto text = fmt::format("{} on {} {}", row.backend, scrubbed(place_of(row)), what);
+    if (!why.empty())
+        text += ": " + why;
+    else if (note)
+        text += ": " + scrubbed(*note);
+    lines += text + "\n";
+}
+
+void add_remarks(const BenchRow& row, std::string& lines) {
+    const auto& checked = row.verification;
+    if (checked && checked->result != VerificationResult::Verified)
+        add_remark(row, fmt::format("was not verified ({})", name_of(checked->result)),
+                   checked->note, checked->reasons, lines);
+    const auto& measured = row.measurement;
+    if (measured && measured->outcome != Outcome::Answered)
+        add_remark(row, fmt::format("was not measured ({})", name_of(measured->outcome)),
+                   measured->note, measured->reasons, lines);
+    else if (measured && !measured->reasons.empty())
+        add_remark(row, "was not measured again", measured->note, measured->reasons, lines);
+}
+
+}  // namespace
+
+std::string verification_words(const std::optional<Verification>& verification,
+                               const Screen& screen) {
+    return verification ? std::string{name_of(verification->result)} : std::string{screen.dash()};
+}
+
+std::optional<double> largest_spread(const Measurement& measurement) {
+    const auto& spread = measurement.spread;
+    const auto largest =
+        std::ranges::max_element(spread, {}, [](const auto& entry) { return entry.second; });
+    return largest == spread.end() ? std::nullopt : std::optional{largest->second};
+}
+
+std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen) {
+    Table table{{{.title = "DEVICE"},
+                 {.title = "NAME", .may_shrink = true, .may_go = true},
+                 {.title = "BACKEND"},
+                 {.title = "CHECK"},
+                 {.title = "READ", .is_right_aligned = true},
+                 {.title = "COPY", .is_right_aligned = true},
+                 {.title = "UP", .is_right_aligned = true, .may_go = true},
+                 {.title = "DOWN", .is_right_aligned = true, .may_go = true},
+                 {.title = "FP32", .is_right_aligned = true},
+                 {.title = "FP16", .is_right_aligned = true},
+                 {.title = "INT8", .is_right_aligned = true, .may_go = true},
+                 {.title = "LAUNCH", .is_right_aligned = true, .may_go = true},
+                 {.title = "SPREAD", .is_right_aligned = true, .may_go = true},
+                 {.title = "SCORE", .is_right_aligned = true}}};
+    std::string remarks;
+    for (const auto& row : rows) {
+        table.add(cells_of(row, screen));
+        add_remarks(row, remarks);
+    }
+    auto text = table.empty() ? std::string{} : table.text(screen);
+    return remarks.empty() ? text : text + "\n" + remarks;
+}
+
+}  // namespace gpuprobe

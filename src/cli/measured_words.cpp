@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measured_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "cli/bench_rows.h"
+#include "cli/obstacles.h"
+#include "cli/rates.h"
+#include "cli/text_width.h"
+#include "cli/wording.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+void add_part(std::string& text, const std::string& part, std::string_view between = ", ") {
+    if (!part.empty())
+        text += (text.empty() ? "" : std::string{between}) + part;
+}
+
+/// "reads 4.19 TB/s (85 % of 4.92 T)".
+std::string rate_words(std::string_view what,
+                       const std::optional<std::uint64_t>& rate,
+                       std::string_view unit,
+                       const std::optional<std::uint64_t>& promised = {}) {
+    if (!rate)
+        return "";
+    auto text = fmt::format("{} {}", what, rate_text(static_cast<double>(*rate), unit));
+    if (const auto share = share_text(rate, promised); !share.empty())
+        text += fmt::format(" ({} of {})", share, rate_text(static_cast<double>(*promised)));
+    return text;
+}
+
+std::string figures(const Measurement& measured, const Promise& promise) {
+    std::string text;
+    add_part(text, rate_words("reads", measured.memory_read, "B/s", promise.memory));
+    add_part(text, rate_words("copies", measured.memory_copy, "B/s", promise.memory));
+    add_part(text, rate_words("fp32", measured.fp32, "op/s", promise.fp32));
+    add_part(text, rate_words("fp16", measured.fp16, "op/s"));
+    add_part(text, rate_words("int8", measured.int8, "op/s"));
+    return text;
+}
+
+std::string measurement_words(const Measurement& measured, const Promise& promise) {
+    if (measured.outcome == Outcome::Answered)
+        return figures(measured, promise);
+    auto text = fmt::format("not measured ({}", name_of(measured.outcome));
+    const auto why = explained(measured.reasons).sentence;
+    return text + (why.empty() ? ")" : ": " + why + ")");
+}
+
+/// The GPU of a row, for what its clocks promise.
+Promise promise_for(const Report& report, const BenchRow& row) {
+    const auto gpu = std::ranges::find_if(
+        report.gpus, [&](const Gpu& one) { return row.gpu && one.id == *row.gpu; });
+    return gpu == report.gpus.end() ? Promise{} : promise_of(*gpu);
+}
+
+std::string place_of(const BenchRow& row) {
+    if (row.gpu)
+        return scrubbed(*row.gpu);
+    return row.kind == "software" ? scrubbed(row.name.value_or("software")) : "the processor";
+}
+
+}  // namespace
+
+std::string measured_words(const std::optional<Verification>& verification,
+                           const std::optional<Measurement>& measurement,
+                           const std::optional<double>& score,
+                           const Promise& promise) {
+    std::string text;
+    if (verification)
+        text = verification->result == VerificationResult::Verified
+                   ? "verified"
+                   : fmt::format("not verified ({})", name_of(verification->result));
+    if (!measurement)
+        return text;
+    add_part(text, measurement_words(*measurement, promise), "; ");
+    if (measurement->outcome == Outcome::Answered && !promise.memory && !promise.fp32)
+        add_part(text, "promise n/a", "; ");
+    if (score)
+        add_part(text, "score " + rate_text(*score), "; ");
+    return text;
+}
+
+std::string measured_section(const Report& report, const Screen& screen) {
+    const auto rows = bench_rows(report, {});
+    if (rows.empty())
+        return "";
+    std::size_t width = 0;
+    for (const auto& row : rows)
+        width = std::max(width, display_width(row.backend));
+    auto lines = "\n" + toned(screen, Tone::Strong, "Computed") + "\n";
+    for (const auto& row : rows) {
+        const auto words =
+            measured_words(row.verification, row.measurement, row.score, promise_for(report, row));
+        lines += hanging(screen, "  " + padded_right(scrubbed(row.backend), width) + "  ",
+                         kIndent + width + 2, place_of(row) + ": " + words);
+    }
+    return lines;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/screen.h"
+#include "report/promise.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// "verified; reads 4.19 TB/s (85 % of what its clocks promise), copies 3.9 TB/s, fp32 62.3 Top/s
+/// (93
+/// %), fp16 125 Top/s; score 530": what was found, and where the API tells enough how that compares
+/// with what it promises ("promise n/a" where it does not). "" where nothing was tried.
+std::string measured_words(const std::optional<Verification>& verification,
+                           const std::optional<Measurement>& measurement,
+                           const std::optional<double>& score,
+                           const Promise& promise);
+
+/// The section of `status`: a line for each backend of each GPU, software implementation and the
+/// processor that was tried; "" where none was.
+std::string measured_section(const Report& report, const Screen& screen);
+
+}  // namespace gpuprobe

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+#include "base/record.h"
+#include "cli/bench_plot.h"
+#include "cli/bench_rows.h"
+#include "cli/bench_text.h"
+#include "cli/pick_gpu.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "cli/verbs.h"
+#include "report/trials.h"
+
+namespace gpuprobe {
+namespace {
+
+Status run_stage(Context& context, ProbeOrder order, std::string_view stage, const char* words) {
+    order.stage = stage;
+    ProgressLine line{context.arguments};
+    line.show(words, 0);
+    return context.oracle.probe(order, [&](double share) { line.show(words, share); });
+}
+
+Result<ExitCode> run(Context& context) {
+    const auto& arguments = context.arguments;
+    ProbeOrder order{.apis = arguments.apis,
+                     .allow_wake = arguments.allow_wake,
+                     .force = arguments.measures_in_use};
+    if (!arguments.gpus.empty()) {
+        const auto report = TRY(context.oracle.report());
+        for (const auto& selector : arguments.gpus)
+            order.gpus.push_back(TRY(pick_gpu(report, selector))->id);
+    }
+    TRY(run_stage(context, order, kVerifyStage, "verifying"));
+    TRY(run_stage(context, order, kMeasureStage, "measuring"));
+    const auto report = TRY(context.oracle.report());
+    const auto rows = bench_rows(report, order.gpus);
+    if (arguments.plot)
+        TRY(write_atomically(*arguments.plot, bench_plot(rows)));
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document["generation"] = to_value(report.generation);
+        document["results"] = to_value(rows);
+        print_json(arguments, document);
+        return ExitCode::Answered;
+    }
+    print(rows.empty() ? "Nothing here computes.\n" : bench_text(rows, context.screen));
+    if (context.screen.has_legend && !rows.empty())
+        print("\n" +
+              toned(context.screen, Tone::Faint,
+                    "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
+                    "docs/measuring.md") +
+              "\n");
+    return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb bench_verb() {
+    return {
+        .name = "bench",
+        .overview = {{"bench [GPU…]", "does each backend compute, and how fast"}},
+        .usage = {"bench [GPU…] [OPTION…]"},
+        .about = R"(
+Verifies and measures each GPU through each API that lists it; without a GPU also the software
+implementations and the processor. Then the table: bandwidth of the memory (read, copy) and to and
+from it (up, down), operations a second, the time to launch a kernel, and by how much the samples
+differ. It takes about a second for each line.
+)",
+        .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
+        .options = joined({{.names = "--plot",
+                            .value = {.name = "FILE", .names = kFiles},
+                            .help = "the same as bars, an SVG picture",
+                            .take = put<&Arguments::plot>}},
+                          trial_options()),
+        .run = run};
+}
+
+}  // namespace gpuprobe

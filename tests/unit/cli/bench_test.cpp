@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "cli/bench_plot.h"
+#include "cli/bench_text.h"
+#include "cli/measured_words.h"
+#include "cli/rates.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kId = "pci:0000:00:06.0";
+
+Measurement fast() {
+    return {.memory_read = 4'190'000'000'000,
+            .memory_copy = 3'900'000'000'000,
+            .host_to_device = 55'000'000'000,
+            .device_to_host = 54'000'000'000,
+            .fp32 = 62'300'000'000'000,
+            .fp16 = 125'000'000'000'000,
+            .launch = 4.25,
+            .spread = {{"fp32", 0.012}, {"memory_read", 0.004}}};
+}
+
+/// A card that was verified and measured with CUDA, pocl that computes wrong, and a processor.
+Report machine() {
+    Report report;
+    Gpu gpu{.id = kId, .name = "NVIDIA H200"};
+    gpu.architecture.cuda_compute_capability = "9.0";
+    gpu.apis["cuda"].device = Value{Value::Object{{"clock_hz", 1'980'000'000},
+                                                  {"multiprocessors", 132},
+                                                  {"memory_clock_hz", 3'201'000'000},
+                                                  {"memory_bus_bits", 6144}}};
+    BackendView cuda{.usable = true, .verified = true, .score = 527.4};
+    cuda.verification = Verification{.result = VerificationResult::Verified, .words = 4096};
+    cuda.measurement = fast();
+    gpu.backends["cuda"] = cuda;
+    gpu.backends["webgpu"] = cuda;
+    gpu.backends["vulkan"] = BackendView{.usable = true};
+    report.gpus = {gpu};
+    SoftwareDevice pocl{.api = "opencl", .name = "pocl <\"a\" & b>"};
+    pocl.verification = Verification{.result = VerificationResult::Miscomputed};
+    pocl.measurement = Measurement{.outcome = Outcome::Skipped, .reasons = {because("on-battery")}};
+    report.software = {pocl};
+    report.host.cpu.model = "A CPU";
+    report.host.cpu.measurement = Measurement{.memory_read = 20'000'000'000, .fp32 = 950};
+    return report;
+}
+
+TEST(RateText, HasThreeDigitsAndPowersOfThousand) {
+    EXPECT_EQ(rate_text(4'190'000'000'000), "4.19 T");
+    EXPECT_EQ(rate_text(62.3e12), "62.3 T");
+    EXPECT_EQ(rate_text(125e12), "125 T");
+    EXPECT_EQ(rate_text(999.4e9), "999 G");
+    EXPECT_EQ(rate_text(999.6e9), "1.00 T");
+    EXPECT_EQ(rate_text(9.996), "10.0");
+    EXPECT_EQ(rate_text(527.4), "527");
+    EXPECT_EQ(rate_text(0.5), "0.50");
+    EXPECT_EQ(rate_text(950, "B/s"), "950 B/s");
+    EXPECT_EQ(rate_text(4.19e12, "B/s"), "4.19 TB/s");
+}
+
+TEST(ShareText, NeedsBoth) {
+    EXPECT_EQ(share_text(85, 100), "85 %");
+    EXPECT_EQ(share_text(85, std::nullopt), "");
+    EXPECT_EQ(share_text(std::nullopt, 100), "");
+    EXPECT_EQ(share_text(1, 0), "");
+}
+
+TEST(BenchRows, AreWhatWasTried) {
+    const auto rows = bench_rows(machine(), {});
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0].backend, "cuda");
+    EXPECT_EQ(rows[0].gpu, kId);
+    EXPECT_EQ(rows[1].kind, "software");
+    EXPECT_EQ(rows[2].kind, "cpu");
+    EXPECT_EQ(bench_rows(machine(), {kId}).size(), 1U) << "who names a GPU wants no other row";
+    EXPECT_TRUE(bench_rows(Report{}, {}).empty());
+}
+
+TEST(BenchText, HasARowForEachAndSaysWhyOneHasNoFigures) {
+    EXPECT_EQ(
+        bench_text(bench_rows(machine(), {}), Screen{}),
+        "DEVICE            NAME            BACKEND  CHECK          READ    COPY      UP    "
+        "DOWN    FP32   FP16  INT8  LAUNCH  SPREAD  SCORE\n"
+        "pci:0000:00:06.0  NVIDIA H200     cuda     verified     4.19 T  3.90 T  55.0 G  "
+        "54.0 G  62.3 T  125 T     –  4.2 µs     1 %    527\n"
+        "software          pocl <\"a\" & b>  opencl   miscomputed       –       –       –       "
+        "–       –      –     –       –       –      –\n"
+        "cpu               A CPU           cpu      –            20.0 G       –       –       "
+        "–     950      –     –       –       –      –\n"
+        "\n"
+        "opencl on software was not verified (miscomputed)\n"
+        "opencl on software was not measured (skipped): the machine runs on its battery\n");
+}
+
+TEST(BenchText, SaysWhereFiguresAreOld) {
+    auto report = machine();
+    report.gpus[0].backends["cuda"].measurement->reasons = {because("busy", {{"percent", 97}})};
+    const auto text = bench_text(bench_rows(report, {kId}), Screen{});
+    EXPECT_NE(text.find("cuda on pci:0000:00:06.0 was not measured again: others use it: 97 % of "
+                        "its time\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(MeasuredWords, CompareWithWhatTheApiPromises) {
+    const auto report = machine();
+    const auto& cuda = report.gpus[0].backends.at("cuda");
+    EXPECT_EQ(
+        measured_words(cuda.verification, cuda.measurement, cuda.score, promise_of(report.gpus[0])),
+        "verified; reads 4.19 TB/s (85 % of 4.92 T), copies 3.90 TB/s (79 % of 4.92 T), fp32 "
+        "62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 527");
+    EXPECT_EQ(measured_words(std::nullopt, Measurement{.fp32 = 950}, std::nullopt, {}),
+              "fp32 950 op/s; promise n/a");
+    EXPECT_EQ(measured_words(std::nullopt, std::nullopt, std::nullopt, {}), "");
+}
+
+TEST(Promise, IsUnknownWithoutItsFacts) {
+    auto gpu = machine().gpus[0];
+    EXPECT_EQ(promise_of(gpu).memory, 2 * 3'201'000'000ULL * 768);
+    gpu.architecture.cuda_compute_capability = "99.9";
+    EXPECT_EQ(promise_of(gpu).fp32, std::nullopt);
+    gpu.apis["cuda"].device["memory_bus_bits"] = Value{};
+    EXPECT_EQ(promise_of(gpu), Promise{});
+    EXPECT_EQ(promise_of(Gpu{}), Promise{});
+}
+
+TEST(BenchPlot, IsADocumentWithABarForEachFigure) {
+    auto rows = bench_rows(machine(), {});
+    rows[1].measurement = fast();
+    const auto plot = bench_plot(rows);
+    EXPECT_TRUE(plot.starts_with("<?xml"));
+    EXPECT_TRUE(plot.ends_with("</svg>\n"));
+    EXPECT_NE(plot.find("pocl &lt;&quot;a&quot; &amp; b&gt;"), std::string::npos) << plot;
+    EXPECT_NE(plot.find(">4.19 T<"), std::string::npos);
+    std::size_t bars = 0;
+    for (auto at = plot.find("height=\"16\""); at != std::string::npos;
+         at = plot.find("height=\"16\"", at + 1))
+        ++bars;
+    EXPECT_EQ(bars, 2U * 4 + 2) << "read, copy, fp32, fp16 twice; read and fp32 of the processor";
+}
+
+TEST(BenchPlot, OfNothingIsEmptyAndValid) {
+    EXPECT_TRUE(bench_plot({}).ends_with("</svg>\n"));
+}
+
+}  // namespace
+}  // namespace gpuprobe
