@@ -3,6 +3,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
+#include "recommend/host_facts.h"
 
 /// Source: HTCondor manual, "Startd Cron" and "ClassAd Language Reference": lines of
 /// "Name = expression", and "-" ends an ad.
@@ -40,6 +41,17 @@ std::string record_of(const ExportedGpu& gpu) {
         text += " model=" + quoted(*gpu.gpu->name) + ";";
     if (gpu.arch)
         text += " arch=" + quoted(*gpu.arch) + ";";
+    if (gpu.target)
+        text += " target=" + quoted(*gpu.target) + ";";
+    if (gpu.gpu->driver.version)
+        text += " driver_version=" + quoted(*gpu.gpu->driver.version) + ";";
+    if (const auto vulkan = usable_vulkan(gpu))
+        text += " vulkan=" + quoted(text_of(*vulkan)) + ";";
+    std::vector<std::string> apis;
+    for (const auto& [api, works] : gpu.apis)
+        if (works)
+            apis.push_back(quoted(api));
+    text += " apis=" + list_of(apis) + ";";
     if (gpu.facts.memory.value)
         text += " memory_mb=" + std::to_string(gpu.facts.memory.value->count / mib(1).count) + ";";
     return text + " ]";
@@ -52,6 +64,17 @@ std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
             if (works)
                 ++counts[api];
     return counts;
+}
+
+std::string host_of(const HostFacts& host) {
+    std::string text;
+    if (host.libc.value)
+        text += "GpuprobeLibc=" + quoted(*host.libc.value) + "\n";
+    if (host.glibc.value)
+        text += "GpuprobeGlibc=" + quoted(text_of(*host.glibc.value)) + "\n";
+    if (host.cpu_level.value)
+        text += "GpuprobeCpuLevel=" + std::to_string(*host.cpu_level.value) + "\n";
+    return text;
 }
 
 }  // namespace
@@ -73,8 +96,9 @@ Exported write_condor_cron(const ExportSubject& subject) {
     }
     const auto archs = counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; });
     result.text =
-        "GpuprobeSchema=1\nGpuprobeGeneration=" + std::to_string(subject.report.generation) +
-        "\nGpuprobeApis=" + list_of(quoted_keys(apis_of(gpus))) +
+        "GpuprobeSchema=1\nGpuprobeGeneration=" + std::to_string(subject.report.generation) + "\n" +
+        host_of(host_facts(subject.report.host)) +
+        "GpuprobeApis=" + list_of(quoted_keys(apis_of(gpus))) +
         "\nGpuprobeArchs=" + list_of(quoted_keys(archs)) +
         "\nGpuprobeVariants=" + list_of(variants) + "\n" + best +
         "GpuprobeGpus=" + list_of(records) + "\n- update:true\n";

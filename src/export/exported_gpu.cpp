@@ -127,16 +127,25 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
     return gpus;
 }
 
+bool works_with(const ExportedGpu& gpu, std::string_view api) {
+    const auto found = gpu.apis.find(std::string{api});
+    return found != gpu.apis.end() && found->second;
+}
+
+std::optional<Version> usable_vulkan(const ExportedGpu& gpu) {
+    const auto& device = gpu.facts.vulkan_api.value;
+    const auto& loader = gpu.facts.vulkan_loader.value;
+    return device && loader ? std::min(*device, *loader) : device;
+}
+
 std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, VariantApi api) {
     std::optional<Version> least;
     for (const auto& gpu : gpus) {
-        const auto& facts = gpu.facts;
-        const auto& version = api == VariantApi::Cuda  ? facts.cuda.cuda
-                              : api == VariantApi::Hip ? facts.rocm
-                                                       : facts.vulkan_api;
-        const auto works = facts.usable[static_cast<std::size_t>(api)];
-        if (works == true && version.value && (!least || *version.value < *least))
-            least = version.value;
+        const auto version = api == VariantApi::Cuda  ? gpu.facts.cuda.cuda.value
+                             : api == VariantApi::Hip ? gpu.facts.rocm.value
+                                                      : usable_vulkan(gpu);
+        if (works_with(gpu, api_word(api)) && version)
+            least = least ? std::min(*least, *version) : *version;
     }
     return least;
 }

@@ -51,6 +51,12 @@ std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf 
 /// The least of a fact among the GPUs on which an API works; nullopt when none tells.
 std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, VariantApi api);
 
+/// Whether an API is known to work on it; the word of api_word().
+bool works_with(const ExportedGpu& gpu, std::string_view api);
+
+/// The version of Vulkan that programs can use on it: no more than the loader's.
+std::optional<Version> usable_vulkan(const ExportedGpu& gpu);
+
 /// Paths of the GPU's nodes that start so.
 std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start);
 

@@ -6,6 +6,7 @@
 #include "export/formats.h"
 #include "export/instant_text.h"
 #include "export/verdicts.h"
+#include "recommend/host_facts.h"
 
 /// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
 namespace gpuprobe {
@@ -64,6 +65,15 @@ Value full_gpu_document(const ExportedGpu& gpu) {
     return document;
 }
 
+Value host_document(const HostFacts& host) {
+    Value document{Value::Object{}};
+    document["arch"] = host.arch;
+    document["libc"] = to_value(host.libc.value);
+    document["glibc"] = host.glibc.value ? Value{text_of(*host.glibc.value)} : Value{};
+    document["cpu_level"] = to_value(host.cpu_level.value);
+    return document;
+}
+
 /// Instants as texts: both engines read them so.
 Value header(const ExportSubject& subject) {
     Value document{Value::Object{}};
@@ -112,6 +122,7 @@ Exported write_json(const ExportSubject& subject) {
     document["version"] = subject.version;
     document["rules"] = subject.rules.serial();
     document["settled"] = !is_unsettled(subject.report);
+    document["host"] = host_document(host_facts(subject.report.host));
     Value::Array gpus;
     for (const auto& gpu : exported_gpus(subject, result.left_out))
         gpus.push_back(full_gpu_document(gpu));

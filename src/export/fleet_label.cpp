@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "recommend/host_facts.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -14,24 +16,37 @@ void add_counts(std::string_view start,
 }
 
 std::optional<std::string> kind_word(const ExportedGpu& gpu) {
-    if (gpu.gpu->kind == GpuKind::Unknown)
-        return std::nullopt;
     return std::string{name_of(gpu.gpu->kind)} + ".count";
 }
 
-/// Nothing when the memory of one is not known: the least of the others would be a promise.
-void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
+/// Whole GiB that each of these GPUs offers; nullopt when that of one is not known: the least of
+/// the others would be a promise.
+template <class Counts>
+std::optional<std::uint64_t> least_gib(const std::vector<ExportedGpu>& gpus, Counts counts) {
     std::optional<std::uint64_t> least;
     for (const auto& gpu : gpus) {
-        if (gpu.gpu->kind != GpuKind::Discrete)
+        if (!counts(gpu))
             continue;
         if (!gpu.facts.memory.value)
-            return;
+            return std::nullopt;
         const auto whole = gpu.facts.memory.value->count / gib(1).count;
         least = least ? std::min(*least, whole) : whole;
     }
-    if (least)
+    return least;
+}
+
+void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
+    const auto is_discrete = [](const ExportedGpu& gpu) {
+        return gpu.gpu->kind == GpuKind::Discrete;
+    };
+    if (const auto least = least_gib(gpus, is_discrete))
         labels.push_back({.name = "gpu.discrete.memory.min-gib", .value = std::to_string(*least)});
+    for (const auto& [target, count] :
+         counted(gpus, [](const ExportedGpu& gpu) { return gpu.target; }))
+        if (const auto least =
+                least_gib(gpus, [&target](const ExportedGpu& gpu) { return gpu.target == target; }))
+            labels.push_back(
+                {.name = "memory." + target + ".min-gib", .value = std::to_string(*least)});
 }
 
 std::string version_text(const std::vector<ExportedGpu>& gpus, VariantApi api) {
@@ -47,10 +62,7 @@ void add_api(const std::vector<ExportedGpu>& gpus,
              VariantApi api,
              std::vector<FleetLabel>& labels) {
     const std::string word{api_word(api)};
-    const auto works = [&word](const ExportedGpu& gpu) {
-        const auto found = gpu.apis.find(word);
-        return found != gpu.apis.end() && found->second;
-    };
+    const auto works = [&word](const ExportedGpu& gpu) { return works_with(gpu, word); };
     if (std::ranges::none_of(gpus, works))
         return;
     const auto version = version_text(gpus, api);
@@ -76,9 +88,22 @@ void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
         labels.push_back({.name = "driver.nvidia.major", .value = std::to_string(least->major())});
 }
 
+/// glibc's major version has been 2 since 1997.
+void add_host(const HostFacts& host, std::vector<FleetLabel>& labels) {
+    if (host.libc.value)
+        labels.push_back({.name = "host.libc", .value = *host.libc.value});
+    if (host.glibc.value && host.glibc.value->major() == 2)
+        labels.push_back(
+            {.name = "host.glibc.minor", .value = std::to_string(host.glibc.value->parts[1])});
+    if (host.cpu_level.value)
+        labels.push_back(
+            {.name = "host.cpu.level", .value = std::to_string(*host.cpu_level.value)});
+}
+
 }  // namespace
 
-std::vector<FleetLabel> fact_labels(const std::vector<ExportedGpu>& gpus) {
+std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
+                                    const std::vector<ExportedGpu>& gpus) {
     std::vector<FleetLabel> labels{{.name = "gpu.count", .value = std::to_string(gpus.size())}};
     add_counts("gpu.", counted(gpus, kind_word), labels);
     add_counts("gpu.vendor.",
@@ -90,6 +115,7 @@ std::vector<FleetLabel> fact_labels(const std::vector<ExportedGpu>& gpus) {
                            VariantApi::OpenCl, VariantApi::Vulkan})
         add_api(gpus, api, labels);
     add_driver(gpus, labels);
+    add_host(host_facts(subject.report.host), labels);
     return labels;
 }
 

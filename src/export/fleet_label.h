@@ -25,8 +25,13 @@ struct FleetLabel {
 ///     gpu.discrete.memory.min-gib                 the least of the discrete GPUs
 ///     api.<api>                                   "13.0", the least there is, or "true"
 ///     api.<api>.<target>                          on how many GPUs of that target it works
+///     memory.<target>.min-gib                     the least of those
 ///     api.cuda.major, driver.nvidia.major         for comparisons of integers
-std::vector<FleetLabel> fact_labels(const std::vector<ExportedGpu>& gpus);
+///     host.libc, host.glibc.minor, host.cpu.level of the host, likewise
+///
+/// The version of Vulkan is what programs can use: no more than the loader's.
+std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
+                                    const std::vector<ExportedGpu>& gpus);
 
 /// variant.<product>.<variant> = "true" for what can run, best.<product>.
 std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts);

@@ -42,9 +42,9 @@ std::string raw_features(const ExportSubject& subject, const std::vector<Exporte
 Exported write_nfd(const ExportSubject& subject) {
     Exported result;
     const auto gpus = exported_gpus(subject, result.left_out);
-    const auto labels =
-        within_budget(fact_labels(gpus), verdict_labels(verdicts_of(subject, result.left_out)),
-                      kMaxFleetLabels, result.left_out);
+    const auto labels = within_budget(fact_labels(subject, gpus),
+                                      verdict_labels(verdicts_of(subject, result.left_out)),
+                                      kMaxFleetLabels, result.left_out);
     if (labels.empty())
         return result;
     // "# +" begins a directive, and one that NFD does not know is an error.

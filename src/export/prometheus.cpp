@@ -5,13 +5,14 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
+#include "recommend/host_facts.h"
 
 /// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
 /// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.
 namespace gpuprobe {
 namespace {
 
-/// Beside them a machine has three series, and each GPU its identity, its memory and one for each
+/// Beside them a machine has four series, and each GPU its identity, its memory and one for each
 /// of at most three APIs.
 constexpr std::size_t kMaxVerdictSeries = 64;
 
@@ -51,6 +52,11 @@ private:
     std::size_t count_ = 0;
 };
 
+std::string vulkan_text(const ExportedGpu& gpu) {
+    const auto version = usable_vulkan(gpu);
+    return version ? text_of(*version) : "";
+}
+
 Metric info_of(const std::vector<ExportedGpu>& gpus) {
     Metric metric{"gpuprobe_gpu_info",
                   "Identity of one GPU; join other metrics on instance and gpu, card or uuid."};
@@ -61,10 +67,23 @@ Metric info_of(const std::vector<ExportedGpu>& gpus) {
                     {"vendor", gpu.vendor},
                     {"model", gpu.gpu->name.value_or("")},
                     {"arch", gpu.arch.value_or("")},
+                    {"target", gpu.target.value_or("")},
                     {"kind", std::string{name_of(gpu.gpu->kind)}},
                     {"driver", gpu.gpu->driver.name.value_or("")},
-                    {"driver_version", gpu.gpu->driver.version.value_or("")}},
+                    {"driver_version", gpu.gpu->driver.version.value_or("")},
+                    {"vulkan", vulkan_text(gpu)}},
                    1);
+    return metric;
+}
+
+Metric host_of(const HostFacts& host) {
+    Metric metric{"gpuprobe_host_info", "What programs for this machine must be built for."};
+    const auto level = host.cpu_level.value;
+    metric.add({{"arch", host.arch},
+                {"libc", host.libc.value.value_or("")},
+                {"glibc", host.glibc.value ? text_of(*host.glibc.value) : ""},
+                {"cpu_level", level ? std::to_string(*level) : ""}},
+               1);
     return metric;
 }
 
@@ -128,8 +147,8 @@ Exported write_prometheus(const ExportSubject& subject) {
     const auto gpus = exported_gpus(subject, result.left_out);
     Metric build{"gpuprobe_build_info", "Version of the program that wrote this file."};
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
-    auto text =
-        build.text() + info_of(gpus).text() + memory_of(gpus).text() + usable_of(gpus).text();
+    auto text = build.text() + host_of(host_facts(subject.report.host)).text() +
+                info_of(gpus).text() + memory_of(gpus).text() + usable_of(gpus).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);
     if (variants.count() > kMaxVerdictSeries)

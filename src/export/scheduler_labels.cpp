@@ -9,7 +9,7 @@ namespace {
 
 std::vector<FleetLabel> labels_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out) {
-    return within_budget(fact_labels(exported_gpus(subject, left_out)),
+    return within_budget(fact_labels(subject, exported_gpus(subject, left_out)),
                          verdict_labels(verdicts_of(subject, left_out)), kMaxFleetLabels, left_out);
 }
 

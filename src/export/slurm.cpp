@@ -7,6 +7,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
+#include "recommend/host_facts.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
 /// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).
@@ -121,17 +122,12 @@ std::string gres_types(const std::vector<Gres>& all) {
     return text;
 }
 
-bool works(const ExportedGpu& gpu, std::string_view api) {
-    const auto found = gpu.apis.find(std::string{api});
-    return found != gpu.apis.end() && found->second;
-}
-
 /// "cuda_sm90", "rocm_gfx942", "level-zero_20.4.4": of what works.
 std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     std::set<std::string> features;
     for (const auto& gpu : gpus) {
         const auto api = own_api(gpu.vendor);
-        if (!works(gpu, api))
+        if (!works_with(gpu, api))
             continue;
         features.insert(std::string{api});
         auto target = gpu.target.value_or("");
@@ -142,8 +138,34 @@ std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     return features;
 }
 
+void add_host(const HostFacts& host, std::vector<std::string>& features) {
+    if (!host.arch.empty())
+        features.push_back(host.arch);
+    if (host.libc.value == "musl")
+        features.emplace_back("musl");
+    if (host.glibc.value)
+        features.push_back("glibc" + std::to_string(host.glibc.value->parts[0]) + "." +
+                           std::to_string(host.glibc.value->parts[1]));
+    if (host.cpu_level.value)
+        features.push_back("x86-64-v" + std::to_string(*host.cpu_level.value));
+}
+
+/// Slurm has no "not": that no other kind of GPU is there, is a word of its own.
+void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& features) {
+    const auto all_are = [&gpus](std::initializer_list<GpuKind> kinds) {
+        return !gpus.empty() && std::ranges::all_of(gpus, [kinds](const ExportedGpu& gpu) {
+            return std::ranges::find(kinds, gpu.gpu->kind) != kinds.end();
+        });
+    };
+    if (all_are({GpuKind::Discrete, GpuKind::Integrated}))
+        features.emplace_back("gpus-physical");
+    if (all_are({GpuKind::Discrete}))
+        features.emplace_back("gpus-discrete");
+}
+
 /// Booleans are all that Slurm compares: versions become words.
-std::vector<std::string> fact_features(const std::vector<ExportedGpu>& gpus) {
+std::vector<std::string> fact_features(const ExportSubject& subject,
+                                       const std::vector<ExportedGpu>& gpus) {
     const auto targets = target_features(gpus);
     std::vector<std::string> features{targets.begin(), targets.end()};
     std::set<std::string> branches;
@@ -151,13 +173,15 @@ std::vector<std::string> fact_features(const std::vector<ExportedGpu>& gpus) {
         if (gpu.vendor == "nvidia" && gpu.facts.driver.value)
             branches.insert("cuda_drv" + std::to_string(gpu.facts.driver.value->major()));
     features.insert(features.end(), branches.begin(), branches.end());
-    if (std::ranges::any_of(gpus, [](const auto& gpu) { return works(gpu, "opencl"); }))
+    if (std::ranges::any_of(gpus, [](const auto& gpu) { return works_with(gpu, "opencl"); }))
         features.emplace_back("opencl");
-    if (std::ranges::any_of(gpus, [](const auto& gpu) { return works(gpu, "vulkan"); }))
+    if (std::ranges::any_of(gpus, [](const auto& gpu) { return works_with(gpu, "vulkan"); }))
         features.emplace_back("vulkan");
     if (const auto vulkan = least_version(gpus, VariantApi::Vulkan))
-        features.push_back("vulkan" + std::to_string(vulkan->parts[0]) +
+        features.push_back("vulkan" + std::to_string(vulkan->parts[0]) + "." +
                            std::to_string(vulkan->parts[1]));
+    add_kinds(gpus, features);
+    add_host(host_facts(subject.report.host), features);
     return features;
 }
 
@@ -170,7 +194,7 @@ struct Features {
 Features features_of(const ExportSubject& subject,
                      const std::vector<ExportedGpu>& gpus,
                      std::vector<ExportRemark>& left_out) {
-    Features features{.words = fact_features(gpus)};
+    Features features{.words = fact_features(subject, gpus)};
     std::size_t length = 0;
     for (const auto& word : features.words)
         length += word.size() + 1;

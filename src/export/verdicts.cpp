@@ -12,11 +12,23 @@ bool is_letter_or_digit(char character) {
     return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
 }
 
-ExportRemark unfit(std::string_view what, std::string_view name) {
+ExportRemark unfit(const std::string& what) {
     return {.code = "unfit-name",
-            .text = std::string{what} + " '" + scrubbed(name, 64) +
-                    "' is left out: labels take up to " + std::to_string(kMaxFleetName) +
+            .text = what + " left out: labels take up to " + std::to_string(kMaxFleetName) +
                     " of a-z, 0-9, '.', '_' and '-'"};
+}
+
+/// What became of each candidate; the number of those whose names are unfit.
+std::size_t sort_out(const Recommendation& answer, Verdicts& verdicts) {
+    std::size_t unfit_names = 0;
+    for (const auto& candidate : answer.candidates) {
+        const bool is_rejected = candidate.verdict == VariantVerdict::Rejected;
+        if (is_fleet_name(candidate.variant))
+            (is_rejected ? verdicts.unsupported : verdicts.supported).push_back(candidate.variant);
+        else
+            ++unfit_names;
+    }
+    return unfit_names;
 }
 
 }  // namespace
@@ -48,18 +60,13 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
     std::vector<Verdicts> all;
     for (const auto& answer : subject.answers) {
         if (!is_fleet_name(answer.product)) {
-            left_out.push_back(unfit("product", answer.product));
+            left_out.push_back(unfit("the product '" + scrubbed(answer.product, 64) + "' is"));
             continue;
         }
         Verdicts verdicts{.product = answer.product};
-        for (const auto& candidate : answer.candidates) {
-            const bool is_rejected = candidate.verdict == VariantVerdict::Rejected;
-            if (is_fleet_name(candidate.variant))
-                (is_rejected ? verdicts.unsupported : verdicts.supported)
-                    .push_back(candidate.variant);
-            else
-                left_out.push_back(unfit("variant", candidate.variant));
-        }
+        if (const auto count = sort_out(answer, verdicts); count > 0)
+            left_out.push_back(
+                unfit(std::to_string(count) + " variants of " + answer.product + " are"));
         std::ranges::sort(verdicts.unsupported);
         if (!verdicts.supported.empty())
             verdicts.best = verdicts.supported.front();

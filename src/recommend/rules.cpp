@@ -139,9 +139,11 @@ Status Rules::read_cuda_driver(std::string_view json) {
 
 Status Rules::read_cuda_sm(std::string_view json) {
     const auto table = TRY(table_from<SmTable>(json));
-    for (const auto& row : table.rows)
+    for (const auto& row : table.rows) {
+        capabilities_.insert(row.capability);
         if (row.is_tegra == true)
             tegra_.insert(row.capability);
+    }
     return Done{};
 }
 
@@ -194,6 +196,27 @@ Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
             return std::move(read).error().in("rules: " + std::string{reader.name});
     }
     return rules;
+}
+
+std::optional<std::uint32_t> Rules::branch_of_cuda(const Version& cuda) const {
+    const auto found = std::ranges::find_if(
+        cuda_by_branch_, [&cuda](const auto& row) { return row.second >= cuda; });
+    return found == cuda_by_branch_.end() ? std::nullopt : std::optional{found->first};
+}
+
+std::vector<std::uint32_t> Rules::driver_branches() const {
+    std::vector<std::uint32_t> branches;
+    for (const auto& [branch, cuda] : cuda_by_branch_)
+        branches.push_back(branch);
+    return branches;
+}
+
+std::vector<Version> Rules::intel_ips_of(const Version& ip) const {
+    std::vector<Version> ips{ip};
+    for (const auto& [other, base] : intel_base_)
+        if (base == ip && other != ip)
+            ips.push_back(other);
+    return ips;
 }
 
 std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {

@@ -68,6 +68,8 @@ inline Report report_of(std::vector<Gpu> gpus) {
                   .state = ReportState::Ready,
                   .created = WallTime{std::chrono::seconds{1795216000}}};
     report.host.arch = "x86_64";
+    report.host.libc = {.name = "glibc", .version = "2.36"};
+    report.host.cpu = {.level = "x86-64-v3", .features = {"avx2"}};
     report.gpus = std::move(gpus);
     report.runtimes["cuda"] = {.outcome = Outcome::Answered, .version = "13.0"};
     return report;

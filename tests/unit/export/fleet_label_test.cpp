@@ -14,7 +14,8 @@ using namespace testing_fleet;
 std::map<std::string, std::string> labels_of(const Report& report) {
     std::vector<ExportRemark> left_out;
     std::map<std::string, std::string> labels;
-    for (const auto& label : fact_labels(exported_gpus(subject_of(report), left_out)))
+    const auto subject = subject_of(report);
+    for (const auto& label : fact_labels(subject, exported_gpus(subject, left_out)))
         labels.emplace(label.name, label.value);
     return labels;
 }
@@ -43,6 +44,12 @@ TEST(FleetLabel, TellsTheLeastOfSeveral) {
     EXPECT_EQ(labels.at("api.vulkan"), "1.3");
 }
 
+TEST(FleetLabel, TellsNoMoreOfVulkanThanTheLoaderGives) {
+    auto report = mixed();
+    report.runtimes["vulkan"] = {.outcome = Outcome::Answered, .version = "1.2.135"};
+    EXPECT_EQ(labels_of(report).at("api.vulkan"), "1.2");
+}
+
 TEST(FleetLabel, PromisesNoMemoryWhenThatOfOneCardIsUnknown) {
     auto unknown = h200("0000:19:00.0", "1");
     unknown.memory = {};
@@ -50,7 +57,11 @@ TEST(FleetLabel, PromisesNoMemoryWhenThatOfOneCardIsUnknown) {
 }
 
 TEST(FleetLabel, IsThereForAMachineWithoutGpu) {
-    EXPECT_EQ(labels_of(report_of({})), (std::map<std::string, std::string>{{"gpu.count", "0"}}));
+    const auto labels = labels_of(report_of({}));
+    EXPECT_EQ(labels.at("gpu.count"), "0");
+    EXPECT_EQ(labels.at("host.glibc.minor"), "36");
+    for (const auto& [name, value] : labels)
+        EXPECT_FALSE(name.starts_with("api.")) << name;
 }
 
 TEST(FleetLabel, LeavesDisplayAdaptersOut) {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "base/value_json.h"
+#include "export/exported_gpu.h"
+#include "export/selector.h"
+
+/// Source: Kubernetes, NodeSelectorRequirement: In, Exists, DoesNotExist and Gt over labels; all of
+/// one term hold, and one of the terms.
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kOurs = "gpuprobe.feature.node.kubernetes.io/";
+
+/// Collects one term.
+class Term {
+public:
+    void add(const std::string& key, const char* operation, std::vector<std::string> values = {}) {
+        Value expression{Value::Object{}};
+        expression["key"] = key;
+        expression["operator"] = operation;
+        if (!values.empty())
+            expression["values"] = to_value(values);
+        expressions_.push_back(std::move(expression));
+    }
+    void ours(const std::string& name,
+              const char* operation,
+              std::vector<std::string> values = {}) {
+        add(std::string{kOurs} + name, operation, std::move(values));
+    }
+    /// An integer of that size or more.
+    void at_least(const std::string& name, std::uint64_t floor) {
+        if (floor > 0)
+            ours(name, "Gt", {std::to_string(floor - 1)});
+        else
+            ours(name, "Exists");
+    }
+    [[nodiscard]] Value take() const {
+        Value term{Value::Object{}};
+        term["matchExpressions"] = Value{expressions_};
+        return term;
+    }
+
+private:
+    Value::Array expressions_ = {};
+};
+
+std::string kubernetes_arch(const std::string& arch) {
+    if (arch == "x86_64")
+        return "amd64";
+    return arch == "aarch64" ? "arm64" : arch;
+}
+
+struct CpuLabel {
+    std::string_view feature;
+    const char* label;
+};
+/// Of those that NFD labels by default. Source: NFD, "Feature labels", cpu-cpuid.
+constexpr CpuLabel kCpuLabels[] = {
+    {"avx", "AVX"},           {"avx2", "AVX2"},         {"avx512f", "AVX512F"},
+    {"avx512bw", "AVX512BW"}, {"avx512cd", "AVX512CD"}, {"avx512dq", "AVX512DQ"},
+    {"avx512vl", "AVX512VL"}, {"fma", "FMA3"},
+};
+
+void add_host(const HostNeed& host, Term& term, FleetQuery& query) {
+    term.add("kubernetes.io/arch", "In", {kubernetes_arch(host.arch)});
+    if (host.libc)
+        term.ours("host.libc", "In", {*host.libc});
+    if (host.glibc && host.glibc->major() == 2)
+        term.at_least("host.glibc.minor", host.glibc->parts[1]);
+    else if (host.glibc)
+        query.weaker.push_back(not_asked("glibc_min: " + text_of(*host.glibc)));
+    if (host.kernel)
+        query.weaker.push_back(not_asked("kernel_min: " + text_of(*host.kernel)));
+    if (host.cpu_level)
+        term.at_least("host.cpu.level", static_cast<std::uint64_t>(*host.cpu_level));
+    for (const auto& feature : host.cpu_features) {
+        const auto* known = std::ranges::find(kCpuLabels, feature, &CpuLabel::feature);
+        if (known == std::end(kCpuLabels))
+            query.weaker.push_back(not_asked("cpu_features: " + feature));
+        else
+            term.add(std::string{"feature.node.kubernetes.io/cpu-cpuid."} + known->label, "Exists");
+    }
+}
+
+/// Labels are of machines: that the same GPU is meant, holds where no other kind is there.
+void no_others(const std::set<GpuKind>& kinds, Term& term) {
+    for (const auto kind :
+         {GpuKind::Discrete, GpuKind::Integrated, GpuKind::Virtual, GpuKind::Unknown})
+        if (!kinds.contains(kind))
+            term.ours("gpu." + std::string{name_of(kind)} + ".count", "DoesNotExist");
+}
+
+void add_vendors(const GpuNeed& gpu, Term& term, FleetQuery& query) {
+    const bool is_said = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
+    if (gpu.vendors.empty() || is_said)
+        return;
+    for (const auto* vendor : {"nvidia", "amd", "intel", "other"})
+        if (std::ranges::find(gpu.vendors, vendor) == gpu.vendors.end())
+            term.ours(std::string{"gpu.vendor."} + vendor, "DoesNotExist");
+    query.stronger.push_back(asked_more("machines that have another vendor's GPU as well"));
+}
+
+void add_kinds(const GpuNeed& gpu, Term& term, FleetQuery& query) {
+    if (!gpu.kinds)
+        return;
+    no_others(*gpu.kinds, term);
+    query.stronger.push_back(asked_more("machines that have another kind of GPU as well"));
+}
+
+void add_memory(const GpuNeed& gpu, const std::string& target, Term& term, FleetQuery& query) {
+    if (!gpu.memory)
+        return;
+    const auto whole = (gpu.memory->count + gib(1).count - 1) / gib(1).count;
+    if (gpu.memory->count % gib(1).count != 0)
+        query.stronger.push_back(asked_more("memory is asked in whole GiB"));
+    if (!target.empty())
+        return term.at_least("memory." + target + ".min-gib", whole);
+    term.at_least("gpu.discrete.memory.min-gib", whole);
+    no_others({GpuKind::Discrete}, term);
+    query.stronger.push_back(asked_more("memory is asked of cards, where all GPUs are cards"));
+}
+
+/// A part of a version that no label compares rounds up.
+void add_driver(const GpuNeed& gpu, Term& term, FleetQuery& query) {
+    if (!gpu.driver)
+        return;
+    const bool is_whole = *gpu.driver == Version{{gpu.driver->major()}};
+    term.at_least("driver.nvidia.major", gpu.driver->major() + (is_whole ? 0 : 1));
+    if (!is_whole)
+        query.stronger.push_back(asked_more("drivers of branch " +
+                                            std::to_string(gpu.driver->major()) +
+                                            ": only whole branches are compared"));
+}
+
+/// Versions up to 1.9: there is no 2.
+void add_vulkan(const GpuNeed& gpu, Term& term) {
+    if (!gpu.vulkan)
+        return;
+    std::vector<std::string> versions;
+    for (auto minor = gpu.vulkan->parts[1]; minor < 10; ++minor)
+        versions.push_back("1." + std::to_string(minor));
+    term.ours("api.vulkan", "In", versions);
+}
+
+Value term_for(const FleetNeed& need,
+               const GpuNeed& gpu,
+               const std::string& target,
+               FleetQuery& query) {
+    Term term;
+    add_host(need.host, term, query);
+    if (gpu.api)
+        term.ours("api." + *gpu.api + (target.empty() ? "" : "." + target), "Exists");
+    else
+        term.ours("gpu.count", "Gt", {"0"});
+    add_driver(gpu, term, query);
+    if (gpu.vulkan)
+        add_vulkan(gpu, term);
+    add_vendors(gpu, term, query);
+    add_kinds(gpu, term, query);
+    add_memory(gpu, target, term, query);
+    return term.take();
+}
+
+}  // namespace
+
+Result<FleetQuery> nfd_query(const FleetNeed& need,
+                             const Rules& /*rules*/,
+                             const std::vector<std::string>& /*known*/) {
+    auto query = query_for(need);
+    Value::Array terms;
+    for (const auto& gpu : need.gpus) {
+        const auto targets = gpu.targets.value_or(std::set<std::string>{""});
+        for (const auto& target : targets)
+            terms.push_back(term_for(need, gpu, target, query));
+    }
+    if (need.gpus.empty()) {
+        Term term;
+        add_host(need.host, term, query);
+        terms.push_back(term.take());
+    }
+    unite(query.weaker);
+    unite(query.stronger);
+    Value document{Value::Object{}};
+    document["nodeSelectorTerms"] = Value{std::move(terms)};
+    query.text = json_pretty(document);
+    return query;
+}
+
+}  // namespace gpuprobe
