@@ -16,6 +16,7 @@
 
 #include "base/handle.h"
 #include "base/parse.h"
+#include "base/staged_file.h"
 
 namespace gpuprobe {
 namespace {
@@ -59,6 +60,17 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 
 /// Of a file that is being written: its name, this, and six letters.
 constexpr std::string_view kUnfinished = ".new-";
+
+std::string folder_of(const std::string& path) {
+    return path.substr(0, std::max<std::size_t>(path.find_last_of('/'), 1));
+}
+
+/// How the names of a path's temporary files begin: beside it, or hidden elsewhere.
+std::string unfinished_name(const std::string& path, const std::string& elsewhere) {
+    const auto name = path.substr(path.find_last_of('/') + 1);
+    const auto beside = elsewhere == folder_of(path) ? path : elsewhere + "/." + name;
+    return beside + std::string{kUnfinished};
+}
 
 /// Removes what writers left that were killed; whoever still writes holds a lock.
 void sweep(const std::string& folder, const std::string& prefix) {
@@ -217,9 +229,17 @@ Result<FileStatus> RootedFiles::status(std::string_view path) const {
 }
 
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode) {
-    const auto folder = path.substr(0, std::max<std::size_t>(path.find_last_of('/'), 1));
-    sweep(folder, path + std::string{kUnfinished});
-    auto temporary = path + std::string{kUnfinished} + "XXXXXX";
+    return write_atomically_from(folder_of(path), path, content, mode);
+}
+
+Status write_atomically_from(const std::string& elsewhere,
+                             const std::string& path,
+                             std::string_view content,
+                             mode_t mode) {
+    const auto folder = folder_of(path);
+    const auto unfinished = unfinished_name(path, elsewhere);
+    sweep(elsewhere, unfinished);
+    auto temporary = unfinished + "XXXXXX";
     const UniqueFd fd{::mkostemp(temporary.data(), O_CLOEXEC)};
     if (!fd)
         return errno_error(path, errno);

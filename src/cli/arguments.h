@@ -98,6 +98,21 @@ struct RecommendArguments {
     std::string entry = {};                   ///< of import-manifest; empty: the only one
 };
 
+/// Of export and selector, beside RecommendArguments.
+struct FleetArguments {
+    std::vector<std::string> products = {};
+    std::optional<std::string> output = {};  ///< a file; absent or "-": standard output
+    std::optional<std::string> check = {};   ///< a file
+    bool installs = false;                   ///< into the file that the engine reads
+    std::optional<std::string> node = {};    ///< the machine's name in its cluster
+    std::string engine = {};
+    std::string variant = {};
+    std::vector<std::string> features = {};  ///< that the cluster has
+    bool by_verdict = false;
+    bool allows_weaker = false;
+    std::string platform = {};
+};
+
 /// One command line, read.
 struct Arguments {
     std::string verb = "status";
@@ -134,6 +149,7 @@ struct Arguments {
     bool shows_all = false;                          ///< of env: index forms as well
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< of all that is about variants
+    FleetArguments fleet = {};
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/context.h"
+#include "recommend/manifest.h"
 #include "recommend/recommendation.h"
 
 namespace gpuprobe {
@@ -9,5 +10,11 @@ namespace gpuprobe {
 /// The answer to what the command line asks about a product. Errors: NotFound, with a suggestion;
 /// Malformed, with the file; those of Oracle::recommend().
 Result<Recommendation> recommended(Context& context);
+/// The same about another product that is installed.
+Result<Recommendation> recommended(Context& context, const std::string& product);
+
+/// The manifest that the command line names, or the installed one of its product. Errors:
+/// NotFound, with a suggestion; those of manifest_in().
+Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 }  // namespace gpuprobe

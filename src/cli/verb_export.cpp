@@ -1,111 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/parse.h"
-#include "base/record.h"
-#include "cli/recommendation.h"
+#include "cli/export_file.h"
+#include "cli/fleet_export.h"
 #include "cli/shared_options.h"
-#include "cli/shell_quote.h"
+#include "cli/tool_export.h"
 #include "cli/verbs.h"
-#include "decide/select.h"
-#include "recommend/exports.h"
 
 namespace gpuprobe {
 namespace {
 
-/// One of the two is empty.
-struct Exported {
-    Variables variables = {};
-    std::vector<std::string> arguments = {};
-};
-
-Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
-    const auto& wanted = context.arguments.recommend;
-    if (wanted.product.empty() && !wanted.manifest)
-        return std::optional<Recommendation>{};
-    auto answer = TRY(recommended(context));
-    if (!answer.variant)
-        return Error{ErrorCode::NoMatch, "no variant of '" + scrubbed(answer.product) + "' fits"};
-    return std::optional{std::move(answer)};
+const std::string& format_names() {
+    static const std::string names = [] {
+        std::string text;
+        for (const auto& form : tool_forms())
+            text += fmt::format("{}{}", text.empty() ? "" : " ", form.name);
+        for (const auto& format : export_formats())
+            text += fmt::format(" {}", format.name);
+        return text;
+    }();
+    return names;
 }
 
-Result<Exported> exported(Context& context, const std::optional<Recommendation>& answer) {
-    const auto& format = context.arguments.recommend.format;
-    const auto report = TRY(context.oracle.report());
-    const auto rules = TRY(Rules::builtin());
-    if (format == "conda")
-        return Exported{.variables = conda_variables(report, rules)};
-    if (format == "uv")
-        return Exported{.variables = uv_variables(report, rules, answer ? &*answer : nullptr)};
-    if (format == "wheel")
-        return Exported{.variables = wheel_variables(report, rules)};
-    if (format == "container")
-        return Exported{.arguments = container_arguments(
-                            report, answer ? answer->gpus : std::vector<std::string>{})};
-    if (format == "pip" && !answer)
-        return Error{ErrorCode::InvalidRequest, "export pip: of which product?"};
-    if (format == "pip")
-        return Exported{.arguments = pip_arguments(*answer)};
-    const auto decision = TRY(context.oracle.select("default", Value{Value::Object{}}));
-    return Exported{.arguments =
-                        ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
+const std::string& about() {
+    static const std::string page = [] {
+        std::string text = R"(
+Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
+
+)";
+        for (const auto& form : tool_forms())
+            text += fmt::format("  {:<11}  {}\n", form.name, form.summary);
+        text += R"(
+Or this machine for an engine that runs many, with what it can run of each PRODUCT:
+
+)";
+        for (const auto& format : export_formats())
+            text += fmt::format("  {:<11}  {}\n", format.name, format.summary);
+        return text + R"(
+A file is replaced as a whole, and only when there is news; a probe that was cut short takes nothing
+away from it. Exit status 1 when --check finds a difference other than dates, 3 when something was
+left out or refused, and why on standard error.
+)";
+    }();
+    return page;
 }
 
 Result<ExitCode> run(Context& context) {
-    const auto answer = TRY(answer_if_asked(context));
-    const auto result = TRY(exported(context, answer));
-    if (context.wants_json()) {
-        Value document{Value::Object{}};
-        document["format"] = context.arguments.recommend.format;
-        document["variables"] = Value{Value::Object{}};
-        for (const auto& [name, value] : result.variables)
-            document["variables"][name] = value;
-        document["arguments"] = to_value(result.arguments);
-        print_json(context.arguments, document);
-        return ExitCode::Answered;
-    }
-    for (const auto& [name, value] : result.variables)
-        print(name + "=" + shell_quoted(value) + "\n");
-    std::string line;
-    for (const auto& argument : result.arguments)
-        line += (line.empty() ? "" : " ") + shell_quoted(argument);
-    if (!line.empty())
-        print(line + "\n");
-    return ExitCode::Answered;
+    if (const auto* format = export_format(context.arguments.recommend.format))
+        return export_to_fleet(context, *format);
+    return export_to_tool(context);
 }
 
-constexpr std::string_view kFormats = "conda uv wheel pip ggml container";
+Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
+    if (fleet.installs && format.usual.empty())
+        return refusal(fmt::format("export {}: has no usual place; give --output", format.name));
+    if (fleet.installs && fleet.output)
+        return refusal("export: --install is into the usual place: leave --output out");
+    if (fleet.installs)
+        fleet.output = format.usual;
+    if (fleet.output && fleet.check)
+        return refusal("export: --output writes and --check compares: give one of them");
+    if (fleet.output && *fleet.output != "-")
+        return check_export_path(format, *fleet.output);
+    return Done{};
+}
 
 Status check(Arguments& arguments) {
-    if (arguments.recommend.format.empty())
-        return refusal("export: in which form? conda, uv, wheel, pip, ggml or container");
+    auto& wanted = arguments.recommend;
+    auto& fleet = arguments.fleet;
+    if (wanted.format.empty())
+        return refusal("export: in which form? " + format_names());
+    if (wanted.manifest && fleet.products.size() > 1)
+        return refusal("export: a manifest is of one product");
+    if (!fleet.products.empty())
+        wanted.product = fleet.products.front();
+    if (const auto* format = export_format(wanted.format))
+        return check_fleet(fleet, *format);
+    if (fleet.products.size() > 1)
+        return refusal("export " + wanted.format + ": of one product");
+    if (fleet.output || fleet.installs || fleet.check || fleet.node)
+        return refusal("export " + wanted.format +
+                       ": has no --output, --install, --check or --node");
     return Done{};
+}
+
+Status take_product(Arguments& arguments, const std::string& word) {
+    arguments.fleet.products.push_back(word);
+    return Done{};
+}
+
+std::vector<Option> fleet_options() {
+    return {{.names = "--output",
+             .value = {.name = "FILE", .names = kFiles},
+             .help = "into this file, so that no reader sees a part of it",
+             .take = put<&Arguments::fleet, &FleetArguments::output>},
+            {.names = "--install",
+             .help = "into the file where the engine looks (docs/fleet.md)",
+             .take = put<&Arguments::fleet, &FleetArguments::installs>},
+            {.names = "--check",
+             .value = {.name = "FILE", .names = kFiles},
+             .help = "compare with this file instead",
+             .take = put<&Arguments::fleet, &FleetArguments::check>},
+            {.names = "--node",
+             .value = {.name = "NAME"},
+             .help = "this machine's name for Slurm, where it is another",
+             .take = put<&Arguments::fleet, &FleetArguments::node>}};
 }
 
 }  // namespace
 
 Verb export_verb() {
-    return {.name = "export",
-            .overview = {{"export FORMAT",
-                          "the same, or this machine, in the words of conda, uv, pip, docker …"}},
-            .usage = {"export FORMAT [PRODUCT] [OPTION…]"},
-            .about = R"(
-Prints variables (KEY=VALUE) or arguments for another tool:
-
-  conda      CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _GLIBC and _ARCHSPEC, for conda, mamba and pixi
-  uv         UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with a PRODUCT, UV_TORCH_BACKEND
-  wheel      what the providers of wheel variants take
-  pip        --index-url of the recommended variant of PRODUCT
-  ggml       CMake options for llama.cpp and its like
-  container  --device arguments for docker and podman; with a PRODUCT, for its GPUs alone
-)",
-            .operands = {{.word = {.name = "FORMAT", .offers = kFormats, .takes_others = false},
-                          .take = put<&Arguments::recommend, &RecommendArguments::format>},
-                         {.word = {.name = "PRODUCT", .names = kProducts},
-                          .take = put<&Arguments::recommend, &RecommendArguments::product>}},
-            .options = variant_options(),
-            .check = check,
-            .run = run};
+    return {
+        .name = "export",
+        .overview = {{"export FORMAT",
+                      "the same, or this machine, for pip, docker, Ansible, Slurm …"}},
+        .usage = {"export FORMAT [PRODUCT…] [OPTION…]"},
+        .about = about(),
+        .operands = {{.word = {.name = "FORMAT", .offers = format_names(), .takes_others = false},
+                      .take = put<&Arguments::recommend, &RecommendArguments::format>},
+                     {.word = {.name = "PRODUCT", .names = kProducts},
+                      .take = take_product,
+                      .repeats = true}},
+        .options = joined(fleet_options(), variant_options()),
+        .check = check,
+        .run = run};
 }
 
 }  // namespace gpuprobe

@@ -34,12 +34,6 @@ void warn_of_masks(const Arguments& arguments) {
             remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
 }
 
-Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
-    if (arguments.manifest)
-        return manifest_in(*arguments.manifest);
-    return known_products().find(arguments.product);
-}
-
 /// The artifact of a variant that somebody wants whatever the verdict, and what speaks against it.
 Result<ExitCode> print_forced(Context& context, const Recommendation& answer) {
     const auto& name = *context.arguments.recommend.force;
@@ -97,6 +91,22 @@ void explain_nothing(const Context& context, const Recommendation& answer) {
 }
 
 }  // namespace
+
+Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
+    if (arguments.manifest)
+        return manifest_in(*arguments.manifest);
+    auto manifest = known_products().find(arguments.product);
+    if (!manifest && manifest.error().code == ErrorCode::NotFound)
+        return unknown_product(arguments.product);
+    return manifest;
+}
+
+Result<Recommendation> recommended(Context& context, const std::string& product) {
+    auto answer = context.oracle.recommend(product, "", variant_request_of(context.arguments));
+    if (!answer && answer.error().code == ErrorCode::NotFound)
+        return unknown_product(product);
+    return answer;
+}
 
 Result<Recommendation> recommended(Context& context) {
     const auto& arguments = context.arguments.recommend;

@@ -14,6 +14,7 @@ Verb select_verb();
 Verb env_verb();
 Verb recommend_verb();
 Verb export_verb();
+Verb selector_verb();
 Verb verify_verb();
 Verb products_verb();
 Verb import_manifest_verb();

@@ -30,13 +30,14 @@ ARROWS = {
     "client": ["base", "report", "decide", "bus"],
     "cli": ["base", "report", "decide", "recommend", "inventory", "probe", "engine", "client", "plan", "doctor",
             "export"],
-    "daemon": ["base", "report", "decide", "recommend", "inventory", "probe", "cache", "engine", "bus", "service"],
+    "daemon": ["base", "report", "decide", "recommend", "inventory", "probe", "cache", "engine", "bus", "service",
+               "export"],
 }
 
 # foreign header -> where it may be included: rooms, or single files.
 FOREIGN = [
     (r"sdbus-c\+\+/", ["bus", "service", "client", "daemon"]),
-    (r"org\.[a-z.]+.*(adaptor|proxy)", ["service", "client"]),
+    (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["service", "client"]),
     (r"libudev\.h", ["inventory"]),
     (r"nlohmann/", ["base/value_json.cpp"]),
     (r"yaml-cpp/", ["recommend/yaml_tree.cpp"]),

@@ -63,7 +63,7 @@ class BashCompletion(Shell):
     def test_completes_verbs(self):
         self.assertEqual(self.complete("st"), ["status"])
         self.assertIn("monitor", self.complete(""))
-        self.assertEqual(self.complete("help", "sel"), ["select"])
+        self.assertEqual(self.complete("help", "sel"), ["select", "selector"])
 
     def test_completes_gpus_and_consumers(self):
         self.assertEqual(self.complete("show", ""), GPUS)

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "base/staged_file.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
@@ -77,6 +78,18 @@ TEST(WriteAtomically, ReplacesTheFileAndLeavesNothingElse) {
     EXPECT_EQ(files.read("/cache", kib(1)).value(), "new");
     EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"cache"});
     EXPECT_EQ(files.status("/cache").value().mode & 0777, 0600u);
+}
+
+TEST(WriteAtomically, StartsElsewhereWhereAReaderTakesNoticeOfEverything) {
+    const TemporaryFolder root;
+    root.write("read/file", "old");
+    root.write(".file.new-abcdef", "what a writer left that was killed");
+    ASSERT_TRUE(write_atomically_from(root.path(), root.path() + "/read/file", "new"));
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/read/file", kib(1)).value(), "new");
+    EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"read"});
+    EXPECT_EQ(files.list("/read").value(), std::vector<std::string>{"file"});
+    EXPECT_FALSE(write_atomically_from(root.path() + "/nowhere", root.path() + "/a", "x"));
 }
 
 TEST(WriteAtomically, SaysWhyItFailed) {

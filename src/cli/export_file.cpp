@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/export_file.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "base/parse.h"
+#include "base/staged_file.h"
+#include "recommend/manifest.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxExportFile = mib(1);
+constexpr mode_t kMode = 0644;
+
+/// When the text says that it is to be forgotten; nullopt for one that does not.
+std::optional<WallTime> expiry_of(std::string_view text) {
+    constexpr std::string_view kStart = "# +expiry-time=";
+    for (const auto line : split(text, '\n'))
+        if (line.starts_with(kStart))
+            return instant_from(line.substr(kStart.size()));
+    return std::nullopt;
+}
+
+/// A dated text that says the same waits until half of its life is over; others are written
+/// whenever a byte differs, so that their dates are true.
+bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
+    const auto expiry = expiry_of(there);
+    if (!expiry)
+        return there == text;
+    return says_the_same(there, text) && *expiry - now > kExportLife / 2;
+}
+
+/// An executable .fact is run instead of read, and one that its reader may not open is nothing.
+bool has_right_mode(const std::string& path) {
+    const auto status = RootedFiles{}.status(path);
+    return status && (status->mode & 07777) == kMode;
+}
+
+/// The file as a whole path: what is beside it is looked at.
+std::filesystem::path whole(const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal();
+}
+
+std::optional<ExportRemark> collision_beside(const ExportFormat& format,
+                                             const std::filesystem::path& file) {
+    if (format.marker.empty())
+        return std::nullopt;
+    const RootedFiles files;
+    const auto names = files.list(file.parent_path().native());
+    if (!names)
+        return std::nullopt;  // writing will say what is wrong with the folder
+    for (const auto& name : *names) {
+        const bool is_read =
+            format.suffix.empty() ? !name.starts_with('.') : name.ends_with(format.suffix);
+        if (!is_read || name == file.filename().native())
+            continue;
+        const auto other = (file.parent_path() / name).native();
+        if (const auto text = files.read(other, kMaxExportFile);
+            text && text->find(format.marker) != std::string::npos)
+            return ExportRemark{.code = "collision",
+                                .text = other + " says the same things: remove one of them"};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Status check_export_path(const ExportFormat& format, std::string_view path) {
+    const std::string name{format.name};
+    if (format.placement == Placement::NoFile)
+        return Error{
+            ErrorCode::InvalidRequest,
+            "export " + name + ": to standard output only: whoever runs the cluster installs it"};
+    const auto file = path.substr(path.rfind('/') + 1);
+    if (file.starts_with('.') || file.empty())
+        return Error{ErrorCode::InvalidRequest,
+                     "--output: '" + scrubbed(file, 64) + "' is hidden or no file"};
+    if (!file.ends_with(format.suffix))
+        return Error{ErrorCode::InvalidRequest, "--output: " + name + " is read from files in " +
+                                                    std::string{format.suffix} + " only"};
+    return Done{};
+}
+
+Result<Placed> place_export(const ExportFormat& format,
+                            const std::string& path,
+                            const std::string& text,
+                            const Report& report,
+                            WallTime now) {
+    const auto file = whole(path);
+    if (auto collision = collision_beside(format, file))
+        return Placed{.refusal = std::move(collision)};
+    const auto there = RootedFiles{}.read(file.native(), kMaxExportFile);
+    if (there && is_fresh(*there, text, now) && has_right_mode(file.native()))
+        return Placed{};
+    if (there && is_unsettled(report))
+        if (auto lost = lost_lines(*there, text); !lost.empty())
+            return Placed{
+                .refusal = ExportRemark{.code = "unsettled",
+                                        .text = path + " is left as it is: a probe was cut "
+                                                       "short, and a second one may differ"},
+                .would_lose = std::move(lost)};
+    const auto folder = file.parent_path();
+    const bool is_above = format.placement == Placement::FolderAbove;
+    const auto from = is_above ? folder.parent_path() : folder;
+    TRY(write_atomically_from(from.native(), file.native(), text, kMode));
+    return Placed{.is_written = true};
+}
+
+Result<ExportDifference> export_difference(const std::string& path,
+                                           const std::string& text,
+                                           WallTime now) {
+    const auto file = whole(path).native();
+    const auto there = RootedFiles{}.read(file, kMaxExportFile);
+    if (!there && there.error().code == ErrorCode::NotFound)
+        return ExportDifference{.reason = "there is no such file"};
+    if (!there)
+        return there.error();
+    ExportDifference difference{.lost = lost_lines(*there, text),
+                                .gained = lost_lines(text, *there)};
+    if (difference.is_none() && !says_the_same(*there, text))
+        difference.reason = "the order of its lines differs";
+    if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)
+        difference.reason = "it has expired";
+    if (const auto status = RootedFiles{}.status(file); status && (status->mode & 0111) != 0)
+        difference.reason = "it is executable";
+    return difference;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tool_export.h"
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "cli/recommendation.h"
+#include "cli/shell_quote.h"
+#include "decide/select.h"
+#include "recommend/exports.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr ToolForm kForms[] = {
+    {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _GLIBC and _ARCHSPEC, for mamba and pixi too"},
+    {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of a PRODUCT UV_TORCH_BACKEND"},
+    {"wheel", "what the providers of wheel variants take"},
+    {"pip", "--index-url of the recommended variant of PRODUCT"},
+    {"ggml", "CMake options for llama.cpp and its like"},
+    {"container", "--device arguments for docker and podman, of a PRODUCT for its GPUs alone"},
+};
+
+/// One of the two is empty.
+struct ToolAnswer {
+    Variables variables = {};
+    std::vector<std::string> arguments = {};
+};
+
+Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
+    const auto& wanted = context.arguments.recommend;
+    if (wanted.product.empty() && !wanted.manifest)
+        return std::optional<Recommendation>{};
+    auto answer = TRY(recommended(context));
+    if (!answer.variant)
+        return Error{ErrorCode::NoMatch, "no variant of '" + scrubbed(answer.product) + "' fits"};
+    return std::optional{std::move(answer)};
+}
+
+Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
+    const auto& format = context.arguments.recommend.format;
+    const auto report = TRY(context.oracle.report());
+    const auto rules = TRY(Rules::builtin());
+    if (format == "conda")
+        return ToolAnswer{.variables = conda_variables(report, rules)};
+    if (format == "uv")
+        return ToolAnswer{.variables = uv_variables(report, rules, answer ? &*answer : nullptr)};
+    if (format == "wheel")
+        return ToolAnswer{.variables = wheel_variables(report, rules)};
+    if (format == "container")
+        return ToolAnswer{.arguments = container_arguments(
+                              report, answer ? answer->gpus : std::vector<std::string>{})};
+    if (format == "pip" && !answer)
+        return Error{ErrorCode::InvalidRequest, "export pip: of which product?"};
+    if (format == "pip")
+        return ToolAnswer{.arguments = pip_arguments(*answer)};
+    const auto decision = TRY(context.oracle.select("default", Value{Value::Object{}}));
+    return ToolAnswer{.arguments =
+                          ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
+}
+
+}  // namespace
+
+std::span<const ToolForm> tool_forms() {
+    return kForms;
+}
+
+Result<ExitCode> export_to_tool(Context& context) {
+    const auto answer = TRY(answer_if_asked(context));
+    const auto result = TRY(exported(context, answer));
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document["format"] = context.arguments.recommend.format;
+        document["variables"] = Value{Value::Object{}};
+        for (const auto& [name, value] : result.variables)
+            document["variables"][name] = value;
+        document["arguments"] = to_value(result.arguments);
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    for (const auto& [name, value] : result.variables)
+        print(name + "=" + shell_quoted(value) + "\n");
+    std::string line;
+    for (const auto& argument : result.arguments)
+        line += (line.empty() ? "" : " ") + shell_quoted(argument);
+    if (!line.empty())
+        print(line + "\n");
+    return ExitCode::Answered;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "cli/known_products.h"
+#include "cli/recommendation.h"
+#include "cli/shared_options.h"
+#include "cli/verbs.h"
+#include "export/selector.h"
+#include "export/verdicts.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kUsualArch = "x86_64";
+
+std::string platform_names(const Manifest& manifest) {
+    std::string names;
+    for (const auto& platform : manifest.platforms)
+        names += (names.empty() ? "" : ", ") + platform.key;
+    return names;
+}
+
+/// The one that is named, else that of the usual machine.
+Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::string& name) {
+    const auto found =
+        std::ranges::find_if(manifest.platforms, [&name](const VariantPlatform& platform) {
+            return name.empty() ? platform.arch == kUsualArch && platform.libc != "musl"
+                                : platform.key == name;
+        });
+    if (found == manifest.platforms.end())
+        return Error{
+            ErrorCode::NoMatch,
+            fmt::format("{} has no platform {}; it has {}", scrubbed(manifest.name, 64),
+                        name.empty() ? kUsualArch : scrubbed(name, 64), platform_names(manifest))};
+    return &*found;
+}
+
+Result<const Variant*> variant_of(const VariantPlatform& platform, const std::string& name) {
+    if (const auto* variant = find_variant(platform, name))
+        return variant;
+    std::string names;
+    for (const auto& variant : platform.variants)
+        names += (names.empty() ? "" : ", ") + variant.name;
+    return Error{ErrorCode::NoMatch, fmt::format("no variant '{}' of {}; there are {}",
+                                                 scrubbed(name, 64), platform.key, names)};
+}
+
+Result<FleetQuery> verdict_query(const SelectorEngine& engine,
+                                 const Manifest& manifest,
+                                 const Variant& variant) {
+    if (!engine.ask_verdict)
+        return Error{ErrorCode::NoMatch,
+                     fmt::format("no export tells {} of verdicts", engine.name)};
+    if (!is_fleet_name(manifest.name) || !is_fleet_name(variant.name))
+        return Error{ErrorCode::NoMatch, "no export tells of a variant of that name"};
+    return FleetQuery{.text = engine.ask_verdict(manifest.name, variant.name)};
+}
+
+Result<FleetQuery> query_of(const Arguments& arguments) {
+    const auto& fleet = arguments.fleet;
+    const auto& engine = *selector_engine(fleet.engine);
+    const auto manifest = TRY(wanted_manifest(arguments.recommend));
+    const auto& platform = *TRY(platform_of(manifest, fleet.platform));
+    const auto& variant = *TRY(variant_of(platform, fleet.variant));
+    if (fleet.by_verdict)
+        return verdict_query(engine, manifest, variant);
+    const auto rules = TRY(Rules::builtin());
+    auto need = fleet_need_of(platform, variant, rules);
+    if (!need)
+        return std::move(need).error().in(variant.name);
+    return engine.ask(*need, rules, fleet.features);
+}
+
+Value texts_of(const std::vector<ExportRemark>& remarks) {
+    Value::Array list;
+    for (const auto& remark : remarks)
+        list.emplace_back(scrubbed(remark.text, 512));
+    return Value{std::move(list)};
+}
+
+void print_query(const Arguments& arguments, const FleetQuery& query, bool is_given) {
+    Value document{Value::Object{}};
+    document["engine"] = arguments.fleet.engine;
+    document["query"] = is_given ? Value{query.text} : Value{};
+    document["weaker"] = texts_of(query.weaker);
+    document["stronger"] = texts_of(query.stronger);
+    print_json(arguments, document);
+}
+
+void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
+    for (const auto& weaker : query.weaker)
+        remark(arguments, fmt::format("{}: {}", is_given ? "not asked" : "cannot be asked",
+                                      scrubbed(weaker.text, 512)));
+    for (const auto& stronger : query.stronger)
+        remark(arguments, "left out: " + scrubbed(stronger.text, 512));
+    if (!is_given)
+        remark(
+            arguments,
+            fmt::format(
+                "--allow-weaker asks without; --verdict asks what machines said{}",
+                selector_engine(arguments.fleet.engine)->ask_verdict ? "" : ", of another engine"));
+}
+
+Result<ExitCode> run(const Arguments& arguments) {
+    const auto query = TRY(query_of(arguments));
+    const bool is_given = query.weaker.empty() || arguments.fleet.allows_weaker;
+    if (arguments.json != JsonMode::Off) {
+        print_query(arguments, query, is_given);
+    } else {
+        if (is_given)
+            print(query.text);
+        tell(arguments, query, is_given);
+    }
+    return is_given ? ExitCode::Answered : ExitCode::NoMatch;
+}
+
+Status check(Arguments& arguments) {
+    const auto& fleet = arguments.fleet;
+    if (fleet.engine.empty())
+        return refusal("selector: for which --engine?");
+    if (arguments.recommend.product.empty() || fleet.variant.empty())
+        return refusal("selector: PRODUCT and VARIANT are needed");
+    if (!fleet.features.empty() && fleet.engine != "slurm")
+        return refusal("--features is for --engine=slurm");
+    return Done{};
+}
+
+/// Of one node a line of words between commas, of several lines or plus signs.
+Status take_features(Arguments& arguments, const std::string& word) {
+    std::string text{word};
+    std::ranges::replace_if(
+        text, [](char character) { return character == '\n' || character == ' '; }, ',');
+    const auto items = comma_list(text);
+    const std::set<std::string> once{items.begin(), items.end()};
+    arguments.fleet.features.assign(once.begin(), once.end());
+    return Done{};
+}
+
+const std::string& engine_names() {
+    static const std::string names = [] {
+        std::string text;
+        for (const auto& engine : selector_engines())
+            text += fmt::format("{}{}", text.empty() ? "" : " ", engine.name);
+        return text;
+    }();
+    return names;
+}
+
+const std::string& about() {
+    static const std::string page = [] {
+        std::string text = R"(
+What an engine that runs many machines is asked for those on which VARIANT of PRODUCT runs:
+
+)";
+        for (const auto& engine : selector_engines())
+            text += fmt::format("  {:<8} {}\n", engine.name, engine.summary);
+        return text + R"(
+Exit status 3 when an engine has no words for a part of what the variant needs. What is asked beyond
+the need, because the engine compares less finely, is said on standard error.
+)";
+    }();
+    return page;
+}
+
+std::vector<Option> options() {
+    return {{.names = "--engine",
+             .value = {.name = "NAME", .offers = engine_names(), .takes_others = false},
+             .help = "whom to ask",
+             .take = put<&Arguments::fleet, &FleetArguments::engine>},
+            {.names = "--allow-weaker",
+             .help = "leave out what the engine has no words for, and say what that is",
+             .take = put<&Arguments::fleet, &FleetArguments::allows_weaker>},
+            {.names = "--verdict",
+             .help = "ask what machines said of the variant when they exported PRODUCT",
+             .take = put<&Arguments::fleet, &FleetArguments::by_verdict>},
+            {.names = "--features",
+             .value = {.name = "LIST", .is_list = true},
+             .help = "slurm: the features of the cluster, as sinfo -h -o %f prints them",
+             .take = take_features},
+            {.names = "--platform",
+             .value = {.name = "NAME"},
+             .help = "of the manifest; that of x86_64 when it is not given",
+             .take = put<&Arguments::fleet, &FleetArguments::platform>},
+            {.names = "--manifest",
+             .value = {.name = "FILE", .names = kFiles},
+             .help = "the variants of PRODUCT",
+             .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
+}
+
+}  // namespace
+
+Verb selector_verb() {
+    return {.name = "selector",
+            .overview = {{"selector VARIANT", "what to ask a fleet for machines that run it"}},
+            .usage = {"selector PRODUCT VARIANT --engine=NAME [OPTION…]"},
+            .about = about(),
+            .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
+                          .take = put<&Arguments::recommend, &RecommendArguments::product>},
+                         {.word = {.name = "VARIANT"},
+                          .take = put<&Arguments::fleet, &FleetArguments::variant>}},
+            .options = options(),
+            .check = check,
+            .run_alone = run};
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of exports: how they are written, compared and refused."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import stat
+import struct
+import tempfile
+import unittest
+
+from cli_case import SOURCE, run
+
+MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
+FILES = {"json": "a.json", "prometheus": "a.prom", "ansible": "a.fact", "facter": "a.json", "nfd": "features.d/a",
+         "ray-labels": "a.yaml"}
+PRINTED = ("slurm-gres", "slurm-node", "condor-cron", "nomad-meta")
+
+
+def export(*words, machine=MACHINE):
+    return run(f"--replay={machine}", "export", *map(str, words))
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-export-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "features.d").mkdir()
+
+
+class Printed(InFolder):
+    def test_every_format_is_the_same_text_twice(self):
+        for name in (*FILES, *PRINTED):
+            with self.subTest(format=name):
+                first, second = export(name, "torch"), export(name, "torch")
+                self.assertEqual(first.returncode, 0, first.stderr)
+                undated = [[line for line in done.stdout.splitlines() if "expiry-time" not in line]
+                           for done in (first, second)]
+                self.assertEqual(*undated)
+                self.assertTrue(first.stdout.endswith("\n"))
+
+    def test_help_has_a_line_for_each(self):
+        text = run("help", "export").stdout
+        for name in (*FILES, *PRINTED, "cdi", "conda", "pip"):
+            self.assertRegex(text, rf"(?m)^  {name} +\S")
+
+    def test_json_is_one_document(self):
+        done = export("slurm-node", "-j", "--node=n1")
+        document = json.loads(done.stdout)
+        self.assertEqual((document["result"], document["format"]), ("printed", "slurm-node"))
+        self.assertTrue(document["text"].startswith("NodeName=n1 "))
+
+    def test_what_can_be_refused_is_refused_with_the_reason(self):
+        done = export("cdi")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("nvidia-ctk cdi generate", done.stderr)
+
+    def test_unknown_products_are_named(self):
+        done = export("nfd", "torc")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did you mean 'torch'?", done.stderr)
+
+
+class Written(InFolder):
+    def test_files_are_for_everybody_and_not_executable(self):
+        for name, file in FILES.items():
+            with self.subTest(format=name):
+                path = self.folder / file
+                path.unlink(missing_ok=True)
+                done = export(name, f"--output={path}", "-j")
+                self.assertEqual(json.loads(done.stdout)["result"], "written")
+                self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o644)
+                self.assertEqual(os.listdir(path.parent).count(path.name), 1)
+                self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".")])
+
+    def test_what_says_so_already_is_not_touched(self):
+        path = self.folder / "features.d/a"
+        export("nfd", f"--output={path}")
+        before = path.stat()
+        self.assertEqual(json.loads(export("nfd", f"--output={path}", "-j").stdout)["result"], "unchanged")
+        self.assertEqual(path.stat().st_ino, before.st_ino)
+
+    def test_what_expires_soon_is_written_anew(self):
+        path = self.folder / "features.d/a"
+        export("nfd", f"--output={path}")
+        lines = path.read_text().splitlines()
+        old = [line if "expiry-time" not in line else "# +expiry-time=2020-01-01T00:00:00Z" for line in lines]
+        path.write_text("\n".join(old) + "\n")
+        done = export("nfd", f"--check={path}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("it has expired", done.stderr)
+        self.assertEqual(json.loads(export("nfd", f"--output={path}", "-j").stdout)["result"], "written")
+        self.assertNotIn("2020-01-01", path.read_text())
+
+    def test_a_wrong_mode_is_mended(self):
+        path = self.folder / "a.fact"
+        export("ansible", f"--output={path}")
+        path.chmod(0o755)
+        self.assertIn("it is executable", export("ansible", f"--check={path}").stderr)
+        export("ansible", f"--output={path}")
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o644)
+
+    def test_nfd_sees_one_event_and_it_is_the_whole_file(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.addCleanup(os.close, watch)
+        self.assertGreater(libc.inotify_add_watch(watch, bytes(self.folder / "features.d"), 0xFFF), 0)
+        export("nfd", f"--output={self.folder}/features.d/a")
+        events = os.read(watch, 65536)
+        masks = []
+        while events:
+            _, mask, _, length = struct.unpack_from("iIII", events)
+            masks.append(mask)
+            events = events[16 + length:]
+        # Looking at a folder (open, access, close) is nothing that NFD asks for.
+        changes = [mask for mask in masks if mask & 0x3C6]
+        self.assertEqual(changes, [0x80], [hex(mask) for mask in masks])  # IN_MOVED_TO
+
+    def test_a_second_file_is_refused(self):
+        export("nfd", f"--output={self.folder}/features.d/a")
+        done = export("nfd", f"--output={self.folder}/features.d/b", "-j")
+        document = json.loads(done.stdout)
+        self.assertEqual((done.returncode, document["result"]), (3, "refused"))
+        self.assertEqual(document["left_out"][0]["code"], "collision")
+        self.assertFalse((self.folder / "features.d/b").exists())
+
+    def test_a_folder_that_is_not_there_is_an_error(self):
+        done = export("json", f"--output={self.folder}/nowhere/a.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nowhere", done.stderr)
+
+    def test_names_that_no_reader_takes_are_refused(self):
+        for words in (("prometheus", "--output=a.txt"), ("prometheus", "--output=.a.prom"), ("nfd", "--output=.a"),
+                      ("slurm-gres", "--output=gres.conf"), ("json", "--install"), ("conda", "--output=a"),
+                      ("json", "--output=a.json", "--check=b.json")):
+            self.assertEqual(export(*words).returncode, 2, words)
+
+
+class Unsettled(InFolder):
+    """A machine of which a driver crashed, once."""
+
+    def setUp(self):
+        super().setUp()
+        self.machine = self.folder / "machine"
+        shutil.copytree(MACHINE, self.machine, symlinks=True)
+        probe = self.machine / "probes/cuda.json"
+        probe.write_text(json.dumps({"outcome": "crashed", "devices": [], "note": None, "signal": 11}))
+
+    def test_takes_nothing_away(self):
+        path = self.folder / "a.fact"
+        export("ansible", f"--output={path}")
+        before = path.read_text()
+        done = export("ansible", f"--output={path}", machine=self.machine)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("unsettled", done.stderr)
+        self.assertEqual(path.read_text(), before)
+
+    def test_is_told_where_nothing_was(self):
+        path = self.folder / "a.fact"
+        self.assertEqual(export("ansible", f"--output={path}", machine=self.machine).returncode, 0)
+        self.assertNotIn('"cuda"', path.read_text())
+
+
+class Checked(InFolder):
+    def test_shows_what_differs(self):
+        path = self.folder / "a.prom"
+        export("prometheus", f"--output={path}")
+        self.assertEqual(export("prometheus", f"--check={path}").returncode, 0)
+        path.write_text(path.read_text().replace("gpuprobe_gpu_info{", "gpuprobe_gpu_gone{"))
+        done = export("prometheus", f"--check={path}")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"-gpuprobe_gpu_gone(.|\n)*\+gpuprobe_gpu_info")
+
+    def test_dates_do_not_count(self):
+        path = self.folder / "a.prom"
+        export("prometheus", f"--output={path}")
+        lines = ["gpuprobe_last_probe_timestamp_seconds 1" if line.startswith("gpuprobe_last_probe_time") else line
+                 for line in path.read_text().splitlines()]
+        path.write_text("\n".join(lines) + "\n")
+        self.assertEqual(export("prometheus", f"--check={path}").returncode, 0)
+
+    def test_a_missing_file_differs(self):
+        done = export("prometheus", f"--check={self.folder}/none.prom")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there is no such file", done.stderr)
+
+
+class Selector(unittest.TestCase):
+    def ask(self, *words):
+        return run("selector", *words)
+
+    def test_asks_no_machine(self):
+        done = self.ask("torch", "cu130", "--engine=promql", "--verdict")
+        self.assertEqual(
+            done.stdout, 'gpuprobe_variant_supported{product="torch",variant="cu130"} == 1\n')
+
+    def test_refuses_what_an_engine_cannot_say_and_tells_why(self):
+        done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("cannot be asked: vulkan.features: storageBuffer16BitAccess", done.stderr)
+        self.assertIn("--allow-weaker", done.stderr)
+
+    def test_leaves_it_out_when_told_and_says_so(self):
+        done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd", "--allow-weaker")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("nodeSelectorTerms", json.loads(done.stdout))
+        self.assertIn("not asked: vulkan.features", done.stderr)
+
+    def test_json_holds_both(self):
+        document = json.loads(self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd", "-j").stdout)
+        self.assertIsNone(document["query"])
+        self.assertEqual(document["weaker"], ["vulkan.features: storageBuffer16BitAccess"])
+
+    def test_mistakes_are_named(self):
+        for words, code in ((("llama.cpp", "ubuntu-x64"), 2), (("llama.cpp", "--engine=nfd"), 2),
+                            (("llama.cpp", "ubuntu-x64", "--engine=xml"), 2),
+                            (("llama.cpp", "nothing", "--engine=nfd"), 3),
+                            (("nothing", "ubuntu-x64", "--engine=nfd"), 1),
+                            (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--platform=darwin"), 3),
+                            (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--features=a"), 2)):
+            self.assertEqual(self.ask(*words).returncode, code, words)
+
+    def test_every_installed_variant_is_asked_for_or_refused(self):
+        for engine in ("nfd", "slurm", "promql", "dra-cel", "condor"):
+            for name in ("llama.cpp", "torch", "ollama", "cyllama", "shimmy"):
+                catalogue = json.loads((SOURCE / f"data/catalogue/{name}.json").read_text())
+                entry = next(value for key, value in catalogue["platforms"].items() if "x86_64" in key or "amd64" in key)
+                for variant in entry["variants"]:
+                    done = self.ask(name, variant, f"--engine={engine}", "--allow-weaker")
+                    self.assertIn(done.returncode, (0, 3), f"{engine} {name} {variant}: {done.stderr}")
+                    self.assertEqual(done.returncode == 0, bool(done.stdout), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
