@@ -17,6 +17,7 @@
 #include "base/version.h"
 #include "bus/names.h"
 #include "daemon/launchers.h"
+#include "daemon/report_file.h"
 #include "engine/engine.h"
 #include "inventory/scan.h"
 #include "service/bus_session.h"
@@ -39,6 +40,7 @@ struct Settings {
     LaunchChoice launch = {};
     std::optional<std::string> cache_folder = {};
     std::optional<std::string> state_folder = {};
+    std::optional<std::string> report_file = {};
     bool has_cache = true;
     bool verifies = false;
     std::vector<std::string> profiles = {};
@@ -162,6 +164,9 @@ Settings settings_from(int argc, char** argv) {
                    "Whose the socket's workers are, and so which devices they may open");
     app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
     app.add_option("--state-dir", settings.state_folder, "Where to keep overrides and outcomes");
+    app.add_option(
+        "--report-file", settings.report_file,
+        "Where to keep what export json prints; $RUNTIME_DIRECTORY/report.json by itself");
     app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
     app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
         ->check(CLI::ExistingDirectory);
@@ -267,6 +272,12 @@ Result<int> serve(const Settings& settings, Log& log) {
         .engine = *engine, .files = *files, .budget = budget, .calls = calls};
     BusSession session{settings.bus, bus::kBusName, *loop, context, log};
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
+    std::optional<ReportFile> report_file;
+    if (const auto path =
+            first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")})) {
+        report_file.emplace(*path, *engine, log);
+        session.on_update([&report_file] { report_file->update(); });
+    }
     TRY(session.start());
     TRY(loop->on_hangup([&] { reload(*engine, log); }));
     engine->start();

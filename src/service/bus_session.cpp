@@ -16,6 +16,8 @@ Status BusSession::start() {
     context_.engine.on_change([this] {
         if (service_)
             service_->update();
+        if (heard_)
+            heard_();
     });
     return Done{};
 }

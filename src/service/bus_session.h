@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,9 @@ public:
                const ServiceContext& context,
                Log& log);
 
+    /// Before start(): what to call after the bus was told of a change.
+    void on_update(std::function<void()> heard) { heard_ = std::move(heard); }
+
     /// Connects, owns the name and shows the objects. Errors: as Connection::open and own_name.
     Status start();
 
@@ -37,6 +41,7 @@ private:
     Log& log_;
     std::unique_ptr<bus::Connection> connection_ = {};
     std::unique_ptr<Service> service_ = {};  // after connection_: it ends first
+    std::function<void()> heard_ = {};
     EventHandle retry_ = {};
     Duration wait_ = kFirstRetry;
 };

@@ -15,9 +15,10 @@ UNITS = BIN.parent / "systemd"
 UNIT = UNITS / "gpuprobed.service"
 WORKER = UNITS / "gpuprobe-worker@.service"
 SOCKET = UNITS / "gpuprobe-worker.socket"
+EXPORT = [UNITS / f"gpuprobe-export@.{kind}" for kind in ("service", "path", "timer")]
 # What systemd-analyze may say at most, in tenths, as --threshold takes them. Of the daemon, netlink and the host's
 # network and /dev are left; of a worker, devices and memory that is written and then executed.
-EXPOSURE = {UNIT.name: 10, WORKER.name: 15}
+EXPOSURE = {UNIT.name: 10, WORKER.name: 15, EXPORT[0].name: 15}
 
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
@@ -25,7 +26,7 @@ class Unit(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        for unit in (UNIT, WORKER, SOCKET):
+        for unit in (UNIT, WORKER, SOCKET, *EXPORT):
             # What is not installed yet can't be found.
             lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
                      for line in unit.read_text().splitlines()]
@@ -36,7 +37,7 @@ class Unit(unittest.TestCase):
                               text=True, timeout=DEADLINE, check=False)
 
     def test_systemd_finds_nothing_wrong(self):
-        for unit in (UNIT, WORKER, SOCKET):
+        for unit in (UNIT, WORKER, SOCKET, *EXPORT):
             found = self.analyze(unit.name, "verify")
             self.assertEqual((found.returncode, found.stdout, found.stderr), (0, "", ""), unit.name)
 
