@@ -48,6 +48,7 @@ struct Settings {
     unsigned settle_ms = 250;
     std::chrono::milliseconds deadline =
         std::chrono::duration_cast<std::chrono::milliseconds>(ProbeLimits{}.query);
+    bool serves_switcheroo = false;
     LogLevel log_level = LogLevel::Info;
 };
 
@@ -183,6 +184,9 @@ Settings settings_from(int argc, char** argv) {
                    "A folder of Vulkan manifests, in place of the usual ones; repeatable");
     app.add_option("--opencl-vendors", settings.drivers.opencl,
                    "A folder of .icd files, in place of /etc/OpenCL/vendors; repeatable");
+    app.add_flag("--switcheroo", settings.serves_switcheroo,
+                 "Answer as net.hadess.SwitcherooControl too, in place of switcheroo-control")
+        ->envname("GPUPROBE_SWITCHEROO");
     std::string level{name_of(settings.log_level)};
     app.add_option("--log-level", level, "The least important entries to log")
         ->check(CLI::IsMember(words_of(LogLevel{})))
@@ -278,6 +282,8 @@ Result<int> serve(const Settings& settings, Log& log) {
         report_file.emplace(*path, *engine, log);
         session.on_update([&report_file] { report_file->update(); });
     }
+    if (settings.serves_switcheroo)
+        session.serve_switcheroo();
     TRY(session.start());
     TRY(loop->on_hangup([&] { reload(*engine, log); }));
     engine->start();

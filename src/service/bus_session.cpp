@@ -16,6 +16,8 @@ Status BusSession::start() {
     context_.engine.on_change([this] {
         if (service_)
             service_->update();
+        if (switcheroo_)
+            switcheroo_->update();
         if (heard_)
             heard_();
     });
@@ -28,14 +30,27 @@ Status BusSession::connect() try {
     auto service = std::make_unique<Service>(*connection, context_, log_);
     connection_ = std::move(connection);
     service_ = std::move(service);
+    if (serves_switcheroo_)
+        show_switcheroo(*connection_);
     connection_->start([this](const std::string& reason) { lost(reason); });
     return Done{};
 } catch (const sdbus::Error& problem) {
     return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
 }
 
+/// The object before the name: whoever waits for the name finds it. Without the name, which
+/// switcheroo-control may have, there is our own interface still.
+void BusSession::show_switcheroo(bus::Connection& connection) {
+    switcheroo_ = std::make_unique<SwitcherooObject>(connection.bus(), context_.engine);
+    if (const auto owned = connection.own_name(SwitcherooObject::kName); !owned) {
+        switcheroo_.reset();
+        log_.write(LogLevel::Warning, owned.error().text);
+    }
+}
+
 void BusSession::lost(const std::string& reason) {
     log_.write(LogLevel::Warning, "bus " + where_ + ": lost: " + reason);
+    switcheroo_.reset();
     service_.reset();
     connection_.reset();
     wait_ = kFirstRetry;

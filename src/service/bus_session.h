@@ -7,6 +7,7 @@
 
 #include "base/event_loop.h"
 #include "service/service.h"
+#include "service/switcheroo_object.h"
 
 namespace gpuprobe {
 
@@ -25,12 +26,15 @@ public:
 
     /// Before start(): what to call after the bus was told of a change.
     void on_update(std::function<void()> heard) { heard_ = std::move(heard); }
+    /// Before start(): answer for switcheroo-control too, where nobody else does.
+    void serve_switcheroo() { serves_switcheroo_ = true; }
 
     /// Connects, owns the name and shows the objects. Errors: as Connection::open and own_name.
     Status start();
 
 private:
     Status connect();
+    void show_switcheroo(bus::Connection& connection);
     void lost(const std::string& reason);
     void retry();
 
@@ -41,6 +45,8 @@ private:
     Log& log_;
     std::unique_ptr<bus::Connection> connection_ = {};
     std::unique_ptr<Service> service_ = {};  // after connection_: it ends first
+    std::unique_ptr<SwitcherooObject> switcheroo_ = {};
+    bool serves_switcheroo_ = false;
     std::function<void()> heard_ = {};
     EventHandle retry_ = {};
     Duration wait_ = kFirstRetry;
