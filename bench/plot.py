@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures and their references as bars, in SVG."""
+from xml.sax.saxutils import escape
+
+BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 130
+OURS, OTHERS, LIMIT = "#2f6f4f", "#b9bec4", "#a8443a"
+
+
+def amount(value, unit):
+    """1234 µs is 1.23 ms."""
+    if unit == "s":
+        for scale, name in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+            if value * scale >= 1:
+                return f"{value * scale:.3g} {name}"
+        return f"{value * 1e6:.3g} µs"
+    return f"{value:.3g} {unit}"
+
+
+def text(x, y, content, more=""):
+    return f'<text x="{x:.0f}" y="{y:.0f}" {more}>{escape(content)}</text>'
+
+
+def group(row, top):
+    """The bars of one row, as long as their share of the longest."""
+    bars = [("gpuprobe", row.value, OURS)] + [(name, value, OTHERS) for name, value in row.references]
+    longest = max([value for _, value, _ in bars] + ([row.limit] if row.limit else []))
+    parts = [text(0, top + 12, row.what, 'font-weight="bold"')]
+    y = top + 20
+    for name, value, colour in bars:
+        length = max(1.0, WIDTH * value / longest)
+        parts.append(text(LEFT - 8, y + 12, name, 'text-anchor="end"'))
+        parts.append(f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 3}" fill="{colour}"/>')
+        parts.append(text(LEFT + length + 6, y + 12, amount(value, row.unit)))
+        y += BAR
+    if row.limit:
+        x = LEFT + WIDTH * row.limit / longest
+        parts.append(f'<path d="M{x:.1f} {top + 18}V{y}" stroke="{LIMIT}" stroke-width="2"/>')
+        parts.append(text(x + 4, top + 14, "at most " + amount(row.limit, row.unit), f'fill="{LIMIT}" font-size="10"'))
+    return parts, y + GAP
+
+
+def svg(rows, title):
+    parts, y = [text(0, 16, title, 'font-size="14"')], 34
+    for row in rows:
+        drawn, y = group(row, y)
+        parts += drawn
+    size = f"{LEFT + WIDTH + RIGHT} {y}"
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-10 -4 {size}" font-family="sans-serif" font-size="12">\n'
+            f'<rect x="-10" y="-4" width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n")
