@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prometheus' own tools take what is exported, and node_exporter serves it."""
+import subprocess
+import time
+import unittest
+import urllib.request
+
+import fleet_case
+
+MISSING = fleet_case.missing("promtool", "prometheus-node-exporter")
+CUDA = """{"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{"requires":
+{"host":{"glibc_min":"%s"},"device":{"backend":"cuda","cuda":{"toolkit":"13.0","sass":["9.0"],"exact":true},
+"vram_min_mib":%d}},"artifact":{"type":"oci","ref":"x"}}}}}}"""
+
+
+def series(text):
+    return sorted(line for line in text.splitlines() if line.startswith("gpuprobe_"))
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Prometheus(fleet_case.FleetCase):
+    def test_promtool_finds_nothing_to_complain_of(self):
+        done = self.run_command("promtool", "check", "metrics", input=fleet_case.golden("prometheus"), check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    def scraped(self):
+        """What node_exporter serves from the folder."""
+        port = fleet_case.free_port()
+        exporter = subprocess.Popen(
+            ["/usr/bin/prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{port}",
+             "--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={self.folder}"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 20
+            while True:
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+                        return page.read().decode()
+                except OSError:
+                    if time.monotonic() > end:
+                        raise
+                    time.sleep(0.05)
+        finally:
+            exporter.terminate()
+            exporter.wait(timeout=10)
+
+    def test_node_exporter_serves_every_series(self):
+        file = self.folder / "gpuprobe.prom"
+        self.ctl("export", "prometheus", "llama.cpp", f"--output={file}")
+        served = self.scraped()
+        self.assertIn("node_textfile_scrape_error 0", served)
+        names = {line.split("{")[0].split(" ")[0] for line in series(served)}
+        self.assertEqual(names, {line.split("{")[0].split(" ")[0] for line in series(file.read_text())})
+        self.assertEqual(len(series(served)), len(series(file.read_text())))
+
+    def test_a_second_file_would_double_everything_and_is_refused(self):
+        self.ctl("export", "prometheus", f"--output={self.folder}/gpuprobe.prom")
+        done = self.ctl("export", "prometheus", f"--output={self.folder}/other.prom", check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("collision", done.stderr)
+        self.assertIn("node_textfile_scrape_error 0", self.scraped())
+
+    def found(self, glibc, memory):
+        """The machines that the selector finds, by promtool, among one: the golden one."""
+        manifest = self.write("manifest.json", CUDA % (glibc, memory))
+        query = self.ctl("selector", "p", "v", f"--manifest={manifest}", "--engine=promql").stdout
+        inputs = ""
+        for line in series(fleet_case.golden("prometheus")):
+            name, value = line.replace("{", '{instance="a",', 1).rsplit(" ", 1)
+            inputs += f"      - series: '{name}'\n        values: '{value}'\n"
+        wanted = '{instance="a"}'
+        test = ("evaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n" + inputs +
+                "    promql_expr_test:\n      - expr: |\n" +
+                "".join(f"          {line}\n" for line in query.splitlines()) +
+                f"        exp_samples:\n          - labels: '{wanted}'\n            value: 1\n")
+        done = self.run_command("promtool", "test", "rules", self.write("test.yml", test), check=False)
+        self.assertNotIn("parse error", done.stdout + done.stderr)
+        return done.returncode == 0
+
+    def test_the_selector_finds_the_machine_that_fits_and_no_other(self):
+        self.assertTrue(self.found("2.35", 81920))
+        self.assertFalse(self.found("2.37", 81920))
+        self.assertFalse(self.found("2.35", 200000))
+
+
+if __name__ == "__main__":
+    unittest.main()
