@@ -16,6 +16,17 @@ std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
     return sdbus::createSessionBusConnectionWithAddress(where);
 }
 
+/// Whether the error is one message's and not the bus's. sd-bus itself answers Peer.GetMachineId,
+/// and on a machine without an id, as containers are, it has the whole turn fail instead of the
+/// call. Sources: systemd, src/libsystemd/sd-bus/sd-bus.c, process_builtin;
+/// sd_id128_get_machine(3), "Errors".
+bool lacks_machine_id(const sdbus::Error& problem) {
+    const std::string& kind = problem.getName();
+    return kind.ends_with(".ENOMEDIUM") || kind.ends_with(".ENOPKG") ||
+           kind.ends_with(".EUCLEAN") || kind.ends_with(".ENOENT") ||
+           kind.ends_with(".FileNotFound");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
@@ -52,6 +63,9 @@ void Connection::start(std::function<void(const std::string&)> lost) {
 void Connection::step() {
     try {
         process(*bus_);
+    } catch (const sdbus::Error& problem) {
+        if (!lacks_machine_id(problem))
+            return lose(problem.what());
     } catch (const std::exception& problem) {
         return lose(problem.what());
     }

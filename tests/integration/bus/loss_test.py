@@ -3,6 +3,7 @@
 """The bus goes down in the middle of a call, or somebody else wants the name."""
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,10 @@ while [ ! -e {folder}/go ]; do sleep 0.05; done
 exit 3
 """
 BACK_WITHIN = 5  # seconds
+# A daemon on a machine that has no id yet, as containers and first boots have none.
+WITHOUT_ID = """#!/bin/sh
+exec unshare --mount sh -c 'mount --bind {folder}/empty /etc/machine-id && exec {daemon} "$@"' sh "$@"
+"""
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
@@ -91,6 +96,24 @@ class Loss(unittest.TestCase):
         self.wait_until(lambda: again.property("State") != "probing", "the end of the probes")
         self.wait_until(lambda: not patient.children(), "the end of the workers")
         again.close()
+
+    def test_who_asks_for_the_id_of_a_machine_without_one_costs_nobody_else_an_answer(self):
+        folder = self.made_worker()
+        (folder / "empty").touch()
+        program = folder / "gpuprobed"
+        program.write_text(WITHOUT_ID.format(folder=folder, daemon=DAEMON), encoding="utf-8")
+        program.chmod(0o755)
+        if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no mount namespace may be made here")
+        patient = Patient(str(program), "--replay", str(SOURCE / "tests/data/machines/nvidia-h200-1"))
+        self.addCleanup(patient.end)
+        peer = patient.connect()
+        self.addCleanup(peer.close)
+        owner = peer.call(BUS, BUS_PATH, BUS, "GetNameOwner", "s", [NAME])
+        for _ in range(50):
+            peer.ask(NAME, ROOT, "org.freedesktop.DBus.Peer", "GetMachineId")
+            peer.ping()
+        self.assertEqual(peer.call(BUS, BUS_PATH, BUS, "GetNameOwner", "s", [NAME]), owner)
 
     def test_the_name_is_not_given_up_for_somebody_else(self):
         patient = self.patient("--replay", str(SOURCE / "tests/data/machines/nvidia-h200-1"))
