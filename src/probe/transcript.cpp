@@ -93,11 +93,10 @@ void Transcript::set_runtime(Value::Member member) {
 ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
     ProbeResult result{
         .api = target.api, .driver = target.driver, .stage = target.stage, .device = target.device};
-    if (ending.exit) {
-        result.exit_code = ending.exit->code;
-        result.signal = ending.exit->signal;
-    }
     if (!is_malformed()) {
+        const auto exit = ending.exit.value_or(WorkerExit{});
+        result.exit_code = exit.code;
+        result.signal = exit.signal;
         result.devices = devices_;
         result.runtime = bounded_runtime(runtime_);
     }
@@ -121,7 +120,7 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
         result.phase = phase_;
     const auto exit = ending.exit.value_or(WorkerExit{});
     if (is_malformed())
-        result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));
+        return judge_malformed(result);
     if (ending.missed) {
         result.outcome = Outcome::TimedOut;
         result.note = "timed out after " + text_of_limit(*ending.missed) + in_phase();
@@ -133,12 +132,16 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
         return;
     }
     result.outcome = Outcome::Failed;
-    if (is_malformed())
-        result.note = "malformed answer" + in_phase();
-    else if (exit.code)
+    if (exit.code)
         result.note = "exited " + std::to_string(*exit.code) + " without an answer" + in_phase();
     else
         result.note = "ended without an answer" + in_phase();
+}
+
+void Transcript::judge_malformed(ProbeResult& result) const {
+    result.outcome = Outcome::Failed;
+    result.note = "malformed answer" + in_phase();
+    result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));
 }
 
 std::string Transcript::in_phase() const {

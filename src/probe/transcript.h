@@ -36,7 +36,8 @@ public:
 
     /// The answer. Answered, Absent and Failed are the worker's own word, given in a done frame;
     /// without one it is TimedOut, Crashed or Failed by the way it ended, with the phase in the
-    /// note and the whole frames that arrived. Frames that do not add up are dropped, all of them.
+    /// note and the whole frames that arrived. Frames that do not add up are dropped, all of them,
+    /// and Failed whatever became of the process: it is killed for them, if it still runs then.
     [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;
 
 private:
@@ -44,6 +45,7 @@ private:
     void set_runtime(Value::Member member);
     void take_verdict(ProbeResult& result) const;
     void judge(const Ending& ending, ProbeResult& result) const;
+    void judge_malformed(ProbeResult& result) const;
     [[nodiscard]] std::string in_phase() const;
 
     FrameReader reader_ = {};

@@ -107,6 +107,14 @@ TEST(Transcript, DropsEverythingThatDoesNotAddUp) {
     EXPECT_EQ(result.reasons[0].code, "malformed-answer");
 }
 
+TEST(Transcript, SaysTheSameOfAMalformedStreamWhateverBecameOfTheProcess) {
+    const auto bytes = streams().whole + "x";
+    const auto killed = value_of(conclude(bytes, Ending{}));
+    EXPECT_EQ(value_of(conclude(bytes, exited(0))), killed);
+    EXPECT_EQ(value_of(conclude(bytes, Ending{.exit = WorkerExit{.signal = SIGSEGV}})), killed);
+    EXPECT_EQ(value_of(conclude(bytes, Ending{.missed = std::chrono::seconds{15}})), killed);
+}
+
 TEST(Transcript, TakesOnlyTheThreeWordsThatAreAWorkersToSay) {
     for (const auto outcome : {Outcome::TimedOut, Outcome::Crashed, Outcome::Skipped}) {
         const auto bytes = FrameWriter{}.done(outcome, std::nullopt, {});
