@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -15,6 +17,12 @@ struct Refusal {
     std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
     Value detail = Value{Value::Object{}};
 };
+
+/// Of a call that returned `code`, which the API calls `words`: "CALL: WORDS", and both as detail.
+Refusal refused_call(std::string_view reason,
+                     std::string_view call,
+                     std::string_view words,
+                     std::int64_t code);
 
 /// A value, or why there is none. TRY takes it apart.
 template <class T>

@@ -71,13 +71,9 @@ Refusal cuda_refusal(const Symbols& api, std::string_view call, CudaResult code)
     const char* words = nullptr;
     if (api.error_name)
         (void)api.error_name(code, &words);  // leaves words null for unknown codes
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
-    return Refusal{.code = code_of(code),
-                   .note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") +
-                           " (" + std::to_string(code) + ")",
-                   .detail = std::move(detail)};
+    return refused_call(
+        code_of(code), call,
+        scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")", code);
 }
 
 }  // namespace gpuprobe::cuda

@@ -69,13 +69,9 @@ Result<CompilerSymbols> load_compiler(const DynamicLibrary& library) {
 
 Refusal hip_refusal(const Symbols& api, std::string_view call, HipResult code) {
     const char* words = api.error_name(code);
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
-    return Refusal{.code = code_of(code),
-                   .note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") +
-                           " (" + std::to_string(code) + ")",
-                   .detail = std::move(detail)};
+    return refused_call(
+        code_of(code), call,
+        scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")", code);
 }
 
 }  // namespace gpuprobe::hip

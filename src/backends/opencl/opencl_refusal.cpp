@@ -29,12 +29,7 @@ const char* code_of(cl_int error) {
 }  // namespace
 
 Refusal opencl_refusal(std::string_view call, cl_int error) {
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = Value{error};
-    return Refusal{.code = code_of(error),
-                   .note = std::string{call} + ": " + opencl_error_name(error),
-                   .detail = std::move(detail)};
+    return refused_call(code_of(error), call, opencl_error_name(error), error);
 }
 
 }  // namespace gpuprobe

@@ -86,12 +86,7 @@ Result<ComputeSymbols> load_compute(const DeviceMaker& maker, VkDevice device) {
 }
 
 Refusal vulkan_refusal(std::string_view call, VkResult result) {
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = Value{static_cast<int>(result)};
-    return Refusal{.code = code_of(result),
-                   .note = std::string{call} + ": " + result_name(result),
-                   .detail = std::move(detail)};
+    return refused_call(code_of(result), call, result_name(result), result);
 }
 
 }  // namespace gpuprobe

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/compute/attempt.h"
+
+namespace gpuprobe {
+
+Refusal refused_call(std::string_view reason,
+                     std::string_view call,
+                     std::string_view words,
+                     std::int64_t code) {
+    Value detail;
+    detail["call"] = Value{call};
+    detail["code"] = Value{code};
+    return Refusal{.code = std::string{reason},
+                   .note = std::string{call} + ": " + std::string{words},
+                   .detail = std::move(detail)};
+}
+
+}  // namespace gpuprobe
