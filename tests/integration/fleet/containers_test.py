@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""podman resolves the devices of the exported CDI specification. The OCI runtime is a stub that keeps what it is told."""
+"""podman resolves the devices of the exported CDI specification. What podman tells the OCI runtime is kept."""
 import json
 import subprocess
 import unittest
 
 import fleet_case
 
-STUB = """#!/bin/sh
+# An OCI runtime that keeps what it is told, and starts nothing: no image and no control group is needed.
+RECORDER = """#!/bin/sh
 for word in "$@"; do
     [ "$before" = --bundle ] && bundle=$word
     [ "$before" = --pid-file ] && pid=$word
@@ -42,8 +43,8 @@ class Podman(fleet_case.FleetCase):
         if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest("mounts cannot be unshared here")
         (self.folder / "rootfs").mkdir()
-        stub = self.write("crun", STUB.format(folder=self.folder))
-        stub.chmod(0o755)
+        runtime = self.write("crun", RECORDER.format(folder=self.folder))
+        runtime.chmod(0o755)
 
     def start(self, specification, device):
         self.write("gpuprobe.json", specification)
