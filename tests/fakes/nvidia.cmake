@@ -27,3 +27,22 @@ endforeach()
 # A GPU that others have filled.
 gpuprobe_fake_nvidia(full cuda libcuda.so.1 0 false)
 gpuprobe_fake_nvidia(full nvml libnvidia-ml.so.1 0 false NoMemory)
+
+# Two that do not load: one wants a version of a symbol that the library beside it does not have, and one crashes
+# while the linker asks it which of its functions to take.
+add_library(fake_version_wanted SHARED ${CMAKE_CURRENT_LIST_DIR}/cuda/versioned.cpp)
+target_link_options(fake_version_wanted PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/cuda/wanted.map)
+add_library(fake_version_there SHARED ${CMAKE_CURRENT_LIST_DIR}/cuda/versioned.cpp)
+target_link_options(fake_version_there PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/cuda/there.map)
+foreach(variant wanted there)
+  set_target_properties(fake_version_${variant} PROPERTIES OUTPUT_NAME fake_versioned
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fakes/nvidia/version-${variant})
+endforeach()
+gpuprobe_fake_nvidia(version-there cuda libcuda.so.1 0 false)
+target_link_libraries(fake_cuda_version-there PRIVATE fake_version_wanted)
+target_link_options(fake_cuda_version-there PRIVATE -Wl,--no-as-needed)
+target_compile_definitions(fake_cuda_version-there PRIVATE FAKE_VERSIONED)
+set_target_properties(fake_cuda_version-there PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+add_dependencies(fake_cuda_version-there fake_version_there)
+gpuprobe_fake_nvidia(crash-resolving cuda libcuda.so.1 0 false)
+target_compile_definitions(fake_cuda_crash-resolving PRIVATE FAKE_RESOLVER)

@@ -26,10 +26,26 @@ __attribute__((constructor)) void on_load() {
     fake::at("load");
 }
 
+#if defined(FAKE_VERSIONED)
+int fake_versioned();  // of ../nvidia.cmake's fake_version_wanted
+#endif
+#if defined(FAKE_RESOLVER)
+using Init = int (*)(unsigned);
+/// Runs while the linker relocates this library: no function of another one can be called yet.
+Init resolve_init() {
+    __builtin_trap();
+}
+int cuInit(unsigned) __attribute__((ifunc("resolve_init")));
+#else
 int cuInit(unsigned) {
     fake::at("instance");
+#if defined(FAKE_VERSIONED)
+    return fake_versioned();
+#else
     return FAKE_INIT;
+#endif
 }
+#endif
 int cuDriverGetVersion(int* version) {
     *version = 13000;
     return kSuccess;

@@ -84,6 +84,11 @@ class Deaths(FaultCase):
                 self.assert_row(*row)
 
 
+    def test_a_library_that_crashes_while_it_is_linked(self):
+        self.start_healthy()
+        self.assert_row("cuda", "none", "crashed", "dlopen", "^SIGILL in phase dlopen$", FAKES / "nvidia/crash-resolving")
+
+
 class Silence(FaultCase):
     """An exit status proves nothing, and neither does what is no frame."""
 
@@ -108,6 +113,11 @@ class Silence(FaultCase):
                 # end of one that was cut.
                 wanted = {"of-32-bits": ("answered",), "cut": ("crashed", "failed")}
                 self.assertIn(probe["outcome"], wanted.get(what, ("failed",)), probe)
+
+
+    def test_a_library_that_wants_another_version_of_what_it_needs(self):
+        self.start_healthy()
+        self.assert_row("cuda", "none", "failed", None, "version `FAKE_2.0' not found", FAKES / "nvidia/version-there")
 
 
 class Harmless(FaultCase):

@@ -192,8 +192,8 @@ class FaultCase(BusCase):
         held, = self.report()["quarantine"]
         self.assertEqual(held["api"], api)
 
-    def assert_row(self, api, fault, outcome, phase, note):
-        probe = self.fault(api, fault)
+    def assert_row(self, api, fault, outcome, phase, note, library=""):
+        probe = self.fault(api, fault, library)
         self.assertEqual((probe["outcome"], probe["phase"]), (outcome, phase), probe)
         self.assertRegex(probe["note"] or "", note)
         return probe
