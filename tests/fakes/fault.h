@@ -66,6 +66,22 @@ inline void say(int fd, std::size_t bytes) {
         (void)!::write(fd, (line + "\n").data(), line.size() + 1);
 }
 
+/// As fast as it is read: a GiB in all, or until nobody reads any more.
+inline void pour(int fd, std::string_view piece) {
+    constexpr std::size_t kAll = std::size_t{1} << 30U;
+    static std::size_t said = 0;
+    std::string block;
+    while (block.size() < std::size_t{1} << 20U)
+        block += piece;
+    for (; said < kAll; said += block.size())
+        for (std::string_view rest = block; !rest.empty();) {
+            const auto count = ::write(fd, rest.data(), rest.size());
+            if (count <= 0)
+                return;
+            rest.remove_prefix(static_cast<std::size_t>(count));
+        }
+}
+
 /// Descriptors that somebody reads, but the usual three.
 template <class Use>
 void each_pipe(Use use) {
@@ -78,6 +94,12 @@ void each_pipe(Use use) {
 
 inline void forge() {
     each_pipe([](int fd) { (void)!::write(fd, "this is no frame, and too long for one", 38); });
+}
+
+/// Frames that are each as they should be: phases, of which any number may come.
+inline void pour_frames() {
+    constexpr std::string_view kPhase{"\x0c\0\0\0\1\0\0\0{\"name\":\"x\"}", 20};
+    each_pipe([&](int fd) { pour(fd, kPhase); });
 }
 
 /// The head of a frame that never ends, and a byte of it now and then.
@@ -168,6 +190,12 @@ inline void commit(std::string_view what) {
         say(STDOUT_FILENO, 20'000);
     if (what == "flood")
         say(STDERR_FILENO, std::size_t{64} << 20U);
+    if (what == "pour-errors")
+        pour(STDERR_FILENO, "a line of an error\n");
+    if (what == "pour-text")
+        pour(STDOUT_FILENO, "text without a line's end");
+    if (what == "pour-frames")
+        pour_frames();
     if (what == "eat-memory")
         eat_memory();
     if (what == "threads")

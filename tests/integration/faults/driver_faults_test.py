@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What drivers do to whoever loads them: one row a fault (tests/fakes/fault.h)."""
 import os
+import pathlib
+import time
 import unittest
 
 from fault_case import FAKES, FaultCase
@@ -139,6 +141,30 @@ class Harmless(FaultCase):
     def test_a_damaged_heap_is_an_answer_or_a_crash(self):
         self.start_healthy()
         self.assertIn(self.fault("opencl", "heap@query")["outcome"], ("answered", "crashed"))
+
+
+class Torrents(FaultCase):
+    """A GiB each. The deadline is another test's matter."""
+
+    OPTIONS = ("--deadline-ms=60000",)
+    KEPT = 16 << 10  # KiB, of which a stream of frames may be 8 MiB
+
+    def most_memory(self):
+        status = pathlib.Path(f"/proc/{self.daemon.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0])
+
+    def test_nothing_is_kept_of_a_gibibyte(self):
+        self.start_healthy()
+        before = self.most_memory()
+        for api, fault, outcome in (("cuda", "pour-errors@query", "answered"), ("opencl", "pour-text@query", "answered"),
+                                    ("nvml", "pour-frames@query", "failed")):
+            with self.subTest(api=api, fault=fault):
+                started = time.monotonic()
+                probe = self.fault(api, fault)
+                print(f"{fault}: {time.monotonic() - started:.1f} s")
+                self.assertEqual(probe["outcome"], outcome, probe)
+        self.assertRegex(self.probe_of("nvml")["note"], "^malformed answer in phase x")
+        self.assertLess(self.most_memory() - before, self.KEPT)
 
 
 class Hangs(FaultCase):
