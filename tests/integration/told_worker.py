@@ -5,7 +5,8 @@
 Usage: told_worker.py TOLD.json API --stage STAGE [--driver MANIFEST] [--device KEY] … 3>FRAMES
 
 TOLD.json is {"API STAGE": answer, "API STAGE DEVICE": answer}; the longer key counts. An answer is {"devices": [facts],
-"outcome", "note", "reasons"}, or {"deed": "crash" | "hang"}, which comes after its devices. What it is not told is absent.
+"outcome", "note", "reasons"}, or {"deed": "crash" | "hang"}, which comes after its devices, or {"after": a pipe's name}
+to answer only when somebody has written there. What it is not told is absent.
 """
 import json
 import os
@@ -28,6 +29,9 @@ def main(told, api, *options):
     with open(told, encoding="utf-8") as file:
         answers = json.load(file)
     answer = answers.get(f"{api} {stage} {device}".strip()) or answers.get(f"{api} {stage}") or {"outcome": "absent"}
+    if "after" in answer:
+        with open(answer["after"], "rb") as pipe:
+            pipe.read()
     frames = [frame(3, text(facts)) for facts in answer.get("devices", [])]
     os.write(3, b"".join(frames))
     if answer.get("deed") == "crash":

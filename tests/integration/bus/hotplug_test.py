@@ -14,7 +14,9 @@ if WRAPPER and "umockdev" not in os.environ.get("LD_PRELOAD", ""):
     # The test bed wants to be seen by who makes it, too.
     os.execv(WRAPPER, [WRAPPER, *sys.orig_argv])
 
-from bus_case import GPU, MANAGER, PROPERTIES, ROOT, BusCase
+import told_worker
+from bus_case import DEADLINE, GPU, MANAGER, NAME, PROPERTIES, ROOT, BusCase
+from gi.repository import Gio, GLib
 
 try:
     import gi
@@ -35,16 +37,19 @@ class HotPlugCase(BusCase):
     def setUp(self):
         super().setUp()
         self.bed = UMockdev.Testbed.new()
+        self.start("--worker", str(self.worker()), f"--settle-ms={self.SETTLE_MS}")
+        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the first probes")
+        self.added = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesAdded")
+        self.removed = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesRemoved")
+        self.changes = self.signals(PROPERTIES, "PropertiesChanged")
+
+    def worker(self):
         self.launched = pathlib.Path(self.folder) / "launches"
         self.launched.touch()
         worker = pathlib.Path(self.folder) / "worker"
         worker.write_text(f'#!/bin/sh\necho "$1" >> {self.launched}\nexit 1\n', encoding="utf-8")
         worker.chmod(0o755)
-        self.start("--worker", str(worker), f"--settle-ms={self.SETTLE_MS}")
-        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the first probes")
-        self.added = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesAdded")
-        self.removed = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesRemoved")
-        self.changes = self.signals(PROPERTIES, "PropertiesChanged")
+        return worker
 
     def environment(self):
         return {**super().environment(), "UMOCKDEV_DIR": self.bed.get_root_dir()}
@@ -62,6 +67,11 @@ class HotPlugCase(BusCase):
                                    ["DEVNAME", "/dev/dri/card0", "DEVTYPE", "drm_minor"])
         return gpu, card
 
+    def unplug(self, *devices):
+        for device in devices:
+            self.bed.uevent(device, "remove")
+            self.bed.remove_device(device)
+
     def rounds(self):
         """How often each driver was asked."""
         return self.launched.read_text(encoding="utf-8").split().count("pci")
@@ -70,6 +80,7 @@ class HotPlugCase(BusCase):
         with open(f"/proc/{self.daemon.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 class HotPlug(HotPlugCase):
     def test_a_gpu_that_comes_and_goes_is_announced(self):
@@ -85,9 +96,7 @@ class HotPlug(HotPlugCase):
         self.assertTrue([entry for entry in present["Candidates"] if entry.get("Gpus") == [PATH]])
         self.assertEqual(self.select(), present)
 
-        for device in (card, gpu):
-            self.bed.uevent(device, "remove")
-            self.bed.remove_device(device)
+        self.unplug(card, gpu)
         self.wait_until(lambda: self.gpus() == [], "no GPU")
         self.wait_until(lambda: self.removed, "its farewell")
         self.assertEqual([arguments[0] for _, arguments in self.removed], [PATH])
@@ -106,6 +115,53 @@ class HotPlug(HotPlugCase):
                         and self.generations()[-1] == self.property(ROOT, MANAGER, "Generation"),
                         "the last generation")
         self.assertEqual(self.generations(), sorted(set(self.generations())))
+
+
+class Removal(HotPlugCase):
+    """Of a GPU whose driver is being asked about it."""
+
+    CARD = {"index": 0, "name": "Fake GPU", "vendor_id": "1002", "device_id": "73bf", "pci": ADDRESS}
+
+    def worker(self):
+        self.pipe = f"{self.folder}/go-on"
+        os.mkfifo(self.pipe)
+        return told_worker.install(pathlib.Path(self.folder), {})
+
+    def tell(self, answers):
+        told_worker.tell(pathlib.Path(self.folder), answers)
+
+    def has_reader(self):
+        """Whether a worker waits; who has opened the pipe once keeps it open until it goes on."""
+        try:
+            self.answering = os.open(self.pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return False
+        return True
+
+    def test_what_its_driver_says_of_before_is_dropped(self):
+        gpu, card = self.plug()
+        self.wait_until(lambda: self.gpus() == [PATH], "the GPU")
+        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+        self.tell({"cuda query": {"devices": [self.CARD], "after": self.pipe}})
+        probed = []
+        self.connection.call(
+            NAME, ROOT, MANAGER, "Probe", GLib.Variant("(aoasa{sv})", ([], ["cuda"], {})), None,
+            Gio.DBusCallFlags.NONE, DEADLINE * 1000, None,
+            lambda connection, result: probed.append(connection.call_finish(result).unpack()[0]))
+        self.wait_until(self.has_reader, "a worker that is about to answer")
+        self.unplug(card, gpu)
+        self.wait_until(lambda: self.gpus() == [], "no GPU")
+        self.assertEqual(self.property(ROOT, MANAGER, "State"), "probing")
+        self.added.clear()
+        self.tell({})
+        os.close(self.answering)
+        self.wait_until(lambda: probed, "the answer to whoever asked")
+        self.assertEqual([probe["Outcome"] for probe in probed[0]["Probes"]], ["absent"], probed)
+        self.assertEqual(self.gpus(), [])
+        self.assertEqual(self.added, [])
+        told = {probe["api"]: probe for probe in json.loads(self.manager("Describe"))["probes"]}
+        self.assertEqual(told["cuda"]["outcome"], "absent")
+        self.assert_same_daemon()
 
 
 class Storm(HotPlugCase):
