@@ -193,6 +193,8 @@ Value variant_request_of(const Arguments& arguments) {
         request["exclude"] = to_value(arguments.recommend.exclude);
     if (arguments.recommend.need_mib)
         request["need-mib"] = to_value(*arguments.recommend.need_mib);
+    if (arguments.select.requires_verified)
+        request["require-verified"] = true;
     return request;
 }
 

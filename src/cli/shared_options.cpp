@@ -126,6 +126,9 @@ std::vector<Option> variant_options() {
          .value = {.name = "N"},
          .help = "memory that every GPU must offer",
          .take = put<&Arguments::recommend, &RecommendArguments::need_mib>},
+        {.names = "--require-verified",
+         .help = "of a GPU only what computed a checked result: probe --stage=verify",
+         .take = put_select<&SelectArguments::requires_verified>},
     };
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "recommend/computing_api.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
@@ -166,12 +167,23 @@ private:
         return mask.maybe != 0 ? Truth::Unknown : Truth::False;
     }
 
-    [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry) const {
+    /// The GPUs on which what the variant computes with was verified.
+    [[nodiscard]] std::uint64_t verified(const Variant& variant, std::size_t alternative) const {
+        const auto apis = computing_apis(variant, variant.needs.devices[alternative]);
+        std::uint64_t gpus = 0;
+        for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
+            if (is_verified(apis, machine_.gpus[i]))
+                gpus |= 1ULL << i;
+        return gpus;
+    }
+
+    [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry, const Variant& variant) const {
         GpuMask covered;
         std::size_t place = entry.first + entry.host;
         for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
             const auto count = platform_.index.words[place];
-            const auto mask = all_of(place + 1, count, {.yes = gpus_.all(), .maybe = gpus_.all()});
+            const auto gpus = request_.require_verified ? verified(variant, i) : gpus_.all();
+            const auto mask = all_of(place + 1, count, {.yes = gpus, .maybe = gpus});
             covered.yes |= mask.yes;
             covered.maybe |= mask.maybe;
             place += 1 + count;
@@ -184,7 +196,7 @@ private:
     Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
         if (entry.alternatives == 0)
             return Truth::True;
-        const auto mask = covered(entry);
+        const auto mask = covered(entry, *judged.variant);
         judged.covered = mask.yes;
         const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
         if (mask.yes != 0 && (mask.yes & wanted) == wanted)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "recommend/computing_api.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -78,6 +80,14 @@ public:
             add_missing(missing_of(predicate, host, context_.rules), reason);
             reasons_.push_back(std::move(reason));
         }
+    }
+
+    void explain_unverified(const Variant& variant, const GpuFacts& gpu) {
+        if (!context_.request.require_verified)
+            return;
+        const auto reported = std::ranges::find(context_.report.gpus, gpu.id, &Gpu::id);
+        const auto* known = reported == context_.report.gpus.end() ? nullptr : &*reported;
+        std::ranges::move(unverified(variant, gpu, known), std::back_inserter(reasons_));
     }
 
     void explain_gpu(const GpuFacts& gpu) {
@@ -184,8 +194,10 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
         const auto& vendor = gpus[i].vendor.value;
         const bool is_meant =
             vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end();
-        if (!is_covered(judged, i) && (is_meant || judged.covered == 0))
-            explainer.explain_gpu(gpus[i]);
+        if (is_covered(judged, i) || (!is_meant && judged.covered != 0))
+            continue;
+        explainer.explain_gpu(gpus[i]);
+        explainer.explain_unverified(*judged.variant, gpus[i]);
     }
     if (gpus.empty() && !needs.devices.empty())
         reasons.push_back(because("no-gpu", {{"where", "host"}}));

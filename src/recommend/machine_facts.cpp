@@ -134,9 +134,12 @@ Fact<VariantKind> kind_of(const Gpu& gpu, const Rules& rules) {
     return Fact<VariantKind>::unknown();
 }
 
-std::optional<bool> usable_by(const Gpu& gpu, VariantApi api) {
+void add_backend(const Gpu& gpu, VariantApi api, GpuFacts& facts) {
     const auto found = gpu.backends.find(std::string{backend_of(api)});
-    return found == gpu.backends.end() ? std::nullopt : found->second.usable;
+    if (found == gpu.backends.end())
+        return;
+    facts.usable.at(static_cast<std::size_t>(api)) = found->second.usable;
+    facts.verified.at(static_cast<std::size_t>(api)) = found->second.verified;
 }
 
 Fact<WordSet> words_at(const Gpu& gpu, std::string_view key) {
@@ -194,7 +197,7 @@ GpuFacts gpu_facts(const Gpu& gpu, const Report& report, const Rules& rules) {
                    .memory = Fact<Bytes>::from(offered_memory(gpu.memory)),
                    .is_discrete = gpu.kind == GpuKind::Discrete};
     for (const auto& api : names_of(VariantApi{}))
-        facts.usable[static_cast<std::size_t>(api.value)] = usable_by(gpu, api.value);
+        add_backend(gpu, api.value, facts);
     facts.rocm = is_of(gpu, "amd") ? runtime_version(report, "hip", &RuntimeInfo::release)
                                    : Fact<Version>::absent();
     if (facts.memory.value)

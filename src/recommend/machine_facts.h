@@ -82,6 +82,7 @@ struct GpuFacts {
     Fact<std::string> vendor = {};
     Fact<VariantKind> kind = {};
     std::array<std::optional<bool>, 5> usable = {};  ///< by VariantApi
+    std::array<bool, 5> verified = {};               ///< likewise: computed a checked result
     Fact<Version> driver = {};                       ///< of the vendor's own driver
     CudaDevice cuda = {};
     /// The CUDA of a compatibility package that runs above an older kernel driver.

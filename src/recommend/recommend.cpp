@@ -62,13 +62,16 @@ Reason other_platform(const Manifest& manifest, const HostFacts& host) {
     return because("platform-not-offered", {{"have", have}, {"want", to_value(offered)}});
 }
 
-/// Nothing fits: the manifest may want its default unverified, and may say what to do.
-void take_default(const VariantPlatform& platform, Recommendation& answer) {
+/// Nothing fits: the manifest may want its default unverified, and may say what to do. Who requires
+/// a checked result does not get a default that computes on a GPU.
+void take_default(const VariantPlatform& platform,
+                  const RecommendRequest& request,
+                  Recommendation& answer) {
     answer.hint = platform.none_hint;
     const auto* fallback = platform.on_none == OnNone::Default && platform.fallback
                                ? find_variant(platform, *platform.fallback)
                                : nullptr;
-    if (!fallback)
+    if (!fallback || (request.require_verified && !fallback->needs.devices.empty()))
         return;
     take(*fallback, answer);
     answer.status = RecommendStatus::DefaultUnverified;
@@ -143,7 +146,7 @@ Recommendation recommend(const Manifest& manifest,
     const auto judged = evaluate(*platform, request, machine, rules, failed);
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
-        take_default(*platform, answer);
+        take_default(*platform, request, answer);
     add_candidates(judged, {request, machine, report, rules, failed}, answer);
     return answer;
 }

@@ -54,6 +54,10 @@ constexpr MemberReader<RecommendRequest> kKeys[] = {
     {"exclude",
      [](const Value& value, RecommendRequest& out) { return read_words(value, out.exclude); }},
     {"need-mib", read_need},
+    {"require-verified",
+     [](const Value& value, RecommendRequest& out) {
+         return read_value(value, out.require_verified);
+     }},
     {"include-rejected",
      [](const Value& value, RecommendRequest& out) {
          return read_value(value, out.include_rejected);
@@ -66,6 +70,7 @@ RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& ru
     request.prefer.insert(request.prefer.end(), rule.prefer.begin(), rule.prefer.end());
     request.exclude.insert(request.exclude.end(), rule.exclude.begin(), rule.exclude.end());
     request.allowed = rule.only;
+    request.require_verified = request.require_verified || rule.require_verified;
     if (rule.need && (!request.need || request.need->count < rule.need->count))
         request.need = rule.need;
     return request;

@@ -65,6 +65,14 @@ class RecommendOnTheBus(BusCase):
         request = {"exclude": GLib.Variant("as", ["family:cuda"]), "need-mib": GLib.Variant("t", 1)}
         self.assertEqual(self.recommend("torch", request=request)["Variant"], "cpu")
 
+    def test_wants_what_was_verified(self):
+        answer = self.recommend("torch", request={"require-verified": GLib.Variant("b", True)})
+        self.assertEqual(answer["Variant"], "cpu")
+        reasons = next(c for c in answer["Candidates"] if c["Variant"] == "cu130")["Reasons"]
+        self.assertEqual(reasons[-1].split(" ", 1)[0], "not-verified")
+        self.assert_refused(ERROR + "InvalidRequest", self.recommend, "torch", "",
+                            {"require-verified": GLib.Variant("s", "yes")})
+
     def test_is_the_same_as_without_a_daemon(self):
         for path in sorted(MANIFESTS.glob("*.json")):
             with self.subTest(path.name):

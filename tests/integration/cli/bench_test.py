@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """probe --stage, bench and choosing by what they found, with a worker that is told what to find."""
 import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -101,6 +102,21 @@ class Bench(unittest.TestCase):
         self.ask("probe", "--stage=verify")
         self.assertEqual(json.loads(self.ask("select", "-j", "--require-verified"))["backend"], "cuda")
 
+    def test_verified_can_be_wanted_of_a_variant(self):
+        told.install(self.folder, FAST)
+        manifest = self.folder / "variants.json"
+        manifest.write_text(json.dumps({"schema": "gpuprobe.variants/1", "name": "p", "platforms": {
+            f"linux-{os.uname().machine}": {"variants": {
+                "cu13": {"tier": 9, "requires": {"device": {"backend": "cuda"}}}, "cpu": {}}}}}))
+        words = "recommend", f"--manifest={manifest}", "--require-verified"
+        self.assertEqual(self.ask("-q", *words[:2]), "cu13\n")
+        self.assertEqual(self.ask("-q", *words), "cpu\n")
+        told_why = self.ask(*words, "--explain")
+        self.assertIn("nobody has checked what it computes with cuda", told_why)
+        self.assertIn("check: gpuprobectl probe --stage=verify", told_why)
+        self.ask("probe", "--stage=verify")
+        self.assertEqual(self.ask("-q", *words), "cu13\n")
+
     def test_the_faster_is_chosen_and_the_slower_says_why(self):
         told.install(self.folder, {**FAST, "cuda measure": told.measured(10e9, 300e9)})
         self.ask("bench")
@@ -118,6 +134,19 @@ class Bench(unittest.TestCase):
         self.assertEqual([(each["api"], each["stage"], each["outcome"]) for each in probes],
                          [("cpu", "measure", "answered")])
         self.assertIsNone(self.backend()["measurement"])
+
+    def test_a_capture_knows_what_the_report_knows(self):
+        told.install(self.folder, FAST)
+        self.ask("bench")
+        for words in ((), ("--no-cache",)):
+            with self.subTest(words=words):
+                folder = f"{self.folder}/machine{len(words)}"
+                report = json.loads(self.ask(*words, "describe", "-j"))
+                self.ask(*words, "capture", folder)
+                captured = json.loads(run(f"--replay={folder}", "describe", "-j").stdout)
+                known = [document["gpus"][0]["backends"]["cuda"] for document in (report, captured)]
+                self.assertEqual(*known)
+                self.assertEqual(known[0]["verified"], not words, "what was computed is in the cache alone")
 
     def test_a_captured_machine_runs_nothing(self):
         told.install(self.folder, FAST)

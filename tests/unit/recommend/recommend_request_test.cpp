@@ -13,12 +13,14 @@ TEST(RecommendRequest, IsReadByItsKeys) {
                       {"only", Value::Array{Value{"family:cuda"}}},
                       {"exclude", Value::Array{Value{"cu132"}, Value{"vulkan"}}},
                       {"need-mib", 8192},
+                      {"require-verified", true},
                       {"include-rejected", false}});
     ASSERT_TRUE(request) << request.error().text;
     EXPECT_EQ(*request, (RecommendRequest{.prefer = {"rocm", "cu130"},
                                           .only = std::vector<std::string>{"family:cuda"},
                                           .exclude = {"cu132", "vulkan"},
                                           .need = mib(8192),
+                                          .require_verified = true,
                                           .include_rejected = false}));
     EXPECT_EQ(*recommend_request_from(Value{}), RecommendRequest{});
     EXPECT_EQ(recommend_request_from(Value::Object{{"need-mib", 0}})->need, std::nullopt);
@@ -50,6 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
                           "request: exclude: neither the name of a variant nor of a family"},
                       Bad{"Empty", Value::Object{{"only", ""}},
                           "request: only: neither the name of a variant nor of a family"},
+                      Bad{"NoBoolean", Value::Object{{"require-verified", "yes"}},
+                          "request: require-verified: expected boolean, found string"},
                       Bad{"Negative", Value::Object{{"need-mib", -1}},
                           "request: need-mib: expected non-negative integer, found integer"},
                       Bad{"Overflow", Value::Object{{"need-mib", Value{18446744073709551615ULL}}},
