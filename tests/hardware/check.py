@@ -160,7 +160,9 @@ def differences(left, right, path=""):
     return [] if left == right else [f"{path}: {str(left)[:160]} / {str(right)[:160]}"]
 
 
-def check_capture(tally, program, report, out):
+def check_capture(tally, program, out):
+    # Both know what earlier commands verified and measured here.
+    report = program.json("--direct", "describe")
     folder = pathlib.Path(out) / "capture"
     shutil.rmtree(folder, ignore_errors=True)
     done = program.run("--direct", "capture", str(folder))
@@ -247,7 +249,7 @@ def main():
     check_gpus(tally, report)
     check_selectors(tally, program, report)
     with tempfile.TemporaryDirectory() as folder:
-        check_capture(tally, program, report, options.out or folder)
+        check_capture(tally, program, options.out or folder)
     tally.equal("memory in use afterwards", memory_used(), before)
     with tempfile.TemporaryDirectory() as folder:
         figures(program, options.bench, headless_vulkan(folder))
