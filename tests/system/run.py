@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -17,7 +18,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PATIENCE = {"container": 300, "vm": 1500}
+PATIENCE = {"container": 300, "vm": 3600}
 GPU = {"driver": "bochs-display", "id": "gpu", "bus": "port0"}
 
 
@@ -43,6 +44,28 @@ class Monitor:
             answer = json.loads(self.lines.readline())
             if "return" in answer or "error" in answer:
                 return answer
+
+
+def fill(share, package):
+    """What the guest needs: tests/system/guest says what for."""
+    shutil.copy(HERE / "guest", share)
+    for file in [package, *package.parent.glob("gpuprobe-switcheroo_*.deb"), HERE.parents[1] / "debian/tests/installed"]:
+        shutil.copy(file, share)
+    subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-o", share / "crashing_driver.so", HERE / "crashing_driver.c"],
+                   check=True)
+    make_later_version(package, share / "later")
+
+
+def make_later_version(package, folder):
+    """The same package under another version, as an upgrade installs it."""
+    with tempfile.TemporaryDirectory() as tree:
+        subprocess.run(["dpkg-deb", "--raw-extract", package, f"{tree}/package"], check=True)
+        control = pathlib.Path(tree) / "package/DEBIAN/control"
+        control.write_text(re.sub(r"^Version: .*", r"\g<0>+later", control.read_text(encoding="utf-8"), flags=re.M),
+                           encoding="utf-8")
+        folder.mkdir()
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", f"{tree}/package", folder], check=True,
+                       stdout=subprocess.DEVNULL)
 
 
 def container(root, share):
@@ -112,8 +135,7 @@ def main():
                                        stdout=subprocess.PIPE, text=True).stdout.strip())
     share = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-system-")) / "share"
     share.mkdir()
-    shutil.copy(wanted.package, share)
-    shutil.copy(HERE / "guest", share)
+    fill(share, wanted.package)
     name = f"{wanted.suite}, {wanted.bus}, {wanted.machine}"
     print(f"==> {name} ({root})", flush=True)
     began = time.monotonic()
