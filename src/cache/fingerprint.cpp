@@ -81,4 +81,24 @@ std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devi
     return json_line(print);
 }
 
+std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
+                                 const Host& host,
+                                 const FileSystem& files,
+                                 const std::vector<std::string>& watched,
+                                 std::string_view program_version) {
+    Value print;
+    print["program"] = Value{program_version};
+    print["kernel"] = to_value(host.kernel);
+    if (devices.empty())
+        print["cpu"] = to_value(host.cpu.model);
+    for (const auto* device : devices) {
+        auto board = board_print(*device);
+        board["partitions"] = to_value(device->partitions);
+        print["devices"].push_back(std::move(board));
+    }
+    for (const auto& path : watched)
+        print["files"].push_back(file_print(files, path));
+    return json_line(print);
+}
+
 }  // namespace gpuprobe

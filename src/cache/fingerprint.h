@@ -30,4 +30,14 @@ std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devi
                                   const std::vector<std::string>& watched,
                                   std::string_view program_version);
 
+/// A text that is equal exactly while what a device computed still tells what it computes: our
+/// version, kernel release, the devices with their kernel drivers, those drivers' versions and
+/// their partitions, and path, inode, size and time of every file in `watched`. Without a device it
+/// is the processor that computes, and its model counts.
+std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
+                                 const Host& host,
+                                 const FileSystem& files,
+                                 const std::vector<std::string>& watched,
+                                 std::string_view program_version);
+
 }  // namespace gpuprobe

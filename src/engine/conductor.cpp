@@ -9,6 +9,7 @@
 #include "cache/fingerprint.h"
 #include "engine/lasting_part.h"
 #include "engine/schedule.h"
+#include "inventory/linker_cache.h"
 #include "report/assemble.h"
 
 namespace gpuprobe {
@@ -16,8 +17,6 @@ namespace {
 
 /// An event that comes so long after the last look belongs to no burst.
 constexpr Duration kCalm = std::chrono::seconds{2};
-/// Changes whenever a package installs or removes a library (ldconfig rewrites it).
-constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 
 }  // namespace
 
@@ -59,18 +58,18 @@ void Engine::Impl::load_cache() {
     auto cached = cache->load(known_fingerprint);
     if (!cached)
         return;  // no answer yet is what a first start has too
-    for (auto& probe : *cached)
+    from_cache = !cached->probes.empty();
+    for (auto& probe : cached->probes)
         answers.keep(std::move(probe));
     answers.keep_only(search);
-    remember_cached_trials();
-    from_cache = !answers.empty();
+    take_cached_trials(std::move(cached->trials));
 }
 
 void Engine::Impl::save_cache() const {
     if (!cache || is_replay())
         return;
     // A cache that can't be written costs the next start a probe, nothing else.
-    (void)cache->save(known_fingerprint, answers.worth_caching(report));
+    (void)cache->save(known_fingerprint, worth_caching());
 }
 
 ReportState Engine::Impl::state() const {

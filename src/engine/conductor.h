@@ -91,7 +91,10 @@ struct Engine::Impl {
     [[nodiscard]] bool is_as_tested(const ProbeTarget& target) const;
     void trial_finished(const ProbeTarget& target, ProbeResult probe);
     void forget_outdated_trials();
-    void remember_cached_trials();
+    [[nodiscard]] std::string ground_of(const ProbeTarget& target) const;
+    [[nodiscard]] std::optional<ProbeTarget> target_of(const ProbeResult& probe) const;
+    void take_cached_trials(std::vector<CachedTrial> cached);
+    [[nodiscard]] CachedAnswers worth_caching() const;
     void verify_in_the_background();
 
     Counsel counsel;

@@ -5,14 +5,13 @@
 #include "base/version.h"
 #include "cache/fingerprint.h"
 #include "engine/schedule.h"
+#include "inventory/linker_cache.h"
 
 namespace gpuprobe {
 namespace {
 
 /// Source: random(4).
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
-/// Of a library that is named without a folder: changes whenever one is installed or removed.
-constexpr const char* kLinkerCache = "/etc/ld.so.cache";
 constexpr std::size_t kMaxNote = 512;
 
 std::optional<Harm> harm_of(const ProbeResult& probe) {
@@ -82,7 +81,8 @@ void ProbeLedger::note(const Status& saved) {
 }
 
 ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
-    std::vector<std::string> watched{kLinkerCache};
+    // A library may be named without a folder.
+    std::vector<std::string> watched{std::string{kLinkerCache}};
     if (!target.driver.empty())
         watched.push_back(target.driver);
     if (target.library && target.library->starts_with('/'))

@@ -42,10 +42,6 @@ public:
     void narrow();
     /// Whether nobody has asked the drivers since the machine was started, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
-    /// A text that is equal exactly while `target` and the device behind it are what they were.
-    [[nodiscard]] std::string fingerprint_of(const ProbeTarget& target) const {
-        return key_of(target).fingerprint;
-    }
     /// An answer to a question beside the rounds, to a driver that has answered before: it is
     /// judged, and was not announced.
     void heard_aside(const ProbeTarget& target, const ProbeResult& probe);

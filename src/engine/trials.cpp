@@ -8,6 +8,7 @@
 #include "engine/conductor.h"
 #include "engine/measuring.h"
 #include "engine/schedule.h"
+#include "engine/trial_ground.h"
 #include "engine/trial_targets.h"
 
 /// The conductor's part for what computes: the stages "verify" and "measure".
@@ -66,7 +67,7 @@ void Engine::Impl::begin_trials(const ProbeRequest& request,
     std::vector<ProbeTarget> due;
     for (const auto& [target, gpu] : trial_targets(report, search.targets, request)) {
         if (auto instead = instead_of_trial(target, gpu, request)) {
-            tested_as[target] = ledger.fingerprint_of(target);
+            tested_as[target] = ground_of(target);
             answers.keep(std::move(*instead));
             continue;
         }
@@ -94,7 +95,7 @@ void Engine::Impl::start_trials() {
     std::vector<ProbeTarget> due;
     std::vector<std::pair<ProbeTarget, ProbeResult>> sleeping;
     for (const auto& target : trials.take_startable()) {
-        tested_as[target] = ledger.fingerprint_of(target);
+        tested_as[target] = ground_of(target);
         const auto sleeper = sleeper_woken_by(target, machine);
         if (sleeper && !waking.contains(target))
             sleeping.emplace_back(target, skipped_asleep(target, *sleeper));
@@ -124,7 +125,7 @@ std::set<ProbeTarget> Engine::Impl::all_running() const {
 /// Whether the device and its driver are what they were when it was asked.
 bool Engine::Impl::is_as_tested(const ProbeTarget& target) const {
     const auto known = tested_as.find(target);
-    return known != tested_as.end() && known->second == ledger.fingerprint_of(target);
+    return known != tested_as.end() && known->second == ground_of(target);
 }
 
 void Engine::Impl::trial_finished(const ProbeTarget& target, ProbeResult probe) {
@@ -153,7 +154,7 @@ void Engine::Impl::trial_finished(const ProbeTarget& target, ProbeResult probe) 
 /// What was found on a device or a driver that is another one now says nothing of it.
 void Engine::Impl::forget_outdated_trials() {
     for (auto entry = tested_as.begin(); entry != tested_as.end();) {
-        const bool is_outdated = entry->second != ledger.fingerprint_of(entry->first);
+        const bool is_outdated = entry->second != ground_of(entry->first);
         // One that runs is judged when it ends.
         if (is_outdated && !trials.running().contains(entry->first)) {
             answers.forget(entry->first);
@@ -164,22 +165,46 @@ void Engine::Impl::forget_outdated_trials() {
     }
 }
 
-/// Cached with the fingerprint of the whole machine, so they are of these drivers.
-void Engine::Impl::remember_cached_trials() {
-    for (const auto& probe : answers.all()) {
-        if (probe.stage == kQueryStage)
+std::string Engine::Impl::ground_of(const ProbeTarget& target) const {
+    return trial_ground(target, machine, *source.files);
+}
+
+/// The target of which this is the answer; nullopt where no driver offers it any more.
+std::optional<ProbeTarget> Engine::Impl::target_of(const ProbeResult& probe) const {
+    const auto offered = std::ranges::find_if(search.targets, [&probe](const auto& target) {
+        return target.api == probe.api && target.driver == probe.driver;
+    });
+    if (offered == search.targets.end() && probe.api != kCpuApi)
+        return std::nullopt;
+    auto target = offered == search.targets.end() ? ProbeTarget{.api = probe.api} : *offered;
+    target.stage = probe.stage;
+    target.device = probe.device;
+    return target;
+}
+
+void Engine::Impl::take_cached_trials(std::vector<CachedTrial> cached) {
+    for (auto& [ground, probe] : cached) {
+        const auto target = target_of(probe);
+        if (probe.stage == kQueryStage || !target || ground != ground_of(*target))
             continue;
-        const auto of_driver = [&](const ProbeTarget& target) {
-            return target.api == probe.api && target.driver == probe.driver;
-        };
-        const auto offered = std::ranges::find_if(search.targets, of_driver);
-        ProbeTarget target{.api = probe.api};
-        if (offered != search.targets.end())
-            target = *offered;
-        target.stage = probe.stage;
-        target.device = probe.device;
-        tested_as[target] = ledger.fingerprint_of(target);
+        tested_as[*target] = std::move(ground);
+        answers.keep(std::move(probe));
     }
+}
+
+CachedAnswers Engine::Impl::worth_caching() const {
+    CachedAnswers worth;
+    for (auto& probe : answers.worth_caching(report)) {
+        if (probe.stage == kQueryStage) {
+            worth.probes.push_back(std::move(probe));
+            continue;
+        }
+        const auto target = target_of(probe);
+        const auto known = target ? tested_as.find(*target) : tested_as.end();
+        if (known != tested_as.end())
+            worth.trials.push_back({.fingerprint = known->second, .probe = std::move(probe)});
+    }
+    return worth;
 }
 
 /// Once for each: whatever became of it, the same driver is not asked again in the background.

@@ -16,6 +16,7 @@ constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
 constexpr std::size_t kHeader = 48;
 constexpr std::size_t kEntry = 24;
 constexpr std::size_t kMaxSoname = 256;
+constexpr std::size_t kMaxPath = 4096;
 
 struct Flags {
     std::string_view architecture;
@@ -33,19 +34,27 @@ std::uint32_t number_at(std::string_view text, std::size_t offset) {
     return number;
 }
 
-std::optional<std::string> text_at(std::string_view cache, std::size_t offset) {
+std::optional<std::string> text_at(std::string_view cache, std::size_t offset, std::size_t limit) {
     if (offset >= cache.size())
         return std::nullopt;
-    const auto rest = cache.substr(offset, kMaxSoname);
+    const auto rest = cache.substr(offset, limit);
     const auto end = rest.find('\0');
     return end == std::string_view::npos ? std::nullopt
                                          : std::optional{std::string{rest.substr(0, end)}};
 }
 
+std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entry) {
+    auto soname = text_at(cache, number_at(cache, entry + 4), kMaxSoname);
+    auto path = text_at(cache, number_at(cache, entry + 8), kMaxPath);
+    if (!soname || !path)
+        return std::nullopt;
+    return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
+}
+
 }  // namespace
 
-std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
-                                                       std::string_view architecture) {
+std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
+                                                           std::string_view architecture) {
     const auto* row = std::ranges::find(kFlags, architecture, &Flags::architecture);
     // Older systems have the format before 2.2 in front.
     const auto start = text.find(kMagic);
@@ -57,24 +66,50 @@ std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
     const std::size_t count = number_at(cache, kMagic.size());
     if (count > (cache.size() - kHeader) / kEntry)
         return std::nullopt;
-    std::vector<std::string> sonames;
+    std::vector<CachedLibrary> libraries;
     for (std::size_t i = 0; i < count; ++i) {
         const auto entry = kHeader + i * kEntry;
         if (number_at(cache, entry) != row->flags)
             continue;
-        auto soname = text_at(cache, number_at(cache, entry + 4));
-        if (!soname)
+        auto library = library_at(cache, entry);
+        if (!library)
             return std::nullopt;
-        sonames.push_back(std::move(*soname));
+        libraries.push_back(std::move(*library));
     }
-    std::ranges::sort(sonames);
-    sonames.erase(std::unique(sonames.begin(), sonames.end()), sonames.end());
+    std::ranges::sort(libraries);
+    return libraries;
+}
+
+std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
+                                                       std::string_view architecture) {
+    auto libraries = cached_libraries(text, architecture);
+    if (!libraries)
+        return std::nullopt;
+    std::vector<std::string> sonames;
+    for (auto& library : *libraries)
+        if (sonames.empty() || sonames.back() != library.soname)
+            sonames.push_back(std::move(library.soname));
     return sonames;
+}
+
+std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
+                                                      std::string_view architecture,
+                                                      const std::vector<std::string>& starts) {
+    const auto text = files.read(std::string{kLinkerCache}, kMaxCache);
+    const auto libraries = text ? cached_libraries(*text, architecture) : std::nullopt;
+    if (!libraries)
+        return std::nullopt;
+    std::vector<std::string> paths;
+    for (const auto& library : *libraries)
+        if (std::ranges::any_of(
+                starts, [&](const auto& start) { return library.soname.starts_with(start); }))
+            paths.push_back(library.path);
+    return paths;
 }
 
 std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
                                                        std::string_view architecture) {
-    const auto text = files.read("/etc/ld.so.cache", kMaxCache);
+    const auto text = files.read(std::string{kLinkerCache}, kMaxCache);
     auto sonames = text ? cached_sonames(*text, architecture) : std::nullopt;
     if (!sonames)
         return std::nullopt;

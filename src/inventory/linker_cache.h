@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +11,31 @@
 
 namespace gpuprobe {
 
+/// Changes whenever a package installs or removes a library (ldconfig rewrites it).
+constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
+
+struct CachedLibrary {
+    std::string soname = {};
+    std::string path = {};
+    auto operator<=>(const CachedLibrary&) const = default;
+};
+
+/// The 64-bit libraries in the text of /etc/ld.so.cache for that architecture (uname -m), sorted;
+/// nullopt as in cached_sonames().
+std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
+                                                           std::string_view architecture);
+
 /// The sonames of 64-bit libraries in the text of /etc/ld.so.cache for that architecture (uname
 /// -m), sorted, each once; nullopt for what is no such cache or is cut, and for other
 /// architectures. Source: glibc, sysdeps/generic/dl-cache.h and ldconfig.h (struct cache_file_new).
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture);
+
+/// Where the dynamic linker finds each library whose soname starts with one of these; nullopt
+/// where its cache can't be read.
+std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
+                                                      std::string_view architecture,
+                                                      const std::vector<std::string>& starts);
 
 /// Those that report/libraries.h lists. They are what the daemon's own linker finds: a container,
 /// or a program with LD_LIBRARY_PATH, may see others.

@@ -9,16 +9,17 @@
 /// What was kept of past probes: what can be read is the same when kept and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    static const testing::KeptFile file{"probes", "gpuprobe-cache 1"};
+    static const testing::KeptFile file{"probes", "gpuprobe-cache 2"};
     file.write(testing::text_of_input(data, size));
     const ProbeCache cache{file.path()};
-    const auto probes = cache.load("seed");
-    if (!probes)
+    const auto answers = cache.load("seed");
+    if (!answers)
         return 0;
-    if (!cache.save("seed", *probes))
+    if (!cache.save("seed", *answers))
         std::abort();
     const auto again = cache.load("seed");
-    if (!again || again->size() != probes->size())
+    if (!again || again->probes.size() != answers->probes.size() ||
+        again->trials.size() != answers->trials.size())
         std::abort();
     return 0;
 }

@@ -62,7 +62,8 @@ def frames():
 
 def cache():
     for name, probe in probes():
-        yield name, json.dumps({"fingerprint": "seed", "probes": [probe]}).encode()
+        yield name, json.dumps({"fingerprint": "seed", "probes": [probe],
+                                "trials": [{"fingerprint": "card", "probe": probe}]}).encode()
 
 
 def rules():

@@ -78,5 +78,32 @@ TEST(DriverFingerprint, StaysFromBootToBoot) {
     EXPECT_EQ(driver_print_of(machine, none), driver_print_of(kMachine, none));
 }
 
+std::string trial_print_of(const Machine& machine, bool has_device = true) {
+    std::vector<const HardwareDevice*> devices;
+    if (has_device)
+        devices.push_back(machine.devices.data());
+    return trial_fingerprint_of(devices, machine.host, RootedFiles{"/nonexistent"}, {}, "1.0");
+}
+
+TEST(TrialFingerprint, ChangesWithTheDeviceAndItsDriver) {
+    const std::pair<const char*, std::function<void(Machine&)>> changes[] = {
+        {"kernel", [](Machine& machine) { machine.host.kernel = "6.1.1"; }},
+        {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
+        {"board", [](Machine& machine) { machine.devices[0].device_id = "2330"; }},
+        {"partition", [](Machine& machine) { machine.devices[0].partitions = {"mig/gi1/ci0"}; }}};
+    for (const auto& [name, change] : changes) {
+        auto machine = kMachine;
+        change(machine);
+        EXPECT_NE(trial_print_of(machine), trial_print_of(kMachine)) << name;
+    }
+}
+
+TEST(TrialFingerprint, ChangesWithTheProcessorWhereThatComputes) {
+    auto machine = kMachine;
+    machine.host.cpu.model = "another";
+    EXPECT_EQ(trial_print_of(machine), trial_print_of(kMachine));
+    EXPECT_NE(trial_print_of(machine, false), trial_print_of(kMachine, false));
+}
+
 }  // namespace
 }  // namespace gpuprobe

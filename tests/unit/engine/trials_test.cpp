@@ -10,6 +10,7 @@
 #include "base/handle.h"
 #include "engine/engine.h"
 #include "probe/frame.h"
+#include "support/linker_cache.h"
 #include "support/temporary_folder.h"
 
 /// The stages "verify" and "measure" of a machine with two GPUs of one driver and a software
@@ -205,6 +206,16 @@ protected:
         const auto view = cuda(where);
         return view.verification ? std::optional{view.verification->result} : std::nullopt;
     }
+    void install(const std::vector<std::string>& sonames) const {
+        std::vector<testing::LinkerEntry> entries;
+        for (const auto& soname : sonames)
+            entries.push_back({.flags = 0x0303, .soname = soname});
+        root_.write("etc/ld.so.cache", testing::linker_cache_of(entries));
+    }
+    void restart() {
+        engine_.reset();
+        engine_ = started();
+    }
     [[nodiscard]] std::size_t starts() const { return launcher_.started.size(); }
     static std::string name(const char* stage, const char* where) {
         return std::string{"cuda "} + stage + " pci:" + where;
@@ -393,6 +404,45 @@ TEST_F(Trials, OfAnotherDriverAreForgotten) {
     root_.write("etc/ld.so.cache", "another");
     ask({});
     EXPECT_EQ(result(kFirst), std::nullopt);
+}
+
+TEST_F(Trials, OutliveAStartWhereTheRestOfTheMachineIsAnother) {
+    install({"libcuda.so.1"});
+    root_.write("lib/libcuda.so.1", "580");
+    measure();
+    ASSERT_TRUE(cuda(kFirst).score);
+    const auto ran = starts();
+    unplug(kSecond);
+    launcher_.cards.pop_back();
+    install({"libcuda.so.1", "libz.so.1"});
+    restart();
+    EXPECT_TRUE(cuda(kFirst).score);
+    EXPECT_TRUE(engine_->report().host.cpu.score);
+    plug(kSecond);
+    launcher_.cards.push_back({.index = 1, .name = "two", .pci = address(kSecond)});
+    restart();
+    EXPECT_TRUE(cuda(kFirst).score);
+    EXPECT_FALSE(cuda(kSecond).score) << "it was gone";
+    EXPECT_EQ(starts(), ran);
+}
+
+TEST_F(Trials, OfAnotherDriverAreForgottenAtTheNextStart) {
+    install({"libcuda.so.1", "libvulkan_lvp.so"});
+    root_.write("lib/libcuda.so.1", "580");
+    verify();
+    root_.write("lib/libcuda.so.1", "590.2");
+    restart();
+    EXPECT_EQ(result(kFirst), std::nullopt);
+    EXPECT_TRUE(engine_->report().software.at(0).verification) << "of another driver";
+    EXPECT_TRUE(engine_->report().host.cpu.verification);
+}
+
+TEST_F(Trials, OfOneGpuThatWasReplacedAreForgotten) {
+    verify();
+    root_.write(std::string{"sys/devices/pci0000:00/"} + kSecond + "/device", "2330\n");
+    restart();
+    EXPECT_EQ(result(kFirst), VerificationResult::Verified);
+    EXPECT_EQ(result(kSecond), std::nullopt);
 }
 
 TEST_F(Trials, VerifyInTheBackgroundWhereThatIsWanted) {
