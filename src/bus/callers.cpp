@@ -36,7 +36,7 @@ Callers::Callers(sdbus::IConnection& connection)
 
 Callers::~Callers() = default;
 
-const Credentials* Callers::find(const std::string& sender) {
+const Credentials* Callers::known(const std::string& sender) {
     const auto known = std::ranges::find(known_, sender, &Known::sender);
     if (known == known_.end())
         return nullptr;
@@ -46,7 +46,7 @@ const Credentials* Callers::find(const std::string& sender) {
 
 void Callers::keep(const std::string& sender, const Credentials& credentials) {
     const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
-    if (is_large || find(sender))
+    if (is_large || known(sender))
         return;
     if (known_.size() >= kMaxKnown)
         known_.pop_back();
@@ -55,10 +55,6 @@ void Callers::keep(const std::string& sender, const Credentials& credentials) {
 
 void Callers::credentials_of(const std::string& sender,
                              std::function<void(const Result<Credentials>&)> answer) {
-    if (const auto* known = find(sender)) {
-        const auto credentials = *known;  // the callback may change what is known
-        return answer(credentials);
-    }
     const auto reply = [this, sender, answer](ReplyError problem, const Dictionary& facts) {
         const auto credentials =
             problem ? Error{ErrorCode::NotAuthorized, "the bus does not know the caller"}

@@ -38,7 +38,9 @@ public:
     explicit Callers(sdbus::IConnection& connection);
     ~Callers();
 
-    /// Calls `answer` once: now, when the caller is known, else later.
+    /// nullptr when credentials_of() has to ask. Holds until the next call of any function here.
+    [[nodiscard]] const Credentials* known(const std::string& sender);
+    /// Calls `answer` once, never from within unless the bus cannot be asked.
     /// Errors, in the callback: NotAuthorized when the bus does not say (the caller left). After
     /// this object is gone, the callback is destroyed unused.
     void credentials_of(const std::string& sender,
@@ -51,7 +53,6 @@ private:
         std::string sender = {};
         Credentials credentials = {};
     };
-    [[nodiscard]] const Credentials* find(const std::string& sender);
     void keep(const std::string& sender, const Credentials& credentials);
 
     std::list<Known> known_ = {};  ///< who called last first

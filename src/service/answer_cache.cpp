@@ -10,7 +10,11 @@ namespace gpuprobe {
 std::string AnswerCache::question(const std::string& access,
                                   const std::string& consumer,
                                   const Value& request) {
-    return access + '\0' + consumer + '\0' + json_line(request);
+    auto question = access + '\0' + consumer + '\0';
+    const auto* members = request.as_object();
+    if (!members || !members->empty())  // most are: JSON of nothing is dear beside a known answer
+        question += json_line(request);
+    return question;
 }
 
 const bus::RecordedBody* AnswerCache::find(std::uint64_t generation, const std::string& question) {

@@ -24,6 +24,16 @@ inline Caller caller_from(const bus::Credentials& credentials) {
     return {.uid = credentials.uid, .groups = credentials.groups};
 }
 
+/// Whatever `use` throws becomes the answer.
+template <class... Results, class Use>
+void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& reply, Use& use) {
+    try {
+        use(caller_from(credentials), reply);
+    } catch (const std::exception& problem) {
+        reply.fail(Error{ErrorCode::Internal, problem.what()});
+    }
+}
+
 /// Finds out who `sender` is and then runs `use(caller, reply)`: at once for one who called before.
 /// Whatever `use` throws becomes the answer.
 template <class... Results, class Use>
@@ -31,16 +41,16 @@ void for_caller(const Clientele& clientele,
                 const std::string& sender,
                 bus::Reply<Results...> reply,
                 Use use) {
+    if (const auto* known = clientele.callers.known(sender))
+        return serve_caller(*known, reply, use);
     const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
     clientele.callers.credentials_of(
-        sender, [pending, use = std::move(use)](const Result<bus::Credentials>& credentials) {
-            if (!credentials)
-                return pending->fail(credentials.error());
-            try {
-                use(caller_from(*credentials), *pending);
-            } catch (const std::exception& problem) {
-                pending->fail(Error{ErrorCode::Internal, problem.what()});
-            }
+        sender,
+        [pending, use = std::move(use)](const Result<bus::Credentials>& credentials) mutable {
+            if (credentials)
+                serve_caller(*credentials, *pending, use);
+            else
+                pending->fail(credentials.error());
         });
 }
 
