@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Round trips to a daemon that is already running at DBUS_BENCH_ADDRESS: Peer.Ping, which sd-bus
-/// answers without our code, against the cached answers. bench/run prints the ratios.
+/// answers without our code, against the cached answers; and to bench_bare_answer, if it runs
+/// there. bench/run prints the ratios.
 #include <cstdlib>
 
 #include <benchmark/benchmark.h>
@@ -8,9 +9,16 @@
 
 namespace {
 
-constexpr const char* kName = "org.gpuprobe.GpuProbe1";
-constexpr const char* kPath = "/org/gpuprobe/GpuProbe1";
-constexpr const char* kManager = "org.gpuprobe.GpuProbe1.Manager";
+struct Callee {
+    const char* name;
+    const char* path;
+    const char* interface;
+};
+constexpr Callee kPeer{"org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1",
+                       "org.freedesktop.DBus.Peer"};
+constexpr Callee kManager{"org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1",
+                          "org.gpuprobe.GpuProbe1.Manager"};
+constexpr Callee kBare{"org.gpuprobe.Bench1", "/org/gpuprobe/Bench1", "org.gpuprobe.Bench1"};
 
 sd_bus* connect() {
     sd_bus* bus = nullptr;
@@ -22,15 +30,15 @@ sd_bus* connect() {
 
 template <class... Arguments>
 void call(benchmark::State& state,
-          const char* interface,
+          const Callee& callee,
           const char* method,
           Arguments... arguments) {
     static sd_bus* const bus = connect();
     for (auto _ : state) {
         sd_bus_message* reply = nullptr;
         sd_bus_error problem = SD_BUS_ERROR_NULL;
-        if (sd_bus_call_method(bus, kName, kPath, interface, method, &problem, &reply,
-                               arguments...) < 0)
+        if (sd_bus_call_method(bus, callee.name, callee.path, callee.interface, method, &problem,
+                               &reply, arguments...) < 0)
             state.SkipWithError(problem.message);
         sd_bus_message_unref(reply);
         sd_bus_error_free(&problem);
@@ -38,10 +46,13 @@ void call(benchmark::State& state,
 }
 
 void ping(benchmark::State& state) {
-    call(state, "org.freedesktop.DBus.Peer", "Ping", nullptr);
+    call(state, kPeer, "Ping", nullptr);
 }
 void select_backend(benchmark::State& state) {
     call(state, kManager, "SelectBackend", "sa{sv}", "default", 0);
+}
+void bare_answer(benchmark::State& state) {
+    call(state, kBare, "SelectBackend", "sa{sv}", "default", 0);
 }
 void list_gpus(benchmark::State& state) {
     call(state, kManager, "ListGpus", "a{sv}", 0);
@@ -49,6 +60,7 @@ void list_gpus(benchmark::State& state) {
 
 BENCHMARK(ping);
 BENCHMARK(select_backend);
+BENCHMARK(bare_answer);
 BENCHMARK(list_gpus);
 
 }  // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Answers as SelectBackend does about a machine with one GPU, and does nothing else: what sd-bus
+/// and the bus themselves need for an answer of that shape. bench/run starts it on its own bus, at
+/// DBUS_BENCH_ADDRESS, as the reference beside Peer.Ping, whose answer is empty.
+#include <cstdint>
+#include <cstdlib>
+
+#include <systemd/sd-bus.h>
+
+namespace {
+
+constexpr const char* kGpu = "/org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0";
+constexpr const char* kUuid = "GPU-00000000-0000-4000-8000-000000000001";
+constexpr const char* kDecision = "requested=auto detected=[cuda,vulkan,opencl,cpu] selected=cuda";
+constexpr const char* kNotAmd = R"(vendor-mismatch {"vendor":"nvidia","needs":"amd"})";
+constexpr const char* kNotIntel = R"(vendor-mismatch {"vendor":"nvidia","needs":"intel"})";
+constexpr const char* kYes = "accepted";
+constexpr const char* kNo = "rejected";
+
+int answer(sd_bus_message* call, void* /*data*/, sd_bus_error* /*problem*/) {
+    return sd_bus_reply_method_return(
+        call, "a{sv}", 6,                                                                 //
+        "Backend", "s", "cuda",                                                           //
+        "Candidates", "aa{sv}", 6,                                                        //
+        3, "Backend", "s", "cuda", "Gpus", "ao", 1, kGpu, "Verdict", "s", kYes,           //
+        4, "Backend", "s", "rocm", "Gpus", "ao", 1, kGpu, "Reasons", "as", 1, kNotAmd,    //
+        "Verdict", "s", kNo,                                                              //
+        4, "Backend", "s", "sycl", "Gpus", "ao", 1, kGpu, "Reasons", "as", 1, kNotIntel,  //
+        "Verdict", "s", kNo,                                                              //
+        3, "Backend", "s", "vulkan", "Gpus", "ao", 1, kGpu, "Verdict", "s", kYes,         //
+        3, "Backend", "s", "opencl", "Gpus", "ao", 1, kGpu, "Verdict", "s", kYes,         //
+        2, "Backend", "s", "cpu", "Verdict", "s", kYes,                                   //
+        "Decision", "s", kDecision,                                                       //
+        "Environment", "a{ss}", 1, "CUDA_VISIBLE_DEVICES", kUuid,                         //
+        "Generation", "t", std::uint64_t{1},                                              //
+        "Gpus", "ao", 1, kGpu);
+}
+
+const sd_bus_vtable kTable[] = {
+    SD_BUS_VTABLE_START(0),
+    SD_BUS_METHOD("SelectBackend", "sa{sv}", "a{sv}", answer, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_VTABLE_END,
+};
+
+}  // namespace
+
+int main() {
+    sd_bus* bus = nullptr;
+    if (sd_bus_new(&bus) < 0 || sd_bus_set_address(bus, std::getenv("DBUS_BENCH_ADDRESS")) < 0 ||
+        sd_bus_set_bus_client(bus, 1) < 0 || sd_bus_start(bus) < 0 ||
+        sd_bus_add_object_vtable(bus, nullptr, "/org/gpuprobe/Bench1", "org.gpuprobe.Bench1",
+                                 kTable, nullptr) < 0 ||
+        sd_bus_request_name(bus, "org.gpuprobe.Bench1", 0) < 0)
+        return EXIT_FAILURE;
+    for (;;) {
+        const int more = sd_bus_process(bus, nullptr);
+        if (more < 0)
+            return EXIT_SUCCESS;  // the bus has ended
+        if (more == 0)
+            sd_bus_wait(bus, UINT64_MAX);
+    }
+}
