@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,27 @@ def targets(scratch):
         yield "opencl", ["--driver", opencl], {"OCL_ICD_VENDORS": f"{vendors}/"}
 
 
+def read_all(reader):
+    """What comes, and (bytes so far, seconds since now) of each piece of it."""
+    begin, data, arrivals = time.monotonic(), b"", []
+    while piece := os.read(reader, 65536):
+        data += piece
+        arrivals.append((len(data), time.monotonic() - begin))
+    return data, arrivals
+
+
+def phase_times(data, arrivals, end):
+    """Seconds from each phase frame to the next, the last to the worker's end."""
+    at, starts = 0, [("start", 0.0)]
+    while at + 8 <= len(data):
+        length, kind = struct.unpack_from("<II", data, at)
+        if kind == 1:
+            seconds = next(when for size, when in arrivals if size >= at + 8 + length)
+            starts.append((json.loads(data[at + 8:at + 8 + length])["name"], seconds))
+        at += 8 + length
+    return [(name, following - begin) for (name, begin), (_, following) in zip(starts, [*starts[1:], ("", end)])]
+
+
 def ask(api, options, extra):
     """One worker by itself; worker_process.py takes its frames apart."""
     from worker_process import Frames
@@ -77,14 +99,18 @@ def ask(api, options, extra):
     process = subprocess.Popen(command, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(writer)
-    with os.fdopen(reader, "rb") as frames:
-        data = frames.read()
-    return Frames(data, process.wait(60))
+    begin = time.monotonic()
+    data, arrivals = read_all(reader)
+    os.close(reader)
+    frames = Frames(data, process.wait(60))
+    frames.times = phase_times(data, arrivals, time.monotonic() - begin)
+    return frames
 
 
 def stage(name, device, api, options, extra):
     begin = time.monotonic()
     answer = ask(api, [*options, "--stage", name, "--device", device], extra)
+    print(f"        {api} {name}, ms: " + ", ".join(f"{phase} {took * 1e3:.0f}" for phase, took in answer.times))
     return answer, time.monotonic() - begin
 
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <utility>
 
 #include "base/result.h"
 
@@ -31,15 +31,20 @@ Refusal too_slow(Seconds piece) {
 
 Attempt<Rate> Sampler::rate_of(const Load& load) {
     const auto piece = TRY(grow(load));
-    (void)TRY(ramp(load, piece));
     const auto times = times_for(kBatch, piece);
-    std::vector<double> rates;
-    while (rates.empty() || (rates.size() < kBatches && budget_left_ > Seconds{0}))
-        rates.push_back(load.units * size_ * times / TRY(time_of(load, times)).count());
-    is_hurried_ = is_hurried_ || rates.size() < kBatches;
-    std::ranges::sort(rates);
-    const auto median = rates[rates.size() / 2];
-    return Rate{.median = median, .spread = (rates.back() - rates.front()) / median};
+    std::vector<Seconds> batches;
+    if (std::exchange(is_warm_, true))
+        batches = TRY(ramp(load, times, std::min(kLaterRamp, ramp_left_)));
+    else
+        (void)TRY(ramp(load, times_for(kRampBatch, piece), ramp_left_));
+    while (batches.empty() || (batches.size() < kBatches && budget_left_ > Seconds{0}))
+        batches.push_back(TRY(time_of(load, times)));
+    is_hurried_ = is_hurried_ || batches.size() < kBatches;
+    std::ranges::sort(batches);
+    const auto rate_in = [&](Seconds batch) { return load.units * size_ * times / batch.count(); };
+    const auto median = rate_in(batches[batches.size() / 2]);
+    return Rate{.median = median,
+                .spread = (rate_in(batches.front()) - rate_in(batches.back())) / median};
 }
 
 Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
@@ -66,16 +71,18 @@ Attempt<Seconds> Sampler::grow(const Load& load) {
     return piece;
 }
 
-Attempt<Performed> Sampler::ramp(const Load& load, Seconds piece) {
+Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t times, Seconds limit) {
     if (budget_left_ <= Seconds{0})
-        return Performed{};
-    const auto times = times_for(kRampBatch, piece);
+        return std::vector<Seconds>{};
     auto before = TRY(time_of(load, times));
     for (;;) {
         const auto took = TRY(time_of(load, times));
         ramp_left_ -= took;
-        if (std::abs(took / before - 1) < kSteady || ramp_left_ <= Seconds{0})
-            return Performed{};
+        limit -= took;
+        if (std::abs(took / before - 1) < kSteady)
+            return std::vector{before, took};
+        if (limit <= Seconds{0})
+            return std::vector<Seconds>{};
         before = took;
     }
 }

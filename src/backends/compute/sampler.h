@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "backends/compute/attempt.h"
 
@@ -17,7 +18,7 @@ struct Load {
     std::function<Attempt<Performed>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< a power of two
     double units = 1;            ///< bytes, or operations, in a piece of size 1
-    Seconds piece{0.005};        ///< grown to at least this long
+    Seconds piece{0.002};        ///< grown to at least this long
 };
 
 /// Units a second: the median of five batches, and how far they lie apart.
@@ -27,7 +28,8 @@ struct Rate {
 };
 
 /// Takes rates. A piece starts tiny and doubles, because what is unknown may be slow; batches run
-/// until two agree, because clocks climb; then five are timed.
+/// until two agree, because clocks climb; then five are timed. After the first load, which has
+/// waited for the clocks, the two that agree are two of the five.
 class Sampler {
 public:
     using Now = std::function<Seconds()>;
@@ -49,7 +51,8 @@ public:
     static constexpr Seconds kMaxPiece{0.1};
     static constexpr Seconds kBatch{0.005};
     static constexpr Seconds kRampBatch{0.01};
-    static constexpr Seconds kRamp{0.5};  ///< of all loads together
+    static constexpr Seconds kRamp{0.5};        ///< of all loads together
+    static constexpr Seconds kLaterRamp{0.05};  ///< of each after the first
     /// Of all loads together. After it each takes one batch: what is measured is too busy, or too
     /// slow, for more to be worth the wait.
     static constexpr Seconds kBudget{3};
@@ -59,10 +62,12 @@ public:
 private:
     Attempt<Seconds> time_of(const Load& load, std::uint32_t times);
     Attempt<Seconds> grow(const Load& load);
-    Attempt<Performed> ramp(const Load& load, Seconds piece);
+    /// Batches until two agree. Returns these; none where the time for it was up.
+    Attempt<std::vector<Seconds>> ramp(const Load& load, std::uint32_t times, Seconds limit);
 
     Now now_;
     Seconds max_piece_;
+    bool is_warm_ = false;
     Seconds ramp_left_ = kRamp;
     Seconds budget_left_ = kBudget;
     bool is_hurried_ = false;

@@ -4,33 +4,10 @@
 #include "backends/nvml/nvml.h"
 
 namespace gpuprobe {
-namespace {
-
-class FreeMemoryOf final : public Sink {
-public:
-    explicit FreeMemoryOf(const PciAddress& address) : address_{address} {}
-
-    void phase(std::string_view) override {}
-    void runtime(const Value&) override {}
-    void device(const DeviceFacts& facts) override {
-        if (facts.pci == address_ && facts.memory)
-            free_ = facts.memory->free;
-    }
-    [[nodiscard]] std::optional<Bytes> free() const { return free_; }
-
-private:
-    PciAddress address_;
-    std::optional<Bytes> free_ = {};
-};
-
-}  // namespace
-
 Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts) {
     if (facts.vendor_id != "10de" || !facts.pci)
         return std::optional<Bytes>{};
-    FreeMemoryOf sink{*facts.pci};
-    (void)query_nvml(ProbeTarget{.api = "nvml"}, sink);  // without it, nothing is known
-    const auto free = sink.free();
+    const auto free = nvml_free_memory(*facts.pci);
     if (!free || *free >= kMinNvidiaFree)
         return free;
     Value detail;

@@ -191,4 +191,17 @@ Answer query_nvml(const ProbeTarget&, Sink& sink) {
     return Answer{};
 }
 
+std::optional<Bytes> nvml_free_memory(const PciAddress& address) {
+    const auto library = DynamicLibrary::open("libnvidia-ml.so.1");
+    const auto api = library ? std::optional{nvml::load(*library)} : std::nullopt;
+    if (!api || !*api || !(*api)->by_address || (*api)->init() != kSuccess)
+        return std::nullopt;
+    Device device = nullptr;
+    if ((*api)->by_address(text_of(address).c_str(), &device) != kSuccess)
+        return std::nullopt;
+    DeviceFacts facts;
+    add_memory(**api, device, facts);
+    return facts.memory ? facts.memory->free : std::nullopt;
+}
+
 }  // namespace gpuprobe

@@ -10,4 +10,8 @@ namespace gpuprobe {
 /// machines measured.
 Answer query_nvml(const ProbeTarget& target, Sink& sink);
 
+/// What is free on the GPU at this address, and on no other: NVML takes some milliseconds for each
+/// that it is asked about. nullopt where it does not know.
+std::optional<Bytes> nvml_free_memory(const PciAddress& address);
+
 }  // namespace gpuprobe

@@ -13,6 +13,8 @@ Result<Symbols> load(const DynamicLibrary& library) {
         .cuda_version = library.optional_symbol<Return(int*)>("nvmlSystemGetCudaDriverVersion_v2"),
         .count = TRY(library.symbol<Return(unsigned*)>("nvmlDeviceGetCount_v2")),
         .by_index = TRY(library.symbol<Return(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2")),
+        .by_address = library.optional_symbol<Return(const char*, Device*)>(
+            "nvmlDeviceGetHandleByPciBusId_v2"),
         .name = TRY(library.symbol<Return(Device, char*, unsigned)>("nvmlDeviceGetName")),
         .uuid = TRY(library.symbol<Return(Device, char*, unsigned)>("nvmlDeviceGetUUID")),
         .pci_info = TRY(library.symbol<Return(Device, PciInfo*)>("nvmlDeviceGetPciInfo_v3")),

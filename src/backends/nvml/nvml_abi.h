@@ -59,6 +59,7 @@ struct Symbols {
     Return (*cuda_version)(int*) = nullptr;
     Return (*count)(unsigned*) = nullptr;
     Return (*by_index)(unsigned, Device*) = nullptr;
+    Return (*by_address)(const char*, Device*) = nullptr;
     Return (*name)(Device, char*, unsigned) = nullptr;
     Return (*uuid)(Device, char*, unsigned) = nullptr;
     Return (*pci_info)(Device, PciInfo*) = nullptr;

@@ -49,7 +49,7 @@ TEST(Sampler, GrowsAPieceFromTheSmallestByDoubling) {
     EXPECT_EQ(device.runs.front().first, 1U);
     for (std::size_t i = 1; i < device.runs.size(); ++i)
         EXPECT_LE(device.runs[i].first, 2 * device.runs[i - 1].first);
-    EXPECT_EQ(sampler.size(), 8192U) << "the first power of two that takes 5 ms";
+    EXPECT_EQ(sampler.size(), 2048U) << "the first power of two that takes 2 ms";
 }
 
 TEST(Sampler, RepeatsAPieceThatCannotGrow) {
@@ -67,6 +67,26 @@ TEST(Sampler, WaitsForClocksThatClimb) {
     ASSERT_TRUE(rate);
     EXPECT_NEAR(rate->median, 8e6, 8e4);
     EXPECT_LT(rate->spread, 0.02);
+}
+
+TEST(Sampler, CountsBatchesThatAgreeOnceClocksAreUp) {
+    SimulatedDevice device;
+    Sampler sampler{device.now()};
+    ASSERT_TRUE(sampler.rate_of(device.load(1)));
+    EXPECT_EQ(device.runs.size(), 2U + 2U + 5U) << "to grow, to ramp, to count";
+    ASSERT_TRUE(sampler.rate_of(device.load(1)));
+    EXPECT_EQ(device.runs.size(), 9U + 2U + 5U);
+    EXPECT_FALSE(sampler.is_hurried());
+}
+
+TEST(Sampler, WaitsLessForWhatIsUnsteadyAfterTheFirst) {
+    SimulatedDevice device;
+    Sampler sampler{device.now()};
+    ASSERT_TRUE(sampler.rate_of(device.load(1)));
+    const auto before = device.time();
+    device.cost = [](std::size_t run) { return run % 2 == 0 ? 1e-6 : 2e-6; };
+    ASSERT_TRUE(sampler.rate_of(device.load(4096)));
+    EXPECT_LT(device.time() - before, Seconds{0.15});
 }
 
 TEST(Sampler, DoesNotWaitForEverForOnesThatNeverSettle) {
