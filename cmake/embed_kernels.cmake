@@ -11,12 +11,17 @@ endfunction()
 # gpuprobe_embed_preprocessed(ROOM HEADER FILE FUNCTION MODULE): the same of what the C preprocessor makes of
 # FILE with MODULE, in capitals, defined: for languages without macros of their own.
 function(gpuprobe_embed_preprocessed room header file function module)
+  gpuprobe_preprocess(text ${file} ${module})
+  gpuprobe_return_text(${room} ${header} ${function} "${text}")
+endfunction()
+
+function(gpuprobe_preprocess result file module)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   string(TOUPPER ${module} definition)
   execute_process(
     COMMAND ${CMAKE_CXX_COMPILER} -E -P -undef -x assembler-with-cpp -D${definition} ${file}
     OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  gpuprobe_return_text(${room} ${header} ${function} "${text}")
+  set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
 function(gpuprobe_return_text room header function text)
@@ -54,13 +59,17 @@ function(gpuprobe_embed_shaders room)
   target_include_directories(gpuprobe_${room} PRIVATE ${folder})
 endfunction()
 
-# gpuprobe_embed_assembly(ROOM HEADER FILE FUNCTION): FILE, SPIR-V in words, as the bytes that FUNCTION of
-# ROOM/HEADER returns.
-function(gpuprobe_embed_assembly room header file function)
+# gpuprobe_embed_assembly(ROOM HEADER FILE FUNCTION MODULE): what the preprocessor makes of FILE, SPIR-V in
+# words, likewise, as the bytes that FUNCTION of ROOM/HEADER returns.
+function(gpuprobe_embed_assembly room header file function module)
   find_program(SPIRV_AS spirv-as REQUIRED)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  find_program(SPIRV_VAL spirv-val REQUIRED)
+  gpuprobe_preprocess(text ${file} ${module})
+  set(assembly ${PROJECT_BINARY_DIR}/generated/${function}.spvasm)
   set(binary ${PROJECT_BINARY_DIR}/generated/${function}.spv)
-  execute_process(COMMAND ${SPIRV_AS} --target-env spv1.0 -o ${binary} ${file} COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE ${assembly} "${text}")
+  execute_process(COMMAND ${SPIRV_AS} --target-env spv1.0 -o ${binary} ${assembly} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${SPIRV_VAL} --target-env spv1.0 ${binary} COMMAND_ERROR_IS_FATAL ANY)
   file(READ ${binary} digits HEX)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${digits}")
   set(generated ${PROJECT_BINARY_DIR}/generated/${function}.cpp)

@@ -138,7 +138,7 @@ bool visit_devices(const Symbols& api,
         const auto driver = described(api, handle);
         for (auto* const device : devices) {
             const auto facts = level_zero_facts(api, device, driver, index++);
-            if (!visit(facts, [&] { return open_level_zero(library, handle, device); }))
+            if (!visit(facts, [&] { return open_level_zero(library, handle, device, facts); }))
                 return false;
         }
     }
@@ -194,6 +194,10 @@ Answer query_level_zero(const ProbeTarget& target, Sink& sink) {
 
 Answer verify_level_zero(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_level_zero, verify_device, target, sink);
+}
+
+Answer measure_level_zero(const ProbeTarget& target, Sink& sink) {
+    return run_stage(visit_level_zero, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe

@@ -5,19 +5,42 @@
 #include <array>
 #include <optional>
 
+#include "backends/compute/host_memory.h"
 #include "backends/compute/wait.h"
 #include "backends/level_zero/compute_abi.h"
+#include "backends/level_zero/kernels.h"
+#include "backends/level_zero/sysman.h"
 
 namespace gpuprobe {
 namespace {
 
 constexpr std::uint32_t kMaxQueueGroups = 64;
 constexpr std::size_t kAlignment = 64;  // of a cache line
+/// Of a GPU's memory is taken to be free where nobody tells.
+constexpr std::uint64_t kSurelyFree = 8;
+
+using Bytecode = std::span<const unsigned char> (*)();
+struct KernelCode {
+    const char* name;
+    Bytecode module;
+};
+/// By kernel; those with one code are in one module.
+constexpr std::array<KernelCode, kKernels> kCodes = {{
+    {"check", level_zero_module_check},
+    {"fill", level_zero_module_memory},
+    {"read", level_zero_module_memory},
+    {"copy", level_zero_module_memory},
+    {"fp32", level_zero_module_fp32},
+    {"fp16", level_zero_module_fp16},
+    {"int8", level_zero_module_int8},
+}};
 
 class LevelZeroAccelerator final : public Accelerator {
 public:
-    LevelZeroAccelerator(const ze::ComputeSymbols& api, ze::Device device)
-        : api_{api}, device_{device} {}
+    LevelZeroAccelerator(const ze::ComputeSymbols& api,
+                         ze::Device device,
+                         const AcceleratorLimits& limits)
+        : api_{api}, device_{device}, limits_{limits} {}
     LevelZeroAccelerator(const LevelZeroAccelerator&) = delete;
     LevelZeroAccelerator& operator=(const LevelZeroAccelerator&) = delete;
     ~LevelZeroAccelerator() override;
@@ -43,26 +66,30 @@ private:
     Attempt<Performed> separate() {
         return done("zeCommandListAppendBarrier", api_.append_barrier(list_, nullptr, 0, nullptr));
     }
+    Attempt<Performed> build(Bytecode code, ze::Module& module);
+    Attempt<Performed> set_arguments(ze::Kernel kernel, const Work& work);
     Attempt<Performed> finish();
 
     ze::ComputeSymbols api_;
     ze::Device device_;
-    AcceleratorLimits limits_ = {};
+    AcceleratorLimits limits_;
     ze::Context context_ = nullptr;
     ze::CommandQueue queue_ = nullptr;
     ze::CommandList list_ = nullptr;
-    ze::Module module_ = nullptr;
-    ze::Kernel kernel_ = nullptr;
+    std::array<ze::Module, kKernels> modules_ = {};  ///< where the first of its kernels is
+    std::array<ze::Kernel, kKernels> kernels_ = {};
     std::array<void*, 2> buffers_ = {};
     std::span<std::byte> staging_ = {};
 };
 
 /// Whatever a teardown answers, there is nothing left to do about it.
 LevelZeroAccelerator::~LevelZeroAccelerator() {
-    if (kernel_)
-        (void)api_.destroy_kernel(kernel_);
-    if (module_)
-        (void)api_.destroy_module(module_);
+    for (auto* const kernel : kernels_)
+        if (kernel)
+            (void)api_.destroy_kernel(kernel);
+    for (auto* const module : modules_)
+        if (module)
+            (void)api_.destroy_module(module);
     for (auto* const buffer : buffers_)
         if (buffer)
             (void)api_.free(context_, buffer);
@@ -112,30 +139,47 @@ Attempt<Performed> LevelZeroAccelerator::allocate(Bytes size, Bytes staging) {
     return Performed{};
 }
 
+Attempt<Performed> LevelZeroAccelerator::build(Bytecode code, ze::Module& module) {
+    const auto bytes = code();
+    const ze::ModuleDesc wanted{.size = bytes.size(), .bytes = bytes.data()};
+    return done("zeModuleCreate", api_.create_module(context_, device_, &wanted, &module, nullptr));
+}
+
 Attempt<Performed> LevelZeroAccelerator::prepare(gpuprobe::Kernel kernel) {
-    if (kernel != gpuprobe::Kernel::Check)
-        return Refusal{.code = "build-failed", .note = "there is no such kernel for Level Zero"};
-    if (kernel_)
+    const auto number = static_cast<std::size_t>(kernel);
+    if (kernels_[number])
         return Performed{};
-    const auto code = level_zero_check();
-    const ze::ModuleDesc module{.size = code.size(), .bytes = code.data()};
+    const auto& code = kCodes[number];
+    const auto first = static_cast<std::size_t>(
+        std::ranges::find(kCodes, code.module, &KernelCode::module) - kCodes.begin());
+    if (!modules_[first])
+        (void)TRY(build(code.module, modules_[first]));
+    const ze::KernelDesc wanted{.name = code.name};
     (void)TRY(
-        done("zeModuleCreate", api_.create_module(context_, device_, &module, &module_, nullptr)));
-    const ze::KernelDesc wanted{.name = "check"};
-    (void)TRY(done("zeKernelCreate", api_.create_kernel(module_, &wanted, &kernel_)));
-    return done("zeKernelSetGroupSize", api_.set_group_size(kernel_, kGroupThreads, 1, 1));
+        done("zeKernelCreate", api_.create_kernel(modules_[first], &wanted, &kernels_[number])));
+    return done("zeKernelSetGroupSize", api_.set_group_size(kernels_[number], kGroupThreads, 1, 1));
+}
+
+Attempt<Performed> LevelZeroAccelerator::set_arguments(ze::Kernel kernel, const Work& work) {
+    auto* const from = buffers_[static_cast<std::size_t>(work.from)];
+    auto* const to = buffers_[static_cast<std::size_t>(other(work.from))];
+    const auto set = [&](std::uint32_t index, const auto& value) {
+        return api_.set_argument(kernel, index, sizeof value, &value);
+    };
+    for (const auto code : {set(0, from), set(1, to), set(2, work.arguments.rounds),
+                            set(3, work.arguments.factor), set(4, work.arguments.addend)})
+        (void)TRY(done("zeKernelSetArgumentValue", code));
+    return Performed{};
 }
 
 Attempt<Performed> LevelZeroAccelerator::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
-    auto* const from = buffers_[static_cast<std::size_t>(work.from)];
-    auto* const to = buffers_[static_cast<std::size_t>(other(work.from))];
-    (void)TRY(done("zeKernelSetArgumentValue", api_.set_argument(kernel_, 0, sizeof from, &from)));
-    (void)TRY(done("zeKernelSetArgumentValue", api_.set_argument(kernel_, 1, sizeof to, &to)));
+    auto* const kernel = kernels_[static_cast<std::size_t>(work.kernel)];
+    (void)TRY(set_arguments(kernel, work));
     const ze::GroupCount groups{.x = work.groups};
     for (std::uint32_t i = 0; i < work.times; ++i) {
         (void)TRY(done("zeCommandListAppendLaunchKernel",
-                       api_.append_launch(list_, kernel_, &groups, nullptr, 0, nullptr)));
+                       api_.append_launch(list_, kernel, &groups, nullptr, 0, nullptr)));
         (void)TRY(separate());
     }
     return finish();
@@ -170,15 +214,35 @@ Attempt<Performed> LevelZeroAccelerator::finish() {
     return done("zeCommandListReset", api_.reset_list(list_));
 }
 
+/// An integrated GPU has what the host has.
+std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
+    if (facts.type == DeviceType::Integrated)
+        return free_host_memory();
+    if (const auto told = facts.pci ? sysman_free_memory(*facts.pci) : std::nullopt)
+        return told;
+    const auto total = facts.memory ? facts.memory->total : std::nullopt;
+    return total ? std::optional{Bytes{total->count / kSurelyFree}} : std::nullopt;
+}
+
+AcceleratorLimits limits_of(const DeviceFacts& facts) {
+    const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
+    return AcceleratorLimits{
+        .free = free_memory_of(facts),
+        .max_buffer = largest ? std::optional{Bytes{*largest}} : std::nullopt,
+        .has_fp16 = facts.extra.at("fp16").as_bool().value_or(false),
+        .has_int8 = facts.extra.at("integer_dot_product").as_bool().value_or(false)};
+}
+
 }  // namespace
 
 Attempt<std::unique_ptr<Accelerator>> open_level_zero(const DynamicLibrary& library,
                                                       ze::Driver driver,
-                                                      ze::Device device) {
+                                                      ze::Device device,
+                                                      const DeviceFacts& facts) {
     const auto api = ze::load_compute(library);
     if (!api)
         return Refusal{.code = "api-refused", .note = api.error().text};
-    auto accelerator = std::make_unique<LevelZeroAccelerator>(*api, device);
+    auto accelerator = std::make_unique<LevelZeroAccelerator>(*api, device, limits_of(facts));
     (void)TRY(accelerator->open(driver));
     return std::unique_ptr<Accelerator>{std::move(accelerator)};
 }

@@ -41,6 +41,24 @@ std::string_view health_word(zes::Health health) {
     return number < kWords.size() ? kWords[number] : kWords.front();
 }
 
+/// Hears of devices, and keeps one fact of one of them.
+class FreeMemorySink final : public Sink {
+public:
+    explicit FreeMemorySink(const PciAddress& address) : address_{address} {}
+
+    void phase(std::string_view) override {}
+    void runtime(const Value&) override {}
+    void device(const DeviceFacts& facts) override {
+        if (facts.pci == address_ && facts.memory)
+            free_ = facts.memory->free;
+    }
+    [[nodiscard]] std::optional<Bytes> free() const { return free_; }
+
+private:
+    PciAddress address_;
+    std::optional<Bytes> free_ = {};
+};
+
 template <class Handle, class Query>
 zes::Result handles(Query query, std::uint32_t limit, std::vector<Handle>& list) {
     std::uint32_t count = 0;
@@ -152,6 +170,12 @@ Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
     runtime["loader"] = library->path().value_or(library->name());
     sink.runtime(runtime);
     return ask(*api, sink);
+}
+
+std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
+    FreeMemorySink sink{address};
+    (void)query_level_zero_sysman(ProbeTarget{.api = std::string{kApi}}, sink);
+    return sink.free();
 }
 
 }  // namespace gpuprobe

@@ -9,4 +9,8 @@ namespace gpuprobe {
 /// because a process that has initialised both this and the core API's old form of it crashes.
 Answer query_level_zero_sysman(const ProbeTarget& target, Sink& sink);
 
+/// What is free on the GPU at this address; nullopt where Sysman does not know, as for whoever
+/// lacks CAP_PERFMON.
+std::optional<Bytes> sysman_free_memory(const PciAddress& address);
+
 }  // namespace gpuprobe

@@ -2,8 +2,9 @@
 /// A libze_loader.so.1 of our own: a card of two tiles, an integrated GPU and an NPU, or one of the
 /// known refusals. Built once per behaviour: FAKE_INIT is what initialisation returns, FAKE_DRIVERS
 /// whether there are drivers, FAKE_FAULT what is wrong once it computes, FAKE_OLD leaves out what
-/// loaders before 1.9 do not have, FAKE_CRASH ends the process when NPU drivers are asked for. The
-/// variable FAULT (../fault.h) does harm at load, instance, enumerate and query.
+/// loaders before 1.9 do not have, FAKE_SMALL lets no buffer be larger than 16 MiB, FAKE_CRASH ends
+/// the process when NPU drivers are asked for. The variable FAULT (../fault.h) does harm at load,
+/// instance, enumerate and query.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -179,7 +180,7 @@ Result zeDeviceGetProperties(Thing* device, FakeDeviceProperties* properties) {
     properties->device = 0x56a0 + number;
     properties->flags = device == &card ? 4 : 1;
     properties->clock = 2400;
-    properties->max_allocation = std::uint64_t{4} << 30U;
+    properties->max_allocation = std::uint64_t{FAKE_SMALL ? 16 : 4096} << 20U;
     properties->threads = 8;
     properties->simd = 8;
     properties->eus = 16;

@@ -23,15 +23,22 @@ Thing context{7};
 Thing queue{8};
 Thing list_handle{9};
 Thing module{10};
-Thing kernel{11};
-void* arguments[2] = {};
 bool is_closed = false;
 
+/// What a caller has set of a kernel.
+struct Made {
+    const char* name;
+    void* buffers[2] = {};
+    std::uint32_t numbers[3] = {};
+};
+Made kernels[] = {{"check"}, {"fill"}, {"read"}, {"copy"}, {"fp32"}, {"fp16"}, {"int8"}};
+
 struct Command {
-    void* to;
-    const void* from;
-    std::size_t size;      ///< of a copy
-    std::uint32_t groups;  ///< of a kernel
+    void* to = nullptr;
+    const void* from = nullptr;
+    std::size_t size = 0;  ///< of a copy
+    std::uint32_t groups = 0;
+    Made kernel = {};  ///< as it was set when it was appended
 };
 std::vector<Command> commands;
 
@@ -54,13 +61,14 @@ Result perform(const Command& command) {
     if (kFault == fake::Fault::Crash)
         fake::crash();
     ++launches;
-    fake::compute({.kernel = "check",
-                   .from = static_cast<const std::uint32_t*>(command.from),
-                   .to = static_cast<std::uint32_t*>(command.to),
+    const auto& [name, buffers, numbers] = command.kernel;
+    fake::compute({.kernel = name,
+                   .from = static_cast<const std::uint32_t*>(buffers[0]),
+                   .to = static_cast<std::uint32_t*>(buffers[1]),
                    .groups = command.groups,
-                   .rounds = 0,
-                   .factor = 0,
-                   .addend = 0},
+                   .rounds = numbers[0],
+                   .factor = static_cast<std::int32_t>(numbers[1]),
+                   .addend = static_cast<std::int32_t>(numbers[2])},
                   kFault);
     return kSuccess;
 }
@@ -150,12 +158,12 @@ Result zeCommandListReset(Thing*) {
 }
 Result zeCommandListAppendMemoryCopy(
     Thing*, void* to, const void* from, std::size_t size, void*, std::uint32_t, void**) {
-    commands.push_back({to, from, size, 0});
+    commands.push_back({.to = to, .from = from, .size = size});
     return kSuccess;
 }
 Result zeCommandListAppendLaunchKernel(
-    Thing*, Thing*, const FakeGroups* groups, void*, std::uint32_t, void**) {
-    commands.push_back({arguments[1], arguments[0], 0, groups->x});
+    Thing*, const Made* kernel, const FakeGroups* groups, void*, std::uint32_t, void**) {
+    commands.push_back({.groups = groups->x, .kernel = *kernel});
     return kSuccess;
 }
 Result zeCommandListAppendBarrier(Thing*, void*, std::uint32_t, void**) {
@@ -190,17 +198,32 @@ Result zeModuleCreate(Thing*, Thing*, const FakeModuleDesc* description, Thing**
 Result zeModuleDestroy(Thing*) {
     return take_back();
 }
-Result zeKernelCreate(Thing*, const FakeKernelDesc* description, Thing** out) {
-    return std::strcmp(description->name, "check") == 0 ? hand_out(kernel, out) : kInvalidArgument;
+Result zeKernelCreate(Thing*, const FakeKernelDesc* description, Made** out) {
+    for (auto& kernel : kernels)
+        if (std::strcmp(description->name, kernel.name) == 0) {
+            *out = &kernel;
+            ++held;
+            return kSuccess;
+        }
+    return kInvalidArgument;
 }
-Result zeKernelDestroy(Thing*) {
+Result zeKernelDestroy(Made*) {
     return take_back();
 }
-Result zeKernelSetGroupSize(Thing*, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+Result zeKernelSetGroupSize(Made*, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     return x == 128 && y == 1 && z == 1 ? kSuccess : kInvalidArgument;
 }
-Result zeKernelSetArgumentValue(Thing*, std::uint32_t index, std::size_t, const void* value) {
-    std::memcpy(&arguments[index], value, sizeof(void*));
+Result zeKernelSetArgumentValue(Made* kernel,
+                                std::uint32_t index,
+                                std::size_t size,
+                                const void* value) {
+    const bool is_buffer = index < 2;
+    if (index > 4 || size != (is_buffer ? sizeof(void*) : sizeof(std::uint32_t)))
+        return kInvalidArgument;
+    if (is_buffer)
+        std::memcpy(&kernel->buffers[index], value, size);
+    else
+        std::memcpy(&kernel->numbers[index - 2], value, size);
     return kSuccess;
 }
 

@@ -2,7 +2,7 @@
 """The later stages: software drivers that are real, and drivers of our own that fail at computing in one way each."""
 import os
 
-from compute_case import ComputeCase, Faults, FaultsOfRates, stage
+from compute_case import ComputeCase, FaultsOfRates, stage
 from worker_process import run_worker
 
 FAKES = os.environ["GPUPROBE_FAKES"]
@@ -92,18 +92,19 @@ class ComputesOnHip(FaultsOfRates, ComputeCase):
         self.assertIn("libamdhip64", answer.done["note"])
 
 
-class ComputesOnLevelZero(Faults, ComputeCase):
+class ComputesOnLevelZero(FaultsOfRates, ComputeCase):
     memory_note = "zeMemAllocDevice: ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY (0x70000003)"
-    stages = ("verify",)
 
     def ask(self, name, fault, **more):
         return stage(name, "level_zero", library_path=os.path.join(FAKES, "intel", fault), **more)
 
     def test_computes(self):
         self.verified(self.ask("verify", "healthy", device="pci:0000:03:00.0"))
+        self.measured(self.ask("measure", "small", device="pci:0000:03:00.0"))
 
-    def test_does_not_measure(self):
-        self.assertEqual(self.ask("measure", "healthy").done["reasons"][0]["code"], "stage-not-offered")
+    def test_measures_what_nobody_says_is_free_and_what_is_the_hosts(self):
+        self.measured(self.ask("measure", "small-unprivileged"))
+        self.measured(self.ask("measure", "small", device="pci:0000:00:02.0"))
 
 
 class ComputesOnVulkan(FaultsOfRates, ComputeCase):
