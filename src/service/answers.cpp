@@ -48,19 +48,20 @@ std::vector<std::string> reasons_in(const Value& record) {
     return texts;
 }
 
-/// A record with reasons.
+/// A record with reasons. A Variant of sdbus-c++ 2 converts to anything, also to what
+/// insert_or_assign makes a value from; an assignment does not ask.
 bus::Dictionary reasoned(const Value& record) {
     auto entry = bus::record_dictionary(record);
-    entry.insert_or_assign("Reasons", sdbus::Variant{reasons_in(record)});
+    entry["Reasons"] = sdbus::Variant{reasons_in(record)};
     return entry;
 }
 
 bus::Dictionary backend_from(const Value& backend) {
     auto entry = reasoned(backend);
     if (const auto& checked = backend.at("verification"); checked.is_object())
-        entry.insert_or_assign("Verification", sdbus::Variant{reasoned(checked)});
+        entry["Verification"] = sdbus::Variant{reasoned(checked)};
     if (const auto& measured = backend.at("measurement"); measured.is_object())
-        entry.insert_or_assign("Measurement", sdbus::Variant{reasoned(measured)});
+        entry["Measurement"] = sdbus::Variant{reasoned(measured)};
     return entry;
 }
 
