@@ -10,7 +10,7 @@
 namespace gpuprobe {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string classad_string(std::string_view text) {
     std::string result = "\"";
     for (const char character : scrubbed(text)) {
         if (character == '"' || character == '\\')
@@ -30,27 +30,27 @@ std::string list_of(const std::vector<std::string>& items) {
 std::vector<std::string> quoted_keys(const std::map<std::string, int>& counts) {
     std::vector<std::string> words;
     for (const auto& [word, count] : counts)
-        words.push_back(quoted(word));
+        words.push_back(classad_string(word));
     return words;
 }
 
 std::string record_of(const ExportedGpu& gpu) {
-    auto text = "[ id=" + quoted(gpu.place) + "; vendor=" + quoted(gpu.vendor) +
-                "; kind=" + quoted(name_of(gpu.gpu->kind)) + ";";
+    auto text = "[ id=" + classad_string(gpu.place) + "; vendor=" + classad_string(gpu.vendor) +
+                "; kind=" + classad_string(name_of(gpu.gpu->kind)) + ";";
     if (gpu.gpu->name)
-        text += " model=" + quoted(*gpu.gpu->name) + ";";
+        text += " model=" + classad_string(*gpu.gpu->name) + ";";
     if (gpu.arch)
-        text += " arch=" + quoted(*gpu.arch) + ";";
+        text += " arch=" + classad_string(*gpu.arch) + ";";
     if (gpu.target)
-        text += " target=" + quoted(*gpu.target) + ";";
+        text += " target=" + classad_string(*gpu.target) + ";";
     if (gpu.gpu->driver.version)
-        text += " driver_version=" + quoted(*gpu.gpu->driver.version) + ";";
+        text += " driver_version=" + classad_string(*gpu.gpu->driver.version) + ";";
     if (const auto vulkan = usable_vulkan(gpu))
-        text += " vulkan=" + quoted(text_of(*vulkan)) + ";";
+        text += " vulkan=" + classad_string(text_of(*vulkan)) + ";";
     std::vector<std::string> apis;
     for (const auto& [api, works] : gpu.apis)
         if (works)
-            apis.push_back(quoted(api));
+            apis.push_back(classad_string(api));
     text += " apis=" + list_of(apis) + ";";
     if (gpu.facts.memory.value)
         text += " memory_mb=" + std::to_string(gpu.facts.memory.value->count / mib(1).count) + ";";
@@ -69,9 +69,9 @@ std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
 std::string host_of(const HostFacts& host) {
     std::string text;
     if (host.libc.value)
-        text += "GpuprobeLibc=" + quoted(*host.libc.value) + "\n";
+        text += "GpuprobeLibc=" + classad_string(*host.libc.value) + "\n";
     if (host.glibc.value)
-        text += "GpuprobeGlibc=" + quoted(text_of(*host.glibc.value)) + "\n";
+        text += "GpuprobeGlibc=" + classad_string(text_of(*host.glibc.value)) + "\n";
     if (host.cpu_level.value)
         text += "GpuprobeCpuLevel=" + std::to_string(*host.cpu_level.value) + "\n";
     return text;
@@ -89,10 +89,10 @@ Exported write_condor_cron(const ExportSubject& subject) {
     std::string best;
     for (const auto& product : verdicts_of(subject, result.left_out)) {
         for (const auto& variant : product.supported)
-            variants.push_back(quoted(product.product + ":" + variant));
+            variants.push_back(classad_string(product.product + ":" + variant));
         if (product.best)
             best += "GpuprobeBestVariant_" + identifier_of(product.product) + "=" +
-                    quoted(*product.best) + "\n";
+                    classad_string(*product.best) + "\n";
     }
     const auto archs = counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; });
     result.text =

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxVerdictSeries = 64;
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-std::string quoted(std::string_view value) {
+std::string label_value(std::string_view value) {
     std::string text = "\"";
     for (const char character : scrubbed(value)) {
         if (character == '"' || character == '\\')
@@ -38,7 +38,7 @@ public:
         text_ += name_;
         std::string inner;
         for (const auto& [label, content] : labels)
-            inner += (inner.empty() ? "" : ",") + std::string{label} + "=" + quoted(content);
+            inner += (inner.empty() ? "" : ",") + std::string{label} + "=" + label_value(content);
         text_ += (inner.empty() ? "" : "{" + inner + "}") + " " + std::to_string(value) + "\n";
         ++count_;
     }
