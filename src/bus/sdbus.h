@@ -184,6 +184,13 @@ inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
     return sdbus::createProxy(connection, ServiceName{service}, sdbus::ObjectPath{path});
 }
 
+/// What sdbus-c++ calls its connection, for what sd-bus offers and sdbus-c++ does not.
+inline sd_bus* raw_connection(sdbus::IConnection& connection) {
+    const auto proxy = make_proxy(connection, "org.freedesktop.DBus", "/org/freedesktop/DBus");
+    const auto call = method_call(*proxy, "org.freedesktop.DBus.Peer", "Ping", false);
+    return sd_bus_message_get_bus(raw_message(call));
+}
+
 /// The signature inside a variant, such as "a{sv}".
 inline std::string signature_in(const sdbus::Variant& variant) {
 #ifdef GPUPROBE_SDBUS_2

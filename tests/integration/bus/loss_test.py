@@ -14,7 +14,7 @@ DAEMON = pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobed"
 sys.path.insert(0, str(SOURCE / "tests/torture"))
 
 from patient import Patient  # noqa: E402
-from peer import BUS, MANAGER, NAME, ROOT, Gone  # noqa: E402
+from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused  # noqa: E402
 
 BUS_PATH = "/org/freedesktop/DBus"
 ALLOW_REPLACEMENT, REPLACE, DO_NOT_QUEUE, ALREADY_OWNED = 1, 2, 4, 3
@@ -97,7 +97,7 @@ class Loss(unittest.TestCase):
         self.wait_until(lambda: not patient.children(), "the end of the workers")
         again.close()
 
-    def test_who_asks_for_the_id_of_a_machine_without_one_costs_nobody_else_an_answer(self):
+    def test_who_asks_for_the_id_of_a_machine_without_one_gets_an_error_and_nothing_else_ends(self):
         folder = self.made_worker()
         (folder / "empty").touch()
         program = folder / "gpuprobed"
@@ -111,7 +111,8 @@ class Loss(unittest.TestCase):
         self.addCleanup(peer.close)
         owner = peer.call(BUS, BUS_PATH, BUS, "GetNameOwner", "s", [NAME])
         for _ in range(50):
-            peer.ask(NAME, ROOT, "org.freedesktop.DBus.Peer", "GetMachineId")
+            with self.assertRaisesRegex(Refused, "FileNotFound"):
+                peer.call(NAME, ROOT, "org.freedesktop.DBus.Peer", "GetMachineId")
             peer.ping()
         self.assertEqual(peer.call(BUS, BUS_PATH, BUS, "GetNameOwner", "s", [NAME]), owner)
 
