@@ -9,8 +9,9 @@
 namespace gpuprobe {
 
 /// The rows that were measured as bars: one panel for the memory's bandwidth, one for the rate of
-/// arithmetic, each with a bar a row and figure, on a scale of its own. An SVG 1.1 document that
-/// needs no script, style sheet or font. Names are escaped, control characters replaced. Pure.
+/// arithmetic, each with a bar a row and figure, on a scale of its own, and its unit. An SVG 1.1
+/// document that needs no script and no font, and is dark where the reader's pages are. Names are
+/// escaped, control characters replaced. Pure.
 std::string bench_plot(const std::vector<BenchRow>& rows);
 
 }  // namespace gpuprobe

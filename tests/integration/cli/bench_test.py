@@ -57,7 +57,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
         self.assertIn('cuda, A <b> & "c"', texts)
-        self.assertIn("4.00 T", texts)
+        self.assertIn("4.00 TB/s", texts)
         self.ask("bench", f"--plot={self.folder}/nowhere/bench.svg", code=1)
 
     def test_the_next_program_knows_it(self):

@@ -132,13 +132,29 @@ TEST(BenchPlot, IsADocumentWithABarForEachFigure) {
     const auto plot = bench_plot(rows);
     EXPECT_TRUE(plot.starts_with("<?xml"));
     EXPECT_TRUE(plot.ends_with("</svg>\n"));
-    EXPECT_NE(plot.find("pocl &lt;&quot;a&quot; &amp; b&gt;"), std::string::npos) << plot;
-    EXPECT_NE(plot.find(">4.19 T<"), std::string::npos);
+    EXPECT_NE(plot.find("prefers-color-scheme: dark"), std::string::npos);
+    EXPECT_NE(plot.find("opencl (software), pocl &lt;&quot;a&quot; &amp; b&gt;"), std::string::npos)
+        << plot;
+    EXPECT_NE(plot.find(">4.19 TB/s<"), std::string::npos);
     std::size_t bars = 0;
     for (auto at = plot.find("height=\"16\""); at != std::string::npos;
          at = plot.find("height=\"16\"", at + 1))
         ++bars;
     EXPECT_EQ(bars, 2U * 4 + 2) << "read, copy, fp32, fp16 twice; read and fp32 of the processor";
+}
+
+TEST(BenchPlot, TellsEqualCardsApart) {
+    const BenchRow one{.kind = "gpu",
+                       .gpu = "pci:0000:01:00.0",
+                       .name = "NVIDIA H200",
+                       .backend = "cuda",
+                       .measurement = fast()};
+    EXPECT_NE(bench_plot({one}).find(">cuda, NVIDIA H200<"), std::string::npos);
+    auto other = one;
+    other.gpu = "pci:0000:02:00.0";
+    const auto plot = bench_plot({one, other});
+    EXPECT_NE(plot.find(">cuda, NVIDIA H200 pci:0000:01:00.0<"), std::string::npos) << plot;
+    EXPECT_NE(plot.find(">cuda, NVIDIA H200 pci:0000:02:00.0<"), std::string::npos);
 }
 
 TEST(BenchPlot, OfNothingIsEmptyAndValid) {
