@@ -6,6 +6,7 @@
 
 #include "engine/counsel.h"
 #include "engine/engine.h"
+#include "engine/idle_meter.h"
 #include "engine/known_answers.h"
 #include "engine/probe_ledger.h"
 #include "engine/round.h"
@@ -80,11 +81,15 @@ struct Engine::Impl {
                         std::function<void(double)> progress,
                         std::function<void()> done);
     [[nodiscard]] std::optional<ProbeResult> instead_of_trial(const ProbeTarget& target,
-                                                              const Gpu* gpu,
                                                               const ProbeRequest& request) const;
     void begin_trials(const ProbeRequest& request,
                       const std::function<void(double)>& progress,
                       const std::function<void()>& done);
+    void start_metering();
+    [[nodiscard]] const Gpu* gpu_of(const ProbeTarget& target) const;
+    [[nodiscard]] std::optional<Reason> obstacle_to(const ProbeTarget& target) const;
+    [[nodiscard]] std::optional<ProbeResult> instead_of_start(const ProbeTarget& target) const;
+    [[nodiscard]] bool learns_load();
     void start_trials();
     void start_trial(const ProbeTarget& target);
     [[nodiscard]] std::set<ProbeTarget> all_running() const;
@@ -123,6 +128,13 @@ struct Engine::Impl {
 
     Round round = {};
     TrialQueue trials = {};
+    std::map<ProbeTarget, std::string> tried_gpus = {};  ///< by what is tried on them, their ids
+    std::set<ProbeTarget> forced = {};  ///< to be measured whatever speaks against it
+    IdleMeter idle_meter = {};
+    EventHandle metering = {};  ///< until the idle meter can tell
+    bool is_learning_load = false;
+    std::optional<MonotonicTime> load_asked = {};   ///< when NVML was last asked how busy GPUs are
+    std::optional<std::string> measured_last = {};  ///< GPU whose load is our own
     /// What each device and its driver were when it was last asked to compute.
     std::map<ProbeTarget, std::string> tested_as = {};
     EventHandle gathering = {};

@@ -39,7 +39,11 @@ struct Load {
     const char* source = "";
 };
 
-std::optional<Load> load_of(const FileSystem& files, const Machine& machine, const Gpu& gpu) {
+std::optional<Load> load_of(const FileSystem& files,
+                            const Machine& machine,
+                            const Gpu& gpu,
+                            const IdleMeter& meter,
+                            MonotonicTime now) {
     const auto device = std::ranges::find(machine.devices, gpu.id, &HardwareDevice::id);
     if (device != machine.devices.end()) {
         const auto line = files.line(device->sysfs_path + "/gpu_busy_percent");
@@ -51,24 +55,30 @@ std::optional<Load> load_of(const FileSystem& files, const Machine& machine, con
     const auto told = nvml == gpu.apis.end()
                           ? std::nullopt
                           : nvml->second.device.at("gpu_utilization").as_unsigned();
-    return told ? std::optional{Load{.percent = *told, .source = "nvml"}} : std::nullopt;
+    if (told)
+        return Load{.percent = *told, .source = "nvml"};
+    const auto awake = meter.percent(files, gpu.id, now);
+    return awake ? std::optional{Load{.percent = *awake, .source = "idle-residency"}}
+                 : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Reason> obstacle_to_measuring(const FileSystem& files,
-                                            const Machine& machine,
-                                            const Gpu* gpu) {
-    if (is_on_battery(files))
-        return because("on-battery");
-    if (!gpu)
-        return std::nullopt;
-    const auto load = load_of(files, machine, *gpu);
+std::optional<Reason> obstacle_on_host(const FileSystem& files) {
+    return is_on_battery(files) ? std::optional{because("on-battery")} : std::nullopt;
+}
+
+std::optional<Reason> obstacle_on_gpu(const FileSystem& files,
+                                      const Machine& machine,
+                                      const Gpu& gpu,
+                                      const IdleMeter& meter,
+                                      MonotonicTime now) {
+    const auto load = load_of(files, machine, gpu, meter, now);
     if (load && load->percent > kBusyPercent)
         return because("busy", {{"percent", to_value(load->percent)}, {"source", load->source}});
-    if (gpu->memory.free && *gpu->memory.free < kLeastFree)
+    if (gpu.memory.free && *gpu.memory.free < kLeastFree)
         return because("not-enough-memory",
-                       {{"free", to_value(*gpu->memory.free)}, {"need", to_value(kLeastFree)}});
+                       {{"free", to_value(*gpu.memory.free)}, {"need", to_value(kLeastFree)}});
     return std::nullopt;
 }
 

@@ -28,6 +28,10 @@ bool TrialQueue::may_start(const ProbeTarget& target) const {
     return !is_measured(target) && std::ranges::none_of(running_, is_measured);
 }
 
+const ProbeTarget* TrialQueue::next() const {
+    return !waiting_.empty() && may_start(waiting_.front()) ? &waiting_.front() : nullptr;
+}
+
 std::vector<ProbeTarget> TrialQueue::take_startable() {
     std::vector<ProbeTarget> startable;
     while (!waiting_.empty() && may_start(waiting_.front())) {

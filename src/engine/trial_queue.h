@@ -22,6 +22,8 @@ public:
     void add(const std::vector<ProbeTarget>& targets, Progress progress, Done done);
     /// Those whose turn has come; they run from now on.
     std::vector<ProbeTarget> take_startable();
+    /// The first of those, which does not run yet; null where nobody's turn has come.
+    [[nodiscard]] const ProbeTarget* next() const;
     /// It has ended. Returns whose wait is over.
     std::vector<Done> finish(const ProbeTarget& target);
 

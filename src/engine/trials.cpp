@@ -15,6 +15,9 @@
 namespace gpuprobe {
 namespace {
 
+/// What NVML averages over, and so long ago the GPU was as idle as now.
+constexpr Duration kLoadHolds = std::chrono::seconds{1};
+
 ProbeResult skipped(const ProbeTarget& target, Reason reason) {
     return ProbeResult{.api = target.api,
                        .driver = target.driver,
@@ -25,7 +28,20 @@ ProbeResult skipped(const ProbeTarget& target, Reason reason) {
                        .reasons = {std::move(reason)}};
 }
 
+bool tells_load(const ProbeTarget& target) {
+    return target.api == "nvml";
+}
+
 }  // namespace
+
+void Engine::Impl::start_metering() {
+    idle_meter.look(*source.files, machine, clock.monotonic());
+    load_asked = clock.monotonic();
+    metering = loop.after(IdleMeter::kShortest, [this] {
+        metering.reset();
+        start_trials();
+    });
+}
 
 /// The drivers answer first where what they said is not of now: which devices there are, and what
 /// NVML knows of their load.
@@ -37,15 +53,25 @@ void Engine::Impl::ask_for_trials(const ProbeRequest& request,
     if (rescan())
         start_all_probes();
     else if (request.stage == kMeasureStage)
-        start_probes([](const ProbeTarget& target) { return target.api == "nvml"; },
-                     request.allow_wake);
+        start_probes(tells_load, request.allow_wake);
+    if (request.stage == kMeasureStage && !request.force)
+        start_metering();
     round.wait(nullptr, [this, request, progress = std::move(progress), done = std::move(done)] {
         begin_trials(request, progress, done);
     });
 }
 
+/// Of a GPU that was measured a moment ago the load is our own.
+std::optional<Reason> Engine::Impl::obstacle_to(const ProbeTarget& target) const {
+    if (auto obstacle = obstacle_on_host(*source.files))
+        return obstacle;
+    const auto* gpu = gpu_of(target);
+    if (!gpu || gpu->id == measured_last)
+        return std::nullopt;
+    return obstacle_on_gpu(*source.files, machine, *gpu, idle_meter, clock.monotonic());
+}
+
 std::optional<ProbeResult> Engine::Impl::instead_of_trial(const ProbeTarget& target,
-                                                          const Gpu* gpu,
                                                           const ProbeRequest& request) const {
     if (auto held = ledger.instead_of(target))
         return held;
@@ -54,7 +80,7 @@ std::optional<ProbeResult> Engine::Impl::instead_of_trial(const ProbeTarget& tar
         return skipped_asleep(target, *sleeper);
     if (request.stage != kMeasureStage || request.force || sleeper)
         return std::nullopt;
-    if (auto obstacle = obstacle_to_measuring(*source.files, machine, gpu))
+    if (auto obstacle = obstacle_to(target))
         return skipped(target, std::move(*obstacle));
     return std::nullopt;
 }
@@ -64,15 +90,21 @@ void Engine::Impl::begin_trials(const ProbeRequest& request,
                                 const std::function<void()>& done) {
     if (!is_replay())
         refresh_power(*source.files, machine);
+    if (trials.empty())
+        measured_last.reset();
     std::vector<ProbeTarget> due;
     for (const auto& [target, gpu] : trial_targets(report, search.targets, request)) {
-        if (auto instead = instead_of_trial(target, gpu, request)) {
+        if (gpu)
+            tried_gpus[target] = gpu->id;
+        if (auto instead = instead_of_trial(target, request)) {
             tested_as[target] = ground_of(target);
             answers.keep(std::move(*instead));
             continue;
         }
         if (request.allow_wake)
             waking.insert(target);
+        if (request.force)
+            forced.insert(target);
         due.push_back(target);
     }
     if (due.empty()) {
@@ -86,31 +118,76 @@ void Engine::Impl::begin_trials(const ProbeRequest& request,
     publish();
 }
 
-/// A GPU may have fallen asleep while it waited for its turn. While the machine does, nobody's turn
-/// comes.
+const Gpu* Engine::Impl::gpu_of(const ProbeTarget& target) const {
+    const auto id = tried_gpus.find(target);
+    if (id == tried_gpus.end())
+        return nullptr;
+    const auto found = std::ranges::find(report.gpus, id->second, &Gpu::id);
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+/// A GPU may have fallen asleep, or somebody may have begun to use it, while it waited for its
+/// turn.
+std::optional<ProbeResult> Engine::Impl::instead_of_start(const ProbeTarget& target) const {
+    const auto sleeper = sleeper_woken_by(target, machine);
+    if (sleeper && !waking.contains(target))
+        return skipped_asleep(target, *sleeper);
+    if (target.stage != kMeasureStage || forced.contains(target) || sleeper)
+        return std::nullopt;
+    if (auto obstacle = obstacle_to(target))
+        return skipped(target, std::move(*obstacle));
+    return std::nullopt;
+}
+
+/// Whether it has to be found out first how busy the next GPU is. Once for each GPU: what follows
+/// on the same one would see our own load.
+bool Engine::Impl::learns_load() {
+    const auto* next = trials.next();
+    const auto* gpu = next ? gpu_of(*next) : nullptr;
+    if (!gpu || next->stage != kMeasureStage || forced.contains(*next) || gpu->id == measured_last)
+        return false;
+    if (metering && idle_meter.watches(gpu->id))
+        return true;
+    const auto now = clock.monotonic();
+    if (!gpu->apis.contains("nvml") || (load_asked && now - *load_asked < kLoadHolds))
+        return false;
+    load_asked = now;
+    start_probes(tells_load, false);
+    if (!round.running())
+        return false;
+    is_learning_load = true;
+    round.wait(nullptr, [this] {
+        is_learning_load = false;
+        start_trials();
+    });
+    return true;
+}
+
+/// While the machine sleeps, nobody's turn comes.
 void Engine::Impl::start_trials() {
-    if (asleep)
+    if (asleep || is_learning_load || learns_load())
         return;
     refresh_power(*source.files, machine);
     std::vector<ProbeTarget> due;
-    std::vector<std::pair<ProbeTarget, ProbeResult>> sleeping;
+    std::vector<std::pair<ProbeTarget, ProbeResult>> not_started;
     for (const auto& target : trials.take_startable()) {
         tested_as[target] = ground_of(target);
-        const auto sleeper = sleeper_woken_by(target, machine);
-        if (sleeper && !waking.contains(target))
-            sleeping.emplace_back(target, skipped_asleep(target, *sleeper));
+        if (auto instead = instead_of_start(target))
+            not_started.emplace_back(target, std::move(*instead));
         else
             due.push_back(target);
     }
     ledger.begin(due);
     for (const auto& target : due)
         start_trial(target);
-    for (auto& [target, instead] : sleeping)
+    for (auto& [target, instead] : not_started)
         trial_finished(target, std::move(instead));
 }
 
 void Engine::Impl::start_trial(const ProbeTarget& target) {
     const bool takes_its_time = waking.erase(target) > 0 || ledger.is_cold();
+    if (const auto* gpu = target.stage == kMeasureStage ? gpu_of(target) : nullptr)
+        measured_last = gpu->id;
     supervisor.start(
         target, [this, target](ProbeResult probe) { trial_finished(target, std::move(probe)); },
         takes_its_time ? Patience::Double : Patience::Usual);
@@ -134,6 +211,8 @@ void Engine::Impl::trial_finished(const ProbeTarget& target, ProbeResult probe) 
         return start_trial(target);
     if (is_of_now)
         answers.keep(std::move(probe));
+    forced.erase(target);
+    tried_gpus.erase(target);
     const auto over = trials.finish(target);
     if (is_of_now)
         ledger.narrow();
@@ -214,7 +293,7 @@ void Engine::Impl::verify_in_the_background() {
         return;
     std::vector<ProbeTarget> due;
     for (const auto& [target, gpu] : trial_targets(report, search.targets, request))
-        if (gpu && !answers.find(target) && !instead_of_trial(target, gpu, request))
+        if (gpu && !answers.find(target) && !instead_of_trial(target, request))
             due.push_back(target);
     if (due.empty())
         return;

@@ -18,13 +18,24 @@ protected:
         supply("BAT0", "status", status);
     }
     std::optional<std::string> obstacle(const Gpu* gpu) {
-        const auto found = obstacle_to_measuring(files_, machine_, gpu);
+        auto found = obstacle_on_host(files_);
+        if (!found && gpu)
+            found = obstacle_on_gpu(files_, machine_, *gpu, meter_, now_);
         return found ? std::optional{found->code} : std::nullopt;
     }
 
     testing::TemporaryFolder root_ = {};
     RootedFiles files_{root_.path()};
-    Machine machine_{.devices = {{.id = "pci:0000:03:00.0", .sysfs_path = "/sys/devices/gpu"}}};
+    void counter(const std::string& name, int milliseconds) {
+        root_.write("sys/devices/gpu/" + name, std::to_string(milliseconds) + "\n");
+    }
+    void look() { meter_.look(files_, machine_, now_); }
+
+    Machine machine_{
+        .devices = {
+            {.id = "pci:0000:03:00.0", .sysfs_path = "/sys/devices/gpu", .vendor_id = "8086"}}};
+    IdleMeter meter_ = {};
+    MonotonicTime now_{std::chrono::hours{1}};
     Gpu gpu_{.id = "pci:0000:03:00.0"};
 };
 
@@ -67,6 +78,55 @@ TEST_F(Measuring, BelievesNvmlOnTheLoad) {
     EXPECT_EQ(obstacle(&gpu_), std::nullopt);
     gpu_.apis["nvml"].device = Value{Value::Object{{"gpu_utilization", nullptr}}};
     EXPECT_EQ(obstacle(&gpu_), std::nullopt);
+}
+
+TEST_F(Measuring, SeesHowLongAnIntelGpuSlept) {
+    for (const auto* name :
+         {"drm/card1/gt/gt0/rc6_residency_ms", "tile0/gt0/gtidle/idle_residency_ms"}) {
+        counter(name, 5000);
+        look();
+        EXPECT_TRUE(meter_.watches(gpu_.id)) << name;
+        now_ += std::chrono::seconds{1};
+        counter(name, 5900);
+        EXPECT_EQ(obstacle(&gpu_), std::nullopt) << name;
+        counter(name, 5889);
+        EXPECT_EQ(obstacle(&gpu_), "busy") << name;
+        std::filesystem::remove(root_.path() + "/sys/devices/gpu/" + name);
+    }
+}
+
+TEST_F(Measuring, GoesByTheBusiestPartOfAnIntelGpu) {
+    counter("drm/card1/gt/gt0/rc6_residency_ms", 100);
+    counter("drm/card1/gt/gt1/rc6_residency_ms", 100);
+    look();
+    now_ += std::chrono::milliseconds{200};
+    counter("drm/card1/gt/gt0/rc6_residency_ms", 300);
+    counter("drm/card1/gt/gt1/rc6_residency_ms", 200);
+    EXPECT_EQ(meter_.percent(files_, gpu_.id, now_), 50U);
+}
+
+TEST_F(Measuring, DoesNotGuessHowBusyAnIntelGpuIs) {
+    const std::string name = "drm/card1/gt/gt0/rc6_residency_ms";
+    counter(name, 100);
+    look();
+    EXPECT_EQ(meter_.percent(files_, gpu_.id, now_ + std::chrono::milliseconds{99}), std::nullopt)
+        << "too early to say";
+    counter(name, 50);
+    EXPECT_EQ(meter_.percent(files_, gpu_.id, now_ + std::chrono::seconds{1}), std::nullopt)
+        << "it began anew";
+    root_.write("sys/devices/gpu/drm/card1/gt/gt0/rc6_enable", "0\n");
+    look();
+    EXPECT_FALSE(meter_.watches(gpu_.id)) << "it may not sleep";
+    std::filesystem::remove_all(root_.path() + "/sys/devices/gpu/drm");
+    look();
+    EXPECT_FALSE(meter_.watches(gpu_.id)) << "it has no such counter";
+}
+
+TEST_F(Measuring, DoesNotWakeAnIntelGpuToSeeWhetherItSleeps) {
+    counter("drm/card1/gt/gt0/rc6_residency_ms", 100);
+    machine_.devices[0].runtime_status = "suspended";
+    look();
+    EXPECT_FALSE(meter_.watches(gpu_.id));
 }
 
 TEST_F(Measuring, NeedsMemoryThatNoCacheHolds) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "base/value_json.h"
 #include "engine/engine.h"
 #include "probe/frame.h"
 #include "support/linker_cache.h"
@@ -58,6 +59,7 @@ public:
     std::function<void(const ProbeTarget&)> at_launch = nullptr;
     std::vector<DeviceFacts> cards = {{.index = 0, .name = "one", .pci = address(kFirst)},
                                       {.index = 1, .name = "two", .pci = address(kSecond)}};
+    std::vector<DeviceFacts> intel_cards = {};
     Value load = {};
     long most_measuring = 0;  ///< at one time
 
@@ -106,6 +108,9 @@ private:
                     facts.extra["gpu_utilization"] = load;
                 frames += writer.device(facts);
             }
+        if (target.api == "level_zero")
+            for (const auto& facts : intel_cards)
+                frames += writer.device(facts);
         if (target.driver == kLavapipe)
             frames += writer.device({.index = 0, .name = "llvmpipe", .type = DeviceType::Cpu});
         return frames;
@@ -158,9 +163,9 @@ protected:
         plug(kSecond);
         engine_ = started();
     }
-    void plug(const std::string& where) const {
+    void plug(const std::string& where, const std::string& vendor = "0x10de") const {
         const auto device = "sys/devices/pci0000:00/" + where + "/";
-        root_.write(device + "vendor", "0x10de\n");
+        root_.write(device + "vendor", vendor + "\n");
         root_.write(device + "device", "0x2335\n");
         root_.write(device + "class", "0x030200\n");
         root_.link("sys/bus/pci/devices/" + where, "../../../devices/pci0000:00/" + where);
@@ -343,6 +348,67 @@ TEST_F(Trials, DoNotMeasureABusyGpuUnlessForced) {
     EXPECT_EQ(cuda(kFirst).measurement->reasons.at(0).code, "busy");
     measure(true);
     EXPECT_TRUE(cuda(kFirst).score);
+}
+
+TEST_F(Trials, LookAgainBeforeEachGpusTurn) {
+    launcher_.at_launch = [this](const ProbeTarget& target) {
+        if (target.stage != "measure" || target.device != std::string{"pci:"} + kFirst)
+            return;
+        launcher_.load = 97;
+        clock_.time += std::chrono::seconds{5};
+    };
+    measure();
+    EXPECT_TRUE(cuda(kFirst).score);
+    ASSERT_TRUE(cuda(kSecond).measurement);
+    EXPECT_EQ(cuda(kSecond).measurement->reasons.at(0).code, "busy");
+    EXPECT_EQ(std::ranges::count(launcher_.started, name("measure", kSecond)), 0);
+    launcher_.load = 3;
+    launcher_.started.clear();
+    measure(true);
+    EXPECT_EQ(starts(), 4U) << "somebody wants it whatever the load";
+}
+
+TEST_F(Trials, EndWithTheCharger) {
+    launcher_.at_launch = [this](const ProbeTarget& target) {
+        if (target.stage != "measure")
+            return;
+        root_.write("sys/class/power_supply/BAT0/type", "Battery\n");
+        root_.write("sys/class/power_supply/BAT0/status", "Discharging\n");
+    };
+    measure();
+    EXPECT_EQ(launcher_.started, std::vector<std::string>{name("measure", kFirst)});
+    EXPECT_EQ(engine_->report().host.cpu.measurement->reasons.at(0).code, "on-battery");
+    launcher_.started.clear();
+    verify();
+    EXPECT_EQ(starts(), 4U) << "to verify takes next to nothing";
+}
+
+TEST_F(Trials, OfAnIntelGpuWaitUntilItsLoadIsKnown) {
+    const std::string intel = "0000:00:02.0";
+    const auto counter = "sys/devices/pci0000:00/" + intel + "/drm/card0/gt/gt0/rc6_residency_ms";
+    plug(intel, "0x8086");
+    root_.write(counter, "1000\n");
+    launcher_.intel_cards = {{.index = 0, .name = "Arc", .pci = address(intel)}};
+    ask({});
+    const auto measured = [&] {
+        const auto& gpus = engine_->report().gpus;
+        return std::ranges::find(gpus, "pci:" + intel, &Gpu::id)->backends.at("sycl").measurement;
+    };
+    const auto ask_while_it_slept = [&](int milliseconds) {
+        root_.write(counter, "1000\n");
+        const auto later = loop_->after(std::chrono::milliseconds{20}, [&] {
+            clock_.time += std::chrono::seconds{1};
+            root_.write(counter, std::to_string(1000 + milliseconds) + "\n");
+        });
+        ask({.apis = {"level_zero"}, .stage = "measure"});
+    };
+    ask_while_it_slept(400);
+    ASSERT_TRUE(measured());
+    EXPECT_EQ(measured()->reasons.at(0).code, "busy");
+    EXPECT_EQ(json_line(measured()->reasons.at(0).detail),
+              R"({"percent":60,"source":"idle-residency"})");
+    ask_while_it_slept(980);
+    EXPECT_TRUE(measured()->memory_read);
 }
 
 TEST_F(Trials, KeepFiguresWhereNoNewOnesCanBeHad) {
