@@ -86,7 +86,7 @@ public:
     HipAccelerator(const hip::Symbols& names,
                    const hip::ComputeSymbols& api,
                    const hip::CompilerSymbols& compiler)
-        : RuntimeAccelerator{api.runtime, {.has_fp16 = true}},
+        : RuntimeAccelerator{api.runtime, {.has_fp16 = true, .has_int8 = true}},
           names_{names},
           api_{api},
           compiler_{compiler} {}

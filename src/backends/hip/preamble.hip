@@ -24,3 +24,12 @@ typedef _Float16 gpuprobe_half2 __attribute__((ext_vector_type(2)));
 #define half2 gpuprobe_half2
 #define PAIR(x, y) gpuprobe_half2{x, y}
 #define FUSED_PAIR(x, y, z) ((x) * (y) + (z))
+
+// Newer devices have the instruction that takes signed and unsigned bytes, older ones one for signed bytes;
+// on those with neither this does not compile, and they have no such rate. Source: LLVM,
+// clang/include/clang/Basic/BuiltinsAMDGPU.def, whose features __has_builtin heeds.
+#if __has_builtin(__builtin_amdgcn_sudot4)
+#define dot_4x8packed_ss_int(x, y) __builtin_amdgcn_sudot4(true, (int)(x), true, (int)(y), 0, false)
+#elif __has_builtin(__builtin_amdgcn_sdot4)
+#define dot_4x8packed_ss_int(x, y) __builtin_amdgcn_sdot4((int)(x), (int)(y), 0, false)
+#endif
