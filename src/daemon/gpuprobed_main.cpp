@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/event_loop.h"
+#include "base/file_lock.h"
+#include "base/files.h"
 #include "base/version.h"
 #include "bus/names.h"
 #include "daemon/launchers.h"
@@ -128,6 +130,21 @@ std::optional<std::string> state_folder(const Settings& settings) {
                   folder_from("HOME", ".local/state/gpuprobe")}));
 }
 
+/// A lock that keeps other daemons from that folder: what one holds against a driver the other
+/// would not know, and would ask it. `gpuprobectl --direct` takes none. Errors: Unavailable.
+Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
+    if (!folder)
+        return UniqueFd{};
+    auto lock = lock_file(*folder + "/daemon.lock");
+    if (!lock)
+        return UniqueFd{};  // where nothing can be written, the report says so
+    if (!*lock)
+        return Error{ErrorCode::Unavailable, *folder +
+                                                 ": another gpuprobed keeps its state there; end "
+                                                 "it, or name another folder with --state-dir"};
+    return lock;
+}
+
 std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     if (!folder)
         return "";
@@ -164,7 +181,8 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--worker-user", settings.launch.worker_user,
                    "Whose the socket's workers are, and so which devices they may open");
     app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
-    app.add_option("--state-dir", settings.state_folder, "Where to keep overrides and outcomes");
+    app.add_option("--state-dir", settings.state_folder,
+                   "Where to keep overrides, outcomes and the quarantine");
     app.add_option(
         "--report-file", settings.report_file,
         "Where to keep what export json prints; $RUNTIME_DIRECTORY/report.json by itself");
@@ -202,11 +220,13 @@ Settings settings_from(int argc, char** argv) {
     return settings;
 }
 
-EngineOptions engine_options(const Settings& settings, const std::optional<std::string>& cache) {
+EngineOptions engine_options(const Settings& settings,
+                             const std::optional<std::string>& cache,
+                             const std::optional<std::string>& state) {
     EngineOptions options;
     if (cache)
         options.cache_file = *cache + "/probes";
-    options.state_folder = state_folder(settings);
+    options.state_folder = state;
     options.profile_folders = {kProfileFolder};
     options.catalogue_folders = {kCatalogueFolder};
     options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
@@ -258,6 +278,8 @@ Result<int> serve(const Settings& settings, Log& log) {
     auto source = TRY(machine(settings, log));
     const auto worker = TRY(worker_program(settings));
     const auto cache = cache_folder(settings);
+    const auto state = state_folder(settings);
+    const auto claim = TRY(claim_of(state));
     const auto files = source.files;
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
@@ -269,7 +291,7 @@ Result<int> serve(const Settings& settings, Log& log) {
             log.write(LogLevel::Warning, "no worker through the socket: " + problem);
         }};
     const auto engine = TRY(Engine::create(std::move(source), *loop, launchers.chosen(), clock,
-                                           engine_options(settings, cache)));
+                                           engine_options(settings, cache, state)));
     InlineBudget budget{clock};
     CallBudget calls{clock};
     const ServiceContext context{

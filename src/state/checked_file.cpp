@@ -5,11 +5,11 @@
 #include <cstdio>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/handle.h"
 #include "base/value_json.h"
@@ -105,14 +105,9 @@ Status CheckedFile::save(const Value& document) const {
 Result<bool> CheckedFile::claim() {
     if (lock_)
         return false;
-    const auto path = path_ + ".lock";
-    UniqueFd lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+    auto lock = TRY(lock_file(path_ + ".lock"));
     if (!lock)
-        return errno_error(path, errno);
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK
-                   ? Error{ErrorCode::Io, path_ + ": another process keeps this file"}
-                   : errno_error(path, errno);
+        return Error{ErrorCode::Io, path_ + ": another process keeps this file"};
     lock_ = std::move(lock);
     return true;
 }

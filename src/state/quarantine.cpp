@@ -3,14 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
 #include <tuple>
 
-#include <fcntl.h>
-#include <sys/file.h>
-
-#include "base/files.h"
+#include "base/file_lock.h"
 
 namespace gpuprobe {
 namespace {
@@ -34,18 +30,6 @@ Duration rest_of(WallTime until, Duration length, WallTime now) {
     if (until <= now)
         return Duration::zero();
     return until >= now + length ? length : until - now;
-}
-
-/// A lock that ends with this process; an empty one where another process has it.
-Result<UniqueFd> lock_of(const std::string& path) {
-    UniqueFd fd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
-    if (!fd)
-        return errno_error(path, errno);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    if (errno == EWOULDBLOCK)
-        return UniqueFd{};
-    return errno_error(path, errno);
 }
 
 bool is_meant(const QuarantineFilter& filter, const QuarantinedProbe& probe) {
@@ -91,7 +75,7 @@ Status Quarantine::open(std::string boot) {
     is_cold_ = !boot_.empty();
     if (!file_)
         return Done{};
-    auto lock = lock_of(file_->path() + ".lock");
+    auto lock = lock_file(file_->path() + ".lock");
     if (lock)
         lock_ = std::move(lock).value();
     else

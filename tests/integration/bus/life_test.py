@@ -40,6 +40,22 @@ class Start(BusCase):
         self.assertEqual(ended.returncode, NO_INPUT, ended.stderr)
         self.assertIn("capture.json", ended.stderr)
 
+    def test_says_that_another_daemon_keeps_the_folder(self):
+        machine, state = self.capture(), f"{self.folder}/state"
+        self.start_on(machine, f"--state-dir={state}")
+        address = self.bus.address
+        for self.bus.address in (address, "unix:path=/nonexistent/bus", address):
+            ended = self.run_daemon("--replay", str(machine.folder), f"--state-dir={state}")
+            self.assertEqual(ended.returncode, UNAVAILABLE, ended.stderr)
+            self.assertIn(f"{state}: another gpuprobed keeps its state there; end it, or name another folder with "
+                          "--state-dir", ended.stderr)
+        self.assert_same_daemon()
+        self.daemon.kill()
+        self.daemon.wait(DEADLINE)
+        self.daemon.stderr.close()
+        self.start_on(machine, f"--state-dir={state}")  # whatever the first one's end was
+        self.assert_same_daemon()
+
     def test_says_that_the_worker_is_missing(self):
         ended = self.run_daemon("--worker=/nonexistent/worker")
         self.assertEqual(ended.returncode, NO_INPUT, ended.stderr)
