@@ -191,7 +191,7 @@ Settings settings_from(int argc, char** argv) {
         ->check(CLI::ExistingDirectory);
     app.add_flag("--verify", settings.verifies,
                  "Run a small checked kernel on each GPU through each API, once, by itself");
-    app.add_option("--settle-ms", settings.settle_ms, "How long a burst of hot-plug may last")
+    app.add_option("--settle-ms", settings.settle_ms, "How long it must be calm after hot-plug")
         ->check(CLI::Range(0U, 10'000U))
         ->capture_default_str();
     auto deadline_ms = settings.deadline.count();

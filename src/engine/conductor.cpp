@@ -13,12 +13,6 @@
 #include "report/assemble.h"
 
 namespace gpuprobe {
-namespace {
-
-/// An event that comes so long after the last look belongs to no burst.
-constexpr Duration kCalm = std::chrono::seconds{2};
-
-}  // namespace
 
 void Engine::Impl::scan() {
     machine = scan_machine(*source.files, *source.nodes,
@@ -228,13 +222,25 @@ void Engine::Impl::end_round() {
 }
 
 void Engine::Impl::settle() {
-    if (settling)
+    burst.event(loop.now());
+    if (!settling)
+        look_when_due();
+}
+
+/// Waits anew where more has come while it waited: a timer for each event would cost more than the
+/// events.
+void Engine::Impl::look_when_due() {
+    settling.reset();
+    const auto due = burst.due();
+    if (!due)
         return;
-    const auto now = clock.monotonic();
-    if (!settled_at || now - *settled_at > kCalm)
-        settles_for = options.settle;
-    settling = loop.after(settles_for, [this] { settled(); });
-    settles_for = std::max(options.settle, std::min(4 * settles_for, kLongestSettle));
+    const auto left = std::max(*due - loop.now(), Duration::zero());
+    settling = loop.after(left, [this] {
+        if (burst.due() > loop.now())
+            look_when_due();
+        else
+            settled();
+    });
 }
 
 void Engine::Impl::wake_up() {
@@ -251,7 +257,7 @@ void Engine::Impl::wake_up() {
 
 void Engine::Impl::settled() {
     settling.reset();
-    settled_at = clock.monotonic();
+    burst.looked();
     if (rescan())
         start_all_probes();
     publish();  // also when only others' leave to use a node has changed

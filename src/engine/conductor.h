@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "engine/burst.h"
 #include "engine/counsel.h"
 #include "engine/engine.h"
 #include "engine/idle_meter.h"
@@ -72,6 +73,7 @@ struct Engine::Impl {
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();
     void settle();
+    void look_when_due();
     void settled();
     void wake_up();
     void watch_hardware();
@@ -140,8 +142,7 @@ struct Engine::Impl {
     EventHandle gathering = {};
     EventHandle ending = {};  ///< of a round in which nothing had to be asked
     EventHandle settling = {};
-    Duration settles_for = {};  ///< the next time
-    std::optional<MonotonicTime> settled_at = {};
+    Burst burst{options.settle};
     EventHandle asleep = {};
     std::optional<MonotonicTime> woke_at = {};
     bool is_read_anew = false;  ///< what answers rest on beside the report

@@ -51,7 +51,7 @@ struct EngineOptions {
     std::vector<std::string> catalogue_folders = {};  ///< likewise
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< where drivers announce themselves
-    Duration settle = std::chrono::milliseconds{250};  ///< how long a burst of events may last
+    Duration settle = std::chrono::milliseconds{250};  ///< of calm, after a burst of events
     /// Cached answers younger than this are not asked again at the start. 0: they answer until the
     /// drivers have been asked in the background.
     Duration trusts_cache_for = Duration::zero();
@@ -85,10 +85,8 @@ public:
 
     /// Stage 0 now; cached answers if they hold; probes for what is missing in the background.
     void start();
-    /// Something changed: rescan and re-probe once the burst has settled. While changes go on, the
-    /// looks come at longer and longer intervals, up to kLongestSettle.
+    /// Something changed: rescan and re-probe once the burst has settled (engine/burst.h).
     void hardware_changed();
-    static constexpr Duration kLongestSettle = std::chrono::seconds{5};
     /// The machine is about to sleep: nothing is asked until it says that it is awake, or for
     /// kLongestSleep of time that counts while it is. What is asked within kWakesUp of that has
     /// twice the time.

@@ -193,8 +193,9 @@ class Storm(HotPlugCase):
         print(f"{self.EVENTS} events in {lasted:.1f} s: {self.rounds() - rounds} rounds, {len(changes)} signals, "
               f"{self.processor_seconds() - processor:.2f} s of processor time")
         self.assertGreater(self.rounds() - rounds, 0)
-        # What has come is told when it is seen, and again when its drivers have answered.
-        most = 2 + (lasted > 1) + lasted // 5
+        # What has come is told when it is seen, and again when its drivers have answered. On a machine that is so
+        # busy that the storm takes long, it is looked at in between (engine/burst.h).
+        most = 2 + (lasted > 9) + lasted // 30
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)
         self.assert_same_daemon()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/burst.h"
+
+#include <ostream>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr Duration kSettle = milliseconds{250};
+
+/// Looks at a burst until it is over, and returns when: as time since its first event.
+std::vector<Duration> looks_at(Burst& burst, MonotonicTime start, Duration lasts, Duration gap) {
+    std::vector<Duration> looks;
+    const auto look_until = [&](MonotonicTime now) {
+        while (burst.due() && *burst.due() <= now) {
+            looks.push_back(*burst.due() - start);
+            burst.looked();
+        }
+    };
+    for (auto now = start; now < start + lasts; now += gap) {
+        look_until(now);
+        burst.event(now);
+    }
+    look_until(start + lasts + minutes{1});
+    return looks;
+}
+
+std::vector<Duration> looks_at(Duration lasts, Duration gap) {
+    Burst burst{kSettle};
+    return looks_at(burst, MonotonicTime{}, lasts, gap);
+}
+
+TEST(Burst, IsLookedAtOnceItIsCalm) {
+    EXPECT_EQ(looks_at(milliseconds{1}, milliseconds{1}), (std::vector<Duration>{kSettle}));
+    EXPECT_EQ(looks_at(milliseconds{500}, milliseconds{10}),
+              (std::vector<Duration>{milliseconds{490} + kSettle}));
+}
+
+TEST(Burst, HasNothingToLookForBeforeItsFirstEvent) {
+    EXPECT_EQ(Burst{kSettle}.due(), std::nullopt);
+    EXPECT_EQ(Burst{Duration::zero()}.due(), std::nullopt);
+}
+
+struct Storm {
+    const char* name;
+    Duration lasts;
+    std::size_t looks;
+};
+void PrintTo(const Storm& storm, std::ostream* out) {
+    *out << storm.name;
+}
+
+class StormOfTenThousand : public ::testing::TestWithParam<Storm> {};
+
+TEST_P(StormOfTenThousand, TakesFewLooks) {
+    const auto& storm = GetParam();
+    const auto looks = looks_at(storm.lasts, storm.lasts / 10'000);
+    EXPECT_EQ(looks.size(), storm.looks);
+    EXPECT_LE(looks.back(), storm.lasts + Burst::kLongestCalm) << "its end is seen soon";
+}
+INSTANTIATE_TEST_SUITE_P(All,
+                         StormOfTenThousand,
+                         ::testing::Values(Storm{"AtOnce", milliseconds{500}, 1},
+                                           Storm{"InASecond", seconds{1}, 1},
+                                           Storm{"InThree", seconds{3}, 2},
+                                           Storm{"InEight", seconds{8}, 2},
+                                           Storm{"InThirty", seconds{30}, 3},
+                                           Storm{"InAMinute", minutes{1}, 4}),
+                         [](const auto& storm) { return std::string{storm.param.name}; });
+
+TEST(Burst, IsLookedAtNowAndThenWhereItNeverEnds) {
+    for (const auto gap :
+         {milliseconds{10}, milliseconds{300}, milliseconds{1500}, milliseconds{4000}}) {
+        const auto looks = looks_at(minutes{10}, gap);
+        EXPECT_LE(looks.size(), 24U) << gap.count();
+        EXPECT_GE(looks.size(), 20U) << gap.count() << ": it is never lost sight of";
+    }
+}
+
+TEST(Burst, IsAnotherOneAfterSomeTime) {
+    Burst burst{kSettle};
+    (void)looks_at(burst, MonotonicTime{}, minutes{1}, milliseconds{10});
+    const auto later = MonotonicTime{minutes{1} + Burst::kOver + seconds{1}};
+    EXPECT_EQ(looks_at(burst, later, milliseconds{1}, milliseconds{1}),
+              (std::vector<Duration>{kSettle}));
+}
+
+TEST(Burst, WaitsAsLongAsItIsTold) {
+    Burst at_once{Duration::zero()};
+    at_once.event(MonotonicTime{seconds{7}});
+    EXPECT_EQ(at_once.due(), MonotonicTime{seconds{7}});
+    Burst patient{seconds{40}};
+    patient.event(MonotonicTime{});
+    EXPECT_EQ(patient.due(), MonotonicTime{seconds{40}});
+    patient.looked();
+    patient.event(MonotonicTime{seconds{41}});
+    EXPECT_EQ(patient.due(), MonotonicTime{seconds{81}});
+}
+
+}  // namespace
+}  // namespace gpuprobe
