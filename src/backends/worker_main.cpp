@@ -110,9 +110,12 @@ const Backend* backend_for(std::string_view api) {
     return found == backends().end() ? nullptr : &*found;
 }
 
-/// The frames' descriptor under a high number that no child of a driver inherits.
+/// The frames' descriptor under a high number that no child of a driver inherits; where there are
+/// no such numbers (RLIMIT_NOFILE), under the next one.
 UniqueFd take_frames() {
     UniqueFd frames{::fcntl(kFramesFd, F_DUPFD_CLOEXEC, kHighFd)};
+    if (!frames)
+        frames = UniqueFd{::fcntl(kFramesFd, F_DUPFD_CLOEXEC, kFramesFd + 1)};
     if (frames)
         ::close(kFramesFd);
     return frames;

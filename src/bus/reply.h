@@ -22,8 +22,14 @@ public:
     ~Reply() { fail(Error{ErrorCode::Cancelled, "the operation was given up"}); }
 
     void send(const Results&... results) {
-        if (auto result = std::exchange(result_, std::nullopt))
-            (void)attempt([&] { result->returnResults(results...); });  // the caller may be gone
+        if (!result_)
+            return;
+        // A descriptor is duplicated on its way, which may be one too many.
+        const auto sent = attempt([&] { result_->returnResults(results...); });
+        if (sent)
+            result_.reset();
+        else
+            fail(Error{ErrorCode::Internal, "the answer could not be sent"});
     }
     /// The same with a recorded answer; `call` is the one that this replies to.
     void send(const RecordedBody& body, sd_bus_message* call) {

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon that may have little, and workers in a control group that gives them little."""
+import os
+import pathlib
+import resource
+import unittest
+
+from fault_case import FaultCase
+from bus_case import Failure
+from gi.repository import Gio, GLib
+
+MIB = 1 << 20
+
+
+class Descriptors(FaultCase):
+    """As LimitNOFILE=32 has it."""
+
+    MOST = 32
+
+    def test_an_answer_that_is_a_file_is_an_error_where_there_can_be_none(self):
+        self.start_healthy()
+        _, hard = resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE)
+        numbers = sorted(int(fd) for fd in os.listdir(f"/proc/{self.daemon.pid}/fd"))
+        free = [number for number in range(self.MOST) if number not in numbers]
+        told = []
+        # No number left for the file, one, none to send it by, and enough.
+        for most in (free[0], free[0] + 1, free[1] + 1, free[2] + 1, free[4] + 1):
+            self.limit(most, hard)
+            try:
+                told.append(len(self.text()) > 0)
+            except GLib.Error as error:
+                told.append(Gio.DBusError.get_remote_error(error))
+        self.assertIs(told[-1], True, told)
+        self.assertIs(told[0] is True, False, told)
+        self.assertNotIn(None, told, "no answer at all")
+        self.assert_same_daemon()
+
+    def limit(self, soft, hard):
+        resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE, (soft, hard))
+
+    def ask_several_times(self):
+        for _ in range(3):
+            self.ask()
+            for probe in self.report()["probes"]:
+                if probe["outcome"] != self.healthy[probe["api"]]:
+                    self.assertEqual(probe["outcome"], "failed", probe)
+                    self.assertRegex(probe["note"], "Too many open files|no more descriptors")
+
+    def test_what_cannot_be_started_is_told_and_asked_again(self):
+        self.start_healthy()
+        soft, hard = resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE)
+        self.limit(len(os.listdir(f"/proc/{self.daemon.pid}/fd")) + 4, hard)
+        self.ask_several_times()
+        self.assertNotEqual(self.outcomes(), self.healthy)
+        self.limit(soft, hard)
+        self.ask()
+        self.assertEqual(self.outcomes(), self.healthy)
+        self.limit(self.MOST, self.MOST)  # for good: who has no right to may not raise it again
+        self.ask_several_times()
+        self.assert_nothing_is_left()
+        self.assert_same_daemon()
+
+
+class Memory(FaultCase):
+    """64 MiB, which is what malloc gets."""
+
+    MOST = 64 * MIB
+    LONG = 24 * MIB
+
+    def test_large_requests_are_refused_and_cost_nobody_else(self):
+        self.start_healthy()
+        resource.prlimit(self.daemon.pid, resource.RLIMIT_DATA, (self.MOST, self.MOST))
+        text = GLib.Variant("s", "x" * self.LONG)
+        for _ in range(8):
+            with self.assertRaises(Failure):
+                self.manager("SelectBackend", GLib.Variant("(sa{sv})", ("default", {"x": text})))
+        self.ask()
+        self.assertEqual(self.outcomes(), self.healthy)
+        self.assert_nothing_is_left()
+        self.assert_same_daemon()
+
+
+if __name__ == "__main__":
+    unittest.main()
