@@ -2,16 +2,16 @@
 #include "probe/keeper.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "probe/descendants.h"
 
 namespace gpuprobe {
 namespace {
@@ -19,38 +19,19 @@ namespace {
 // What is started while the list of children is read may be missing from it, and no signal tells.
 constexpr long kFirstPause = 2'000'000;  // nanoseconds
 constexpr long kLongestPause = 500'000'000;
+/// So often what is left is killed before it is stopped first.
+constexpr int kSimpleRounds = 8;
 
-/// SIGKILL to each child. False where the kernel doesn't list them.
-/// Source: proc(5), /proc/pid/task/tid/children.
-bool kill_children() {
-    const int list = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    if (list < 0)
-        return false;
-    std::array<char, 4096> text;
-    pid_t pid = 0;
-    for (ssize_t count = 0; (count = ::read(list, text.data(), text.size())) > 0;)
-        for (ssize_t i = 0; i < count; ++i) {
-            const char letter = text[static_cast<std::size_t>(i)];
-            if (letter >= '0' && letter <= '9') {
-                pid = pid * 10 + (letter - '0');
-                continue;
-            }
-            if (pid > 0)
-                ::kill(pid, SIGKILL);
-            pid = 0;
-        }
-    ::close(list);
-    return true;
-}
+enum class Reaped { Nothing, Some, All };
 
-/// Reaps whatever has ended, and keeps how the worker did. False when no child is left.
-bool reap(pid_t worker, siginfo_t& end) {
-    for (;;) {
+/// Reaps whatever has ended, and keeps how the worker did.
+Reaped reap(pid_t worker, siginfo_t& end) {
+    for (auto reaped = Reaped::Nothing;; reaped = Reaped::Some) {
         siginfo_t ended = {};
         if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG) != 0)
-            return errno != ECHILD;
+            return errno == ECHILD ? Reaped::All : reaped;
         if (ended.si_pid == 0)
-            return true;
+            return reaped;
         if (ended.si_pid == worker)
             end = ended;
     }
@@ -98,11 +79,18 @@ void keep(pid_t worker) {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the worker is our user, and could attach to us
     siginfo_t end = {};
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};
+    int rounds = 0;
     for (bool is_over = false;;) {
-        const bool has_children = reap(worker, end);
+        const auto reaped = reap(worker, end);
         is_over = is_over || end.si_pid != 0;
-        if (!has_children || (is_over && !kill_children()))
+        if (is_over && reaped != Reaped::All && ++rounds > kSimpleRounds)
+            stop_descendants();
+        if (reaped == Reaped::All || (is_over && !kill_children()))
             break;
+        if (is_over && reaped == Reaped::Some) {
+            pause.tv_nsec = kFirstPause;
+            continue;
+        }
         if (is_told_to_end(is_over ? &pause : nullptr)) {
             is_over = true;
             if (end.si_pid == 0)

@@ -137,6 +137,13 @@ inline void start_family(int count) {
             hang_deaf();
 }
 
+/// Each child does the same, in its own session if it `leaves`. Needs somebody who sets a limit.
+[[noreturn]] inline void bomb(bool leaves) {
+    for (;;)
+        if (::fork() == 0 && leaves)
+            ::setsid();
+}
+
 /// Another session, and nobody's child: as daemon(3) and a double fork make it.
 inline void start_daemon() {
     const auto child = ::fork();
@@ -202,6 +209,10 @@ inline void commit(std::string_view what) {
         start_threads(200);
     if (what == "family")
         start_family(100);
+    if (what == "bomb")
+        bomb(false);
+    if (what == "bomb-apart")
+        bomb(true);
     if (what == "daemon")
         start_daemon();
     if (what == "daemon-segv") {

@@ -28,7 +28,8 @@ export {mark}={folder} LD_LIBRARY_PATH={libraries}
 if [ "$1" = "$api" ]; then
     export FAULT="$fault"
     if [ -n "$library" ]; then export LD_LIBRARY_PATH="$library:$LD_LIBRARY_PATH"; fi
-    case $fault in eat-memory*) ulimit -v {memory};; esac
+    if [ -e {folder}/group ]; then echo $$ > "$(cat {folder}/group)"
+    else case $fault in eat-memory*) ulimit -v {memory};; esac; fi
 fi
 exec {bin}/gpuprobe-worker "$@"
 """
@@ -138,6 +139,30 @@ class FaultCase(BusCase):
 
     def set_fault(self, api, fault, library=""):
         (self.home / "fault").write_text(f"{api} {fault} {library}\n", encoding="utf-8")
+
+    def join_group(self, controller, limits):
+        """Puts the workers that do wrong into a control group of this test's. Skips it where there can be none.
+
+        `limits`: the files of either version of control groups, and what to write there.
+        """
+        root = pathlib.Path("/sys/fs/cgroup")
+        if (root / controller).is_dir():
+            root /= controller
+        group = root / f"gpuprobe-test-{os.getpid()}"
+        try:
+            group.mkdir()
+            self.addCleanup(group.rmdir)
+            for name, value in limits:
+                if (group / name).exists():
+                    (group / name).write_text(str(value), encoding="ascii")
+            members = (group / "cgroup.procs").read_text(encoding="ascii")
+        except OSError as error:
+            self.skipTest(f"no control group of our own: {error}")
+        if not any((group / name).exists() for name, _ in limits):
+            self.skipTest(f"{group}: without the controller {controller}")
+        self.assertEqual(members, "")
+        (self.home / "group").write_text(f"{group}/cgroup.procs", encoding="ascii")
+        return group
 
     def launches(self, api):
         return self.launched.read_text(encoding="utf-8").split().count(api)

@@ -80,5 +80,30 @@ class Memory(FaultCase):
         self.assert_same_daemon()
 
 
+class Bomb(FaultCase):
+    """Processes without end, as far as TasksMax lets them."""
+
+    OPTIONS = ("--deadline-ms=1500",)
+    MOST = 100
+
+    def test_it_ends_with_its_worker(self):
+        self.start_healthy()
+        group = self.join_group("pids", [("pids.max", self.MOST)])
+        for api, fault in (("cuda", "bomb@query"), ("nvml", "bomb-apart@query")):
+            with self.subTest(api=api, fault=fault):
+                self.assert_row(api, fault, "timed-out", "query", "^timed out after 1500 ms in phase query")
+                self.assertEqual((group / "cgroup.procs").read_text(encoding="ascii"), "")
+
+
+class OutOfMemory(FaultCase):
+    MOST = 96 * MIB
+
+    def test_it_costs_its_own_answer_only(self):
+        self.start_healthy()
+        self.join_group("memory", [("memory.limit_in_bytes", self.MOST), ("memory.max", self.MOST),
+                                   ("memory.swap.max", 0)])
+        self.assert_row("cuda", "eat-memory@instance", "crashed", "instance", "^SIGKILL in phase instance")
+
+
 if __name__ == "__main__":
     unittest.main()

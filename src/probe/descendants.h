@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace gpuprobe {
+
+/// Both are for a process just forked, with one thread, and allocate nothing.
+
+/// SIGKILL to each child of this process. False where the kernel doesn't list them.
+bool kill_children();
+
+/// SIGSTOP to everything below this process, until nothing of it runs.
+///
+/// Where somebody starts processes without end, up to a limit, each in a session of its own, every
+/// one that is killed makes room for another. One that is stopped keeps its place.
+void stop_descendants();
+
+}  // namespace gpuprobe
