@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 // Types and constants only: every function is looked up at run time.
 #ifndef VK_NO_PROTOTYPES
 #define VK_NO_PROTOTYPES
