@@ -33,8 +33,12 @@ std::optional<T> parse_hex(std::string_view text) {
 std::string_view trimmed(std::string_view text);
 /// The pieces between separators; an empty text has one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
+template <std::same_as<std::string> T>
+void split(T&& text, char separator) = delete;  // the pieces of a text that is gone
 /// The pieces between runs of white space, none of them empty.
 std::vector<std::string_view> words(std::string_view text);
+template <std::same_as<std::string> T>
+void words(T&& text) = delete;
 /// ASCII lower case; other bytes are kept.
 std::string lower_case(std::string_view text);
 

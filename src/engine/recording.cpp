@@ -61,7 +61,8 @@ Value RecordingNodes::document() const {
     Value document{Value::Object{}};
     for (const auto& [path, node] : found_) {
         Value entry;
-        const auto numbers = split(node.device.value_or(""), ':');
+        const auto device = node.device.value_or("");
+        const auto numbers = split(device, ':');
         const bool is_pair = numbers.size() == 2;
         entry["major"] = is_pair ? to_value(parse_number<unsigned>(numbers[0])) : Value{};
         entry["minor"] = is_pair ? to_value(parse_number<unsigned>(numbers[1])) : Value{};

@@ -111,7 +111,8 @@ inline std::vector<std::string> codes(const std::vector<ExportRemark>& remarks) 
 }
 
 inline bool has_line(const Exported& exported, const std::string& line) {
-    for (const auto part : split(exported.text.value_or(""), '\n'))
+    const auto text = exported.text.value_or("");
+    for (const auto part : split(text, '\n'))
         if (part == line)
             return true;
     return false;
