@@ -140,6 +140,10 @@ class FaultCase(BusCase):
     def set_fault(self, api, fault, library=""):
         (self.home / "fault").write_text(f"{api} {fault} {library}\n", encoding="utf-8")
 
+    def need_plain_memory(self):
+        if os.environ.get("GPUPROBE_SANITIZE"):
+            self.skipTest("a sanitizer needs more memory than the limit is")
+
     def join_group(self, controller, limits):
         """Puts the workers that do wrong into a control group of this test's. Skips it where there can be none.
 

@@ -68,6 +68,7 @@ class Memory(FaultCase):
     LONG = 24 * MIB
 
     def test_large_requests_are_refused_and_cost_nobody_else(self):
+        self.need_plain_memory()
         self.start_healthy()
         resource.prlimit(self.daemon.pid, resource.RLIMIT_DATA, (self.MOST, self.MOST))
         text = GLib.Variant("s", "x" * self.LONG)
