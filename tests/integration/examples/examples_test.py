@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of docs/examples do what they say, against a daemon with a captured machine."""
 import configparser
+import os
 import pathlib
 import shlex
 import shutil
@@ -47,8 +48,10 @@ class Programs(ExampleCase):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-example-")
         cls.addClassCleanup(folder.cleanup)
         cls.program = f"{folder.name}/run_with_gpu"
+        sanitizers = os.environ.get("GPUPROBE_SANITIZE")  # which the library is built with
         subprocess.run(
-            ["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}", EXAMPLES / "run_with_gpu.cpp",
+            ["c++", *([f"-fsanitize={sanitizers}"] if sanitizers else []), "-std=c++20", "-Wall", "-Wextra", "-Werror",
+             f"-I{SOURCE / 'include'}", EXAMPLES / "run_with_gpu.cpp",
              f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", cls.program],
             check=True, timeout=100,
         )
