@@ -2,12 +2,15 @@
 """The plot of bench/run: one bar for each figure, as long as its share."""
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, str(pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "bench"))
+BENCH = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "bench"
+sys.path.insert(0, str(BENCH))
 import plot  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,6 +39,14 @@ class Plot(unittest.TestCase):
     def test_times_are_told_in_the_unit_that_fits(self):
         for value, text in ((2.5, "2.5 s"), (0.0025, "2.5 ms"), (2.5e-6, "2.5 µs"), (2.5e-9, "0.0025 µs")):
             self.assertEqual(plot.amount(value, "s"), text)
+
+
+class Run(unittest.TestCase):
+    def test_says_how_to_make_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([BENCH / "run", "--bin", folder], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("cmake --preset release -DGPUPROBE_BENCH=ON", done.stderr)
 
 
 if __name__ == "__main__":
