@@ -20,6 +20,22 @@ Status run_stage(Context& context, ProbeOrder order, std::string_view stage, con
     return context.oracle.probe(order, [&](double share) { line.show(words, share); });
 }
 
+void show(const Context& context, const Report& report, const std::vector<BenchRow>& rows) {
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document["generation"] = to_value(report.generation);
+        document["results"] = to_value(rows);
+        return print_json(context.arguments, document);
+    }
+    print(rows.empty() ? "Nothing here computes.\n" : bench_text(rows, context.screen));
+    if (context.screen.has_legend && !rows.empty())
+        print("\n" +
+              toned(context.screen, Tone::Faint,
+                    "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
+                    "docs/measuring.md") +
+              "\n");
+}
+
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     ProbeOrder order{.apis = arguments.apis,
@@ -34,22 +50,12 @@ Result<ExitCode> run(Context& context) {
     TRY(run_stage(context, order, kMeasureStage, "measuring"));
     const auto report = TRY(context.oracle.report());
     const auto rows = bench_rows(report, order.gpus);
-    if (arguments.plot)
-        TRY(write_atomically(*arguments.plot, bench_plot(rows)));
-    if (context.wants_json()) {
-        Value document{Value::Object{}};
-        document["generation"] = to_value(report.generation);
-        document["results"] = to_value(rows);
-        print_json(arguments, document);
-        return ExitCode::Answered;
-    }
-    print(rows.empty() ? "Nothing here computes.\n" : bench_text(rows, context.screen));
-    if (context.screen.has_legend && !rows.empty())
-        print("\n" +
-              toned(context.screen, Tone::Faint,
-                    "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
-                    "docs/measuring.md") +
-              "\n");
+    const auto drawn =
+        arguments.plot ? write_atomically(*arguments.plot, bench_plot(rows)) : Status{Done{}};
+    // What took so long is told without a picture too; but JSON is one document, also for errors.
+    if (drawn || !context.wants_json())
+        show(context, report, rows);
+    TRY(drawn);
     return ExitCode::Answered;
 }
 

@@ -58,7 +58,12 @@ class Bench(unittest.TestCase):
         texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
         self.assertIn('cuda, A <b> & "c"', texts)
         self.assertIn("4.00 TB/s", texts)
-        self.ask("bench", f"--plot={self.folder}/nowhere/bench.svg", code=1)
+
+    def test_tells_what_it_found_where_no_picture_can_be_written(self):
+        told.install(self.folder, FAST)
+        nowhere = f"--plot={self.folder}/nowhere/bench.svg"
+        self.assertIn("Fake H200", self.ask("bench", nowhere, code=1))
+        self.assertIn("nowhere", json.loads(self.ask("bench", "-j", nowhere, code=1))["error"]["message"])
 
     def test_the_next_program_knows_it(self):
         told.install(self.folder, FAST)
