@@ -12,6 +12,7 @@
 #include "base/handle.h"
 #include "engine/engine.h"
 #include "probe/frame.h"
+#include "support/fake_worker.h"
 #include "support/temporary_folder.h"
 
 /// Drivers that did harm are not asked again, whatever starts anew.
@@ -20,26 +21,11 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
+using testing::FakeWorker;
 using testing::TemporaryFolder;
 
 /// What a worker does.
 enum class Deed { Answers, FindsNothing, Crashes, Stays };
-
-class FakeWorker final : public Worker {
-public:
-    FakeWorker(UniqueFd frames, UniqueFd far_end, WorkerExit exit)
-        : frames_{std::move(frames)}, far_end_{std::move(far_end)}, exit_{exit} {}
-    [[nodiscard]] int frames() const override { return frames_.get(); }
-    [[nodiscard]] int output() const override { return -1; }
-    [[nodiscard]] int ended() const override { return -1; }
-    void kill() override {}
-    [[nodiscard]] std::optional<WorkerExit> reap() override { return exit_; }
-
-private:
-    UniqueFd frames_ = {};
-    UniqueFd far_end_ = {};  ///< held by who stays
-    WorkerExit exit_ = {};
-};
 
 class FakeLauncher final : public Launcher {
 public:

@@ -11,6 +11,7 @@
 #include "base/value_json.h"
 #include "engine/engine.h"
 #include "probe/frame.h"
+#include "support/fake_worker.h"
 #include "support/linker_cache.h"
 #include "support/temporary_folder.h"
 
@@ -19,6 +20,7 @@
 namespace gpuprobe {
 namespace {
 
+using testing::FakeWorker;
 using testing::TemporaryFolder;
 
 constexpr const char* kFirst = "0000:00:06.0";
@@ -31,26 +33,6 @@ enum class Deed { Right, Wrong, Fails, Crashes, Stays };
 std::optional<PciAddress> address(std::string_view text) {
     return parse_text(text, std::type_identity<PciAddress>{});
 }
-
-class FakeWorker final : public Worker {
-public:
-    FakeWorker(UniqueFd frames, UniqueFd far_end, WorkerExit exit, std::shared_ptr<void> presence)
-        : frames_{std::move(frames)},
-          far_end_{std::move(far_end)},
-          exit_{exit},
-          presence_{std::move(presence)} {}
-    [[nodiscard]] int frames() const override { return frames_.get(); }
-    [[nodiscard]] int output() const override { return -1; }
-    [[nodiscard]] int ended() const override { return -1; }
-    void kill() override {}
-    [[nodiscard]] std::optional<WorkerExit> reap() override { return exit_; }
-
-private:
-    UniqueFd frames_ = {};
-    UniqueFd far_end_ = {};  ///< held by who stays
-    WorkerExit exit_ = {};
-    std::shared_ptr<void> presence_ = {};
-};
 
 class FakeLauncher final : public Launcher {
 public:
