@@ -3,6 +3,7 @@
 /// and the bus themselves need for an answer of that shape. bench/run starts it on its own bus, at
 /// DBUS_BENCH_ADDRESS, as the reference beside Peer.Ping, whose answer is empty.
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include <systemd/sd-bus.h>
@@ -52,6 +53,8 @@ int main() {
                                  kTable, nullptr) < 0 ||
         sd_bus_request_name(bus, "org.gpuprobe.Bench1", 0) < 0)
         return EXIT_FAILURE;
+    std::puts("ready");
+    std::fflush(stdout);
     for (;;) {
         const int more = sd_bus_process(bus, nullptr);
         if (more < 0)
