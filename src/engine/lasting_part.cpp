@@ -2,24 +2,34 @@
 #include "engine/lasting_part.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace gpuprobe {
 namespace {
 
-/// Vulkan's budget of a heap is what other programs have left of it.
-void forget_budgets(Value& device) {
-    auto* const heaps = device.find("heaps");
-    if (auto* items = heaps ? heaps->as_array() : nullptr)
-        for (auto& heap : *items)
-            for (const char* key : {"budget", "usage"})
-                if (auto* size = heap.find(key))
-                    *size = Value{};
+/// Facts of a device that are of the moment in which they were asked, wherever in them: what other
+/// programs have left of a memory or a heap, and how busy they keep the device.
+constexpr std::array kMomentary =
+    std::to_array<std::string_view>({"free", "budget", "usage", "gtt_used", "gpu_utilization"});
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a device's facts are
+void forget_the_moment(Value& facts) {
+    if (auto* members = facts.as_object())
+        for (auto& [key, value] : *members) {
+            if (std::ranges::find(kMomentary, key) != kMomentary.end())
+                value = Value{};
+            forget_the_moment(value);
+        }
+    if (auto* items = facts.as_array())
+        for (auto& item : *items)
+            forget_the_moment(item);
 }
 
-void forget_free_memory(Value& device) {
-    if (auto* memory = device.find("memory"); memory && memory->is_object())
-        (*memory)["free"] = Value{};
-    forget_budgets(device);
+/// What pocl has in all is what the host could give at that moment.
+void forget_host_memory(Value& device) {
+    if (auto* memory = device.find("memory"))
+        *memory = Value{};
 }
 
 void forget_free_memory(GpuMemory& memory) {
@@ -56,22 +66,32 @@ Report lasting_part(Report report) {
         gpu.power.runtime_status.reset();  // falling asleep is nobody's news
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
-            forget_free_memory(view.device);
-            if (auto* load = view.device.find("gpu_utilization"))
-                *load = Value{};
+            forget_the_moment(view.device);
         }
         for (auto& [name, view] : gpu.backends)
             forget_instants(view);
     }
     forget_instants(report.host.cpu);
-    // What pocl has in all is what the host could give at that moment.
     for (auto& software : report.software) {
-        if (software.device.find("memory"))
-            software.device["memory"] = Value{};
-        forget_budgets(software.device);
+        forget_host_memory(software.device);
+        forget_the_moment(software.device);
         forget_instants(software);
     }
     return report;
+}
+
+Value lasting_part(const ProbeResult& answer) {
+    Value lasting;
+    lasting["outcome"] = to_value(answer.outcome);
+    lasting["runtime"] = answer.runtime;
+    for (const auto& facts : answer.devices) {
+        auto device = value_of(facts);
+        if (facts.type == DeviceType::Cpu)
+            forget_host_memory(device);
+        forget_the_moment(device);
+        lasting["devices"].push_back(std::move(device));
+    }
+    return lasting;
 }
 
 }  // namespace gpuprobe

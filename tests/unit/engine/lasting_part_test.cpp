@@ -16,6 +16,12 @@ Value facts(long long total, long long free) {
     heap["budget"] = free;
     heap["usage"] = free;
     device["heaps"].push_back(heap);
+    device["gtt_used"] = free;
+    device["gpu_utilization"] = free;
+    Value region;
+    region["size"] = total;
+    region["free"] = free;
+    device["regions"].push_back(region);
     return device;
 }
 
@@ -30,7 +36,8 @@ Report report_at(long long moment, long long size) {
     gpu.apis["cuda"] = {.device = facts(size, moment), .age = Duration{moment}};
     report.gpus = {gpu};
     report.software = {{.api = "opencl", .device = facts(moment, moment)}};
-    report.software[0].device["heaps"] = facts(size, moment).at("heaps");
+    for (const auto* key : {"heaps", "regions"})
+        report.software[0].device[key] = facts(size, moment).at(key);
     return report;
 }
 
@@ -40,6 +47,35 @@ TEST(LastingPart, IsTheSameAMomentLater) {
 
 TEST(LastingPart, ChangesWithWhatAGpuHas) {
     EXPECT_NE(lasting_part(report_at(1, 100)), lasting_part(report_at(1, 101)));
+}
+
+ProbeResult answer_at(long long moment, long long size, DeviceType type) {
+    ProbeResult answer{.api = "opencl", .outcome = Outcome::Answered};
+    answer.at = WallTime{Duration{moment}};
+    answer.duration = Duration{moment};
+    const auto bytes = [](long long count) { return Bytes{static_cast<std::uint64_t>(count)}; };
+    DeviceFacts device{.type = type, .memory = FactMemory{bytes(size), bytes(moment)}};
+    device.extra["gtt_used"] = moment;
+    answer.devices.push_back(std::move(device));
+    return answer;
+}
+
+TEST(LastingPartOfAnAnswer, IsTheSameAMomentLater) {
+    EXPECT_EQ(lasting_part(answer_at(1, 100, DeviceType::Discrete)),
+              lasting_part(answer_at(2, 100, DeviceType::Discrete)));
+}
+
+TEST(LastingPartOfAnAnswer, ChangesWithAGpusMemoryAndNotWithAHosts) {
+    EXPECT_NE(lasting_part(answer_at(1, 100, DeviceType::Discrete)),
+              lasting_part(answer_at(1, 101, DeviceType::Discrete)));
+    EXPECT_EQ(lasting_part(answer_at(1, 100, DeviceType::Cpu)),
+              lasting_part(answer_at(1, 101, DeviceType::Cpu)));
+}
+
+TEST(LastingPartOfAnAnswer, ChangesWithItsOutcome) {
+    auto absent = answer_at(1, 100, DeviceType::Cpu);
+    absent.outcome = Outcome::Absent;
+    EXPECT_NE(lasting_part(answer_at(1, 100, DeviceType::Cpu)), lasting_part(absent));
 }
 
 TEST(LastingPart, ChangesWithTheSoftwareDevicesThereAre) {
