@@ -130,6 +130,10 @@ inline constexpr Wording kDiagnoses[] = {
      "{api}: its driver did harm before[ ({why})], and is not asked again[ until "
      "{until_usec:time}]",
      "update the driver, and a new one is asked; or gpuprobectl quarantine clear {api}"},
+    {"unstable",
+     "{api}: the driver says something else each time it is asked[ ({driver})][, since "
+     "{since_usec:time}]; what it promises least is used",
+     "update the driver; then gpuprobectl probe, until it has said the same three times"},
     {"inconclusive", "{api}: the driver should show this GPU and does not[ ({driver})]",
      "ask again: gpuprobectl probe"},
     {"ambiguous", "{api} shows a device that may be this GPU or another one"},

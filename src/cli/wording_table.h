@@ -34,6 +34,8 @@ inline constexpr Wording kWordings[] = {
     {"quarantined",
      "it did harm before[ ({why})], and is not asked again[ until {until_usec:time}]",
      "an update of the driver lifts this, and so does: gpuprobectl quarantine clear"},
+    {"unstable", "the driver says something else each time it is asked, since {since_usec:time}",
+     "what it promises least is used; update the driver"},
     {"worker-not-started", "no probe could be started[: {problem}]"},
     {"worker-stuck", "the process that asked it last is stuck in the kernel",
      "only a reboot ends such a process; look for its cause: journalctl -k"},

@@ -203,6 +203,7 @@ constexpr char kQuarantined[] = "quarantined";
 constexpr char kMalformed[] = "malformed-manifest";
 constexpr char kUnreadable[] = "unreadable-manifest";
 constexpr char kNeedsEgl[] = "nvidia-icd-needs-egl";
+constexpr char kUnstable[] = "unstable";
 constexpr char kInconclusive[] = "inconclusive";
 constexpr char kAmbiguous[] = "ambiguous";
 constexpr char kAsleep[] = "asleep";
@@ -249,6 +250,7 @@ const std::vector<GpuCheck>& gpu_checks() {
         {kTimedOut, Severity::Error, said_so<kTimedOut>},
         {kFailed, Severity::Warning, said_so<kFailed>},
         {kQuarantined, Severity::Warning, said_so<kQuarantined>},
+        {kUnstable, Severity::Warning, said_so<kUnstable>},
         {kInconclusive, Severity::Warning, said_so<kInconclusive>},
         {kAmbiguous, Severity::Info, said_so<kAmbiguous>},
         {kAsleep, Severity::Info, said_so<kAsleep>},

@@ -34,6 +34,7 @@ bool Engine::Impl::rescan() {
         return false;
     known_fingerprint = std::move(now);
     outdated = round.targets();
+    constancy.forget();
     forget_outdated_trials();
     return true;
 }
@@ -53,8 +54,10 @@ void Engine::Impl::load_cache() {
     if (!cached)
         return;  // no answer yet is what a first start has too
     from_cache = !cached->probes.empty();
-    for (auto& probe : cached->probes)
+    for (auto& probe : cached->probes) {
+        (void)constancy.hear(probe, nullptr);
         answers.keep(std::move(probe));
+    }
     answers.keep_only(search);
     take_cached_trials(std::move(cached->trials));
 }
@@ -186,13 +189,18 @@ bool Engine::Impl::offers(const ProbeTarget& target) const {
 bool Engine::Impl::asks_again(const ProbeTarget& target, const ProbeResult& probe) {
     const bool is_outdated = outdated.erase(target) > 0;
     const bool is_unsure = ledger.asks_again(target, probe);
-    if ((!is_outdated && !is_unsure) || !offers(target) || sleeper_woken_by(target, machine))
+    if (is_outdated)
+        return asks_once_more(target);
+    if (!is_unsure || !offers(target) || sleeper_woken_by(target, machine))
         return false;
-    if (is_outdated) {
-        if (ledger.instead_of(target))
-            return false;
-        ledger.begin({target});
-    }
+    ask(target);
+    return true;
+}
+
+bool Engine::Impl::asks_once_more(const ProbeTarget& target) {
+    if (!offers(target) || sleeper_woken_by(target, machine) || ledger.instead_of(target))
+        return false;
+    ledger.begin({target});
     ask(target);
     return true;
 }
@@ -200,8 +208,12 @@ bool Engine::Impl::asks_again(const ProbeTarget& target, const ProbeResult& prob
 void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
     if (asks_again(target, probe))
         return;
-    if (offers(target))  // a driver that was uninstalled meanwhile has no say
-        answers.keep(std::move(probe));
+    if (offers(target)) {  // a driver that was uninstalled meanwhile has no say
+        auto heard = constancy.hear(std::move(probe), answers.find(target));
+        answers.keep(std::move(heard.believed));
+        if (heard.is_doubtful && asks_once_more(target))
+            return;
+    }
     if (ledger.instead_of(target))
         owed.insert(target);
     round.finish(target);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/burst.h"
+#include "engine/constancy.h"
 #include "engine/counsel.h"
 #include "engine/engine.h"
 #include "engine/idle_meter.h"
@@ -70,6 +71,7 @@ struct Engine::Impl {
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
     [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
+    [[nodiscard]] bool asks_once_more(const ProbeTarget& target);
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();
     void settle();
@@ -115,6 +117,7 @@ struct Engine::Impl {
     ProbeLedger ledger;
     TargetSearch search = {};
     KnownAnswers answers = {};
+    Constancy constancy = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
     std::set<ProbeTarget> owed = {};  ///< not asked: it would have woken a GPU, or is held back

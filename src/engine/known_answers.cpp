@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/constancy.h"
 #include "report/api_view.h"
 #include "report/trials.h"
 
@@ -17,7 +18,7 @@ auto key_of(const Probe& probe) {
 
 bool went_badly(const ProbeResult& probe) {
     return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut ||
-           has_reason(probe.reasons, "quarantined");
+           has_reason(probe.reasons, "quarantined") || has_reason(probe.reasons, kUnstable);
 }
 
 /// A probe that failed is tried again at the next start instead.

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] const ProbeResult* find(const ProbeTarget& target) const;
     [[nodiscard]] std::vector<ProbeResult> all() const;
     [[nodiscard]] bool empty() const { return probes_.empty(); }
-    /// Whether a probe crashed or did not end in time, now or before.
+    /// Whether a probe crashed, did not end in time, or says something else each time.
     [[nodiscard]] bool any_went_badly() const;
 
     /// Those that a later start may rely on: neither failed nor in contradiction to the report.

@@ -80,7 +80,10 @@ int cuDeviceGetUuid_v2(FakeUuid* uuid, int device) {
     return kSuccess;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-    *bytes = fake::lies("too-much-memory") ? std::size_t{1} << 49U : std::size_t{24} << 30U;
+    constexpr auto kSize = std::size_t{24} << 30U;
+    *bytes = fake::lies("too-much-memory") ? std::size_t{1} << 49U
+             : fake::lies("fickle")        ? kSize - static_cast<std::size_t>(::getpid()) * 4096
+                                           : kSize;
     return kSuccess;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {

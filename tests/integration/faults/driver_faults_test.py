@@ -6,6 +6,7 @@ import time
 import unittest
 
 from fault_case import FAKES, FaultCase
+from bus_case import MANAGER, ROOT
 
 # API, fault, outcome, phase, note. The Vulkan and OpenCL loaders open a driver when its instance is made.
 DEATHS = (
@@ -201,6 +202,30 @@ class Lies(FaultCase):
                 for gpu in gpus:
                     self.assertLess(gpu["memory"]["allocatable"] or 0, 1 << 49)
                     self.assertIn(1 << 49, [reading["bytes"] for reading in gpu["memory"]["evidence"]])
+
+    def test_another_size_each_time_is_unstable_and_the_least_is_used(self):
+        self.start_healthy()
+        self.fault("cuda", "fickle")
+        least = self.cuda_memory()
+        for _ in range(3):
+            self.ask("cuda")
+            view, = self.cuda_views()
+            self.assertIn("unstable", [reason["code"] for reason in view["reasons"]])
+            self.assertLessEqual(self.cuda_memory(), least)
+            least = self.cuda_memory()
+        self.assertEqual(self.property(ROOT, MANAGER, "State"), "degraded")
+        self.set_fault("none", "none")
+        for _ in range(3):
+            self.ask("cuda")
+        self.assertNotIn("unstable", self.text())
+        self.assertGreater(self.cuda_memory(), least)
+
+    def cuda_views(self):
+        return [gpu["apis"]["cuda"] for gpu in self.report()["gpus"]
+                if gpu["apis"].get("cuda", {}).get("outcome") == "answered"][:1]
+
+    def cuda_memory(self):
+        return self.cuda_views()[0]["device"]["memory"]["total"]
 
 
 class Manifests(FaultCase):

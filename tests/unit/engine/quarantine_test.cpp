@@ -11,6 +11,7 @@
 
 #include "base/handle.h"
 #include "engine/engine.h"
+#include "engine/lasting_part.h"
 #include "probe/frame.h"
 #include "support/fake_worker.h"
 #include "support/temporary_folder.h"
@@ -25,7 +26,7 @@ using testing::FakeWorker;
 using testing::TemporaryFolder;
 
 /// What a worker does.
-enum class Deed { Answers, FindsNothing, Crashes, Stays };
+enum class Deed { Answers, FindsNothing, Alternates, Crashes, Stays };
 
 class FakeLauncher final : public Launcher {
 public:
@@ -44,8 +45,9 @@ public:
         UniqueFd far{ends[1]};
         const auto found = deeds.find(target.api);
         const auto deed = found == deeds.end() ? Deed::FindsNothing : found->second;
-        if (deed == Deed::Answers || deed == Deed::FindsNothing)
-            answer(far, deed == Deed::Answers);
+        const bool finds = deed == Deed::Alternates && launches[target.api] % 2 == 0;
+        if (deed == Deed::Answers || deed == Deed::FindsNothing || deed == Deed::Alternates)
+            answer(far, deed == Deed::Answers || finds);
         const auto exit =
             deed == Deed::Crashes ? WorkerExit{.signal = SIGSEGV} : WorkerExit{.code = 0};
         if (deed != Deed::Stays)
@@ -178,6 +180,40 @@ TEST_F(EngineQuarantine, TakesASecondAnswerThatIsGood) {
     launcher_.deeds["cuda"] = Deed::Crashes;
     ask(*engine, {"cuda"});
     EXPECT_EQ(launcher_.launches["cuda"], 4) << "the first crash was forgiven";
+}
+
+TEST_F(EngineQuarantine, AsksOnceMoreWhereAnAnswerDiffers) {
+    const auto engine = after_a_round();
+    launcher_.launches.clear();
+    launcher_.deeds["cuda"] = Deed::Answers;
+    ask(*engine, {"cuda"});
+    EXPECT_EQ(launcher_.launches["cuda"], 2);
+    EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Answered);
+    EXPECT_EQ(engine->report().state, ReportState::Ready);
+    ask(*engine, {"cuda"});
+    EXPECT_EQ(launcher_.launches["cuda"], 3) << "it said the same";
+}
+
+TEST_F(EngineQuarantine, TellsTheSameWhileADriverAnswersDifferentlyEachTime) {
+    launcher_.deeds["cuda"] = Deed::Alternates;
+    const auto engine = after_a_round();
+    ask(*engine, {"cuda"});
+    EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Absent) << "the least that it said";
+    EXPECT_EQ(engine->report().state, ReportState::Degraded);
+    const auto told = lasting_part(engine->report());
+    for (int i = 0; i < 4; ++i) {
+        ask(*engine, {"cuda"});
+        EXPECT_EQ(lasting_part(engine->report()), told);
+    }
+}
+
+TEST_F(EngineQuarantine, ComparesWithWhatTheLastProcessHeard) {
+    launcher_.deeds["cuda"] = Deed::Answers;
+    (void)after_a_round();
+    launcher_.deeds["cuda"] = Deed::FindsNothing;
+    const auto engine = after_a_round();
+    EXPECT_EQ(launcher_.launches["cuda"], 2);
+    EXPECT_EQ(engine->report().state, ReportState::Ready);
 }
 
 TEST_F(EngineQuarantine, EndsWithAnUpdate) {
