@@ -51,6 +51,9 @@ void ping(benchmark::State& state) {
 void select_backend(benchmark::State& state) {
     call(state, kManager, "SelectBackend", "sa{sv}", "default", 0);
 }
+void select_backend_accepted(benchmark::State& state) {
+    call(state, kManager, "SelectBackend", "sa{sv}", "default", 1, "include-rejected", "b", 0);
+}
 void bare_answer(benchmark::State& state) {
     call(state, kBare, "SelectBackend", "sa{sv}", "default", 0);
 }
@@ -60,6 +63,7 @@ void list_gpus(benchmark::State& state) {
 
 BENCHMARK(ping);
 BENCHMARK(select_backend);
+BENCHMARK(select_backend_accepted);
 BENCHMARK(bare_answer);
 BENCHMARK(list_gpus);
 
