@@ -447,7 +447,8 @@ TEST(Supervisor, LetsOthersHaveTheirTurnWhileAWorkerFloodsItsFrames) {
     const auto loop = SystemLoop::create().value();
     const SystemClock clock;
     SpawnLauncher launcher{"/proc/self/exe", ""};
-    Supervisor supervisor{*loop, launcher, clock, {}};
+    // The deadline is another test's: sanitizers take long for 8 MiB.
+    Supervisor supervisor{*loop, launcher, clock, {.query = std::chrono::minutes{2}}};
     std::optional<ProbeResult> result;
     supervisor.start(ProbeTarget{.api = "flood-phases"},
                      [&](ProbeResult got) { result = std::move(got); });
