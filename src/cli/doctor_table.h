@@ -109,8 +109,7 @@ inline constexpr Wording kDiagnoses[] = {
     {"nvidia-icd-needs-egl",
      "NVIDIA's Vulkan driver works through {library} alone here, and {manifest} names the one for "
      "X",
-     "sudo apt install libxext6 libx11-6, or have programs use a copy of the manifest that names "
-     "{library}, named in VK_DRIVER_FILES"},
+     "sed s/libGLX/libEGL/ {manifest} | sudo tee /etc/vulkan/icd.d/nvidia_egl.json"},
     {"stub-library", "a toolkit's stub of libcuda.so.1 is found before the driver's",
      "take the folder 'stubs' out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"},
     {"fabric-manager-not-ready", "the NVLink fabric is not set up",

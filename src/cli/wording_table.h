@@ -47,7 +47,8 @@ inline constexpr Wording kWordings[] = {
     {"unreadable-manifest", "the driver's manifest can't be read[: {problem}]"},
     {"nvidia-icd-needs-egl",
      "the NVIDIA driver works through {library} only: its manifest names the GLX one",
-     "install libGLX_nvidia's libraries, or point the manifest[ {manifest}] at {library}"},
+     "give programs one that works: sed s/libGLX/libEGL/ {manifest} | sudo tee "
+     "/etc/vulkan/icd.d/nvidia_egl.json"},
 
     // How computing ended.
     {"miscomputed", "it computes wrong results[: {wrong_words} of {words} words]",
