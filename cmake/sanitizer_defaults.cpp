@@ -10,11 +10,11 @@
 #define LEAVES_SIGNALS_ALONE \
     "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:abort_on_error=1"
 
-/// umockdev and others are preloaded. Loaders ask for as much as a driver says. What is freed is
+/// Loaders ask for as much as a driver says. umockdev and others are preloaded. What is freed is
 /// kept for a while, which is not the memory a test counts.
 extern "C" const char* __asan_default_options() {
     return LEAVES_SIGNALS_ALONE
-        ":verify_asan_link_order=0:quarantine_size_mb=4:allocator_may_return_null=1";
+        ":allocator_may_return_null=1:verify_asan_link_order=0:quarantine_size_mb=4";
 }
 
 /// Drivers leak, and a worker that one of them ends early leaks with it.
@@ -34,5 +34,5 @@ extern "C" const char* __ubsan_default_options() {
     return "abort_on_error=1";
 }
 extern "C" const char* __tsan_default_options() {
-    return LEAVES_SIGNALS_ALONE;
+    return LEAVES_SIGNALS_ALONE ":allocator_may_return_null=1";
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the later stages share: how a stage is started, and the faults that each API's drivers of ours have."""
+import os
 import signal
 import unittest
 
@@ -19,7 +20,13 @@ class ComputeCase(unittest.TestCase):
         self.assertEqual(answer.devices[0]["check"],
                          {"result": "verified", "words": 65536, "wrong_words": 0, "first_wrong": None, "note": None})
 
+    def need_speed(self, answer):
+        is_slow = any(reason["code"] == "too-slow" for reason in answer.done["reasons"] or [])
+        if is_slow and os.environ.get("GPUPROBE_SANITIZE") == "thread":
+            self.skipTest("the processor that stands in for a GPU is too slow under this sanitizer")
+
     def measured(self, answer, without=()):
+        self.need_speed(answer)
         self.assertEqual(answer.done["outcome"], "answered", answer.done)
         figures = answer.devices[0]["measured"]
         for key in FIGURES:
@@ -89,4 +96,6 @@ class FaultsOfRates(Faults):
 
     def test_what_gives_wrong_numbers_has_no_rate(self):
         self.verified(self.ask("verify", "WrongRates"))
-        self.assertIsNone(self.refused(self.ask("measure", "WrongRates"), "miscomputed")["measured"])
+        answer = self.ask("measure", "WrongRates")
+        self.need_speed(answer)
+        self.assertIsNone(self.refused(answer, "miscomputed")["measured"])

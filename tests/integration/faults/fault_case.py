@@ -156,6 +156,10 @@ class FaultCase(BusCase):
         if os.environ.get("GPUPROBE_SANITIZE"):
             self.skipTest("a sanitizer needs more memory than the limit is")
 
+    def need_plain_forks(self):
+        if os.environ.get("GPUPROBE_SANITIZE") == "thread":
+            self.skipTest("this sanitizer makes forks of vforks, and 170 ms of each")
+
     def join_group(self, controller, limits):
         """Puts the workers that do wrong into a control group of this test's. Skips it where there can be none.
 
@@ -203,6 +207,8 @@ class FaultCase(BusCase):
 
     def fault(self, api, fault, library=""):
         """Gives that API's probe. Everything else is as it was, and the daemon is the same."""
+        if fault.startswith(("vfork", "family")):
+            self.need_plain_forks()
         self.heal(api)
         before = self.launches(api)
         self.set_fault(api, fault, library)
