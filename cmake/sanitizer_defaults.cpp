@@ -34,5 +34,5 @@ extern "C" const char* __ubsan_default_options() {
     return "abort_on_error=1";
 }
 extern "C" const char* __tsan_default_options() {
-    return LEAVES_SIGNALS_ALONE ":allocator_may_return_null=1";
+    return LEAVES_SIGNALS_ALONE ":allocator_may_return_null=1:halt_on_error=1";
 }
