@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/sha256.h"
 #include "base/value_json.h"
 #include "engine/lasting_part.h"
 #include "report/trials.h"
@@ -21,8 +22,9 @@ bool is_whole(const ProbeResult& answer) {
            (answer.outcome == Outcome::Answered || answer.outcome == Outcome::Absent);
 }
 
+/// A digest: an answer may be megabytes.
 std::string said_by(const ProbeResult& answer) {
-    return json_line(lasting_part(answer));
+    return sha256_of(json_line(lasting_part(answer)));
 }
 
 /// What may be relied on, more or less: devices, and the bytes of their memories.
