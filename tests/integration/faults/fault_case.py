@@ -157,8 +157,8 @@ class FaultCase(BusCase):
             self.skipTest("a sanitizer needs more memory than the limit is")
 
     def need_plain_forks(self):
-        if os.environ.get("GPUPROBE_SANITIZE") == "thread":
-            self.skipTest("this sanitizer makes forks of vforks, and 170 ms of each")
+        if os.environ.get("GPUPROBE_SANITIZE"):
+            self.skipTest("a sanitizer makes forks of vforks, or up to 170 ms of each fork")
 
     def join_group(self, controller, limits):
         """Puts the workers that do wrong into a control group of this test's. Skips it where there can be none.
