@@ -185,14 +185,14 @@ struct Bad {
     const char* name;
     std::string index;
     std::string entry;
-    const char* problem;
+    const char* problem;  ///< at its start; yaml-cpp 0.8 goes on about anchors
 };
 class BadLocalai : public ::testing::TestWithParam<Bad> {};
 
 TEST_P(BadLocalai, IsRefusedWithItsPlace) {
     const auto made = import_localai(GetParam().index, GetParam().entry);
     ASSERT_FALSE(made);
-    EXPECT_EQ(made.error().text, GetParam().problem);
+    EXPECT_TRUE(made.error().text.starts_with(GetParam().problem)) << made.error().text;
 }
 
 INSTANTIATE_TEST_SUITE_P(
