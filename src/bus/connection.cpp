@@ -5,6 +5,7 @@
 #include <systemd/sd-id128.h>
 
 #include "bus/errors.h"
+#include "bus/message_size.h"
 
 namespace gpuprobe::bus {
 namespace {
@@ -31,6 +32,14 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
     return 1;
 }
 
+int refuse_too_much(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
+    if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0 || !holds_too_much(message))
+        return 0;
+    (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::InvalidRequest).c_str(),
+                                     "over %d values in one call", kMaxElements);
+    return 1;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
@@ -42,8 +51,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
 
 Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
     : bus_{std::move(bus)}, loop_{loop} {
-    // The filter goes with the connection; without it one call is not answered.
-    (void)sd_bus_add_filter(raw_connection(*bus_), nullptr, answer_without_id, nullptr);
+    // Filters go with the connection. They run before whatever else handles a message.
+    for (const auto filter : {answer_without_id, refuse_too_much})
+        (void)sd_bus_add_filter(raw_connection(*bus_), nullptr, filter, nullptr);
 }
 
 Connection::~Connection() = default;

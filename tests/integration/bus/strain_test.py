@@ -205,6 +205,24 @@ class Oversized(StrainCase):
             peer.call(NAME, ROOT, MANAGER, "SelectBackend", "sa{sv}", ["x" * (140 * MIB), {}])
         self.assert_unharmed()
 
+    def test_more_values_than_anybody_needs(self):
+        many = 300_000
+        keys = {f"{key:x}": ("y", 1) for key in range(many)}
+        peer = self.connect()
+        for method, signature, values in (
+            ("ListGpus", "a{sv}", [keys]),
+            ("SelectBackend", "sa{sv}", ["default", keys]),
+            ("SelectBackend", "sa{sv}", ["default", {"built": ("as", ["x"] * many)}]),
+            ("Probe", "aoasa{sv}", [[], ["x"] * many, {}]),
+            ("ReportOutcome", "sa{sv}", ["x", keys]),
+            ("NoSuchMethod", "aa{sv}", [[{}] * many]),
+        ):
+            with self.subTest(method, signature=signature):
+                started = time.monotonic()
+                self.assertEqual(self.refusal(peer, MANAGER, method, signature, values), ERROR + "InvalidRequest")
+                print(f"{method}: {time.monotonic() - started:.2f} s")
+                self.assert_unharmed()
+
     def test_variants_in_variants(self):
         value = ("s", "x")
         for levels in range(1, 60):
