@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
@@ -23,7 +24,7 @@ using Filter = CHandle<void, seccomp_release>;
 constexpr std::array kRefused = {
     // Other processes.
     SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(kcmp),
-    SCMP_SYS(pidfd_getfd), SCMP_SYS(process_madvise),
+    SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise),
     // The kernel's own code and what it watches.
     SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(init_module),
     SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
@@ -92,9 +93,10 @@ void refuse_families(scmp_filter_ctx filter, Steps& step) {
 }
 
 /// Signals to everybody, which in a session of a user's is the whole of it, and to whoever keeps
-/// this process and buries what it leaves (probe/keeper.h).
+/// this process and buries what it leaves (probe/keeper.h), alone or as its group. Neither may they
+/// come from a descriptor, of another number than SIGIO, nor from a limit that is set for others.
 void refuse_signals(scmp_filter_ctx filter, Steps& step) {
-    for (const pid_t target : {-1, ::getppid()}) {
+    for (const pid_t target : {-1, ::getppid(), -::getppid()}) {
         if (target == 0)
             continue;  // the parent is outside of this namespace; 0 means one's own group
         const auto low = static_cast<scmp_datum_t>(target) & kLowHalf;
@@ -103,6 +105,9 @@ void refuse_signals(scmp_filter_ctx filter, Steps& step) {
             step(seccomp_rule_add(filter, kDenied, call, 1,
                                   SCMP_A0(SCMP_CMP_MASKED_EQ, kLowHalf, low)));
     }
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(fcntl), 1,
+                          SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, F_SETSIG)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)));
 }
 
 void add_rules(scmp_filter_ctx filter, Steps& step) {

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -231,6 +232,11 @@ inline void commit(std::string_view what) {
         damage_heap();
     if (what == "kill-parent")
         ::kill(::getppid(), SIGKILL);
+    if (what == "kill-parents-group")
+        ::kill(-::getppid(), SIGKILL);
+    if (what == "kill-parent-by-descriptor")
+        ::syscall(SYS_pidfd_send_signal,
+                  static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)), SIGKILL, nullptr, 0);
 }
 
 /// Called where a driver could go wrong.

@@ -43,6 +43,8 @@ HARMLESS = (
     ("opencl", "family@query"),
     ("cuda", "daemon@enumerate"),
     ("cuda", "kill-parent@query"),
+    ("cuda", "kill-parents-group@query"),
+    ("cuda", "kill-parent-by-descriptor@query"),
     ("vulkan", "hang@unload"),
     ("vulkan", "endless-version"),
     ("vulkan", "endless-queues"),

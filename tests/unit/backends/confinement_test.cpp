@@ -5,11 +5,13 @@
 #include <csignal>
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -77,6 +79,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"MapMemoryToRunCodeFrom", map_code, 0},
         Case{"OpenUnixSockets", [] { return open_socket(AF_UNIX, SOCK_STREAM); }, 0},
         Case{"OpenInternetSockets", [] { return open_socket(AF_INET, SOCK_DGRAM); }, 0},
+        Case{"LimitItself",
+             [] {
+                 rlimit limit = {};
+                 return long{::getrlimit(RLIMIT_CORE, &limit) | ::setrlimit(RLIMIT_CORE, &limit)};
+             },
+             0},
         Case{"AskForItsMemoryPolicy",
              [] { return ::syscall(SYS_get_mempolicy, nullptr, nullptr, 0, 0, 0); }, 0}),
     testing::case_name);
@@ -90,6 +98,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SignalItsParent", [] { return static_cast<long>(::kill(::getppid(), 0)); }, EPERM},
         Case{"SignalItsParentsThread",
              [] { return ::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0); }, EPERM},
+        Case{"SignalItsParentsGroup", [] { return static_cast<long>(::kill(-::getppid(), 0)); },
+             EPERM},
+        Case{"SignalByDescriptor",
+             [] {
+                 const auto self = ::syscall(SYS_pidfd_open, ::getpid(), 0);
+                 return ::syscall(SYS_pidfd_send_signal, self, 0, nullptr, 0);
+             },
+             EPERM},
+        Case{"HaveADescriptorKill", [] { return long{::fcntl(0, F_SETSIG, SIGKILL)}; }, EPERM},
+        Case{"LimitOthers",
+             [] { return ::syscall(SYS_prlimit64, ::getppid(), RLIMIT_CPU, nullptr, nullptr); },
+             EPERM},
         Case{"Trace", [] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }, EPERM},
         Case{"ReadOthersMemory",
              [] { return ::syscall(SYS_process_vm_readv, ::getpid(), nullptr, 0, nullptr, 0, 0); },
