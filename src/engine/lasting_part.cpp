@@ -9,9 +9,11 @@ namespace gpuprobe {
 namespace {
 
 /// Facts of a device that are of the moment in which they were asked, wherever in them: what other
-/// programs have left of a memory or a heap, and how busy they keep the device.
-constexpr std::array kMomentary =
-    std::to_array<std::string_view>({"free", "budget", "usage", "gtt_used", "gpu_utilization"});
+/// programs have left of a memory or a heap, and how busy they keep the device. amdgpu's usable
+/// VRAM is less what is pinned: each picture on a screen is. Source: amdgpu_kms.c,
+/// AMDGPU_INFO_MEMORY.
+constexpr std::array kMomentary = std::to_array<std::string_view>(
+    {"free", "budget", "usage", "gtt_used", "memory_usable", "gpu_utilization"});
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as a device's facts are
 void forget_the_moment(Value& facts) {

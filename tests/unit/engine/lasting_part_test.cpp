@@ -17,6 +17,7 @@ Value facts(long long total, long long free) {
     heap["usage"] = free;
     device["heaps"].push_back(heap);
     device["gtt_used"] = free;
+    device["memory_usable"] = free;
     device["gpu_utilization"] = free;
     Value region;
     region["size"] = total;
