@@ -79,7 +79,13 @@ std::string FrameWriter::phase(std::string_view name) {
 }
 
 std::string FrameWriter::runtime(const Value& facts) {
-    return facts.is_object() ? add(FrameKind::Runtime, json_line(facts)) : std::string{};
+    const auto* members = facts.as_object();
+    if (!members || members_ + members->size() > kMaxFrameMembers)
+        return {};
+    auto frame = add(FrameKind::Runtime, json_line(facts));
+    if (!frame.empty())
+        members_ += members->size();
+    return frame;
 }
 
 std::string FrameWriter::device(const DeviceFacts& facts) {
@@ -186,6 +192,9 @@ std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
 std::string FrameReader::objection(const Frame& frame) {
     if (frame.kind == FrameKind::Device && ++devices_ > kMaxFrameDevices)
         return "over " + std::to_string(kMaxFrameDevices) + " devices";
+    if (frame.kind == FrameKind::Runtime &&
+        (members_ += frame.payload.as_object()->size()) > kMaxFrameMembers)
+        return "over " + std::to_string(kMaxFrameMembers) + " facts of the API";
     if (frame.kind == FrameKind::Done && frame.payload.at("frames").as_unsigned() != frames_)
         return "frames are missing";
     return {};

@@ -22,6 +22,7 @@ namespace gpuprobe {
 constexpr Bytes kMaxFrame = mib(1);   ///< one payload
 constexpr Bytes kMaxFrames = mib(8);  ///< a whole stream
 constexpr std::size_t kMaxFrameDevices = 256;
+constexpr std::size_t kMaxFrameMembers = 4096;  ///< of all `runtime` frames together
 
 enum class FrameKind : std::uint32_t {
     Phase = 1,    ///< {"name"}: what is about to happen
@@ -55,6 +56,7 @@ private:
     std::uint64_t frames_ = 0;
     std::uint64_t bytes_ = 0;
     std::size_t devices_ = 0;
+    std::size_t members_ = 0;
 };
 
 /// Takes a stream apart as it arrives, in pieces of any size. Trusts nothing in it.
@@ -83,6 +85,7 @@ private:
     std::uint32_t sum_ = 0;  ///< of everything before the next frame
     std::uint64_t frames_ = 0;
     std::size_t devices_ = 0;
+    std::size_t members_ = 0;
     bool done_ = false;
     std::optional<std::string> problem_ = {};
 };

@@ -167,6 +167,32 @@ TEST(FrameReader, TakesAtMost256Devices) {
     EXPECT_EQ(reader.problem(), "over 256 devices");
 }
 
+Value facts_of_an_api(int first, int count) {
+    Value facts{Value::Object{}};
+    for (int i = first; i < first + count; ++i)
+        facts["fact" + std::to_string(i)] = i;
+    return facts;
+}
+
+TEST(FrameReader, TakesAtMost4096FactsOfTheApi) {
+    FrameReader reader;
+    for (int i = 0; i < 8; ++i)
+        EXPECT_EQ(read_all(reader, raw(2, json_line(facts_of_an_api(i, 512)))).size(), 1U);
+    EXPECT_TRUE(read_all(reader, raw(2, R"({"one":1})")).empty());
+    EXPECT_EQ(reader.problem(), "over 4096 facts of the API");
+}
+
+TEST(FrameWriter, WritesAtMost4096FactsOfTheApi) {
+    FrameWriter writer;
+    std::string bytes;
+    for (int i = 0; i < 9; ++i)
+        bytes += writer.runtime(facts_of_an_api(512 * i, 512));
+    bytes += writer.done(Outcome::Answered, std::nullopt, {});
+    FrameReader reader;
+    EXPECT_EQ(read_all(reader, bytes).size(), 9U);
+    EXPECT_TRUE(reader.is_complete());
+}
+
 TEST(FrameReader, TakesAtMostEightMebibytes) {
     FrameReader reader;
     const auto frame = raw(1, R"({"name":")" + std::string(65536 - 8 - 11, 'x') + "\"}");
