@@ -191,14 +191,23 @@ bool Engine::Impl::asks_again(const ProbeTarget& target, const ProbeResult& prob
     const bool is_unsure = ledger.asks_again(target, probe);
     if (is_outdated)
         return asks_once_more(target);
-    if (!is_unsure || !offers(target) || sleeper_woken_by(target, machine))
+    if (!is_unsure || !may_be_asked_again(target))
         return false;
     ask(target);
     return true;
 }
 
+/// While the machine goes to sleep nothing is: it is owed then.
+bool Engine::Impl::may_be_asked_again(const ProbeTarget& target) {
+    if (!offers(target) || sleeper_woken_by(target, machine))
+        return false;
+    if (asleep)
+        owed.insert(target);
+    return !asleep;
+}
+
 bool Engine::Impl::asks_once_more(const ProbeTarget& target) {
-    if (!offers(target) || sleeper_woken_by(target, machine) || ledger.instead_of(target))
+    if (!may_be_asked_again(target) || ledger.instead_of(target))
         return false;
     ledger.begin({target});
     ask(target);

@@ -71,6 +71,7 @@ struct Engine::Impl {
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
     [[nodiscard]] bool asks_again(const ProbeTarget& target, const ProbeResult& probe);
+    [[nodiscard]] bool may_be_asked_again(const ProbeTarget& target);
     [[nodiscard]] bool asks_once_more(const ProbeTarget& target);
     void finished(const ProbeTarget& target, ProbeResult probe);
     void end_round();

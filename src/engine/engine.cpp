@@ -228,7 +228,7 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     const auto found = std::ranges::find(gpus, id, &Gpu::id);
     if (found == gpus.end())
         return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
-    if (is_replayed()) {
+    if (is_replayed() || impl_->asleep) {
         reply(last_known(found->memory));
         return Done{};
     }

@@ -207,7 +207,7 @@ bool Engine::Impl::is_as_tested(const ProbeTarget& target) const {
 
 void Engine::Impl::trial_finished(const ProbeTarget& target, ProbeResult probe) {
     const bool is_of_now = is_as_tested(target);
-    if (ledger.asks_again(target, probe) && is_of_now)
+    if (ledger.asks_again(target, probe) && is_of_now && !asleep)
         return start_trial(target);
     if (is_of_now)
         answers.keep(std::move(probe));

@@ -211,6 +211,20 @@ TEST_F(EngineTest, AsksNothingWhileTheMachineSleeps) {
     EXPECT_EQ(engine->report().state, ReportState::Ready);
 }
 
+TEST_F(EngineTest, AsksNobodyAgainWhileTheMachineSleeps) {
+    const auto engine = started();
+    finish(*engine);
+    const auto launched = launcher_.launched;
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, {}, {}));
+    engine->sleeps(true);
+    launcher_.let_answer(Outcome::Answered);  // otherwise than before
+    ASSERT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
+    EXPECT_EQ(launcher_.launched, launched + 1);
+    engine->sleeps(false);
+    EXPECT_EQ(launcher_.launched, launched + 2);
+    finish(*engine);
+}
+
 TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {
     finish(*started());
     const auto saved = clock_.time;
