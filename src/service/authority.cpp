@@ -57,15 +57,24 @@ void Authority::ask(const Petitioner& who,
             return answer(uid.error());
         if (*uid == 0 || *uid == ::geteuid())
             return answer(Done{});
-        ask_polkit(who, action, answer);
+        ask_polkit(who, *uid, action, answer);
     });
 }
 
-void Authority::ask_polkit(const Petitioner& who, Action action, const Answer& answer) {
-    if (pending_ >= kMaxPending)
+bool Authority::takes_another(uid_t uid) const {
+    return pending_.size() < kMaxPending && pending_.count(uid) < kMaxPendingOfOne;
+}
+
+void Authority::answered(uid_t uid) {
+    pending_.erase(pending_.find(uid));
+}
+
+void Authority::ask_polkit(const Petitioner& who, uid_t uid, Action action, const Answer& answer) {
+    if (!takes_another(uid))
         return answer(Error{ErrorCode::TooManyRequests, "too many questions to polkit"});
-    const auto reply = [this, action, answer](bus::ReplyError problem, const Verdict& verdict) {
-        --pending_;
+    const auto reply = [this, uid, action, answer](bus::ReplyError problem,
+                                                   const Verdict& verdict) {
+        answered(uid);
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };
@@ -80,7 +89,7 @@ void Authority::ask_polkit(const Petitioner& who, Action action, const Answer& a
             .uponReplyInvoke(reply);
     });
     if (asked)
-        ++pending_;
+        pending_.insert(uid);
     else
         answer(refusal(action, "the bus takes no question to polkit"));
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ public:
     /// Someone has to find a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
     static constexpr std::size_t kMaxPending = 64;  ///< questions to polkit
+    /// Of one user's: nobody answers for the others meanwhile.
+    static constexpr std::size_t kMaxPendingOfOne = 8;
 
     explicit Authority(sdbus::IConnection& connection);
     ~Authority();
@@ -56,10 +59,12 @@ public:
 
 private:
     using Answer = std::function<void(const Status&)>;
-    void ask_polkit(const Petitioner& who, Action action, const Answer& answer);
+    void ask_polkit(const Petitioner& who, uid_t uid, Action action, const Answer& answer);
+    [[nodiscard]] bool takes_another(uid_t uid) const;
+    void answered(uid_t uid);
 
     bus::Callers callers_;
-    std::size_t pending_ = 0;
+    std::multiset<uid_t> pending_ = {};  ///< who waits for polkit, for each question once
     std::unique_ptr<sdbus::IProxy> polkit_;
 };
 

@@ -162,6 +162,24 @@ class Polkit(BusCase):
         self.assertIsNone(busctl.poll())
         self.assert_denied(self.end_of(busctl), "polkit gives no answer")
 
+    def test_one_user_has_eight_questions_and_another_has_his_own(self):
+        polkit = FakePolkit(self.bus, None)
+        decide = (ROOT, MANAGER, "SetOverride", "sa{sv}", "torch", "1", "only", "as", "1", "cpu")
+
+        def start(uid):
+            busctl = self.start_as(uid, *decide, interactive=True)
+            self.addCleanup(busctl.wait)
+            self.addCleanup(busctl.kill)
+
+        for _ in range(8):
+            start(NOBODY)
+        self.wait_until(lambda: len(polkit.questions) == 8, "eight questions to polkit")
+        code, text = self.call_as(NOBODY, *decide, interactive=True)
+        self.assertNotEqual(code, 0)
+        self.assertIn("too many questions to polkit", text)
+        start(1)  # some user that every Debian has
+        self.wait_until(lambda: len(polkit.questions) == 9, "somebody else's question")
+
     def test_root_need_not_ask(self):
         polkit = FakePolkit(self.bus, ((False, False, {}),))
         code, text = self.wake(uid=0)
