@@ -15,7 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLavapipe = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+/// By the name that Mesa gave its manifest before 25.0, or since.
+const std::string kLavapipe = [] {
+    const std::string folder{"/usr/share/vulkan/icd.d/"};
+    const auto older = folder + "lvp_icd.x86_64.json";
+    return fs::exists(older) ? older : folder + "lvp_icd.json";
+}();
 constexpr const char* kPocl = "/etc/OpenCL/vendors/pocl.icd";
 
 std::string fake(const std::string& api, const std::string& variant) {
