@@ -68,6 +68,15 @@ Evidence judged(const Gpu& gpu, std::string_view code) {
     return found;
 }
 
+/// A driver that failed for no reason that is told beside it, which has a fix of its own.
+Evidence failed(const Report&, const Gpu& gpu) {
+    constexpr std::array kCauses = std::to_array<std::string_view>(
+        {"driver-mismatch", "no-permission", "node-missing", "device-denied", "uvm-missing"});
+    const bool is_explained = std::ranges::any_of(
+        kCauses, [&gpu](std::string_view cause) { return !findings(gpu, cause).empty(); });
+    return is_explained ? Evidence{} : said(gpu, "driver-failed");
+}
+
 /// A finding of that code, else what the APIs said.
 template <const char* Code>
 Evidence found_or_said(const Report&, const Gpu& gpu) {
@@ -198,7 +207,6 @@ constexpr char kStub[] = "stub-library";
 constexpr char kProhibited[] = "compute-prohibited";
 constexpr char kCrashed[] = "driver-crashed";
 constexpr char kTimedOut[] = "driver-timed-out";
-constexpr char kFailed[] = "driver-failed";
 constexpr char kQuarantined[] = "quarantined";
 constexpr char kMalformed[] = "malformed-manifest";
 constexpr char kUnreadable[] = "unreadable-manifest";
@@ -248,7 +256,7 @@ const std::vector<GpuCheck>& gpu_checks() {
         {kNoCompute, Severity::Info, judged_so<kNoCompute>},
         {kCrashed, Severity::Error, said_so<kCrashed>},
         {kTimedOut, Severity::Error, said_so<kTimedOut>},
-        {kFailed, Severity::Warning, said_so<kFailed>},
+        {"driver-failed", Severity::Warning, failed},
         {kQuarantined, Severity::Warning, said_so<kQuarantined>},
         {kUnstable, Severity::Warning, said_so<kUnstable>},
         {kInconclusive, Severity::Warning, said_so<kInconclusive>},

@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "inventory/device_folder.h"
 #include "inventory/nvidia_proc.h"
+#include "report/role.h"
 
 namespace gpuprobe {
 namespace {
@@ -57,7 +58,10 @@ Reason reason(std::string code) {
     return Reason{.code = std::move(code)};
 }
 
+/// What only shows pictures lacks nothing without one.
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
+    if (role_of(device) == Role::DisplayOnly)
+        return std::nullopt;
     if (device.driver || device.is_drm || device.is_accel || device.bus != HardwareBus::Pci)
         return std::nullopt;
     if (!DeviceFolder{sysfs, device.sysfs_path}.has_uevent())

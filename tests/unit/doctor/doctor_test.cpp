@@ -394,6 +394,13 @@ INSTANTIATE_TEST_SUITE_P(
              },
              {"driver-timed-out"},
              Severity::Error},
+        Case{"FailureWithACause",
+             [](Report& r, Surroundings&) {
+                 say(r, "cuda", kFailed, because("driver-failed"));
+                 find(r, because("driver-mismatch"));
+             },
+             {"driver-mismatch"},
+             Severity::Error},
         Case{"Failure",
              [](Report& r, Surroundings&) { say(r, "vulkan", kFailed, because("driver-failed")); },
              {"driver-failed"},

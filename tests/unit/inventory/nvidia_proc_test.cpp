@@ -212,6 +212,12 @@ TEST(Findings, NameAFunctionWithoutADriver) {
     EXPECT_NE(finding(scanned(machine).devices.at(0), "no-driver"), nullptr);
 }
 
+TEST(Findings, MissNoDriverOfWhatOnlyShowsPictures) {
+    const FakeMachine machine;
+    machine.pci("0000:05:00.0", "1a03", "2000", "030000");
+    EXPECT_TRUE(scanned(machine).devices.at(0).findings.empty());
+}
+
 TEST(Findings, DoNotTakeACaptureWithoutUeventForAMissingDriver) {
     const FakeMachine machine;
     machine.file("/sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
