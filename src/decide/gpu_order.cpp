@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/dotted_version.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -23,11 +25,27 @@ int rank_of(GpuKind kind) {
     return 5;
 }
 
+Bytes size_of(const Gpu& gpu) {
+    return offered_memory(gpu.memory).value_or(Bytes{});
+}
+
+/// Two cards of 24 GiB differ by what their drivers keep.
+std::uint64_t whole_gibibytes(Bytes size) {
+    return (size.count + mib(512).count) / gib(1).count;
+}
+
+/// Of one vendor's GPUs the newer, as far as their numbers tell.
+std::optional<Version> generation_of(const Gpu& gpu) {
+    const auto& known = gpu.architecture.cuda_compute_capability;
+    return known ? leading_version(*known) : std::nullopt;
+}
+
 bool comes_before(const Gpu* left, const Gpu* right) {
-    const auto left_size = offered_memory(left->memory).value_or(Bytes{});
-    const auto right_size = offered_memory(right->memory).value_or(Bytes{});
-    return std::tuple{rank_of(left->kind), right_size, std::string_view{left->id}} <
-           std::tuple{rank_of(right->kind), left_size, std::string_view{right->id}};
+    const auto order = [](const Gpu& gpu, const Gpu& other) {
+        return std::tuple{rank_of(gpu.kind), whole_gibibytes(size_of(other)), generation_of(other),
+                          size_of(other), std::string_view{gpu.id}};
+    };
+    return order(*left, *right) < order(*right, *left);
 }
 
 const std::optional<std::string>& architecture_of(const Gpu& gpu) {

@@ -8,8 +8,9 @@
 namespace gpuprobe {
 
 /// The report's GPUs, best first, whatever their order in the report: by kind (discrete,
-/// integrated, virtual, unknown, display-only), then by physical memory (allocatable where that is
-/// unknown; more is better, unknown is last), then by id. Borrowed from the report.
+/// integrated, virtual, unknown, display-only), then by physical memory in whole GiB (allocatable
+/// where that is unknown; more is better, unknown is last), then by compute capability, memory to
+/// the byte, and id. Borrowed from the report.
 std::vector<const Gpu*> in_order(const Report& report);
 
 /// Whether one build and one set of choices fits both: the same vendor and architecture or, where

@@ -41,6 +41,16 @@ TEST(GpuOrder, ComparesPhysicalMemoryWhereItIsKnown) {
               (std::vector<std::string>{"z", "a"}));
 }
 
+TEST(GpuOrder, TakesTheNewerOfTwoThatAreAsLargeButForWhatTheirDriversKeep) {
+    auto older = sized("a", GpuKind::Discrete, mib(24576));
+    older.architecture.cuda_compute_capability = "8.6";
+    auto newer = sized("b", GpuKind::Discrete, mib(24564));
+    newer.architecture.cuda_compute_capability = "8.9";
+    EXPECT_EQ(ids_in_order({older, newer}), (std::vector<std::string>{"b", "a"}));
+    newer.memory.allocatable = mib(16 * 1024);
+    EXPECT_EQ(ids_in_order({older, newer}), (std::vector<std::string>{"a", "b"}));
+}
+
 Gpu like(std::string id,
          std::optional<std::string> vendor,
          std::optional<std::string> arch,
