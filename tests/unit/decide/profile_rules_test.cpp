@@ -415,6 +415,31 @@ TEST(EveryProfile, AnswersTheSameInWhateverOrderTheReportIs) {
     }
 }
 
+TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
+    const auto set = ProfileSet::with_builtins();
+    ASSERT_TRUE(set);
+    auto report = report_of({testing::amd_card("0000:03:00.0", "", 0)});
+    EXPECT_EQ(decide(*set->find("ollama"), {}, report).backend, "rocm");
+    for (const auto* gfx : {"gfx803", "gfx1031", "gfx1034", "gfx1103"}) {
+        report.gpus[0].architecture.gfx_target = gfx;
+        EXPECT_EQ(decide(*set->find("ollama"), {}, report).backend, "vulkan") << gfx;
+    }
+}
+
+/// Source: llama.cpp, ggml-opencl.cpp: a device of no family that it knows is dropped.
+TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
+    const auto set = ProfileSet::with_builtins();
+    ASSERT_TRUE(set);
+    for (auto gpu : {nvidia_card("0000:06:00.0", kFirstUuid, 0),
+                     testing::amd_card("0000:03:00.0", "", 0), intel_graphics()}) {
+        const bool is_intels = gpu.vendor == "intel";
+        for (auto& [name, view] : gpu.backends)
+            view = name == "opencl" ? testing::usable() : testing::unusable("driver-missing");
+        EXPECT_EQ(decide(*set->find("llama.cpp"), {}, report_of({gpu})).backend,
+                  is_intels ? "opencl" : "cpu");
+    }
+}
+
 TEST(EveryProfile, IsReadAsItIsWritten) {
     const auto set = ProfileSet::with_builtins();
     ASSERT_TRUE(set);
