@@ -154,7 +154,7 @@ Status LiveMemoryReader::read(Question question, Reply reply) {
     const auto sleeper =
         target && !question.allow_wake ? sleeper_woken_by(*target, question.machine) : std::nullopt;
     if (target && !sleeper)
-        return wait(*target, {std::move(question), std::move(reply)});
+        return wait(*target, std::move(question), std::move(reply));
     auto known = best_known(question.gpu);
     if (sleeper)
         known.reasons = skipped_asleep(*target, *sleeper).reasons;
@@ -162,23 +162,32 @@ Status LiveMemoryReader::read(Question question, Reply reply) {
     return Done{};
 }
 
-Status LiveMemoryReader::wait(const ProbeTarget& target, Waiter waiter) {
-    auto& waiters = waiting_[target];
-    if (waiters.size() >= kMaxWaiting)
+Status LiveMemoryReader::wait(const ProbeTarget& target, Question question, Reply reply) {
+    const auto [place, is_first] = waiting_.try_emplace(target);
+    std::size_t count = 0;
+    for (const auto& [gpu, waiters] : place->second)
+        count += waiters.replies.size();
+    if (count >= kMaxWaiting)
         return Error{ErrorCode::TooManyRequests, "memory: too many wait for " + target.api};
-    waiters.push_back(std::move(waiter));
-    if (waiters.size() == 1)
+    auto& waiters = place->second[question.gpu.id];
+    if (waiters.replies.empty())
+        waiters.question = std::move(question);
+    waiters.replies.push_back(std::move(reply));
+    if (is_first)
         start_(target, [this, target](const ProbeResult& probe) { probed(target, probe); });
     return Done{};
 }
 
 void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& probe) {
     // Taken out first: whoever is answered may ask again.
-    auto waiters = waiting_.extract(target);
-    if (waiters.empty())
+    const auto asked = waiting_.extract(target);
+    if (asked.empty())
         return;
-    for (const auto& waiter : waiters.mapped())
-        waiter.reply(answer(waiter.question, probe));
+    for (const auto& [gpu, waiters] : asked.mapped()) {
+        const auto memory = answer(waiters.question, probe);
+        for (const auto& reply : waiters.replies)
+            reply(memory);
+    }
 }
 
 LiveMemory LiveMemoryReader::answer(const Question& question, const ProbeResult& probe) {

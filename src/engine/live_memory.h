@@ -88,20 +88,22 @@ public:
     Status read(Question question, Reply reply);
 
 private:
-    struct Waiter {
+    /// All who ask about one GPU: what is known is copied, and put together, once for them.
+    struct Waiters {
         Question question = {};
-        Reply reply = {};
+        std::vector<Reply> replies = {};
     };
+    using ByGpu = std::map<std::string, Waiters>;
     [[nodiscard]] LiveMemory best_known(const Gpu& gpu) const;
     LiveMemory kept(const std::string& id, const GpuMemory& memory, std::string source);
-    Status wait(const ProbeTarget& target, Waiter waiter);
+    Status wait(const ProbeTarget& target, Question question, Reply reply);
     void probed(const ProbeTarget& target, const ProbeResult& probe);
     [[nodiscard]] LiveMemory answer(const Question& question, const ProbeResult& probe);
 
     const FileSystem& files_;
     const Clock& clock_;
     Start start_;
-    std::map<ProbeTarget, std::vector<Waiter>> waiting_ = {};
+    std::map<ProbeTarget, ByGpu> waiting_ = {};
     std::map<std::string, LiveMemory> last_ = {};  ///< by GPU: what was read live
 };
 
