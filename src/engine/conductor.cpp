@@ -26,7 +26,9 @@ void Engine::Impl::scan() {
     answers.keep_only(search);
 }
 
-/// Whether what drivers can answer has changed since the last look.
+/// Whether what drivers can answer has changed since the last look. Before anybody has answered
+/// here that may be a machine that is still starting, whose nodes come one by one, and then it is
+/// the one that is remembered.
 bool Engine::Impl::rescan() {
     scan();
     auto now = fingerprint();
@@ -36,6 +38,8 @@ bool Engine::Impl::rescan() {
     outdated = round.targets();
     constancy.forget();
     forget_outdated_trials();
+    if (!has_heard_all)
+        load_cache();
     return true;
 }
 
@@ -234,6 +238,7 @@ void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
 
 void Engine::Impl::end_round() {
     from_cache = false;
+    has_heard_all = true;
     ledger.settle(trials.running());
     publish();
     save_cache();

@@ -121,6 +121,7 @@ struct Engine::Impl {
     Constancy constancy = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
+    bool has_heard_all = false;       ///< a round has ended: what is cached is what it heard
     std::set<ProbeTarget> owed = {};  ///< not asked: it would have woken a GPU, or is held back
     std::optional<MonotonicTime> looked = {};  ///< whether they can be asked now
     std::set<ProbeTarget> waking = {};         ///< asked although that wakes a GPU

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -223,6 +224,24 @@ TEST_F(EngineTest, AsksNobodyAgainWhileTheMachineSleeps) {
     engine->sleeps(false);
     EXPECT_EQ(launcher_.launched, launched + 2);
     finish(*engine);
+}
+
+TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
+    plug_in_a_gpu();
+    const auto before = started();
+    launcher_.let_answer(Outcome::Answered);
+    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    std::filesystem::remove(root_.path() + "/sys/bus/pci/devices/0000:00:06.0");
+    const auto engine = started();
+    EXPECT_TRUE(engine->report().gpus.empty());
+    EXPECT_NE(engine->report().source, ReportSource::Cache);
+    plug_in_a_gpu();
+    engine->hardware_changed();
+    ASSERT_TRUE(loop_->run_until([&engine] { return engine->report().gpus.size() == 1; }));
+    EXPECT_EQ(engine->report().source, ReportSource::Cache);
+    EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
+    finish(*engine);
+    EXPECT_EQ(engine->report().source, ReportSource::Live);
 }
 
 TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {
