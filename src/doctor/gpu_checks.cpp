@@ -68,13 +68,26 @@ Evidence judged(const Gpu& gpu, std::string_view code) {
     return found;
 }
 
-/// A driver that failed for no reason that is told beside it, which has a fix of its own.
-Evidence failed(const Report&, const Gpu& gpu) {
+/// Whether a finding, which has a fix of its own, is why the driver of that API fails.
+bool explains(const Reason& finding, const Value& api) {
     constexpr std::array kCauses = std::to_array<std::string_view>(
         {"driver-mismatch", "no-permission", "node-missing", "device-denied", "uvm-missing"});
-    const bool is_explained = std::ranges::any_of(
-        kCauses, [&gpu](std::string_view cause) { return !findings(gpu, cause).empty(); });
-    return is_explained ? Evidence{} : said(gpu, "driver-failed");
+    if (std::ranges::find(kCauses, finding.code) == kCauses.end())
+        return false;
+    if (finding.code == "uvm-missing")  // NVIDIA's OpenCL is a CUDA program
+        return api == Value{"cuda"} || api == Value{"opencl"};
+    return finding.detail.at("node") != Value{"/dev/kfd"} || api == Value{"hip"};
+}
+
+/// Drivers that failed for no reason that is told beside it.
+Evidence failed(const Report&, const Gpu& gpu) {
+    auto found = said(gpu, "driver-failed");
+    std::erase_if(found, [&gpu](const Value& evidence) {
+        return std::ranges::any_of(gpu.findings, [&evidence](const Reason& finding) {
+            return explains(finding, evidence.at("api"));
+        });
+    });
+    return found;
 }
 
 /// A finding of that code, else what the APIs said.

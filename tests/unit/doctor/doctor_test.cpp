@@ -401,6 +401,13 @@ INSTANTIATE_TEST_SUITE_P(
              },
              {"driver-mismatch"},
              Severity::Error},
+        Case{"FailureWithTheCauseOfAnother",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kFailed, because("driver-failed"));
+                 find(r, because("no-permission", {{"node", "/dev/kfd"}}));
+             },
+             {"no-permission", "driver-failed"},
+             Severity::Error},
         Case{"Failure",
              [](Report& r, Surroundings&) { say(r, "vulkan", kFailed, because("driver-failed")); },
              {"driver-failed"},
