@@ -125,6 +125,10 @@ inline constexpr Wording kDiagnoses[] = {
      "look for a stuck GPU: journalctl -k -g 'xid|amdgpu|i915|xe|reset'"},
     {"driver-failed", "{api}: the driver failed when asked[ ({note})][; it wrote: {output}]",
      "update or reinstall the driver; then gpuprobectl probe"},
+    {"worker-not-started", "{api}: no process could be started to ask it[: {problem}]",
+     "systemctl restart gpuprobe-worker.socket && gpuprobectl probe"},
+    {"worker-lost", "{api}: the process that asked it was gone before there was an answer",
+     "gpuprobectl probe"},
     {"quarantined",
      "{api}: its driver did harm before[ ({why})], and is not asked again[ until "
      "{until_usec:time}]",

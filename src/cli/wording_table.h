@@ -37,6 +37,7 @@ inline constexpr Wording kWordings[] = {
     {"unstable", "the driver says something else each time it is asked, since {since_usec:time}",
      "what it promises least is used; update the driver"},
     {"worker-not-started", "no probe could be started[: {problem}]"},
+    {"worker-lost", "the process that asked it was gone before there was an answer"},
     {"worker-stuck", "the process that asked it last is stuck in the kernel",
      "only a reboot ends such a process; look for its cause: journalctl -k"},
     {"worker-output", "it printed: {lines}"},

@@ -79,10 +79,16 @@ bool explains(const Reason& finding, const Value& api) {
     return finding.detail.at("node") != Value{"/dev/kfd"} || api == Value{"hip"};
 }
 
+constexpr char kNotStarted[] = "worker-not-started";
+constexpr char kWorkerLost[] = "worker-lost";
+
 /// Drivers that failed for no reason that is told beside it.
 Evidence failed(const Report&, const Gpu& gpu) {
     auto found = said(gpu, "driver-failed");
     std::erase_if(found, [&gpu](const Value& evidence) {
+        const auto& reasons = gpu.apis.at(*evidence.at("api").as_string()).reasons;
+        if (has_reason(reasons, kNotStarted) || has_reason(reasons, kWorkerLost))
+            return true;  // nobody has asked it
         return std::ranges::any_of(gpu.findings, [&evidence](const Reason& finding) {
             return explains(finding, evidence.at("api"));
         });
@@ -270,6 +276,8 @@ const std::vector<GpuCheck>& gpu_checks() {
         {kCrashed, Severity::Error, said_so<kCrashed>},
         {kTimedOut, Severity::Error, said_so<kTimedOut>},
         {"driver-failed", Severity::Warning, failed},
+        {kNotStarted, Severity::Warning, said_so<kNotStarted>},
+        {kWorkerLost, Severity::Warning, said_so<kWorkerLost>},
         {kQuarantined, Severity::Warning, said_so<kQuarantined>},
         {kUnstable, Severity::Warning, said_so<kUnstable>},
         {kInconclusive, Severity::Warning, said_so<kInconclusive>},

@@ -57,7 +57,7 @@ void Engine::Impl::load_cache() {
     auto cached = cache->load(known_fingerprint);
     if (!cached)
         return;  // no answer yet is what a first start has too
-    from_cache = !cached->probes.empty();
+    from_cache = from_cache || !cached->probes.empty();
     for (auto& probe : cached->probes) {
         (void)constancy.hear(probe, nullptr);
         answers.keep(std::move(probe));

@@ -2,7 +2,9 @@
 #include "engine/known_answers.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 #include "engine/constancy.h"
 #include "report/api_view.h"
@@ -24,6 +26,21 @@ bool went_badly(const ProbeResult& probe) {
 /// A probe that failed is tried again at the next start instead.
 bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
+}
+
+/// Why no driver was asked, or not to the end: none of its doing.
+constexpr std::array kUnheard =
+    std::to_array<std::string_view>({"worker-not-started", "worker-lost"});
+
+bool is_unheard(const Reason& reason) {
+    return std::ranges::find(kUnheard, reason.code) != kUnheard.end();
+}
+
+/// An answer as it was before nobody could ask again.
+ProbeResult without_silence(ProbeResult answer) {
+    if (std::erase_if(answer.reasons, is_unheard) > 0)
+        answer.note.reset();
+    return answer;
 }
 
 /// Whether a GPU that the kernel has bound is missing from this answer: no reason to believe it
@@ -48,10 +65,16 @@ void KnownAnswers::put(ProbeResult probe) {
 
 void KnownAnswers::keep(ProbeResult probe) {
     const auto known = probes_.find(key_of(probe));
-    const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes_.end() &&
-                           known->second.outcome == Outcome::Answered;
-    if (!keeps_old)
+    const auto unheard = std::ranges::find_if(probe.reasons, is_unheard);
+    const bool is_no_word = probe.outcome == Outcome::Skipped || unheard != probe.reasons.end();
+    if (!is_no_word || known == probes_.end() || known->second.outcome != Outcome::Answered)
         return put(std::move(probe));
+    if (unheard != probe.reasons.end()) {
+        known->second = without_silence(std::move(known->second));
+        known->second.reasons.push_back(std::move(*unheard));
+        known->second.note = std::move(probe.note);
+        return;
+    }
     // Who asked for something newer is told why there is none.
     if (probe.stage != kQueryStage)
         known->second.reasons = std::move(probe.reasons);
@@ -95,7 +118,7 @@ std::vector<ProbeResult> KnownAnswers::worth_caching(const Report& report) const
     std::vector<ProbeResult> worth;
     for (const auto& [key, probe] : probes_)
         if (may_be_cached(probe) && !is_inconclusive(probe, report))
-            worth.push_back(probe);
+            worth.push_back(without_silence(probe));
     return worth;
 }
 

@@ -18,8 +18,9 @@ class KnownAnswers {
 public:
     /// An answer as it is, in place of an older one.
     void put(ProbeResult probe);
-    /// The same, but facts that are known stay, with their age, when the device sleeps now. What
-    /// was computed or measured then has the reasons of the probe that was not run.
+    /// The same, but facts that are known stay, with their age, when the device sleeps now, or when
+    /// no worker could ask to the end, which is then among their reasons. What was computed or
+    /// measured then has the reasons of the probe that was not run.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
     /// Forgets what no target offers: a driver that is no longer installed has no say. What

@@ -37,17 +37,21 @@ Reaped reap(pid_t worker, siginfo_t& end) {
     }
 }
 
-[[noreturn]] void leave_as(const siginfo_t& end) {
-    if (end.si_pid == 0 || end.si_code == CLD_EXITED)
-        ::_exit(end.si_pid == 0 ? EXIT_FAILURE : end.si_status);
+[[noreturn]] void leave_by(int signal) {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
-    ::sigaction(end.si_status, &standard, nullptr);
+    ::sigaction(signal, &standard, nullptr);
     sigset_t none;
     ::sigemptyset(&none);
-    ::kill(::getpid(), end.si_status);
+    ::kill(::getpid(), signal);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::_exit(EXIT_FAILURE);
+}
+
+[[noreturn]] void leave_as(const siginfo_t& end) {
+    if (end.si_pid != 0 && end.si_code != CLD_EXITED)
+        leave_by(end.si_status);
+    ::_exit(end.si_pid == 0 ? EXIT_FAILURE : end.si_status);
 }
 
 /// Whether SIGTERM has come. Without a limit it waits for that or for the end of a child.
@@ -80,6 +84,7 @@ void keep(pid_t worker) {
     siginfo_t end = {};
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};
     int rounds = 0;
+    bool is_told = false;
     for (bool is_over = false;;) {
         const auto reaped = reap(worker, end);
         is_over = is_over || end.si_pid != 0;
@@ -93,12 +98,15 @@ void keep(pid_t worker) {
         }
         if (is_told_to_end(is_over ? &pause : nullptr)) {
             is_over = true;
+            is_told = is_told || end.si_pid == 0;
             if (end.si_pid == 0)
                 ::kill(-worker, SIGKILL);  // its group, for where children are not listed
         } else if (is_over) {
             pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
         }
     }
+    if (is_told)
+        leave_by(SIGTERM);
     leave_as(end);
 }
 

@@ -15,7 +15,7 @@ namespace gpuprobe {
 [[nodiscard]] bool become_keeper(pid_t parent);
 
 /// Waits for `worker`, a child of this process, kills what it leaves behind, and ends. SIGTERM ends
-/// the worker too, by SIGKILL.
+/// the worker too, by SIGKILL, and is then how this process ends: not of the worker's doing.
 [[noreturn]] void keep(pid_t worker);
 
 }  // namespace gpuprobe

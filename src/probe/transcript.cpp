@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/transcript.h"
 
+#include <csignal>
 #include <cstring>
 
 #include "base/parse.h"
@@ -30,6 +31,12 @@ Value bounded_runtime(const Value& runtime) {
     record["runtime"] = runtime;
     auto result = probe_result_from(record);
     return result ? result->runtime : Value{};
+}
+
+/// How a worker ends for which nobody waited, or that was told to end with all the others: the
+/// machine shuts down, or somebody stops the service. A driver's fault is another signal.
+bool was_ended_from_outside(const WorkerExit& exit) {
+    return exit.signal ? exit.signal == SIGTERM : !exit.code;
 }
 
 std::string signal_name(int number) {
@@ -126,16 +133,21 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
         result.note = "timed out after " + text_of_limit(*ending.missed) + in_phase();
         return;
     }
+    if (was_ended_from_outside(exit)) {
+        result.outcome = Outcome::Failed;
+        result.note =
+            (exit.signal ? signal_name(*exit.signal) : "ended without an answer") + in_phase();
+        result.reasons.push_back(because("worker-lost"));
+        return;
+    }
     if (exit.signal) {
         result.outcome = Outcome::Crashed;
         result.note = signal_name(*exit.signal) + in_phase();
         return;
     }
     result.outcome = Outcome::Failed;
-    if (exit.code)
-        result.note = "exited " + std::to_string(*exit.code) + " without an answer" + in_phase();
-    else
-        result.note = "ended without an answer" + in_phase();
+    result.note =
+        "exited " + std::to_string(exit.code.value_or(0)) + " without an answer" + in_phase();
 }
 
 void Transcript::judge_malformed(ProbeResult& result) const {

@@ -401,6 +401,13 @@ INSTANTIATE_TEST_SUITE_P(
              },
              {"driver-mismatch"},
              Severity::Error},
+        Case{"NobodyToAskTheDriver",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kFailed, because("driver-failed"));
+                 say(r, "vulkan", kFailed, because("worker-not-started", {{"problem", "no pid"}}));
+             },
+             {"worker-not-started"},
+             Severity::Warning},
         Case{"FailureWithTheCauseOfAnother",
              [](Report& r, Surroundings&) {
                  say(r, "vulkan", kFailed, because("driver-failed"));

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] int output() const override { return -1; }
     [[nodiscard]] int ended() const override { return -1; }
     void kill() override {}
-    [[nodiscard]] std::optional<WorkerExit> reap() override { return WorkerExit{.code = 0}; }
+    [[nodiscard]] std::optional<WorkerExit> reap() override { return WorkerExit{}; }
 
 private:
     UniqueFd frames_ = {};
@@ -49,6 +49,8 @@ public:
                       static_cast<ssize_t>(frame.size()));
         }
     }
+    /// As the end of the machine does.
+    void end_all() { held_.clear(); }
     std::size_t launched = 0;
 
 private:
@@ -240,8 +242,30 @@ TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
     ASSERT_TRUE(loop_->run_until([&engine] { return engine->report().gpus.size() == 1; }));
     EXPECT_EQ(engine->report().source, ReportSource::Cache);
     EXPECT_EQ(engine->report().runtimes.at("cuda").outcome, Outcome::Answered);
-    finish(*engine);
+    launcher_.let_answer(Outcome::Answered);  // of before the GPU came
+    ASSERT_TRUE(loop_->run_until([&engine, this] {
+        launcher_.let_answer(Outcome::Answered);
+        return !engine->probing();
+    }));
     EXPECT_EQ(engine->report().source, ReportSource::Live);
+}
+
+TEST_F(EngineTest, KeepsWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
+    plug_in_a_gpu();
+    const auto before = started();
+    launcher_.let_answer(Outcome::Answered);
+    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    ASSERT_TRUE(before->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    launcher_.end_all();
+    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    const auto& report = before->report();
+    EXPECT_EQ(report.runtimes.at("cuda").outcome, Outcome::Answered);
+    EXPECT_EQ(report.state, ReportState::Ready);
+    const auto told = std::ranges::find(report.probes, "cuda", &ProbeEntry::api);
+    ASSERT_NE(told, report.probes.end());
+    EXPECT_EQ(told->note, "ended without an answer");
+    const auto after = started();
+    EXPECT_EQ(after->report().runtimes.at("cuda").outcome, Outcome::Answered) << "it is remembered";
 }
 
 TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {

@@ -139,7 +139,7 @@ TEST_F(Socket, TellsTheEndOfAKilledWorker) {
     while (!exit && ::poll(&end, 1, 10'000) == 1)
         exit = (*worker)->reap();
     ASSERT_TRUE(exit);
-    EXPECT_EQ(exit->signal, SIGKILL);
+    EXPECT_EQ(exit->signal, SIGTERM);
     EXPECT_EQ(exit->code, std::nullopt);
     EXPECT_GT(exit->peak_memory.value_or(Bytes{0}).count, 0U);
     EXPECT_TRUE(exit->processor_time);

@@ -84,7 +84,18 @@ TEST(Transcript, CallsAnExitWithoutAnAnswerAFailure) {
     EXPECT_EQ(result.outcome, Outcome::Failed);
     EXPECT_EQ(result.note, "exited 0 without an answer in phase query");
     EXPECT_EQ(conclude("", exited(3)).note, "exited 3 without an answer");
-    EXPECT_EQ(conclude("", Ending{}).note, "ended without an answer");
+}
+
+TEST(Transcript, BlamesNoDriverForAnEndFromOutside) {
+    for (const auto& [ending, note] :
+         {std::pair{Ending{.exit = WorkerExit{}}, "ended without an answer in phase query"},
+          {killed(SIGTERM), "SIGTERM in phase query"}}) {
+        const auto result = conclude(streams().open, ending);
+        EXPECT_EQ(result.outcome, Outcome::Failed);
+        EXPECT_EQ(result.note, note);
+        ASSERT_EQ(result.reasons.size(), 1U);
+        EXPECT_EQ(result.reasons[0].code, "worker-lost");
+    }
 }
 
 TEST(Transcript, SaysHowLongItWaited) {
