@@ -48,7 +48,7 @@ inline constexpr Wording kWordings[] = {
     {"unreadable-manifest", "the driver's manifest can't be read[: {problem}]"},
     {"nvidia-icd-needs-egl",
      "the NVIDIA driver works through {library} only: its manifest names the GLX one",
-     "give programs one that works: sed s/libGLX/libEGL/ {manifest} | sudo tee "
+     "give programs a manifest that works: sed s/libGLX/libEGL/ {manifest} | sudo tee "
      "/etc/vulkan/icd.d/nvidia_egl.json"},
 
     // How computing ended.

@@ -127,6 +127,13 @@ KnownFact type_fact(const FactScope& scope, std::string_view type) {
     return flag_fact(device.view->device.at(api == "vulkan" ? key : std::string{type}).as_bool());
 }
 
+/// Whether Vulkan's shaders can keep 16-bit numbers in storage buffers.
+KnownFact stores_halves(const FactScope& scope) {
+    const auto device = device_in(scope, "vulkan");
+    return device.view ? flag_fact(device.view->device.at("storage_buffer_16bit").as_bool())
+                       : KnownFact{};
+}
+
 KnownFact limit_fact(const FactScope& scope, std::initializer_list<std::string_view> keys) {
     const auto device = device_in(scope, api_of(scope.backend));
     if (!device.view)
@@ -226,6 +233,7 @@ constexpr auto kFacts = std::to_array<Row>({
     {{"fp16", Flag}, [](const FactScope& s) { return type_fact(s, "fp16"); }},
     {{"bfloat16", Flag}, [](const FactScope& s) { return type_fact(s, "bfloat16"); }},
     {{"int8", Flag}, [](const FactScope& s) { return type_fact(s, "int8"); }},
+    {{"storage-16bit", Flag}, stores_halves},
     {{"verified", Flag}, verified},
     {{"arch", Word, true}, [](const FactScope& s) { return text_fact(s.report.host.arch); }},
     {{"container", Word, true},

@@ -31,16 +31,27 @@ Term term_of(std::string_view text) {
             .value = trimmed(text.substr(end))};
 }
 
-std::vector<Term> terms_in(std::string_view predicate) {
+/// "gfx!=gfx8* or unknown": its last word lets through what is not known.
+struct Alternatives {
+    std::vector<Term> terms = {};
+    bool takes_doubt = false;
+};
+
+Alternatives alternatives_in(std::string_view predicate) {
     constexpr std::string_view kOr = " or ";
-    std::vector<Term> terms;
+    constexpr std::string_view kDoubt = "unknown";
+    Alternatives found;
     for (;;) {
         const auto at = predicate.find(kOr);
-        terms.push_back(term_of(predicate.substr(0, at)));
+        found.terms.push_back(term_of(predicate.substr(0, at)));
         if (at == std::string_view::npos)
-            return terms;
+            break;
         predicate.remove_prefix(at + kOr.size());
     }
+    found.takes_doubt = found.terms.size() > 1 && found.terms.back().text == kDoubt;
+    if (found.takes_doubt)
+        found.terms.pop_back();
+    return found;
 }
 
 bool stands(std::strong_ordering order, std::string_view relation) {
@@ -190,7 +201,7 @@ std::optional<std::string> value_problem(const Term& term, FactKind kind) {
 std::optional<std::string> predicate_problem(std::string_view text) {
     if (text.size() > kMaxPredicate)
         return "a predicate of more than 256 bytes";
-    for (const auto& term : terms_in(text)) {
+    for (const auto& term : alternatives_in(text).terms) {
         const auto* name = find_machine_fact(term.fact);
         if (!name)
             return scrubbed(term.fact, 64) + ": no such fact";
@@ -201,7 +212,7 @@ std::optional<std::string> predicate_problem(std::string_view text) {
 }
 
 bool is_about_host(std::string_view predicate) {
-    return std::ranges::all_of(terms_in(predicate), [](const Term& term) {
+    return std::ranges::all_of(alternatives_in(predicate).terms, [](const Term& term) {
         const auto* name = find_machine_fact(term.fact);
         return name && name->is_of_host;
     });
@@ -209,7 +220,8 @@ bool is_about_host(std::string_view predicate) {
 
 Tested test_predicate(std::string_view predicate, const FactScope& scope) {
     Tested result{.holds = false};
-    for (const auto& term : terms_in(predicate)) {
+    const auto [terms, takes_doubt] = alternatives_in(predicate);
+    for (const auto& term : terms) {
         auto tested = test_term(term, scope);
         if (tested.holds == true)
             return {.holds = true};
@@ -217,6 +229,8 @@ Tested test_predicate(std::string_view predicate, const FactScope& scope) {
             result = {.holds = tested.holds ? result.holds : std::nullopt,
                       .why = std::move(tested.why)};
     }
+    if (takes_doubt && !result.holds)
+        return {.holds = true};
     return result;
 }
 

@@ -10,7 +10,7 @@
 #include "report/outcome.h"
 
 /// Conditions as text: "driver>=550", "gfx=gfx90a|gfx11*", "compute-capability>=7.0 or
-/// driver>=570". docs/profiles.md, "Predicates".
+/// driver>=570", "gfx!=gfx8* or unknown". docs/profiles.md, "Predicates".
 namespace gpuprobe {
 
 constexpr std::size_t kMaxPredicate = 256;  ///< bytes of one

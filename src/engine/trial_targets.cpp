@@ -52,7 +52,13 @@ bool may_compute(const Gpu& gpu, const ComputingApi& computing) {
     if (view == gpu.apis.end() || view->second.outcome != Outcome::Answered ||
         backend == gpu.backends.end())
         return false;
-    return backend->second.usable != false || has_reason(backend->second.reasons, "miscomputed");
+    // A worker gets in where programs do not: "nvidia-icd-needs-egl".
+    constexpr std::array kTryAnyway =
+        std::to_array<std::string_view>({"miscomputed", "nvidia-icd-needs-egl"});
+    return backend->second.usable != false ||
+           std::ranges::any_of(kTryAnyway, [&backend](std::string_view code) {
+               return has_reason(backend->second.reasons, code);
+           });
 }
 
 }  // namespace

@@ -19,8 +19,11 @@ std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api
             claims.push_back(&claim);
     const auto key = [](const Claim* claim) {
         const auto& probe = *claim->device.probe;
-        return std::tuple{probe.outcome != Outcome::Answered, claim->joined_by == "weak",
-                          preference_of(claim->device), std::string_view{probe.driver},
+        return std::tuple{probe.outcome != Outcome::Answered,
+                          claim->joined_by == "weak",
+                          has_reason(probe.reasons, "nvidia-icd-needs-egl"),
+                          preference_of(claim->device),
+                          std::string_view{probe.driver},
                           claim->device.facts->index};
     };
     std::ranges::stable_sort(claims, {}, key);

@@ -120,6 +120,8 @@ BackendView listed(const Backend& backend, const Value& device, std::vector<Reas
         return verdict(false, {because("compute-prohibited")});
     if (backend.api == "vulkan" && lacks_compute_queue(device))
         return verdict(false, {because("no-compute-device")});
+    if (has_reason(reasons, "nvidia-icd-needs-egl"))  // the probe got in, programs do not
+        return verdict(false, std::move(reasons));
     if (backend.name == "opencl" && device.at("available").as_bool() == false)
         return verdict(false, {because("no-compute-device")});
     if (backend.name == "webgpu")

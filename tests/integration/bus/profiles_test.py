@@ -8,7 +8,7 @@ import subprocess
 from bus_case import BIN, SOURCE, BusCase, Failure, GLib
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["vulkan", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
+MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
 
 
 class Profiles(BusCase):
@@ -35,13 +35,13 @@ class Profiles(BusCase):
 
     def test_a_folder_adds_and_replaces(self):
         self.write("mine.json", MINE)
-        self.write("10-default.json", {**MINE, "name": "default", "backends": ["opencl", "cpu"]})
+        self.write("10-default.json", {**MINE, "name": "default", "backends": ["cpu"]})
         self.start_here()
         for ask in (lambda consumer: self.select(consumer)["Backend"], lambda consumer: self.direct("select", consumer)["backend"]):
-            self.assertEqual((ask("mine"), ask("default"), ask("llama.cpp")), ("vulkan", "opencl", "cuda"))
+            self.assertEqual((ask("mine"), ask("default"), ask("llama.cpp")), ("opencl", "cpu", "cuda"))
 
     def test_a_broken_file_is_named_and_ignored(self):
-        broken = {"1-json.json": "{", "2-schema.json": {**MINE, "floors": {"vulkan": ["fp17"]}}, "3-default.json": {**MINE, "name": "default", "cpu": "first"}}
+        broken = {"1-json.json": "{", "2-schema.json": {**MINE, "floors": {"opencl": ["fp17"]}}, "3-default.json": {**MINE, "name": "default", "cpu": "first"}}
         for name, content in broken.items():
             self.write(name, content)
         self.write("mine.json", MINE)
@@ -50,9 +50,9 @@ class Profiles(BusCase):
         for report in reports:
             ignored = {os.path.basename(note["detail"]["file"]): note["detail"]["problem"] for note in report["notes"] if note["code"] == "profile-ignored"}
             self.assertEqual(sorted(ignored), sorted(broken))
-            self.assertIn("floors.vulkan: fp17: no such fact", ignored["2-schema.json"])
+            self.assertIn("floors.opencl: fp17: no such fact", ignored["2-schema.json"])
         self.assertEqual(self.select("default")["Backend"], "cuda")
-        self.assertEqual(self.select("mine")["Backend"], "vulkan")
+        self.assertEqual(self.select("mine")["Backend"], "opencl")
 
     def test_answers_and_messages_are_there_where_the_profile_has_some(self):
         self.start_here()

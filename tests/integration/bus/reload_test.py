@@ -8,7 +8,7 @@ from bus_case import MANAGER, ROOT, SOURCE, BusCase, Failure
 from gi.repository import GLib
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
-MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["vulkan", "cpu"], "cpu": "last",
+MINE = {"schema": 1, "name": "mine", "description": "", "backends": ["opencl", "cpu"], "cpu": "last",
         "integrated": "always", "strict": False}
 
 
@@ -31,11 +31,11 @@ class Reload(BusCase):
             self.select(consumer="mine")
         self.write()
         self.hang_up()
-        self.assertEqual(self.select(consumer="mine")["Backend"], "vulkan")
-        generation = self.property(ROOT, MANAGER, "Generation")
-        self.write(backends=["opencl", "cpu"])
-        self.hang_up()
         self.assertEqual(self.select(consumer="mine")["Backend"], "opencl")
+        generation = self.property(ROOT, MANAGER, "Generation")
+        self.write(backends=["cuda", "cpu"])
+        self.hang_up()
+        self.assertEqual(self.select(consumer="mine")["Backend"], "cuda")
         self.assertGreater(self.property(ROOT, MANAGER, "Generation"), generation)
         (self.profiles / "mine.json").write_text("{", encoding="utf-8")
         self.hang_up()

@@ -164,10 +164,10 @@ class Verify(unittest.TestCase):
 class Import(unittest.TestCase):
     def test_makes_a_manifest_that_recommend_takes(self):
         overlay = {"schema": "gpuprobe.overlay/1", "name": "llama.cpp", "rules": [
-            {"pattern": "llama-*-ubuntu-vulkan-x64.tar.gz", "platform": "linux-x86_64", "variant": "vulkan",
-             "family": "vulkan", "tier": 200, "requires": {"device": {"backend": "vulkan"}}}]}
+            {"pattern": "llama-*-ubuntu-cuda-x64.tar.gz", "platform": "linux-x86_64", "variant": "cuda",
+             "family": "cuda", "tier": 200, "requires": {"device": {"backend": "cuda"}}}]}
         assets = [{"name": f"llama-b1-bin-ubuntu-{what}-x64.tar.gz", "size": 1, "digest": "sha256:" + "a" * 64,
-                   "browser_download_url": f"https://example.org/{what}"} for what in ("vulkan", "rocm-9")]
+                   "browser_download_url": f"https://example.org/{what}"} for what in ("cuda", "rocm-9")]
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "o.json").write_text(json.dumps(overlay), encoding="utf-8")
@@ -176,7 +176,7 @@ class Import(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("left out: llama-b1-bin-ubuntu-rocm-9-x64.tar.gz: no rule", done.stderr)
             (folder / "m.json").write_text(done.stdout, encoding="utf-8")
-            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "vulkan\n")
+            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "cuda\n")
 
     def test_makes_one_of_a_backend_of_localai(self):
         index = """

@@ -27,6 +27,7 @@ Report machine() {
     report.gpus[0].driver = {.name = "nvidia", .version = "580.65.06"};
     report.gpus[0].apis["vulkan"].version = "1.3.277";
     report.gpus[0].apis["vulkan"].device["shader_float16"] = false;
+    report.gpus[0].apis["vulkan"].device["storage_buffer_16bit"] = false;
     report.gpus[0].apis["vulkan"].device["max_buffer_size"] = gib(1).count;
     report.gpus[1].driver.version.reset();
     report.runtimes["level_zero"] = {.outcome = Outcome::Absent};
@@ -125,13 +126,18 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"FlagOfTheApi", "fp16", false, "requirement-unmet", On::Nvidia, "vulkan"},
         Row{"NegatedFlag", "fp16=false", true, "", On::Nvidia, "vulkan"},
         Row{"FlagNotTold", "int8", kUnknown, "requirement-unknown", On::Nvidia, "vulkan"},
+        Row{"HalvesInStorage", "storage-16bit", false, "requirement-unmet", On::Nvidia, "vulkan"},
+        Row{"HalvesNotTold", "storage-16bit", kUnknown, "requirement-unknown", On::Amd, "vulkan"},
         Row{"NeverVerified", "verified", false, "requirement-unmet"}),
     testing::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Alternatives,
     Predicates,
-    ::testing::Values(Row{"First", "driver>=570 or compute-capability>=99", true},
+    ::testing::Values(Row{"KnownNotToDo", "storage-16bit or unknown", false, "requirement-unmet"},
+                      Row{"NotKnownWhereThatWillDo", "storage-16bit or unknown", true, "", On::Amd},
+                      Row{"KnownToDo", "driver>=550 or unknown", true},
+                      Row{"First", "driver>=570 or compute-capability>=99", true},
                       Row{"Second", "compute-capability>=99 or driver>=570", true},
                       Row{"None", "compute-capability>=99 or driver>=600", false, "driver-too-old"},
                       Row{"FalseOrUnknown", "vendor=nvidia or driver>=1", kUnknown,
@@ -173,6 +179,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"UnknownFact", "drivers>=1", "drivers: no such fact"},
         BadRow{"UnknownAlternative", "driver>=1 or foo", "foo: no such fact"},
         BadRow{"DanglingOr", "driver>=1 or ", ": no such fact"},
+        BadRow{"DoubtAlone", "unknown", "unknown: no such fact"},
+        BadRow{"DoubtNotLast", "unknown or driver>=1", "unknown: no such fact"},
         BadRow{"NoRelation", "driver", "driver: expected =, !=, <, <=, > or >="},
         BadRow{"StrangeRelation", "driver=>1", "driver: expected =, !=, <, <=, > or >="},
         BadRow{"NoVersion", "driver>=abc", "driver: expected a version like 1.2"},

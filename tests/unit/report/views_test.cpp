@@ -186,6 +186,22 @@ TEST(Backends, KnowWhatWebGpuMisses) {
               because("webgpu-features", {{"missing", missing}}));
 }
 
+TEST(Backends, AreNotUsableThroughALibraryThatOnlyTheProbeTook) {
+    const auto facts =
+        vulkan_facts(0, "GPU", "10de", "2860", "0000:01:00.0", DeviceType::Discrete, gib(8));
+    auto answer = probe("vulkan", kNvidiaIcd, Outcome::Answered, {facts});
+    answer.reasons = {because("nvidia-icd-needs-egl")};
+    const auto gpu = gpu_of(bare_nvidia(), {answer});
+    EXPECT_EQ(gpu.backends.at("vulkan").usable, false);
+    EXPECT_EQ(codes_of(gpu.backends.at("vulkan").reasons),
+              std::vector<std::string>{"nvidia-icd-needs-egl"});
+    // Another manifest, such as doctor tells to write, names the library that works.
+    const auto other = probe("vulkan", "/etc/zz.json", Outcome::Answered, {facts});
+    const auto mended = gpu_of(bare_nvidia(), {answer, other});
+    EXPECT_EQ(mended.backends.at("vulkan").usable, true);
+    EXPECT_EQ(mended.apis.at("vulkan").driver, "/etc/zz.json");
+}
+
 TEST(Backends, DoNotTrustADriverThatCrashedAfterItsAnswer) {
     auto result = probe("cuda", "", Outcome::Crashed, {cuda_facts(0, "0000:01:00.0", mib(7900))});
     const auto gpu = gpu_of(bare_nvidia(), {result});
