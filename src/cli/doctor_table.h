@@ -46,8 +46,8 @@ inline constexpr Wording kDiagnoses[] = {
     {"lost", "the GPU no longer answers", "switch the machine off and on again"},
     {"wedged", "the kernel driver gave the GPU up", "restart, or bind the driver again"},
     {"no-driver", "no kernel driver is bound to it",
-     "install its driver (sudo apt install nvidia-driver, or a kernel with amdgpu, i915 or xe), or "
-     "see why it did not load: journalctl -k"},
+     "see why none took it (journalctl -k)[, or install what it misses and restart: sudo apt "
+     "install {package}]"},
     {"passthrough", "it is set aside for virtual machines[ by {driver}]",
      "to use it here, give it back to its own driver and restart"},
     {"firmware-framebuffer",
@@ -91,11 +91,11 @@ inline constexpr Wording kDiagnoses[] = {
      "sudo apt install libcuda1 nvidia-driver-libs, in the version of the module"},
     {"vulkan-loader-missing", "the Vulkan loader is not installed", "sudo apt install libvulkan1"},
     {"vulkan-driver-missing", "no Vulkan driver for[ {vendor:vendor}] GPUs is installed",
-     "sudo apt install mesa-vulkan-drivers; for NVIDIA's driver, nvidia-vulkan-icd"},
+     "[sudo apt install {package}]"},
     {"opencl-loader-missing", "the OpenCL loader is not installed",
      "sudo apt install ocl-icd-libopencl1"},
     {"opencl-driver-missing", "no OpenCL driver for[ {vendor:vendor}] GPUs is installed",
-     "sudo apt install intel-opencl-icd, mesa-opencl-icd or nvidia-opencl-icd"},
+     "[sudo apt install {package}]"},
     {"rocm-missing", "ROCm is not installed; Vulkan does without it",
      "sudo apt install libhsa-runtime64-1 libamdhip64-5, or ROCm from AMD"},
     {"level-zero-missing", "Level Zero is not installed; Vulkan and OpenCL do without it",
@@ -110,6 +110,9 @@ inline constexpr Wording kDiagnoses[] = {
      "NVIDIA's Vulkan driver works through {library} alone here, and {manifest} names the one for "
      "X",
      "sed s/libGLX/libEGL/ {manifest} | sudo tee /etc/vulkan/icd.d/nvidia_egl.json"},
+    {"mig-without-instance", "MIG is on, and the GPU has no instance that {api} could use",
+     "create one (sudo nvidia-smi mig -lgip lists the sizes), or switch MIG off: sudo nvidia-smi "
+     "-mig 0"},
     {"stub-library", "a toolkit's stub of libcuda.so.1 is found before the driver's",
      "take the folder 'stubs' out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"},
     {"fabric-manager-not-ready", "the NVLink fabric is not set up",

@@ -24,6 +24,9 @@ inline constexpr Wording kWordings[] = {
     {"not-listed", "the driver does not show this GPU"},
     {"no-gpu", "this machine has no GPU for it"},
     {"no-device", "the driver shows no device"},
+    {"mig-without-instance", "MIG is on, and the GPU has no instance that programs could use",
+     "create one (sudo nvidia-smi mig -lgip lists the sizes), or switch MIG off: sudo nvidia-smi "
+     "-mig 0"},
     {"inconclusive", "the driver should show this GPU and does not"},
     {"ambiguous", "the driver shows a device that may be this GPU or another one"},
     {"skipped", "it was not asked"},

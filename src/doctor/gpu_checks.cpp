@@ -3,6 +3,7 @@
 #include <array>
 
 #include "doctor/checks.h"
+#include "doctor/driver_package.h"
 #include "report/api_view.h"
 
 namespace gpuprobe {
@@ -187,6 +188,16 @@ Evidence level_zero_missing(const Report&, const Gpu& gpu) {
     return gpu.vendor == "intel" ? said_by(gpu, "level_zero", "loader-missing") : Evidence{};
 }
 
+Evidence with_package(Evidence found, const Gpu& gpu, std::string_view api) {
+    for (auto& evidence : found)
+        evidence["package"] = to_value(driver_package(gpu, api));
+    return found;
+}
+
+Evidence no_driver(const Report&, const Gpu& gpu) {
+    return with_package(findings(gpu, "no-driver"), gpu, "kernel");
+}
+
 /// No manifest for this vendor: the reason names none.
 Evidence driver_missing(const Gpu& gpu, std::string_view api) {
     auto found = said_by(gpu, api, "driver-missing");
@@ -194,7 +205,7 @@ Evidence driver_missing(const Gpu& gpu, std::string_view api) {
         const auto* driver = evidence.at("driver").as_string();
         return driver && !driver->empty();
     });
-    return found;
+    return with_package(std::move(found), gpu, api);
 }
 Evidence vulkan_driver_missing(const Report&, const Gpu& gpu) {
     return driver_missing(gpu, "vulkan");
@@ -214,7 +225,6 @@ Evidence stale_manifest(const Report&, const Gpu& gpu) {
 
 constexpr char kLost[] = "lost";
 constexpr char kWedged[] = "wedged";
-constexpr char kNoDriver[] = "no-driver";
 constexpr char kPassthrough[] = "passthrough";
 constexpr char kDriverMismatch[] = "driver-mismatch";
 constexpr char kDriverNotLoaded[] = "driver-not-loaded";
@@ -222,6 +232,7 @@ constexpr char kNodeMissing[] = "node-missing";
 constexpr char kDeviceDenied[] = "device-denied";
 constexpr char kProberNoPermission[] = "prober-no-permission";
 constexpr char kFabric[] = "fabric-manager-not-ready";
+constexpr char kMig[] = "mig-without-instance";
 constexpr char kStub[] = "stub-library";
 constexpr char kProhibited[] = "compute-prohibited";
 constexpr char kCrashed[] = "driver-crashed";
@@ -245,7 +256,7 @@ const std::vector<GpuCheck>& gpu_checks() {
     static const std::vector<GpuCheck> checks{
         {kLost, Severity::Error, found<kLost>},
         {kWedged, Severity::Error, found<kWedged>},
-        {kNoDriver, Severity::Error, found<kNoDriver>},
+        {"no-driver", Severity::Error, no_driver},
         {kPassthrough, Severity::Info, found<kPassthrough>},
         {"firmware-framebuffer", Severity::Warning, firmware_framebuffer},
         {"display-only", Severity::Info, display_only},
@@ -269,6 +280,7 @@ const std::vector<GpuCheck>& gpu_checks() {
         {kMalformed, Severity::Warning, said_so<kMalformed>},
         {kUnreadable, Severity::Warning, said_so<kUnreadable>},
         {kNeedsEgl, Severity::Warning, said_so<kNeedsEgl>},
+        {kMig, Severity::Error, said_so<kMig>},
         {kStub, Severity::Error, said_so<kStub>},
         {kFabric, Severity::Error, said_so<kFabric>},
         {kProhibited, Severity::Error, judged_so<kProhibited>},

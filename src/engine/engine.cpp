@@ -229,7 +229,10 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     if (found == gpus.end())
         return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
     if (is_replayed() || impl_->asleep) {
-        reply(last_known(found->memory));
+        auto known = last_known(found->memory);
+        if (impl_->asleep)
+            known.reasons = {because("skipped", {{"note", "the machine goes to sleep"}})};
+        reply(std::move(known));
         return Done{};
     }
     return impl_->live_memory.read({.gpu = *found,

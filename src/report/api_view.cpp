@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "report/driver_table.h"
 #include "report/identity.h"
+#include "report/partition.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
@@ -189,7 +190,15 @@ Reason without_server(const Subject& subject, std::string_view api) {
     return because("driver-missing", {{"vendor", to_value(vendor)}});
 }
 
-void explain(const Serving& serving, std::string_view api, ApiView& view) {
+/// In MIG mode a GPU is nothing to programs, its instances are.
+/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+bool waits_for_an_instance(const Subject& subject) {
+    const auto* claim = preferred_claim(subject, "nvml");
+    return claim && claim->device.facts->extra.at("mig_mode").as_bool() == true &&
+           partitions_of(subject).empty();
+}
+
+void explain(const Subject& subject, const Serving& serving, std::string_view api, ApiView& view) {
     const auto& probe = *serving.probe;
     view.outcome = probe.outcome == Outcome::Answered ? Outcome::Absent : probe.outcome;
     if (!probe.driver.empty())
@@ -202,8 +211,11 @@ void explain(const Serving& serving, std::string_view api, ApiView& view) {
         view.reasons.push_back(ended_badly(probe, std::string{code}));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
     // A missing library is an answer; a library that sees nothing behind a bound driver is not.
-    if (code == "not-listed" && serving.service == Service::Named && api != "pci")
-        view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
+    if (code != "not-listed" || serving.service != Service::Named || api == "pci")
+        return;
+    view.reasons.push_back(waits_for_an_instance(subject)
+                               ? because("mig-without-instance")
+                               : because("inconclusive", {{"driver", probe.driver}}));
 }
 
 ApiView unlisted(const Subject& subject,
@@ -213,7 +225,7 @@ ApiView unlisted(const Subject& subject,
     ApiView view;
     const auto serving = serving_probe(subject, probes, api);
     if (serving.probe) {
-        explain(serving, api, view);
+        explain(subject, serving, api, view);
         view.age = age_of(*serving.probe, now);
     } else {
         view.reasons.push_back(without_server(subject, api));

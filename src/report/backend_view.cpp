@@ -29,9 +29,9 @@ constexpr std::array kBackends = std::to_array<Backend>({
 constexpr std::array kBlockers = std::to_array<std::string_view>(
     {"passthrough", "no-driver", "driver-mismatch", "device-denied"});
 /// Reasons by which a driver itself said no: more than a failure, an answer.
-constexpr std::array kRefusals =
-    std::to_array<std::string_view>({"api-refused", "driver-mismatch", "driver-not-loaded",
-                                     "fabric-manager-not-ready", "stub-library"});
+constexpr std::array kRefusals = std::to_array<std::string_view>(
+    {"api-refused", "driver-mismatch", "driver-not-loaded", "fabric-manager-not-ready",
+     "mig-without-instance", "stub-library"});
 /// Reasons of an API's view after which nobody knows.
 constexpr std::array kOpenReasons = std::to_array<std::string_view>(
     {"ambiguous", "asleep", "cancelled", "driver-crashed", "driver-failed", "driver-timed-out",

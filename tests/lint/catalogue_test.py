@@ -108,6 +108,20 @@ class Catalogues(unittest.TestCase):
             self.assertIn(f"| `{path.stem}` |", page)
 
 
+class Floors(unittest.TestCase):
+    """A profile that says which AMD GPUs a build serves says what the rules say."""
+
+    def floor(self, profile):
+        (floor,) = load(ROOT / "data" / "profiles" / f"{profile}.json")["floors"]["rocm"]
+        return set(floor.removeprefix("gfx=").split("|"))
+
+    def test_are_those_of_the_rules(self):
+        rules = load(ROOT / "data" / "rules" / "rocm_gfx.json")
+        served = {target.split(":")[0] for target in rules["ollama_rocm_v7_2"]["gfx"]}
+        self.assertEqual(self.floor("ollama"), served)
+        self.assertEqual(self.floor("torch"), set(rules["uv_torch"][0]["gfx"]))
+
+
 class Mistakes(unittest.TestCase):
     """Each check above can fail."""
 

@@ -452,6 +452,21 @@ TEST(Examine, NamesTheGpuAndTheFacts) {
                                                      {"output", Value{Value::Array{"boom"}}}}}));
 }
 
+TEST(Examine, NamesThePackageOfTheGpusOwnDriver) {
+    const auto package = [](const char* vendor, const char* driver) {
+        auto report = healthy();
+        gpu_of(report).vendor = vendor;
+        gpu_of(report).driver.name = driver;
+        say(report, "opencl", kAbsent, because("driver-missing"));
+        return only(examine(report, {}), "opencl-driver-missing").evidence.at("package");
+    };
+    EXPECT_EQ(package("nvidia", "nvidia"), Value{"nvidia-opencl-icd"});
+    EXPECT_EQ(package("nvidia", "nouveau"), Value{"mesa-opencl-icd"});
+    EXPECT_EQ(package("amd", "amdgpu"), Value{"mesa-opencl-icd"});
+    EXPECT_EQ(package("intel", "xe"), Value{"intel-opencl-icd"});
+    EXPECT_EQ(package("virtio", "virtio-pci"), Value{});
+}
+
 TEST(Examine, NamesTheVariable) {
     for (const auto& variable : kVariables) {
         Surroundings surroundings;

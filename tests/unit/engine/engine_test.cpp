@@ -199,10 +199,16 @@ TEST_F(EngineTest, LooksAtThePowerRightBeforeItAsks) {
 }
 
 TEST_F(EngineTest, AsksNothingWhileTheMachineSleeps) {
+    plug_in_a_gpu();
     const auto engine = started();
     finish(*engine);
     const auto launched = launcher_.launched;
     engine->sleeps(true);
+    LiveMemory memory;
+    ASSERT_TRUE(engine->read_memory("pci:0000:00:06.0", false,
+                                    [&memory](LiveMemory known) { memory = std::move(known); }));
+    ASSERT_EQ(memory.reasons.size(), 1U);
+    EXPECT_EQ(memory.reasons[0].code, "skipped");
     bool is_told = false;
     ASSERT_TRUE(engine->probe({}, {}, [&is_told] { is_told = true; }));
     ASSERT_TRUE(loop_->run_until([&is_told] { return is_told; }));

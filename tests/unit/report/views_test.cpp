@@ -186,6 +186,19 @@ TEST(Backends, KnowWhatWebGpuMisses) {
               because("webgpu-features", {{"missing", missing}}));
 }
 
+TEST(Backends, AreNoneOfAGpuInMigModeWithoutAnInstance) {
+    auto facts = cuda_facts(0, "0000:01:00.0", mib(7900));
+    facts.extra["mig_mode"] = true;
+    const auto nvml = probe("nvml", "", Outcome::Answered, {facts});
+    auto cuda = absent_cuda(Outcome::Absent, "no-device");
+    const auto gpu = gpu_of(bare_nvidia(), {nvml, cuda});
+    EXPECT_EQ(gpu.backends.at("cuda").usable, false);
+    EXPECT_TRUE(has_reason(gpu.backends.at("cuda").reasons, "mig-without-instance"));
+    auto partitioned = bare_nvidia();
+    partitioned.partitions = {"mig/gi1/ci0"};
+    EXPECT_EQ(gpu_of(partitioned, {nvml, cuda}).backends.at("cuda").usable, std::nullopt);
+}
+
 TEST(Backends, AreNotUsableThroughALibraryThatOnlyTheProbeTook) {
     const auto facts =
         vulkan_facts(0, "GPU", "10de", "2860", "0000:01:00.0", DeviceType::Discrete, gib(8));
