@@ -213,9 +213,10 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     // A missing library is an answer; a library that sees nothing behind a bound driver is not.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
-    view.reasons.push_back(waits_for_an_instance(subject)
-                               ? because("mig-without-instance")
-                               : because("inconclusive", {{"driver", probe.driver}}));
+    if (waits_for_an_instance(subject))
+        view.reasons.push_back(because("mig-without-instance"));
+    else
+        view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
 }
 
 ApiView unlisted(const Subject& subject,
