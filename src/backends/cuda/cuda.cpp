@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/compute/device_choice.h"
+#include "backends/compute/only_nvidia_gpu.h"
 #include "backends/cuda/cuda_abi.h"
 #include "backends/cuda/cuda_accelerator.h"
 #include "backends/denied_node.h"
@@ -194,10 +195,12 @@ Answer query_cuda(const ProbeTarget& target, Sink& sink) {
 }
 
 Answer verify_cuda(const ProbeTarget& target, Sink& sink) {
+    start_only_wanted(target);
     return run_stage(visit_cuda, verify_device, target, sink);
 }
 
 Answer measure_cuda(const ProbeTarget& target, Sink& sink) {
+    start_only_wanted(target);
     return run_stage(visit_cuda, measure_device, target, sink);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/compute/device_choice.h"
+#include "backends/compute/only_nvidia_gpu.h"
 #include "backends/driver_library.h"
 #include "backends/dynamic_library.h"
 #include "backends/opencl/device_facts.h"
@@ -141,10 +142,12 @@ Answer query_opencl(const ProbeTarget& target, Sink& sink) {
 }
 
 Answer verify_opencl(const ProbeTarget& target, Sink& sink) {
+    start_only_wanted(target);
     return run_stage(visit_opencl, verify_device, target, sink);
 }
 
 Answer measure_opencl(const ProbeTarget& target, Sink& sink) {
+    start_only_wanted(target);
     return run_stage(visit_opencl, measure_device, target, sink);
 }
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/compute/only_nvidia_gpu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kPci = "pci:";
+constexpr std::string_view kDriver = "/proc/driver/nvidia/";
+constexpr Bytes kMaxInformation = kib(16);
+
+/// The value of a line "Key:  value".
+std::optional<std::string> value_of(std::string_view text, std::string_view key) {
+    for (const auto line : split(text, '\n'))
+        if (line.starts_with(key) && line.substr(key.size()).starts_with(':'))
+            return std::string{trimmed(line.substr(key.size() + 1))};
+    return std::nullopt;
+}
+
+bool is_partitioned(const FileSystem& files, const std::string& minor) {
+    const auto names = files.list(std::string{kDriver} + "capabilities/gpu" + minor + "/mig");
+    return names && std::ranges::any_of(
+                        *names, [](const std::string& name) { return name.starts_with("gi"); });
+}
+
+}  // namespace
+
+std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target) {
+    if (!target.device || !target.device->starts_with(kPci))
+        return std::nullopt;
+    const auto address = target.device->substr(kPci.size());
+    const auto path = std::string{kDriver} + "gpus/" + address + "/information";
+    const auto text = files.read(path, kMaxInformation);
+    const auto uuid = text ? value_of(*text, "GPU UUID") : std::nullopt;
+    const auto minor = text ? value_of(*text, "Device Minor") : std::nullopt;
+    // Question marks stand for what is not known yet.
+    const bool is_known = uuid && uuid->starts_with("GPU-") && uuid->find('?') == std::string::npos;
+    if (!is_known || !minor || is_partitioned(files, *minor))
+        return std::nullopt;
+    return uuid;
+}
+
+void start_only_wanted(const ProbeTarget& target) {
+    if (const auto uuid = uuid_of_wanted(RootedFiles{}, target))
+        ::setenv("CUDA_VISIBLE_DEVICES", uuid->c_str(), 0);
+}
+
+}  // namespace gpuprobe
