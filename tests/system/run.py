@@ -49,8 +49,9 @@ class Monitor:
 def fill(share, package):
     """What the guest needs: tests/system/guest says what for."""
     shutil.copy(HERE / "guest", share)
-    for file in [package, *package.parent.glob("gpuprobe-switcheroo_*.deb"), HERE.parents[1] / "debian/tests/installed"]:
+    for file in [package, *package.parent.glob("gpuprobe-switcheroo_*.deb")]:
         shutil.copy(file, share)
+    shutil.copytree(HERE.parents[1] / "debian", share / "source/debian")
     subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-o", share / "crashing_driver.so", HERE / "crashing_driver.c"],
                    check=True)
     make_later_version(package, share / "later")
