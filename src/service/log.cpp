@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#define SD_JOURNAL_SUPPRESS_LOCATION  // it would be this file
 #include <systemd/sd-journal.h>
 
 #include "base/parse.h"
