@@ -14,7 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/handle.h"
+#include "base/parse.h"
 
 namespace gpuprobe {
 namespace {
@@ -92,13 +94,28 @@ void refuse_families(scmp_filter_ctx filter, Steps& step) {
                           SCMP_A0(SCMP_CMP_GT, AF_NETLINK)));
 }
 
-/// Signals to everybody, which in a session of a user's is the whole of it, and to whoever keeps
-/// this process and buries what it leaves (probe/keeper.h), alone or as its group. Neither may they
-/// come from a descriptor, of another number than SIGIO, nor from a limit that is set for others.
+/// The parent of another process; 0 where that can't be told. Source: proc(5), /proc/pid/status.
+pid_t parent_of(pid_t process) {
+    constexpr std::string_view kKey = "PPid:";
+    const auto status = RootedFiles{}.read("/proc/" + std::to_string(process) + "/status", kib(16));
+    if (!status)
+        return 0;
+    for (const auto line : split(*status, '\n'))
+        if (line.starts_with(kKey))
+            return parse_number<pid_t>(trimmed(line.substr(kKey.size()))).value_or(0);
+    return 0;
+}
+
+/// Signals to everybody, which in a session of a user's is the whole of it, to whoever keeps this
+/// process and buries what it leaves (probe/keeper.h), and to who started that, alone or as groups.
+/// Neither may they come from a descriptor, of another number than SIGIO, nor from a limit that is
+/// set for others.
 void refuse_signals(scmp_filter_ctx filter, Steps& step) {
-    for (const pid_t target : {-1, ::getppid(), -::getppid()}) {
-        if (target == 0)
-            continue;  // the parent is outside of this namespace; 0 means one's own group
+    const auto keeper = ::getppid();
+    const auto server = parent_of(keeper);
+    for (const pid_t target : {-1, keeper, -keeper, server, -server}) {
+        if (target == 0 || target == 1)
+            continue;  // outside of this namespace; 0 means one's own group, 1 is nobody's to end
         const auto low = static_cast<scmp_datum_t>(target) & kLowHalf;
         for (const int call : {SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(tgkill),
                                SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})

@@ -7,11 +7,9 @@ namespace gpuprobe {
 namespace {
 
 /// A node that became usable changes what a driver can answer. Who else may use it does not: with
-/// each login in front of the machine, logind changes the access control lists. Nor does its
-/// number, which nvidia-uvm gets anew with each boot.
+/// each login in front of the machine, logind changes the access control lists.
 Value node_print(DeviceNode node) {
     node.acl.clear();
-    node.device.reset();
     if (node.accessible)
         node.mode.reset();
     return to_value(node);

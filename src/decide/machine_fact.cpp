@@ -130,8 +130,9 @@ KnownFact type_fact(const FactScope& scope, std::string_view type) {
 /// Whether Vulkan's shaders can keep 16-bit numbers in storage buffers.
 KnownFact stores_halves(const FactScope& scope) {
     const auto device = device_in(scope, "vulkan");
-    return device.view ? flag_fact(device.view->device.at("storage_buffer_16bit").as_bool())
-                       : KnownFact{};
+    if (!device.view)
+        return {.is_known = device.is_known};
+    return flag_fact(device.view->device.at("storage_buffer_16bit").as_bool());
 }
 
 KnownFact limit_fact(const FactScope& scope, std::initializer_list<std::string_view> keys) {

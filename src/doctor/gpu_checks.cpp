@@ -87,9 +87,6 @@ constexpr char kWorkerLost[] = "worker-lost";
 Evidence failed(const Report&, const Gpu& gpu) {
     auto found = said(gpu, "driver-failed");
     std::erase_if(found, [&gpu](const Value& evidence) {
-        const auto& reasons = gpu.apis.at(*evidence.at("api").as_string()).reasons;
-        if (has_reason(reasons, kNotStarted) || has_reason(reasons, kWorkerLost))
-            return true;  // nobody has asked it
         return std::ranges::any_of(gpu.findings, [&evidence](const Reason& finding) {
             return explains(finding, evidence.at("api"));
         });

@@ -37,6 +37,7 @@ bool Engine::Impl::rescan() {
     known_fingerprint = std::move(now);
     outdated = round.targets();
     constancy.forget();
+    answers.machine_changed();
     forget_outdated_trials();
     if (!has_heard_all)
         load_cache();

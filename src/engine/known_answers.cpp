@@ -2,9 +2,7 @@
 #include "engine/known_answers.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <string_view>
 
 #include "engine/constancy.h"
 #include "report/api_view.h"
@@ -28,21 +26,6 @@ bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
-/// Why no driver was asked, or not to the end: none of its doing.
-constexpr std::array kUnheard =
-    std::to_array<std::string_view>({"worker-not-started", "worker-lost"});
-
-bool is_unheard(const Reason& reason) {
-    return std::ranges::find(kUnheard, reason.code) != kUnheard.end();
-}
-
-/// An answer as it was before nobody could ask again.
-ProbeResult without_silence(ProbeResult answer) {
-    if (std::erase_if(answer.reasons, is_unheard) > 0)
-        answer.note.reset();
-    return answer;
-}
-
 /// Whether a GPU that the kernel has bound is missing from this answer: no reason to believe it
 /// later.
 bool is_inconclusive(const ProbeResult& probe, const Report& report) {
@@ -60,21 +43,28 @@ bool is_inconclusive(const ProbeResult& probe, const Report& report) {
 
 void KnownAnswers::put(ProbeResult probe) {
     auto key = key_of(probe);
+    if (was_never_heard(probe)) {
+        set_aside(key);
+    } else {
+        unrefuted_.erase(key);
+        of_before_.erase(key);
+    }
     probes_.insert_or_assign(std::move(key), std::move(probe));
+}
+
+void KnownAnswers::set_aside(const Key& key) {
+    const auto known = probes_.find(key);
+    const bool is_of_before = of_before_.contains(key);
+    if (known != probes_.end() && may_be_cached(known->second) && !is_of_before)
+        unrefuted_.insert_or_assign(key, std::move(known->second));
 }
 
 void KnownAnswers::keep(ProbeResult probe) {
     const auto known = probes_.find(key_of(probe));
-    const auto unheard = std::ranges::find_if(probe.reasons, is_unheard);
-    const bool is_no_word = probe.outcome == Outcome::Skipped || unheard != probe.reasons.end();
-    if (!is_no_word || known == probes_.end() || known->second.outcome != Outcome::Answered)
+    const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes_.end() &&
+                           known->second.outcome == Outcome::Answered;
+    if (!keeps_old)
         return put(std::move(probe));
-    if (unheard != probe.reasons.end()) {
-        known->second = without_silence(std::move(known->second));
-        known->second.reasons.push_back(std::move(*unheard));
-        known->second.note = std::move(probe.note);
-        return;
-    }
     // Who asked for something newer is told why there is none.
     if (probe.stage != kQueryStage)
         known->second.reasons = std::move(probe.reasons);
@@ -82,6 +72,13 @@ void KnownAnswers::keep(ProbeResult probe) {
 
 void KnownAnswers::forget(const ProbeTarget& target) {
     probes_.erase(key_of(target));
+    unrefuted_.erase(key_of(target));
+}
+
+void KnownAnswers::machine_changed() {
+    unrefuted_.clear();
+    for (const auto& [key, probe] : probes_)
+        of_before_.insert(key);
 }
 
 void KnownAnswers::keep_only(const TargetSearch& search) {
@@ -118,7 +115,10 @@ std::vector<ProbeResult> KnownAnswers::worth_caching(const Report& report) const
     std::vector<ProbeResult> worth;
     for (const auto& [key, probe] : probes_)
         if (may_be_cached(probe) && !is_inconclusive(probe, report))
-            worth.push_back(without_silence(probe));
+            worth.push_back(probe);
+    for (const auto& [key, probe] : unrefuted_)
+        if (probes_.contains(key))
+            worth.push_back(probe);
     return worth;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,11 +19,12 @@ class KnownAnswers {
 public:
     /// An answer as it is, in place of an older one.
     void put(ProbeResult probe);
-    /// The same, but facts that are known stay, with their age, when the device sleeps now, or when
-    /// no worker could ask to the end, which is then among their reasons. What was computed or
-    /// measured then has the reasons of the probe that was not run.
+    /// The same, but facts that are known stay, with their age, when the device sleeps now. What
+    /// was computed or measured then has the reasons of the probe that was not run.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
+    /// The machine has changed: an answer that nobody could ask for again is one of another.
+    void machine_changed();
     /// Forgets what no target offers: a driver that is no longer installed has no say. What
     /// announced itself and can't be used has its answer already.
     void keep_only(const TargetSearch& search);
@@ -33,13 +35,19 @@ public:
     /// Whether a probe crashed, did not end in time, or says something else each time.
     [[nodiscard]] bool any_went_badly() const;
 
-    /// Those that a later start may rely on: neither failed nor in contradiction to the report.
+    /// Those that a later start may rely on: neither failed nor in contradiction to the report. Of
+    /// a driver that nobody could ask to the end, what it said before.
     [[nodiscard]] std::vector<ProbeResult> worth_caching(const Report& report) const;
 
 private:
     /// API, driver, stage and device.
     using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
+    void set_aside(const Key& key);
+
     std::map<Key, ProbeResult> probes_ = {};
+    /// What was known in place of each that was never heard (was_never_heard).
+    std::map<Key, ProbeResult> unrefuted_ = {};
+    std::set<Key> of_before_ = {};  ///< whose answers are of before the machine changed
 };
 
 }  // namespace gpuprobe

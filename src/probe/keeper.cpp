@@ -63,6 +63,12 @@ bool is_told_to_end(const timespec* limit) {
     return ::sigtimedwait(&awaited, nullptr, limit) == SIGTERM;
 }
 
+/// Whoever tells all processes to end, as at a shutdown, tells the worker as well as us.
+bool was_told_with_us(const siginfo_t& end) {
+    constexpr timespec kNow = {};
+    return end.si_code == CLD_KILLED && end.si_status == SIGTERM && is_told_to_end(&kNow);
+}
+
 }  // namespace
 
 bool become_keeper(pid_t parent) {
@@ -98,6 +104,7 @@ void keep(pid_t worker) {
         }
         if (is_told_to_end(is_over ? &pause : nullptr)) {
             is_over = true;
+            (void)reap(worker, end);  // it may have ended by itself just before
             is_told = is_told || end.si_pid == 0;
             if (end.si_pid == 0)
                 ::kill(-worker, SIGKILL);  // its group, for where children are not listed
@@ -105,8 +112,8 @@ void keep(pid_t worker) {
             pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
         }
     }
-    if (is_told)
-        leave_by(SIGTERM);
+    if (is_told || was_told_with_us(end))
+        ::_exit(kExitToldToEnd);
     leave_as(end);
 }
 

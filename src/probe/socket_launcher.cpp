@@ -118,6 +118,8 @@ private:
             value ? record_from<WorkerNotice>(*value) : Result<WorkerNotice>{value.error()};
         if (!notice)
             return lost("a notice that is none");
+        if (notice->event == WorkerEvent::Ended && !has_started_)
+            return lost("the service could start none");
         launcher_.works();
         close_written_ends();
         if (notice->event == WorkerEvent::Ended)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/transcript.h"
 
-#include <csignal>
 #include <cstring>
 
 #include "base/parse.h"
+#include "probe/keeper.h"
 
 namespace gpuprobe {
 namespace {
@@ -33,10 +33,10 @@ Value bounded_runtime(const Value& runtime) {
     return result ? result->runtime : Value{};
 }
 
-/// How a worker ends for which nobody waited, or that was told to end with all the others: the
-/// machine shuts down, or somebody stops the service. A driver's fault is another signal.
+/// How a worker ends for which nobody waited, or whose keeper was told to end: the machine shuts
+/// down, or somebody stops the service.
 bool was_ended_from_outside(const WorkerExit& exit) {
-    return exit.signal ? exit.signal == SIGTERM : !exit.code;
+    return !exit.signal && exit.code.value_or(kExitToldToEnd) == kExitToldToEnd;
 }
 
 std::string signal_name(int number) {
@@ -135,8 +135,7 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     }
     if (was_ended_from_outside(exit)) {
         result.outcome = Outcome::Failed;
-        result.note =
-            (exit.signal ? signal_name(*exit.signal) : "ended without an answer") + in_phase();
+        result.note = "ended without an answer" + in_phase();
         result.reasons.push_back(because("worker-lost"));
         return;
     }

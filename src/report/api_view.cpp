@@ -76,7 +76,7 @@ std::string_view code_of(const ProbeResult& probe) {
         case Outcome::TimedOut:
             return "driver-timed-out";
         case Outcome::Failed:
-            return "driver-failed";
+            return was_never_heard(probe) ? "skipped" : "driver-failed";
         case Outcome::Absent:
             if (has_reason(probe.reasons, "no-device"))
                 return "not-listed";
@@ -194,8 +194,13 @@ Reason without_server(const Subject& subject, std::string_view api) {
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool waits_for_an_instance(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
-    return claim && claim->device.facts->extra.at("mig_mode").as_bool() == true &&
-           partitions_of(subject).empty();
+    if (!claim || claim->device.facts->extra.at("mig_mode").as_bool() != true)
+        return false;
+    // The kernel names a GPU instance, "mig/gi1", that has no compute instance, "mig/gi1/ci0".
+    return std::ranges::none_of(partitions_of(subject), [](const Partition& partition) {
+        return !partition.name.starts_with("mig/") ||
+               partition.name.find("/ci") != std::string::npos;
+    });
 }
 
 void explain(const Subject& subject, const Serving& serving, std::string_view api, ApiView& view) {
@@ -213,7 +218,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     // A missing library is an answer; a library that sees nothing behind a bound driver is not.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
-    if (waits_for_an_instance(subject))
+    if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))
         view.reasons.push_back(because("mig-without-instance"));
     else
         view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
@@ -242,6 +247,11 @@ ApiView unlisted(const Subject& subject,
 const Claim* preferred_claim(const Subject& subject, std::string_view api) {
     const auto claims = claims_of(subject, api);
     return claims.empty() ? nullptr : claims.front();
+}
+
+bool was_never_heard(const ProbeResult& probe) {
+    return has_reason(probe.reasons, "worker-lost") ||
+           has_reason(probe.reasons, "worker-not-started");
 }
 
 bool has_reason(const std::vector<Reason>& reasons, std::string_view code) {

@@ -27,6 +27,9 @@ std::map<std::string, ApiView> api_views(const Subject& subject,
 /// The claim of an API that its view rests on; null when the API does not list the subject.
 const Claim* preferred_claim(const Subject& subject, std::string_view api);
 
+/// Whether the driver had no say: no worker could be started, or it was ended from outside.
+bool was_never_heard(const ProbeResult& probe);
+
 /// Whether any of the reasons has that code.
 bool has_reason(const std::vector<Reason>& reasons, std::string_view code);
 

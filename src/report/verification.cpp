@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "report/api_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -28,7 +29,7 @@ bool is_not_offered(const ProbeResult& probe) {
 }
 
 VerificationResult result_of(const ProbeResult& probe, const Value& check, const Verification& v) {
-    if (is_not_offered(probe))
+    if (is_not_offered(probe) || was_never_heard(probe))
         return VerificationResult::Skipped;
     switch (probe.outcome) {
         case Outcome::Answered:

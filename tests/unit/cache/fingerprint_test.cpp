@@ -68,14 +68,6 @@ TEST(DriverFingerprint, ChangesWithTheDriver) {
     EXPECT_NE(before, driver_print_of(kMachine, files));
 }
 
-TEST(Fingerprint, KnowsANodeUnderANewNumber) {
-    auto machine = kMachine;
-    machine.shared_nodes = {{.path = "/dev/nvidia-uvm", .device = "509:0"}};
-    auto rebooted = machine;
-    rebooted.shared_nodes[0].device = "511:0";
-    EXPECT_EQ(print_of(rebooted), print_of(machine));
-}
-
 TEST(DriverFingerprint, StaysFromBootToBoot) {
     const RootedFiles none{"/nonexistent"};
     auto machine = kMachine;

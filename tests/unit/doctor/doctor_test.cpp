@@ -403,7 +403,6 @@ INSTANTIATE_TEST_SUITE_P(
              Severity::Error},
         Case{"NobodyToAskTheDriver",
              [](Report& r, Surroundings&) {
-                 say(r, "vulkan", kFailed, because("driver-failed"));
                  say(r, "vulkan", kFailed, because("worker-not-started", {{"problem", "no pid"}}));
              },
              {"worker-not-started"},

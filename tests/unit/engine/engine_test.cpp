@@ -10,6 +10,7 @@
 
 #include "base/handle.h"
 #include "probe/frame.h"
+#include "report/api_view.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
@@ -256,7 +257,7 @@ TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
     EXPECT_EQ(engine->report().source, ReportSource::Live);
 }
 
-TEST_F(EngineTest, KeepsWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
+TEST_F(EngineTest, RemembersWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
     plug_in_a_gpu();
     const auto before = started();
     launcher_.let_answer(Outcome::Answered);
@@ -265,13 +266,24 @@ TEST_F(EngineTest, KeepsWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
     launcher_.end_all();
     ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
     const auto& report = before->report();
-    EXPECT_EQ(report.runtimes.at("cuda").outcome, Outcome::Answered);
-    EXPECT_EQ(report.state, ReportState::Ready);
-    const auto told = std::ranges::find(report.probes, "cuda", &ProbeEntry::api);
-    ASSERT_NE(told, report.probes.end());
-    EXPECT_EQ(told->note, "ended without an answer");
-    const auto after = started();
-    EXPECT_EQ(after->report().runtimes.at("cuda").outcome, Outcome::Answered) << "it is remembered";
+    EXPECT_EQ(report.runtimes.at("cuda").outcome, Outcome::Failed);
+    EXPECT_EQ(report.gpus.at(0).apis.at("cuda").reasons.at(0).code, "skipped");
+    EXPECT_EQ(report.gpus.at(0).apis.at("cuda").reasons.at(1).code, "worker-lost");
+    EXPECT_FALSE(has_reason(report.gpus.at(0).findings, "driver-failed"));
+    EXPECT_EQ(started()->report().runtimes.at("cuda").outcome, Outcome::Answered);
+}
+
+TEST_F(EngineTest, RemembersNothingOfAnotherMachineWhenNobodyCanAsk) {
+    plug_in_a_gpu();
+    const auto before = started();
+    launcher_.let_answer(Outcome::Answered);
+    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    std::filesystem::remove(root_.path() + "/sys/bus/pci/devices/0000:00:06.0");
+    before->hardware_changed();
+    ASSERT_TRUE(loop_->run_until([&before] { return before->probing(); }));
+    launcher_.end_all();
+    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    EXPECT_NE(started()->report().source, ReportSource::Cache);
 }
 
 TEST_F(EngineTest, TrustsAFreshCacheAndNoneOfTheFuture) {

@@ -89,13 +89,14 @@ TEST(Transcript, CallsAnExitWithoutAnAnswerAFailure) {
 TEST(Transcript, BlamesNoDriverForAnEndFromOutside) {
     for (const auto& [ending, note] :
          {std::pair{Ending{.exit = WorkerExit{}}, "ended without an answer in phase query"},
-          {killed(SIGTERM), "SIGTERM in phase query"}}) {
+          {exited(143), "ended without an answer in phase query"}}) {
         const auto result = conclude(streams().open, ending);
         EXPECT_EQ(result.outcome, Outcome::Failed);
         EXPECT_EQ(result.note, note);
         ASSERT_EQ(result.reasons.size(), 1U);
         EXPECT_EQ(result.reasons[0].code, "worker-lost");
     }
+    EXPECT_EQ(conclude(streams().open, killed(SIGTERM)).outcome, Outcome::Crashed);
 }
 
 TEST(Transcript, SaysHowLongItWaited) {
