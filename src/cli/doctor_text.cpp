@@ -37,14 +37,24 @@ std::string counted(std::size_t number, std::string_view word) {
     return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
-std::string headline(const std::vector<Finding>& findings, const Screen& screen) {
+bool is_known_to_work(const Report& report) {
+    return std::ranges::any_of(report.gpus, [](const Gpu& gpu) {
+        return std::ranges::any_of(gpu.backends,
+                                   [](const auto& entry) { return entry.second.usable == true; });
+    });
+}
+
+std::string headline(const Report& report,
+                     const std::vector<Finding>& findings,
+                     const Screen& screen) {
     const auto worst = gravest(findings);
     std::string text;
     for (const auto severity : {Severity::Error, Severity::Warning})
         if (const auto number = count_of(findings, severity))
             text += (text.empty() ? "" : ", ") + counted(number, name_of(severity));
     if (text.empty())
-        text = "nothing keeps the GPUs from being used";
+        text = is_known_to_work(report) ? "nothing keeps the GPUs from being used"
+                                        : "nothing is wrong, and nothing is known to work";
     if (const auto number = count_of(findings, Severity::Info))
         text += fmt::format("{}{} to know", screen.dot(), counted(number, "thing"));
     return toned(screen, tone_of(worst == Severity::Info ? Severity::Ok : worst), text) + "\n";
@@ -82,11 +92,26 @@ std::string section(const std::string& title,
     return text;
 }
 
+const Wording* find_wording(std::string_view code) {
+    const auto* found = std::ranges::find(kDiagnoses, code, &Wording::code);
+    return found == std::end(kDiagnoses) ? nullptr : found;
+}
+
+/// Those for a container, or for its case, where it has some.
+const Wording* wording_of(const Finding& finding) {
+    const auto* inside = find_wording(finding.id + "@container");
+    if (inside && !finding.evidence.at("container").is_null())
+        return inside;
+    const auto* name = finding.evidence.at("case").as_string();
+    const auto* own = name ? find_wording(finding.id + "@" + *name) : nullptr;
+    return own ? own : find_wording(finding.id);
+}
+
 }  // namespace
 
 Explanation diagnosis(const Finding& finding) {
-    const auto* found = std::ranges::find(kDiagnoses, finding.id, &Wording::code);
-    if (found == std::end(kDiagnoses))
+    const auto* found = wording_of(finding);
+    if (!found)
         return {.sentence = scrubbed(finding.id)};
     Explanation words{.sentence = filled(found->sentence, finding.evidence)};
     if (auto fix = filled(found->hint, finding.evidence); !fix.empty())
@@ -97,7 +122,7 @@ Explanation diagnosis(const Finding& finding) {
 std::string doctor_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Screen& screen) {
-    auto text = headline(findings, screen);
+    auto text = headline(report, findings, screen);
     text += section("This machine", findings, std::nullopt, screen);
     for (const auto& gpu : report.gpus)
         text += section(fmt::format("{}  {}", scrubbed(gpu.id), scrubbed(gpu.name.value_or(""))),

@@ -25,8 +25,7 @@ inline constexpr Wording kWordings[] = {
     {"no-gpu", "this machine has no GPU for it"},
     {"no-device", "the driver shows no device"},
     {"mig-without-instance", "MIG is on, and the GPU has no instance that programs could use",
-     "create one (sudo nvidia-smi mig -lgip lists the sizes), or switch MIG off: sudo nvidia-smi "
-     "-mig 0"},
+     "create one, or switch MIG off: gpuprobectl doctor has the commands"},
     {"inconclusive", "the driver should show this GPU and does not"},
     {"ambiguous", "the driver shows a device that may be this GPU or another one"},
     {"skipped", "it was not asked"},
@@ -92,7 +91,7 @@ inline constexpr Wording kWordings[] = {
      "update the GPU's driver[ to {need} or later][ to {want} or later]"},
     {"passthrough", "the GPU is set aside for virtual machines[ by {driver}]",
      "bind the GPU to its own driver to use it here"},
-    {"uvm-missing", "the kernel module nvidia-uvm is not in use", "sudo modprobe nvidia-uvm"},
+    {"uvm-missing", "CUDA's node /dev/nvidia-uvm is missing", "sudo nvidia-modprobe -u -c0"},
     {"lost", "the GPU no longer answers", "switch the machine off and on again"},
     {"wedged", "the kernel driver gave the GPU up", "reload the kernel driver, or reboot"},
     {"unhealthy", "the GPU has a problem[: {health}]"},
@@ -104,7 +103,7 @@ inline constexpr Wording kWordings[] = {
 
     // Nodes and permissions.
     {"no-permission", "no permission for {node}[, which belongs to group {group}]",
-     "[join its group: sudo usermod -aG {group} \"$USER\", then log in again]"},
+     "[join its group: sudo usermod -aG {group:join} \"$USER\", then log in again]"},
     {"prober-no-permission",
      "the daemon has no permission for {node}[, which belongs to group {group}]",
      "let the daemon in, or ask the drivers yourself: gpuprobectl --direct"},
@@ -119,7 +118,7 @@ inline constexpr Wording kWordings[] = {
 
     // What an API offers on a device.
     {"compute-prohibited", "the GPU's compute mode prohibits it",
-     "sudo nvidia-smi --compute-mode=DEFAULT"},
+     "let programs in: gpuprobectl doctor has the command"},
     {"no-compute-device", "the device cannot compute"},
     {"not-usable", "it cannot be used"},
     {"webgpu-unknown", "not known whether Vulkan offers all that WebGPU needs"},

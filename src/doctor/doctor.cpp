@@ -2,10 +2,38 @@
 #include "doctor/doctor.h"
 
 #include <algorithm>
+#include <array>
 
 #include "doctor/checks.h"
 
 namespace gpuprobe {
+
+namespace {
+
+bool is_usable(const Gpu& gpu) {
+    return std::ranges::any_of(gpu.backends,
+                               [](const auto& entry) { return entry.second.usable == true; });
+}
+
+/// A container that was given some of a machine's GPUs lacks nothing for the others.
+Severity tempered(const GpuCheck& check, const Report& report, const Gpu& gpu) {
+    constexpr std::array kOfTheOthers = std::to_array<std::string_view>(
+        {"node-missing", "inconclusive", "device-denied", "driver-failed"});
+    const bool is_of_others =
+        std::ranges::find(kOfTheOthers, check.id) != kOfTheOthers.end() && !is_usable(gpu);
+    return report.host.container && is_of_others && std::ranges::any_of(report.gpus, is_usable)
+               ? Severity::Info
+               : check.severity;
+}
+
+/// With the container that it was found in, whose fixes are others than the host's.
+Value placed(Value evidence, const Report& report) {
+    if (report.host.container)
+        evidence["container"] = *report.host.container;
+    return evidence;
+}
+
+}  // namespace
 
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings) {
     std::vector<Finding> findings;
@@ -18,9 +46,9 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
         for (const auto& check : gpu_checks())
             for (auto& evidence : check.look(report, gpu))
                 findings.push_back({.id = std::string{check.id},
-                                    .severity = check.severity,
+                                    .severity = tempered(check, report, gpu),
                                     .gpu = gpu.id,
-                                    .evidence = std::move(evidence)});
+                                    .evidence = placed(std::move(evidence), report)});
     return findings;
 }
 

@@ -46,6 +46,16 @@ Evidence wsl_libraries_missing(const Report& report, const Surroundings& surroun
                 {{"folder", "/usr/lib/wsl/lib"}});
 }
 
+/// In WSL the driver comes from Windows; one of the distribution's stands before it.
+Evidence wsl_linux_driver(const Report& report, const Surroundings&) {
+    const auto cuda = report.runtimes.find("cuda");
+    if (!report.host.wsl || cuda == report.runtimes.end() || !cuda->second.loader)
+        return {};
+    const auto& library = *cuda->second.loader;
+    return when(library.starts_with("/usr/lib/") && !library.starts_with("/usr/lib/wsl/"),
+                {{"library", library}});
+}
+
 /// Vulkan answers, and not from a GPU although there is one.
 Evidence only_software(const Report& report, const Surroundings&) {
     Value names{Value::Array{}};
@@ -152,6 +162,7 @@ const std::vector<MachineCheck>& machine_checks() {
         {"no-gpu", Severity::Warning, no_gpu},
         {"container-without-gpu", Severity::Warning, container_without_gpu},
         {"wsl-libraries-missing", Severity::Error, wsl_libraries_missing},
+        {"wsl-linux-driver", Severity::Error, wsl_linux_driver},
         {"secure-boot", Severity::Warning, secure_boot},
         {"nomodeset", Severity::Warning, nomodeset},
         {"only-software", Severity::Warning, only_software},

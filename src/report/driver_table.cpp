@@ -10,7 +10,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::array kManifests = std::to_array<KnownDriver>({
-    {"amd", "amd", "amdgpu radeon"},
+    {"amd", "amd", "amdgpu"},
     {"asahi", "apple", "asahi"},
     {"broadcom", "broadcom", "v3d vc4"},
     {"freedreno", "qualcomm", "msm"},
@@ -19,11 +19,11 @@ constexpr std::array kManifests = std::to_array<KnownDriver>({
     {"lvp", "", "", true},
     {"neo", "intel", "i915 xe"},
     {"nouveau", "nvidia", "nouveau"},
-    {"nvidia", "nvidia", "nvidia nvgpu tegra"},
+    {"nvidia", "nvidia", "nvidia nvgpu gk20a tegra"},
     {"panfrost", "arm", "panfrost panthor"},
     {"pocl", "", "", true},
     {"powervr", "imagination", "powervr pvr"},
-    {"radeon", "amd", "amdgpu radeon"},
+    {"radeon", "amd", "amdgpu"},
     {"rocm", "amd", "amdgpu"},
     {"swiftshader", "", "", true},
     {"virtio", "virtio", "virtio-pci virtio_gpu"},
@@ -31,7 +31,7 @@ constexpr std::array kManifests = std::to_array<KnownDriver>({
 });
 
 constexpr std::array kApis = std::to_array<KnownDriver>({
-    {"cuda", "nvidia", "nvidia nvgpu tegra"},
+    {"cuda", "nvidia", "nvidia nvgpu gk20a tegra"},
     {"hip", "amd", "amdgpu"},
     {"level_zero", "intel", "i915 xe"},
     {"level_zero_sysman", "intel", "i915 xe"},

@@ -464,6 +464,98 @@ TEST(Examine, NamesThePackageOfTheGpusOwnDriver) {
     EXPECT_EQ(package("amd", "amdgpu"), Value{"mesa-opencl-icd"});
     EXPECT_EQ(package("intel", "xe"), Value{"intel-opencl-icd"});
     EXPECT_EQ(package("virtio", "virtio-pci"), Value{});
+    EXPECT_EQ(package("nvidia", "gk20a"), Value{});
+}
+
+/// The case by which words for a finding are chosen.
+Value case_of(const Report& report, std::string_view id) {
+    return only(examine(report, {}), id).evidence.at("case");
+}
+
+TEST(Examine, LetsNobodyJoinRootsGroup) {
+    const auto shut = [](const char* node, const char* group, const char* mode) {
+        auto report = healthy();
+        judge(report, "cuda",
+              because("no-permission", {{"node", node}, {"group", group}, {"mode", mode}}));
+        return case_of(report, "no-permission");
+    };
+    EXPECT_EQ(shut("/dev/dri/renderD128", "render", "0660"), Value{"group"});
+    EXPECT_EQ(shut("/dev/dri/renderD128", "render", "0600"), Value{"udev"});
+    EXPECT_EQ(shut("/dev/kfd", "root", "0660"), Value{"udev"});
+    EXPECT_EQ(shut("/dev/nvidia0", "root", "0660"), Value{"nvidia"});
+    EXPECT_EQ(shut("/dev/dri/renderD128", "992", "0660"), Value{"udev"});
+    EXPECT_EQ(shut("/dev/dri/renderD128", "nogroup", "0660"), Value{"udev"});
+}
+
+TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
+    const auto found = [](const char* device) {
+        auto report = healthy();
+        gpu_of(report).driver.name = "nouveau";
+        gpu_of(report).pci = PciInfo{.vendor_id = "10de", .device_id = device};
+        return case_of(report, "nouveau");
+    };
+    EXPECT_EQ(found("1180"), Value{"legacy"});  // GTX 680
+    EXPECT_EQ(found("06d2"), Value{"legacy"});  // Tesla C2070
+    EXPECT_EQ(found("2335"), Value{});          // H200
+    EXPECT_EQ(found("2b85"), Value{"newest"});  // RTX 5090
+}
+
+TEST(Examine, FindsALostGpuInWhatItsDriverSays) {
+    auto report = healthy();
+    gpu_of(report).apis["nvml"].device =
+        Value{Value::Object{{"index", 0}, {"error", "GPU is lost"}}};
+    EXPECT_EQ(only(examine(report, {}), "lost").severity, Severity::Error);
+    gpu_of(report).apis["nvml"].device["error"] = "Unknown Error";
+    EXPECT_EQ(only(examine(report, {}), "device-error").evidence.at("note"),
+              Value{"Unknown Error"});
+}
+
+TEST(Examine, FindsNoMismatchBesideALibraryThatAnswers) {
+    auto report = healthy();
+    find(report, because("driver-mismatch"));
+    EXPECT_TRUE(examine(report, {}).empty());
+}
+
+TEST(Examine, MissesNothingOfTheGpusThatAContainerWasNotGiven) {
+    auto report = healthy();
+    report.host.container = "docker";
+    auto other = gpu_of(report);
+    other.id = "pci:0000:02:00.0";
+    other.backends = {{"cuda", {.usable = false}}};
+    other.findings = {because("node-missing", {{"node", "/dev/nvidia1"}})};
+    report.gpus.push_back(other);
+    const auto finding = only(examine(report, {}), "node-missing");
+    EXPECT_EQ(finding.severity, Severity::Info);
+    EXPECT_EQ(finding.evidence.at("container"), Value{"docker"});
+    EXPECT_EQ(finding.evidence.at("minor"), Value{1});
+    report.gpus.erase(report.gpus.begin());
+    EXPECT_EQ(only(examine(report, {}), "node-missing").severity, Severity::Error);
+}
+
+TEST(Examine, FindsWhatComputesWrong) {
+    auto report = healthy();
+    judge(report, "cuda", because("miscomputed", {{"words", 64}, {"wrong_words", 1}}));
+    judge(report, "vulkan", because("not-computing", {{"result", "crashed"}}));
+    EXPECT_EQ(only(examine(report, {}), "miscomputed").severity, Severity::Error);
+    EXPECT_EQ(only(examine(report, {}), "not-computing").severity, Severity::Warning);
+}
+
+TEST(Examine, FindsThatNobodyHasAsked) {
+    auto report = healthy();
+    gpu_of(report).apis.clear();
+    gpu_of(report).backends = {
+        {"cuda", {.reasons = {because("not-probed")}}},
+        {"rocm", {.usable = false, .reasons = {because("vendor-mismatch")}}}};
+    EXPECT_EQ(only(examine(report, {}), "not-probed").severity, Severity::Info);
+}
+
+TEST(Examine, TellsADriverForLinuxInWsl) {
+    auto report = healthy();
+    report.host.wsl = true;
+    report.runtimes["cuda"].loader = "/usr/lib/wsl/lib/libcuda.so.1";
+    EXPECT_TRUE(examine(report, {}).empty());
+    report.runtimes["cuda"].loader = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
+    EXPECT_EQ(only(examine(report, {}), "wsl-linux-driver").severity, Severity::Error);
 }
 
 TEST(Examine, NamesTheVariable) {
