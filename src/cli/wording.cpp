@@ -13,6 +13,7 @@
 #include "cli/rates.h"
 #include "cli/sizes.h"
 #include "cli/wording_table.h"
+#include "report/health.h"
 
 namespace gpuprobe {
 namespace {
@@ -47,15 +48,6 @@ std::string plain(const Value& value) {
     return joined;
 }
 
-/// Nobody joins root's group for a GPU, and one without a name is another machine's.
-bool is_worth_joining(const Value& group) {
-    constexpr std::array kNobodys =
-        std::to_array<std::string_view>({"root", "wheel", "disk", "nogroup", "nobody"});
-    const auto* name = group.as_string();
-    return name && name->find_first_not_of("0123456789") != std::string::npos &&
-           std::ranges::find(kNobodys, *name) == kNobodys.end();
-}
-
 /// The member in words, or nullopt when it is unknown.
 std::optional<std::string> member_text(const Value& detail, std::string_view placeholder) {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
@@ -63,7 +55,7 @@ std::optional<std::string> member_text(const Value& detail, std::string_view pla
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
-    if (format == "join" && !is_worth_joining(member))
+    if (format == "join" && (!member.as_string() || !is_for_joining(*member.as_string())))
         return std::nullopt;
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
         return size_text(Bytes{*bytes});

@@ -8,6 +8,7 @@
 #include "doctor/evidence.h"
 #include "doctor/library_checks.h"
 #include "report/api_view.h"
+#include "report/health.h"
 #include "report/pci_address.h"
 
 namespace gpuprobe {
@@ -146,16 +147,12 @@ Evidence driver_not_loaded(const Report&, const Gpu& gpu) {
     return gpu.driver.name == "nvidia" ? in_case(std::move(found), "nodes") : found;
 }
 
-/// Whether to be in the group helps, and does no harm: root's is no group to join, and a group
-/// without a name here is another machine's.
+/// Whether to be in the group helps.
 bool is_worth_joining(const Value& evidence) {
-    constexpr std::array kNobodys =
-        std::to_array<std::string_view>({"root", "wheel", "disk", "nogroup", "nobody"});
     const auto* group = evidence.at("group").as_string();
     const auto* mode = evidence.at("mode").as_string();
     const bool is_shut = mode && mode->size() >= 2 && ((*mode)[mode->size() - 2] & 6) != 6;
-    return group && !is_shut && group->find_first_not_of("0123456789") != std::string::npos &&
-           std::ranges::find(kNobodys, *group) == kNobodys.end();
+    return group && !is_shut && is_for_joining(*group);
 }
 
 std::string_view shut_case(const Report& report, const Value& evidence) {

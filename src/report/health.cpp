@@ -78,4 +78,11 @@ std::string health_of(const std::vector<Reason>& findings) {
     return "ok";
 }
 
+bool is_for_joining(std::string_view group) {
+    constexpr std::array kNobodys =
+        std::to_array<std::string_view>({"root", "wheel", "disk", "nogroup", "nobody"});
+    return group.find_first_not_of("0123456789") != std::string_view::npos &&
+           std::ranges::find(kNobodys, group) == kNobodys.end();
+}
+
 }  // namespace gpuprobe

@@ -29,4 +29,8 @@ std::vector<Reason> denied_findings(const Gpu& gpu);
 /// `no-permission`, `uvm-missing`, `driver-failed`. Other findings inform and do not count.
 std::string health_of(const std::vector<Reason>& findings);
 
+/// Whether somebody who may not open a node may join its group for that: root's is no group to
+/// join, and one without a name, a number, is another machine's.
+bool is_for_joining(std::string_view group);
+
 }  // namespace gpuprobe
