@@ -44,6 +44,19 @@ long open_socket(int family, int type) {
     return ::socket(family, type | SOCK_CLOEXEC, 0);
 }
 
+pid_t tested = 0;
+
+/// As a worker stands to the service that started its keeper.
+int errno_as_a_grandchild(long (*call)()) {
+    tested = ::getpid();
+    const pid_t keeper = ::fork();
+    if (keeper == 0)
+        ::_exit(errno_of(call));
+    int status = 0;
+    ::waitpid(keeper, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 long fork_and_wait() {
     const pid_t child = ::fork();
     if (child == 0)
@@ -88,6 +101,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AskForItsMemoryPolicy",
              [] { return ::syscall(SYS_get_mempolicy, nullptr, nullptr, 0, 0, 0); }, 0}),
     testing::case_name);
+
+TEST(ConfinedWorker, MayNotSignalWhoStartedItsKeeper) {
+    EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(tested, 0)); }), EPERM);
+    EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(-tested, 0)); }), EPERM);
+    EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(::getpid(), 0)); }), 0);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     MayNot,
