@@ -96,14 +96,9 @@ void refuse_families(scmp_filter_ctx filter, Steps& step) {
 
 /// The parent of another process; 0 where that can't be told. Source: proc(5), /proc/pid/status.
 pid_t parent_of(pid_t process) {
-    constexpr std::string_view kKey = "PPid:";
     const auto status = RootedFiles{}.read("/proc/" + std::to_string(process) + "/status", kib(16));
-    if (!status)
-        return 0;
-    for (const auto line : split(*status, '\n'))
-        if (line.starts_with(kKey))
-            return parse_number<pid_t>(trimmed(line.substr(kKey.size()))).value_or(0);
-    return 0;
+    const auto parent = status ? value_of_line(*status, "PPid") : std::nullopt;
+    return parent ? parse_number<pid_t>(*parent).value_or(0) : 0;
 }
 
 /// Signals to everybody, which in a session of a user's is the whole of it, to whoever keeps this

@@ -82,6 +82,15 @@ std::vector<std::string_view> words(std::string_view text) {
     return pieces;
 }
 
+std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key) {
+    for (const auto line : split(text, '\n')) {
+        const auto colon = line.find(':');
+        if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
+            return trimmed(line.substr(colon + 1));
+    }
+    return std::nullopt;
+}
+
 std::string lower_case(std::string_view text) {
     std::string lower{text};
     for (char& c : lower)

@@ -39,6 +39,9 @@ void split(T&& text, char separator) = delete;  // the pieces of a text that is 
 std::vector<std::string_view> words(std::string_view text);
 template <std::same_as<std::string> T>
 void words(T&& text) = delete;
+/// The value of the first line "Key: value", as the kernel writes many facts, without white space
+/// around it.
+std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
 /// ASCII lower case; other bytes are kept.
 std::string lower_case(std::string_view text);
 

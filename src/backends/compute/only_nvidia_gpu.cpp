@@ -14,16 +14,9 @@ constexpr std::string_view kPci = "pci:";
 constexpr std::string_view kDriver = "/proc/driver/nvidia/";
 constexpr Bytes kMaxInformation = kib(16);
 
-/// The value of a line "Key:  value".
-std::optional<std::string> value_of(std::string_view text, std::string_view key) {
-    for (const auto line : split(text, '\n'))
-        if (line.starts_with(key) && line.substr(key.size()).starts_with(':'))
-            return std::string{trimmed(line.substr(key.size() + 1))};
-    return std::nullopt;
-}
-
-bool is_partitioned(const FileSystem& files, const std::string& minor) {
-    const auto names = files.list(std::string{kDriver} + "capabilities/gpu" + minor + "/mig");
+bool is_partitioned(const FileSystem& files, std::string_view minor) {
+    const auto names =
+        files.list(std::string{kDriver} + "capabilities/gpu" + std::string{minor} + "/mig");
     return names && std::ranges::any_of(
                         *names, [](const std::string& name) { return name.starts_with("gi"); });
 }
@@ -36,13 +29,14 @@ std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTa
     const auto address = target.device->substr(kPci.size());
     const auto path = std::string{kDriver} + "gpus/" + address + "/information";
     const auto text = files.read(path, kMaxInformation);
-    const auto uuid = text ? value_of(*text, "GPU UUID") : std::nullopt;
-    const auto minor = text ? value_of(*text, "Device Minor") : std::nullopt;
+    const auto uuid = text ? value_of_line(*text, "GPU UUID") : std::nullopt;
+    const auto minor = text ? value_of_line(*text, "Device Minor") : std::nullopt;
     // Question marks stand for what is not known yet.
-    const bool is_known = uuid && uuid->starts_with("GPU-") && uuid->find('?') == std::string::npos;
+    const bool is_known =
+        uuid && uuid->starts_with("GPU-") && uuid->find('?') == std::string_view::npos;
     if (!is_known || !minor || is_partitioned(files, *minor))
         return std::nullopt;
-    return uuid;
+    return std::string{*uuid};
 }
 
 void start_only_wanted(const ProbeTarget& target) {

@@ -78,5 +78,13 @@ TEST(ScrubbedText, SurvivesACutAtEveryByte) {
         EXPECT_LE(scrubbed(text.substr(0, length)).size(), 3 * length + 3);
 }
 
+TEST(ValueOfLine, IsThatOfTheFirstLineWithTheKey) {
+    constexpr std::string_view kText = "Name:\tx: y\nPPid:\t 42 \nPPid: 7\nno colon\n";
+    EXPECT_EQ(value_of_line(kText, "PPid"), "42");
+    EXPECT_EQ(value_of_line(kText, "Name"), "x: y");
+    EXPECT_EQ(value_of_line(kText, "Pid"), std::nullopt);
+    EXPECT_EQ(value_of_line("", ""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gpuprobe
