@@ -19,6 +19,8 @@ namespace {
 // What is started while the list of children is read may be missing from it, and no signal tells.
 constexpr long kFirstPause = 2'000'000;  // nanoseconds
 constexpr long kLongestPause = 500'000'000;
+/// Between the first and the last process that a shutdown tells.
+constexpr timespec kTogether = {.tv_sec = 0, .tv_nsec = 50'000'000};
 /// So often what is left is killed before it is stopped first.
 constexpr int kSimpleRounds = 8;
 
@@ -37,36 +39,33 @@ Reaped reap(pid_t worker, siginfo_t& end) {
     }
 }
 
-[[noreturn]] void leave_by(int signal) {
+[[noreturn]] void leave_as(const siginfo_t& end) {
+    if (end.si_pid == 0 || end.si_code == CLD_EXITED)
+        ::_exit(end.si_pid == 0 ? EXIT_FAILURE : end.si_status);
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
-    ::sigaction(signal, &standard, nullptr);
+    ::sigaction(end.si_status, &standard, nullptr);
     sigset_t none;
     ::sigemptyset(&none);
-    ::kill(::getpid(), signal);
+    ::kill(::getpid(), end.si_status);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::_exit(EXIT_FAILURE);
 }
 
-[[noreturn]] void leave_as(const siginfo_t& end) {
-    if (end.si_pid != 0 && end.si_code != CLD_EXITED)
-        leave_by(end.si_status);
-    ::_exit(end.si_pid == 0 ? EXIT_FAILURE : end.si_status);
-}
-
-/// Whether SIGTERM has come. Without a limit it waits for that or for the end of a child.
-bool is_told_to_end(const timespec* limit) {
+/// Whether SIGTERM comes before the limit, and before `other`.
+bool is_told_to_end(const timespec* limit, int other = SIGTERM) {
     sigset_t awaited;
     ::sigemptyset(&awaited);
     ::sigaddset(&awaited, SIGTERM);
-    ::sigaddset(&awaited, SIGCHLD);
+    ::sigaddset(&awaited, other);
     return ::sigtimedwait(&awaited, nullptr, limit) == SIGTERM;
 }
 
-/// Whoever tells all processes to end, as at a shutdown, tells the worker as well as us.
-bool was_told_with_us(const siginfo_t& end) {
-    constexpr timespec kNow = {};
-    return end.si_code == CLD_KILLED && end.si_status == SIGTERM && is_told_to_end(&kNow);
+/// Whoever tells all processes to end, as at a shutdown, tells the worker as well as us, and we may
+/// see its end first.
+bool was_told_with_us(const siginfo_t& end, bool is_told) {
+    const bool was_told = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
+    return was_told && (is_told || is_told_to_end(&kTogether));
 }
 
 }  // namespace
@@ -91,6 +90,7 @@ void keep(pid_t worker) {
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};
     int rounds = 0;
     bool is_told = false;
+    bool is_killed = false;
     for (bool is_over = false;;) {
         const auto reaped = reap(worker, end);
         is_over = is_over || end.si_pid != 0;
@@ -102,17 +102,17 @@ void keep(pid_t worker) {
             pause.tv_nsec = kFirstPause;
             continue;
         }
-        if (is_told_to_end(is_over ? &pause : nullptr)) {
-            is_over = true;
+        if (is_told_to_end(is_over ? &pause : nullptr, SIGCHLD)) {
+            is_over = is_told = true;
             (void)reap(worker, end);  // it may have ended by itself just before
-            is_told = is_told || end.si_pid == 0;
+            is_killed = is_killed || end.si_pid == 0;
             if (end.si_pid == 0)
                 ::kill(-worker, SIGKILL);  // its group, for where children are not listed
         } else if (is_over) {
             pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
         }
     }
-    if (is_told || was_told_with_us(end))
+    if (is_killed || was_told_with_us(end, is_told))
         ::_exit(kExitToldToEnd);
     leave_as(end);
 }

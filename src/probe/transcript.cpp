@@ -145,8 +145,7 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
         return;
     }
     result.outcome = Outcome::Failed;
-    result.note =
-        "exited " + std::to_string(exit.code.value_or(0)) + " without an answer" + in_phase();
+    result.note = "exited " + std::to_string(*exit.code) + " without an answer" + in_phase();
 }
 
 void Transcript::judge_malformed(ProbeResult& result) const {

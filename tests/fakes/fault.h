@@ -171,6 +171,8 @@ inline void commit(std::string_view what) {
         std::abort();
     if (what == "ill")
         die_of(SIGILL);
+    if (what == "term")
+        die_of(SIGTERM);
     if (what == "overflow")
         std::printf("%d\n", overflow(0));
     if (what == "exit")

@@ -16,6 +16,7 @@ DEATHS = (
     ("vulkan", "segv@enumerate", "crashed", "enumerate", "^SIGSEGV"),
     ("vulkan", "segv@query", "crashed", "query", "^SIGSEGV"),
     ("vulkan", "abort@instance", "crashed", "instance", "^SIGABRT"),
+    ("cuda", "term@query", "crashed", "query", "^SIGTERM in phase query$"),
     ("vulkan", "overflow@query", "crashed", "query", "^SIGSEGV"),
     ("opencl", "segv@load", "crashed", "instance", "^SIGSEGV"),
     ("opencl", "ill@enumerate", "crashed", "enumerate", "^SIGILL"),
