@@ -91,8 +91,8 @@ protected:
         engine.value()->start();
         return std::move(engine).value();
     }
-    void finish(const Engine& engine) {
-        launcher_.let_answer();
+    void finish(const Engine& engine, Outcome outcome = Outcome::Absent) {
+        launcher_.let_answer(outcome);
         ASSERT_TRUE(loop_->run_until([&engine] { return !engine.probing(); }));
     }
 
@@ -134,8 +134,7 @@ TEST_F(EngineTest, KeepsWhatASleepingGpusDriverSaidWithItsAge) {
     plug_in_a_gpu();
     gpu_is("active");
     const auto engine = started();
-    launcher_.let_answer(Outcome::Answered);
-    ASSERT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
+    finish(*engine, Outcome::Answered);
     const auto launched = launcher_.launched;
     gpu_is("suspended");
     clock_.time += std::chrono::hours{1};
@@ -238,8 +237,7 @@ TEST_F(EngineTest, AsksNobodyAgainWhileTheMachineSleeps) {
 TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
     plug_in_a_gpu();
     const auto before = started();
-    launcher_.let_answer(Outcome::Answered);
-    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    finish(*before, Outcome::Answered);
     std::filesystem::remove(root_.path() + "/sys/bus/pci/devices/0000:00:06.0");
     const auto engine = started();
     EXPECT_TRUE(engine->report().gpus.empty());
@@ -260,8 +258,7 @@ TEST_F(EngineTest, RemembersAMachineWhoseNodesComeLate) {
 TEST_F(EngineTest, RemembersWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
     plug_in_a_gpu();
     const auto before = started();
-    launcher_.let_answer(Outcome::Answered);
-    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    finish(*before, Outcome::Answered);
     ASSERT_TRUE(before->probe({.apis = {"cuda"}}, nullptr, nullptr));
     launcher_.end_all();
     ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
@@ -276,8 +273,7 @@ TEST_F(EngineTest, RemembersWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
 TEST_F(EngineTest, RemembersNothingOfAnotherMachineWhenNobodyCanAsk) {
     plug_in_a_gpu();
     const auto before = started();
-    launcher_.let_answer(Outcome::Answered);
-    ASSERT_TRUE(loop_->run_until([&before] { return !before->probing(); }));
+    finish(*before, Outcome::Answered);
     std::filesystem::remove(root_.path() + "/sys/bus/pci/devices/0000:00:06.0");
     before->hardware_changed();
     ASSERT_TRUE(loop_->run_until([&before] { return before->probing(); }));
