@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/value.h"
-#include "cli/screen.h"
+#include "cli/terminal.h"
 
 namespace gpuprobe {
 

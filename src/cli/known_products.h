@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recommend/product_set.h"
+#include "policy/product_set.h"
 
 namespace gpuprobe {
 

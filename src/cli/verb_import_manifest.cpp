@@ -4,7 +4,7 @@
 #include "base/value_json.h"
 #include "cli/known_products.h"
 #include "cli/verbs.h"
-#include "recommend/import_manifest.h"
+#include "policy/import_manifest.h"
 
 namespace gpuprobe {
 namespace {

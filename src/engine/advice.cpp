@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "decide/backend_words.h"
+#include "policy/backend_words.h"
 
 namespace gpuprobe {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "export/subject.h"
-#include "recommend/machine_facts.h"
+#include "policy/machine_facts.h"
 
 namespace gpuprobe {
 

@@ -6,7 +6,7 @@
 #include "export/formats.h"
 #include "export/instant_text.h"
 #include "export/verdicts.h"
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 /// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
 namespace gpuprobe {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 namespace gpuprobe {
 namespace {

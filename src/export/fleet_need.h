@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "recommend/manifest.h"
-#include "recommend/rules.h"
+#include "policy/manifest.h"
+#include "policy/rules.h"
 #include "report/report.h"
 
 namespace gpuprobe {

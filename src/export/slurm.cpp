@@ -7,7 +7,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
 /// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).

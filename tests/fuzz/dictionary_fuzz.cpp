@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include "base/value_json.h"
-#include "bus/value.h"
-#include "client/decode.h"
 #include "fuzz/input.h"
+#include "wire/decode.h"
+#include "wire/value.h"
 
 namespace {
 

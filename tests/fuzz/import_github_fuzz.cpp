@@ -4,8 +4,8 @@
 
 #include "base/value_json.h"
 #include "fuzz/input.h"
-#include "recommend/import_manifest.h"
-#include "recommend/manifest.h"
+#include "policy/import_manifest.h"
+#include "policy/manifest.h"
 
 /// A release of GitHub and the overlay that goes with it: what is made of them is a manifest.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

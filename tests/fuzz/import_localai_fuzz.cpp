@@ -4,8 +4,8 @@
 
 #include "base/value_json.h"
 #include "fuzz/input.h"
-#include "recommend/import_manifest.h"
-#include "recommend/manifest.h"
+#include "policy/import_manifest.h"
+#include "policy/manifest.h"
 
 /// LocalAI's list of backends and, before it, the one that is meant: what is made of them is a
 /// manifest.

@@ -46,7 +46,7 @@ def without_moments(value):
 
 def lines_of(text):
     return [line for line in text.splitlines()
-            if not any(word in line for word in ("timestamp", "expiry-time", "stale-catalogue", "catalogue is of"))]
+            if not any(word in line for word in ("timestamp", "expiry-time", "stale-catalogue", "has expired"))]
 
 
 def parsed(text):
