@@ -58,7 +58,7 @@ std::string fingerprint_of(const Report& machine,
     Value prints;
     for (const auto& each : machine.gpus)
         if (!gpu || each.id == *gpu)
-            prints.push_back(driver_print(each, api_of(choice)));
+            prints.push_back(driver_print(each, api_below(choice)));
     return json_line(prints);
 }
 

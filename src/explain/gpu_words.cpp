@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "explain/sizes.h"
-#include "policy/backend_words.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -35,13 +35,13 @@ std::string joined(const std::vector<std::string>& items) {
 /// Backends of the GPU whose `usable` is that, in our order.
 std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usable) {
     std::vector<std::string> names;
-    for (const auto& word : kBackends) {
-        const auto found = gpu.backends.find(std::string{word.name});
+    for (const auto& backend : gpu_backends()) {
+        const auto found = gpu.backends.find(std::string{backend.name});
         if (found != gpu.backends.end() && found->second.usable == usable)
             names.push_back(found->first);
     }
     for (const auto& [name, view] : gpu.backends)
-        if (!is_backend(name) && view.usable == usable)
+        if (!api_of_backend(name) && view.usable == usable)
             names.push_back(name);
     return names;
 }
@@ -91,9 +91,8 @@ std::vector<std::string> usable_backends(const Gpu& gpu) {
 
 std::vector<std::string> backend_names(const Report& report) {
     std::vector<std::string> names;
-    for (const auto& word : kBackends)
-        if (word.name != kCpu)
-            names.emplace_back(word.name);
+    for (const auto& backend : gpu_backends())
+        names.emplace_back(backend.name);
     const auto ours = static_cast<std::ptrdiff_t>(names.size());
     for (const auto& gpu : report.gpus)
         for (const auto& [name, view] : gpu.backends)

@@ -5,18 +5,11 @@
 #include "base/parse.h"
 #include "explain/checks.h"
 #include "explain/variables.h"
+#include "report/api_table.h"
 #include "report/api_view.h"
 
 namespace gpuprobe {
 namespace {
-
-/// APIs of one vendor alone.
-struct VendorApi {
-    std::string_view api;
-    std::string_view vendor;
-};
-constexpr std::array kVendorApis =
-    std::to_array<VendorApi>({{"cuda", "nvidia"}, {"hip", "amd"}, {"level_zero", "intel"}});
 
 Evidence when(bool holds, Value::Object evidence) {
     return holds ? Evidence{Value{std::move(evidence)}} : Evidence{};
@@ -74,13 +67,15 @@ Evidence only_software(const Report& report, const Surroundings&) {
 
 Evidence library_without_device(const Report& report, const Surroundings&) {
     Evidence found;
-    for (const auto& [api, vendor] : kVendorApis) {
-        const auto runtime = report.runtimes.find(std::string{api});
+    for (const auto& api : kApis) {
+        const auto runtime = report.runtimes.find(std::string{api.word});
+        const bool is_vendors = computes(api) && !api.vendor.empty();
         const bool has_vendor = std::ranges::any_of(
-            report.gpus, [vendor = vendor](const Gpu& gpu) { return gpu.vendor == vendor; });
-        if (runtime != report.runtimes.end() && runtime->second.loader && !has_vendor)
-            found.push_back(Value{Value::Object{
-                {"api", api}, {"vendor", vendor}, {"library", to_value(runtime->second.loader)}}});
+            report.gpus, [&api](const Gpu& gpu) { return gpu.vendor == api.vendor; });
+        if (is_vendors && runtime != report.runtimes.end() && runtime->second.loader && !has_vendor)
+            found.push_back(Value{Value::Object{{"api", api.word},
+                                                {"vendor", api.vendor},
+                                                {"library", to_value(runtime->second.loader)}}});
     }
     return found;
 }

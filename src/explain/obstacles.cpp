@@ -7,25 +7,10 @@
 
 #include "base/parse.h"
 #include "explain/gpu_words.h"
-#include "policy/backend_words.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
-
-/// Backends of one vendor.
-struct VendorBackend {
-    std::string_view backend;
-    std::string_view vendor;
-};
-constexpr std::array<VendorBackend, 3> kVendorBackends = {
-    {{"cuda", "nvidia"}, {"rocm", "amd"}, {"sycl", "intel"}}};
-
-std::optional<std::string> vendor_of(std::string_view backend) {
-    for (const auto& entry : kVendorBackends)
-        if (entry.backend == backend)
-            return std::string{entry.vendor};
-    return std::nullopt;
-}
 
 bool has_gpu_of(const Report& report, std::string_view vendor) {
     return std::any_of(report.gpus.begin(), report.gpus.end(),
@@ -73,13 +58,13 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
 /// For a backend that no GPU says anything about.
 Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
-    const auto vendor = vendor_of(backend);
-    if (vendor && !has_gpu_of(report, *vendor))
-        obstacle.sentence = "no " + vendor_title(*vendor) + " GPU";
+    const auto vendor = vendor_of_backend(backend);
+    if (!vendor.empty() && !has_gpu_of(report, vendor))
+        obstacle.sentence = "no " + vendor_title(vendor) + " GPU";
     else
-        obstacle.sentence = software_sentence(report, api_of(backend));
+        obstacle.sentence = software_sentence(report, api_below(backend));
     if (obstacle.sentence.empty())
-        obstacle.sentence = runtime_sentence(report, api_of(backend));
+        obstacle.sentence = runtime_sentence(report, api_below(backend));
     return obstacle;
 }
 

@@ -14,7 +14,7 @@ namespace gpuprobe {
 
 /// What a variant needs of one GPU, in the words of exports.
 struct GpuNeed {
-    std::optional<std::string> api = {};                ///< that works; a word of api_word()
+    std::optional<std::string> api = {};  ///< that works; a fleet_word of report/api_table.h
     std::optional<std::set<std::string>> targets = {};  ///< of ExportedGpu; one of them
     std::vector<std::string> vendors = {};              ///< one of them; empty: any
     std::optional<std::set<GpuKind>> kinds = {};        ///< likewise

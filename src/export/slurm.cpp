@@ -177,7 +177,7 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
         features.emplace_back("opencl");
     if (std::ranges::any_of(gpus, [](const auto& gpu) { return works_with(gpu, "vulkan"); }))
         features.emplace_back("vulkan");
-    if (const auto vulkan = least_version(gpus, VariantApi::Vulkan))
+    if (const auto vulkan = least_version(gpus, Api::Vulkan))
         features.push_back("vulkan" + std::to_string(vulkan->parts[0]) + "." +
                            std::to_string(vulkan->parts[1]));
     add_kinds(gpus, features);

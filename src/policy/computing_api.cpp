@@ -6,41 +6,18 @@
 namespace gpuprobe {
 namespace {
 
-std::optional<VariantApi> api_of(const Predicate& predicate) {
-    switch (predicate.kind) {
-        case PredicateKind::Backend:
-            return std::get<VariantApi>(predicate.need);
-        case PredicateKind::CudaDriver:
-        case PredicateKind::CudaCode:
-        case PredicateKind::CudaApi:
-            return VariantApi::Cuda;
-        case PredicateKind::Gfx:
-        case PredicateKind::Rocm:
-            return VariantApi::Hip;
-        case PredicateKind::VulkanInstanceMin:
-        case PredicateKind::VulkanApiMin:
-        case PredicateKind::VulkanFeatures:
-        case PredicateKind::VulkanExtensions:
-            return VariantApi::Vulkan;
-        case PredicateKind::LevelZeroIp:
-            return VariantApi::LevelZero;
-        default:
-            return std::nullopt;
-    }
-}
-
-std::optional<VariantApi> api_called(std::string_view family) {
-    for (const auto& api : names_of(VariantApi{}))
-        if (family == api.name || family == backend_of(api.value))
-            return api.value;
+std::optional<Api> api_called(std::string_view family) {
+    for (const auto* api : computing_apis())
+        if (family == api->word || family == api->backend)
+            return api->id;
     return std::nullopt;
 }
 
 /// How the backend's last checked dispatch ended; null where nobody asked.
-Value result_on(const Gpu* gpu, VariantApi api) {
+Value result_on(const Gpu* gpu, Api api) {
     if (!gpu)
         return {};
-    const auto view = gpu->backends.find(std::string{backend_of(api)});
+    const auto view = gpu->backends.find(std::string{info_of(api).backend});
     if (view == gpu->backends.end() || !view->second.verification)
         return {};
     return to_value(view->second.verification->result);
@@ -55,8 +32,31 @@ Reason not_verified(const GpuFacts& gpu, Value backend, Value result) {
 
 }  // namespace
 
-std::vector<VariantApi> computing_apis(const Variant& variant, const Conjunction& alternative) {
-    std::vector<VariantApi> apis;
+std::optional<Api> api_of(const Predicate& predicate) {
+    switch (predicate.kind) {
+        case PredicateKind::Backend:
+            return std::get<Api>(predicate.need);
+        case PredicateKind::CudaDriver:
+        case PredicateKind::CudaCode:
+        case PredicateKind::CudaApi:
+            return Api::Cuda;
+        case PredicateKind::Gfx:
+        case PredicateKind::Rocm:
+            return Api::Hip;
+        case PredicateKind::VulkanInstanceMin:
+        case PredicateKind::VulkanApiMin:
+        case PredicateKind::VulkanFeatures:
+        case PredicateKind::VulkanExtensions:
+            return Api::Vulkan;
+        case PredicateKind::LevelZeroIp:
+            return Api::LevelZero;
+        default:
+            return std::nullopt;
+    }
+}
+
+std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alternative) {
+    std::vector<Api> apis;
     for (const auto& predicate : alternative)
         if (const auto api = api_of(predicate); api && std::ranges::find(apis, *api) == apis.end())
             apis.push_back(*api);
@@ -65,10 +65,9 @@ std::vector<VariantApi> computing_apis(const Variant& variant, const Conjunction
     return apis;
 }
 
-bool is_verified(const std::vector<VariantApi>& apis, const GpuFacts& gpu) {
-    return !apis.empty() && std::ranges::all_of(apis, [&gpu](VariantApi api) {
-        return gpu.verified.at(static_cast<std::size_t>(api));
-    });
+bool is_verified(const std::vector<Api>& apis, const GpuFacts& gpu) {
+    return !apis.empty() &&
+           std::ranges::all_of(apis, [&gpu](Api api) { return gpu.verified.at(place_of(api)); });
 }
 
 std::vector<Reason> unverified(const Variant& variant, const GpuFacts& gpu, const Gpu* reported) {
@@ -82,9 +81,9 @@ std::vector<Reason> unverified(const Variant& variant, const GpuFacts& gpu, cons
         if (apis.empty())
             add(not_verified(gpu, {}, {}));
         for (const auto api : apis) {
-            const auto place = static_cast<std::size_t>(api);
+            const auto place = place_of(api);
             if (!gpu.verified.at(place) && gpu.usable.at(place) != false)
-                add(not_verified(gpu, Value{backend_of(api)}, result_on(reported, api)));
+                add(not_verified(gpu, Value{info_of(api).backend}, result_on(reported, api)));
         }
     }
     return reasons;

@@ -13,10 +13,13 @@ namespace gpuprobe {
 /// The APIs through which a variant computes where this alternative of its holds: those that its
 /// predicates name, else the one that its family is called after ("cuda", "rocm"). None: nothing
 /// tells.
-std::vector<VariantApi> computing_apis(const Variant& variant, const Conjunction& alternative);
+std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alternative);
+
+/// The API that a predicate is about; nullopt for one about any.
+std::optional<Api> api_of(const Predicate& predicate);
 
 /// Whether each of these APIs, and at least one, has computed a checked result on the GPU.
-bool is_verified(const std::vector<VariantApi>& apis, const GpuFacts& gpu);
+bool is_verified(const std::vector<Api>& apis, const GpuFacts& gpu);
 
 /// `not-verified` {where, predicate, backend, result} for each backend that the variant may use on
 /// the GPU and that was not verified; what can't be used anyway has its reasons.

@@ -271,18 +271,9 @@ std::vector<std::string> vendors_of(const Conjunction& alternative) {
     for (const auto& predicate : alternative)
         if (predicate.kind == PredicateKind::Vendor)
             return std::get<std::vector<std::string>>(predicate.need);
-    for (const auto& predicate : alternative) {
-        if (predicate.kind == PredicateKind::Backend)
-            if (const auto vendor = vendor_of_api(name_of(std::get<VariantApi>(predicate.need))))
-                return {*vendor};
-        if (predicate.kind == PredicateKind::CudaDriver ||
-            predicate.kind == PredicateKind::CudaCode || predicate.kind == PredicateKind::CudaApi)
-            return {"nvidia"};
-        if (predicate.kind == PredicateKind::Gfx || predicate.kind == PredicateKind::Rocm)
-            return {"amd"};
-        if (predicate.kind == PredicateKind::LevelZeroIp)
-            return {"intel"};
-    }
+    for (const auto& predicate : alternative)
+        if (const auto api = api_of(predicate); api && !info_of(*api).vendor.empty())
+            return {std::string{info_of(*api).vendor}};
     return {};
 }
 

@@ -11,10 +11,10 @@ namespace gpuprobe {
 namespace {
 
 /// Facts of the GPUs that can be used by an API.
-std::vector<const GpuFacts*> usable_by(const MachineFacts& machine, VariantApi api) {
+std::vector<const GpuFacts*> usable_by(const MachineFacts& machine, Api api) {
     std::vector<const GpuFacts*> gpus;
     for (const auto& gpu : machine.gpus)
-        if (gpu.usable[static_cast<std::size_t>(api)] == true)
+        if (gpu.usable[place_of(api)] == true)
             gpus.push_back(&gpu);
     return gpus;
 }
@@ -66,23 +66,14 @@ std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
     return joined(all, ';');
 }
 
-struct GgmlBackend {
-    std::string_view backend;
-    const char* option;
-};
-constexpr GgmlBackend kGgmlBackends[] = {
-    {"cuda", "GGML_CUDA"},     {"rocm", "GGML_HIP"},      {"sycl", "GGML_SYCL"},
-    {"vulkan", "GGML_VULKAN"}, {"opencl", "GGML_OPENCL"},
-};
-
 Variables ggml_settings(const Report& report,
                         const std::string& backend,
                         const std::vector<std::string>& ids,
                         const char* on) {
-    const auto* row = std::ranges::find(kGgmlBackends, backend, &GgmlBackend::backend);
-    if (row == std::end(kGgmlBackends))
+    const auto* api = find_api_of_backend(backend);
+    if (!api || api->ggml_option.empty())
         return {};
-    Variables settings{{row->option, on}};
+    Variables settings{{std::string{api->ggml_option}, on}};
     const auto gpus = gpus_named(report, ids);
     const auto cuda = backend == "cuda" ? cuda_architectures(gpus) : std::string{};
     const auto gfx = backend == "rocm" ? gfx_targets(gpus) : std::string{};
@@ -103,7 +94,7 @@ bool is_torch_backend(std::string_view word) {
 
 void add_intel(const MachineFacts& machine, Variables& variables) {
     std::set<std::string> ips;
-    for (const auto* gpu : usable_by(machine, VariantApi::LevelZero))
+    for (const auto* gpu : usable_by(machine, Api::LevelZero))
         if (gpu->intel_ip.value)
             ips.insert(text_of(*gpu->intel_ip.value));
     if (!ips.empty())
@@ -113,7 +104,7 @@ void add_intel(const MachineFacts& machine, Variables& variables) {
 void add_amd(const MachineFacts& machine, Variables& variables) {
     std::set<std::string> targets;
     std::optional<Version> rocm;
-    for (const auto* gpu : usable_by(machine, VariantApi::Hip)) {
+    for (const auto* gpu : usable_by(machine, Api::Hip)) {
         if (gpu->gfx.value)
             targets.insert(gpu->gfx.value->processor);
         rocm = gpu->rocm.value;
@@ -142,7 +133,7 @@ void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
 
 Variables conda_variables(const Report& report, const Rules& rules) {
     const auto machine = machine_facts(report, rules);
-    const auto gpus = usable_by(machine, VariantApi::Cuda);
+    const auto gpus = usable_by(machine, Api::Cuda);
     const auto found = capabilities(gpus);
     const bool has_cuda = !gpus.empty() && gpus.front()->cuda.cuda.value;
     Variables variables{
@@ -162,14 +153,14 @@ Variables uv_variables(const Report& report, const Rules& rules, const Recommend
     if (answer && answer->variant && is_torch_backend(*answer->variant) &&
         answer->artifact.at("type") == Value{"index"})
         variables.emplace_back("UV_TORCH_BACKEND", *answer->variant);
-    for (const auto* gpu : usable_by(machine, VariantApi::Cuda)) {
+    for (const auto* gpu : usable_by(machine, Api::Cuda)) {
         const auto found = std::ranges::find(report.gpus, gpu->id, &Gpu::id);
         if (gpu->driver.value && found->driver.version) {
             variables.emplace_back("UV_CUDA_DRIVER_VERSION", *found->driver.version);
             return variables;
         }
     }
-    for (const auto* gpu : usable_by(machine, VariantApi::Hip))
+    for (const auto* gpu : usable_by(machine, Api::Hip))
         if (gpu->gfx.value) {
             variables.emplace_back("UV_AMD_GPU_ARCHITECTURE", gpu->gfx.value->processor);
             return variables;
@@ -179,7 +170,7 @@ Variables uv_variables(const Report& report, const Rules& rules, const Recommend
 
 Variables wheel_variables(const Report& report, const Rules& rules) {
     const auto machine = machine_facts(report, rules);
-    const auto gpus = usable_by(machine, VariantApi::Cuda);
+    const auto gpus = usable_by(machine, Api::Cuda);
     const auto found = capabilities(gpus);
     Variables variables;
     if (!gpus.empty() && gpus.front()->cuda.cuda.value)

@@ -54,7 +54,7 @@ void try_backend(const Terms& terms, const std::string& backend, Trial& trial) {
 void try_facts(const std::string& backend, const Gpu& gpu, Trial& trial) {
     const auto found = gpu.backends.find(backend);
     if (found == gpu.backends.end())
-        return trial.doubt(because("not-probed", {{"api", api_of(backend)}}));
+        return trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
     for (const auto& why : view.reasons)
         if (view.usable == true)
@@ -66,7 +66,7 @@ void try_facts(const std::string& backend, const Gpu& gpu, Trial& trial) {
     if (view.usable == false && view.reasons.empty())
         trial.reject(because("not-usable"));
     if (!view.usable && view.reasons.empty())
-        trial.doubt(because("not-probed", {{"api", api_of(backend)}}));
+        trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
     if (view.usable != false && gpu.health != "ok")
         trial.remark(because("unhealthy", {{"health", gpu.health}}));
 }
@@ -199,7 +199,7 @@ std::string_view code_of(const RuntimeInfo& runtime) {
 }
 
 Judged judge_absence(const Terms& terms, const std::string& backend, const Report& report) {
-    const auto api = api_of(backend);
+    const auto api = api_below(backend);
     Trial trial{backend, nullptr};
     trial.reject(because("no-gpu", {{"api", api}}));
     const auto runtime = report.runtimes.find(std::string{api});
@@ -246,7 +246,7 @@ std::vector<Judged> judge_without_gpu(const Terms& terms,
     if (std::ranges::any_of(report.gpus, uses))
         return {};
     std::vector<Judged> candidates;
-    for (const auto* device : software_for(api_of(backend), report)) {
+    for (const auto* device : software_for(api_below(backend), report)) {
         Trial trial{backend, nullptr};
         trial.reject(because("software-rasterizer", {{"name", text_or_null(device->name)},
                                                      {"api", device->api},

@@ -115,7 +115,7 @@ std::optional<bool> cuda_has(const Gpu& gpu, std::string_view type) {
 KnownFact type_fact(const FactScope& scope, std::string_view type) {
     if (!scope.gpu)
         return absent();
-    const auto api = api_of(scope.backend);
+    const auto api = api_below(scope.backend);
     if (api == "cuda")
         return flag_fact(cuda_has(*scope.gpu, type));
     const auto device = device_in(scope, api);
@@ -136,7 +136,7 @@ KnownFact stores_halves(const FactScope& scope) {
 }
 
 KnownFact limit_fact(const FactScope& scope, std::initializer_list<std::string_view> keys) {
-    const auto device = device_in(scope, api_of(scope.backend));
+    const auto device = device_in(scope, api_below(scope.backend));
     if (!device.view)
         return {.is_known = device.is_known};
     for (const auto key : keys)

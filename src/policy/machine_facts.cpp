@@ -134,12 +134,12 @@ Fact<VariantKind> kind_of(const Gpu& gpu, const Rules& rules) {
     return Fact<VariantKind>::unknown();
 }
 
-void add_backend(const Gpu& gpu, VariantApi api, GpuFacts& facts) {
-    const auto found = gpu.backends.find(std::string{backend_of(api)});
+void add_backend(const Gpu& gpu, const ApiInfo& api, GpuFacts& facts) {
+    const auto found = gpu.backends.find(std::string{api.backend});
     if (found == gpu.backends.end())
         return;
-    facts.usable.at(static_cast<std::size_t>(api)) = found->second.usable;
-    facts.verified.at(static_cast<std::size_t>(api)) = found->second.verified;
+    facts.usable.at(place_of(api.id)) = found->second.usable;
+    facts.verified.at(place_of(api.id)) = found->second.verified;
 }
 
 Fact<WordSet> words_at(const Gpu& gpu, std::string_view key) {
@@ -175,7 +175,7 @@ void add_cuda(const Gpu& gpu, const Report& report, const Rules& rules, GpuFacts
                   .is_tegra = facts.kind.value == VariantKind::Tegra};
     const auto& cuda = facts.cuda.cuda.value;
     const auto own = facts.driver.value ? rules.cuda_of_driver(*facts.driver.value) : std::nullopt;
-    if (cuda && own && *cuda > *own && facts.usable[0] == true)
+    if (cuda && own && *cuda > *own && facts.usable.at(place_of(Api::Cuda)) == true)
         facts.forward_compatible = cuda;
 }
 
@@ -196,8 +196,8 @@ GpuFacts gpu_facts(const Gpu& gpu, const Report& report, const Rules& rules) {
                    .intel_ip = vendors_version(gpu, "intel", gpu.architecture.intel_ip),
                    .memory = Fact<Bytes>::from(offered_memory(gpu.memory)),
                    .is_discrete = gpu.kind == GpuKind::Discrete};
-    for (const auto& api : names_of(VariantApi{}))
-        add_backend(gpu, api.value, facts);
+    for (const auto* api : computing_apis())
+        add_backend(gpu, *api, facts);
     facts.rocm = is_of(gpu, "amd") ? runtime_version(report, "hip", &RuntimeInfo::release)
                                    : Fact<Version>::absent();
     if (facts.memory.value)
@@ -208,20 +208,6 @@ GpuFacts gpu_facts(const Gpu& gpu, const Report& report, const Rules& rules) {
 }
 
 }  // namespace
-
-std::string_view backend_of(VariantApi api) {
-    switch (api) {
-        case VariantApi::Hip:
-            return "rocm";
-        case VariantApi::LevelZero:
-            return "sycl";
-        case VariantApi::Cuda:
-        case VariantApi::Vulkan:
-        case VariantApi::OpenCl:
-            break;
-    }
-    return name_of(api);
-}
 
 bool is_like(const GpuFacts& left, const GpuFacts& right) {
     const auto all = [](const GpuFacts& gpu) {

@@ -12,21 +12,11 @@
 #include "policy/gfx.h"
 #include "policy/rules.h"
 #include "policy/truth.h"
+#include "report/api_table.h"
 #include "report/report.h"
 
 /// What predicates ask about a machine, from its report.
 namespace gpuprobe {
-
-/// An API that a device predicate may name, and the report's name for the backend on it.
-enum class VariantApi { Cuda, Hip, Vulkan, LevelZero, OpenCl };
-constexpr std::array<EnumName<VariantApi>, 5> names_of(VariantApi) {
-    return {{{VariantApi::Cuda, "cuda"},
-             {VariantApi::Hip, "hip"},
-             {VariantApi::Vulkan, "vulkan"},
-             {VariantApi::LevelZero, "level_zero"},
-             {VariantApi::OpenCl, "opencl"}}};
-}
-std::string_view backend_of(VariantApi api);
 
 /// The kinds that a predicate may name. Display adapters without compute are none of them.
 enum class VariantKind { Discrete, Integrated, Tegra, Virtual };
@@ -81,9 +71,9 @@ struct GpuFacts {
     std::string id = {};
     Fact<std::string> vendor = {};
     Fact<VariantKind> kind = {};
-    std::array<std::optional<bool>, 5> usable = {};  ///< by VariantApi
-    std::array<bool, 5> verified = {};               ///< likewise: computed a checked result
-    Fact<Version> driver = {};                       ///< of the vendor's own driver
+    std::array<std::optional<bool>, kApiCount> usable = {};  ///< by Api
+    std::array<bool, kApiCount> verified = {};  ///< likewise: computed a checked result
+    Fact<Version> driver = {};                  ///< of the vendor's own driver
     CudaDevice cuda = {};
     /// The CUDA of a compatibility package that runs above an older kernel driver.
     std::optional<Version> forward_compatible = {};

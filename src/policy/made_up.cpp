@@ -19,11 +19,8 @@ std::string word_for(const Profile& profile, const std::string& backend) {
 }
 
 std::optional<std::string> vendor_for(std::string_view backend) {
-    if (backend == "cuda")
-        return "nvidia";
-    if (backend == "rocm")
-        return "amd";
-    return backend == "sycl" ? std::optional<std::string>{"intel"} : std::nullopt;
+    const auto vendor = vendor_of_backend(backend);
+    return vendor.empty() ? std::nullopt : std::optional<std::string>{vendor};
 }
 
 Gpu made_up_gpu(const Profile& profile, const std::string& backend) {

@@ -87,7 +87,7 @@ struct NeedText {
     Value operator()(const std::string& text) const { return Value{text}; }
     Value operator()(const std::vector<std::string>& items) const { return to_value(items); }
     Value operator()(const std::vector<Version>& items) const { return texts(items); }
-    Value operator()(VariantApi api) const { return Value{name_of(api)}; }
+    Value operator()(Api api) const { return Value{info_of(api).word}; }
     Value operator()(const std::vector<VariantKind>& items) const { return to_value(items); }
     Value operator()(const std::vector<GfxTarget>& items) const { return texts(items); }
     Value operator()(const CudaDriverNeed& need) const { return driver_wanted(need, rules); }
@@ -174,8 +174,7 @@ Value have_of(const Predicate& predicate, const HostFacts& host) {
 Value have_of(const Predicate& predicate, const GpuFacts& gpu) {
     switch (predicate.kind) {
         case PredicateKind::Backend:
-            return to_value(
-                gpu.usable[static_cast<std::size_t>(std::get<VariantApi>(predicate.need))]);
+            return to_value(gpu.usable[place_of(std::get<Api>(predicate.need))]);
         case PredicateKind::Vendor:
             return text_or_null(gpu.vendor);
         case PredicateKind::Kinds:

@@ -63,7 +63,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
                              const std::vector<std::string>* allowed) {
     std::set<std::string_view> seen;
     for (const auto& word : words) {
-        if (!is_backend(word))
+        if (!api_of_backend(word))
             return scrubbed(word, kMaxWord) + ": no such backend";
         if (allowed && (word == kCpu || !contains(*allowed, word)))
             return word + ": none of this profile's GPU backends";

@@ -164,11 +164,14 @@ constexpr PredicateReader kHostReaders[] = {
 // A device's ------------------------------------------------------------------------------------
 
 ReadProblem read_backend(const Value& value, Conjunction& out) {
-    VariantApi need = VariantApi::Cuda;
-    auto problem =
-        named(read_value(value, need), "none of cuda, hip, vulkan, level_zero and opencl");
-    add<PredicateKind::Backend>("backend", need, out);
-    return problem;
+    std::string word;
+    if (auto problem = read_value(value, word); !problem.empty())
+        return problem;
+    const auto* api = find_api(word);
+    if (!api || !computes(*api))
+        return "none of cuda, hip, vulkan, level_zero and opencl";
+    add<PredicateKind::Backend>("backend", api->id, out);
+    return {};
 }
 
 ReadProblem read_vendor(const Value& value, Conjunction& out) {

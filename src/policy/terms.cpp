@@ -27,7 +27,7 @@ Status add_backend(const Profile& profile,
                    std::set<std::string>& out) {
     if (auto backend = backend_named(profile, word))
         out.insert(std::move(*backend));
-    else if (!is_backend(word) && !is_foreign_backend(word))
+    else if (!api_of_backend(word) && !is_foreign_backend(word))
         return refused(key, word, "no such backend");
     return Done{};
 }
@@ -141,7 +141,7 @@ Status prefer(const SelectRequest& request, Terms& terms) {
             return refused("prefer", word, "always last; ask for it with \"backend\"");
         if (backend && !contains(terms.preferred, *backend))
             terms.preferred.push_back(*backend);
-        if (!backend && !is_backend(word) && !is_foreign_backend(word))
+        if (!backend && !api_of_backend(word) && !is_foreign_backend(word))
             return refused("prefer", word, "no such backend");
     }
     return Done{};

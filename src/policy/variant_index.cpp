@@ -47,7 +47,7 @@ struct NeedHash {
         for (const auto& version : versions)
             add_version(version);
     }
-    void operator()(VariantApi api) { add(static_cast<std::size_t>(api)); }
+    void operator()(Api api) { add(place_of(api)); }
     void operator()(const std::vector<VariantKind>& kinds) {
         for (const auto kind : kinds)
             add(static_cast<std::size_t>(kind));

@@ -74,7 +74,7 @@ Truth libraries_resolve(const Predicate& predicate, const HostFacts& host) {
 }
 
 Truth is_usable(const Predicate& predicate, const GpuFacts& gpu) {
-    const auto usable = gpu.usable[static_cast<std::size_t>(std::get<VariantApi>(predicate.need))];
+    const auto usable = gpu.usable[place_of(std::get<Api>(predicate.need))];
     return usable ? truth_of(*usable) : Truth::Unknown;
 }
 

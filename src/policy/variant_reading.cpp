@@ -182,29 +182,28 @@ constexpr MemberReader<Variant> kReaders[] = {
                 Variant& out) { return read_plain_text(value, out.note.emplace(), kMaxNote); }},
 };
 
-/// What a tsuku variant means by its name: the API that must work, and the tier.
-struct Implied {
-    std::string_view name;
-    std::optional<VariantApi> api;
-    int tier;
-};
-constexpr Implied kImplied[] = {
-    {"cuda", VariantApi::Cuda, 400},     {"rocm", VariantApi::Hip, 300},
-    {"hip", VariantApi::Hip, 300},       {"sycl", VariantApi::LevelZero, 250},
-    {"vulkan", VariantApi::Vulkan, 200}, {"cpu", std::nullopt, 0},
-};
+/// What a tsuku variant means by its name: the API that must work, or the CPU; null for none. Its
+/// words are those of backends, and "hip" for ROCm's.
+const ApiInfo* implied_by(const Variant& variant) {
+    const auto is_named = [&variant](std::string_view name) {
+        return !name.empty() && (name == variant.name || name == variant.family);
+    };
+    const auto* row = std::ranges::find_if(kApis, [&](const ApiInfo& api) {
+        const bool is_a_word = api.tier > 0 || api.id == Api::Cpu;
+        return is_a_word && (is_named(api.backend) || (api.id == Api::Hip && is_named(api.word)));
+    });
+    return row == kApis.end() ? nullptr : row;
+}
 
 void imply(Variant& variant) {
-    const auto* row = std::ranges::find_if(kImplied, [&variant](const Implied& implied) {
-        return implied.name == variant.name || implied.name == variant.family;
-    });
-    if (row == std::end(kImplied))
+    const auto* api = implied_by(variant);
+    if (!api)
         return;
-    variant.tier = row->tier;
-    if (!row->api)
+    variant.tier = api->tier;
+    if (!computes(*api))
         return;
     Value device;
-    device["backend"] = name_of(*row->api);
+    device["backend"] = api->word;
     Value needs;
     needs["device"] = std::move(device);
     (void)read_requirements(needs, variant.needs);  // made above, so it is well-formed

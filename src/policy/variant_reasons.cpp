@@ -121,15 +121,15 @@ private:
         add_missing(missing_of(predicate, gpu), reason);
         reasons_.push_back(std::move(reason));
         if (predicate.kind == PredicateKind::Backend)
-            repeat_report(std::get<VariantApi>(predicate.need), gpu.id);
+            repeat_report(std::get<Api>(predicate.need), gpu.id);
     }
 
     /// What the report says about the backend, once for each GPU.
-    void repeat_report(VariantApi api, const std::string& id) {
+    void repeat_report(Api api, const std::string& id) {
         const auto gpu = std::ranges::find(context_.report.gpus, id, &Gpu::id);
         if (gpu == context_.report.gpus.end())
             return;
-        const auto view = gpu->backends.find(std::string{backend_of(api)});
+        const auto view = gpu->backends.find(std::string{info_of(api).backend});
         if (view == gpu->backends.end())
             return;
         for (auto reason : view->second.reasons) {

@@ -116,7 +116,7 @@ inline Gpu gpu_from(const Value& device, const Value& drivers) {
     if (const auto size = device.at("vram_mib").as_unsigned(); size && *size > 0)
         gpu.memory = {.kind = MemoryKind::Dedicated, .physical = mib(*size)};
     for (const auto& [api, usable] : *device.at("usable").as_object()) {
-        const auto backend = backend_of(enum_from<VariantApi>(api).value());
+        const auto backend = find_api(api)->backend;
         gpu.backends[std::string{backend}].usable = usable.as_bool();
     }
     for (const auto* backend : {"cuda", "rocm", "sycl"})
