@@ -40,7 +40,6 @@ FOREIGN = [
     (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["service", "client"]),
     (r"libudev\.h", ["inventory"]),
     (r"nlohmann/", ["base/value_json.cpp"]),
-    (r"yaml-cpp/", ["recommend/yaml_tree.cpp"]),
     (r"nettle/", ["base/sha256.cpp"]),
     (r"vulkan/", ["backends/vulkan"]),
     (r"CL/", ["backends/opencl"]),
