@@ -18,7 +18,4 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
 
-/// The ids of all checks, in their order.
-std::vector<std::string_view> check_ids();
-
 }  // namespace gpuprobe
