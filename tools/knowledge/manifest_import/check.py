@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether gpuprobe takes a manifest: by gpuprobectl, or by the schema where it is not installed."""
+"""Checks that gpuprobe accepts a manifest: with gpuprobectl, or against the schema where it is not installed."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from .documents import MAX_MANIFEST, Refusal, checked_size, json_line, scrubbed,
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MACHINE = ROOT / "tests/data/machines/software-only"
 SCHEMA = ROOT / "data/schema/variants.schema.json"
-NO_MATCH = 3  # the manifest was read: nothing in it fits that machine
+NO_MATCH = 3  # how gpuprobectl ends when it accepts a manifest in which nothing fits the machine
 MAX_COMPLAINT = 1024  # bytes
 SECONDS = 60
 
@@ -41,7 +41,7 @@ def check_by_schema(validator_of, text):
 
 
 def check(manifest):
-    """Returns what it was checked with; None when neither is here."""
+    """Returns what the manifest was checked with; None when neither gpuprobectl nor jsonschema is installed."""
     text = json_line(manifest).rstrip()
     with within("manifest"):
         checked_size(text, MAX_MANIFEST)

@@ -19,14 +19,14 @@ def cuda(priority, **device):
     return {"family": "cuda", "tier": 400, "priority": priority, "requires": {"device": {"backend": "cuda", **device}}}
 
 
-# What a key of `capabilities` says of the machine: platform, major version of CUDA when the image's tag has none (0:
-# no CUDA), and the variant but for toolkit and artifact.
+# What each key of `capabilities` stands for: the platform, the major version of CUDA for images whose tag names none
+# (0: no CUDA), and the variant, to which toolkit and artifact are added.
 #
-# LocalAI takes a GPU with more than 4 GiB, except on arm64, and asks for no code. The list does not say which
-# processors an image is for: those of l4t are for arm64, others for x86_64 at least.
+# LocalAI uses a GPU only if it has more than 4 GiB, except on arm64, and does not look at the code in an image. The
+# list does not say which processors an image is for: those of l4t are for arm64, and all others run on x86_64.
 #
-# Source: pkg/system/capabilities.go. The Vulkan images need glibc 2.38 of the host: LocalAI#7914. JetPack of l4t and
-# l4t-cuda-12 is for Jetsons alone.
+# Source: pkg/system/capabilities.go. The Vulkan images need glibc 2.38 on the host: LocalAI#7914. The JetPack in the
+# images of l4t and l4t-cuda-12 runs on Jetsons only.
 CAPABILITIES = {
     "nvidia-cuda-13": ("linux-x86_64", 13, cuda(13, cuda={}, vram_min_mib=4097)),
     "nvidia-cuda-12": ("linux-x86_64", 12, cuda(12, cuda={}, vram_min_mib=4097)),
@@ -83,7 +83,7 @@ def entries_of(root):
 
 
 def chosen_entry(entries, name):
-    """The entry of that name with capabilities; without a name the only one that there is."""
+    """The entry of that name that has capabilities; without a name, the only one that has any."""
     fit = [entry for entry in entries if entry.capabilities is not None and not entry.uri and name in ("", entry.name)]
     if len(fit) == 1 or fit and name:
         return fit[0]
@@ -94,14 +94,14 @@ def chosen_entry(entries, name):
 
 
 def toolkit_of(ref, major):
-    """ "…-gpu-nvidia-cuda-12-llama-cpp" is 12.0; that of the capability where the tag does not say."""
+    """12.0 for "…-gpu-nvidia-cuda-12-llama-cpp"; for tags that name none, the capability's major version."""
     found = re.search("-cuda-([^-]*)", ref)
     named = re.fullmatch("[0-9]{1,9}", found[1]) if found else None
     return f"{int(named[0]) if named else major}.0"
 
 
 def unfit(key, ref):
-    """Some capabilities name the build of another one."""
+    """Why the image is not for this capability: some name an image that was built for another one."""
     if "://" in ref:
         return "not an OCI reference"
     if key in ("default", "cpu"):
@@ -145,7 +145,7 @@ def convert(index, name=""):
         backend = chosen_entry(entries, name)
         with within(scrubbed(backend.name)):
             capabilities = list(capabilities_of(backend))
-    # Of entries with the same name LocalAI takes the first, too.
+    # Of several entries with one name the first counts, as in LocalAI.
     references = {entry.name: entry.uri for entry in reversed(entries) if entry.uri}
     manifest = {"schema": "gpuprobe.variants/1", "name": f"localai-{backend.name}", "platforms": {}}
     reasons = [(key, place(key, named, references, manifest["platforms"])) for key, named in capabilities]
