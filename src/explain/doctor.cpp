@@ -59,13 +59,4 @@ Severity gravest(const std::vector<Finding>& findings) {
     return worst;
 }
 
-std::vector<std::string_view> check_ids() {
-    std::vector<std::string_view> ids;
-    for (const auto& check : machine_checks())
-        ids.push_back(check.id);
-    for (const auto& check : gpu_checks())
-        ids.push_back(check.id);
-    return ids;
-}
-
 }  // namespace gpuprobe

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "explain/finding.h"
@@ -17,8 +16,5 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
 
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
-
-/// The ids of all checks, in their order.
-std::vector<std::string_view> check_ids();
 
 }  // namespace gpuprobe

@@ -112,11 +112,6 @@ std::string padded_right(std::string_view text, std::size_t columns) {
     return std::string{text} + std::string(columns > width ? columns - width : 0, ' ');
 }
 
-std::string padded_left(std::string_view text, std::size_t columns) {
-    const std::size_t width = display_width(text);
-    return std::string(columns > width ? columns - width : 0, ' ') + std::string{text};
-}
-
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
     if (columns == 0)
         return {std::string{text}};

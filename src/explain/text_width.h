@@ -17,9 +17,8 @@ std::size_t display_width(std::string_view text);
 /// The text in at most `columns` columns; where something had to go, it ends with `mark`.
 std::string cut_to(std::string_view text, std::size_t columns, std::string_view mark);
 
-/// With spaces behind (or in front) up to `columns` columns; longer text stays as it is.
+/// With spaces behind it up to `columns` columns; longer text stays as it is.
 std::string padded_right(std::string_view text, std::size_t columns);
-std::string padded_left(std::string_view text, std::size_t columns);
 
 /// Lines of at most `columns` columns, broken at spaces; a word that is longer stands alone.
 /// Zero columns: no limit. Always at least one line.

@@ -144,8 +144,4 @@ Explanation explain(const Reason& reason) {
     return explanation;
 }
 
-bool is_worded(std::string_view code) {
-    return find_wording(code) != nullptr;
-}
-
 }  // namespace gpuprobe

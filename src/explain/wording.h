@@ -28,9 +28,6 @@ struct Explanation {
 /// A code that has no wording is shown as it is, with its detail.
 Explanation explain(const Reason& reason);
 
-/// Whether the code has wording.
-bool is_worded(std::string_view code);
-
 /// "SIGSEGV"; "signal 63" for a number without a name here.
 std::string signal_name(int number);
 

@@ -242,10 +242,6 @@ Result<Value> value_from(const Dictionary& dictionary) {
     return guarded([&] { return Reader{}.read(dictionary, 0); });
 }
 
-sdbus::Variant variant_from(const Value& value) {
-    return variant_at(value, 0, Keys::AsTheyAre);
-}
-
 Dictionary dictionary_from(const Value& object) {
     return dictionary_at(object, 0, Keys::AsTheyAre);
 }

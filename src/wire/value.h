@@ -24,12 +24,11 @@ constexpr Bytes kMaxReceivedText = kib(4);
 Result<Value> value_from(const sdbus::Variant& variant);
 Result<Value> value_from(const Dictionary& dictionary);
 
+/// The members of an object as a dictionary; empty for anything else.
+///
 /// Booleans are `b`, numbers `d`, integers `x` (`t` above INT64_MAX), strings `s`, objects `a{sv}`;
 /// arrays are `as`, `ax`, `aa{sv}` or, when mixed, `av`; an empty one is `as`. Nulls are left out,
-/// and so is what is over a limit. A null by itself is an empty `a{sv}`.
-sdbus::Variant variant_from(const Value& value);
-
-/// The members of an object as a dictionary; empty for anything else.
+/// and so is what is over a limit.
 Dictionary dictionary_from(const Value& object);
 /// The same with keys as D-Bus spells them: "duration_usec" becomes "DurationUsec". Below "Detail"
 /// and "Device", which hold data and not members of ours, keys stay as they are.

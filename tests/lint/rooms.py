@@ -34,7 +34,6 @@ FOREIGN = [
     (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["wire", "service"]),
     (r"libudev\.h", ["inventory"]),
     (r"nlohmann/", ["base/value_json.cpp"]),
-    (r"yaml-cpp/", ["policy/yaml_tree.cpp"]),
     (r"nettle/", ["base/sha256.cpp"]),
     (r"vulkan/", ["backends/vulkan"]),
     (r"CL/", ["backends/opencl"]),
