@@ -163,10 +163,15 @@ inline constexpr Wording kWordings[] = {
     {"unsupported-predicate", "needs something this program does not know[: {predicate}]",
      "a newer gpuprobe may know it"},
     {"other-libc", "needs another C library[: {want}][, and this is {have}]"},
-    {"glibc-too-old", "glibc is too old[: it is {have}, and {want} is needed]",
+    {"glibc-too-old",
+     "glibc is too old[: it is {have}, and {need} is needed]"
+     "[: it is {have}, and {want} is needed]",
      "a newer release of the distribution, or a container, has a newer glibc"},
-    {"kernel-too-old", "the kernel is too old[: it is {have}, and {want} is needed]"},
-    {"cpu-too-old", "the processor is too old[: {want} is needed][, it is {have}]"},
+    {"kernel-too-old",
+     "the kernel is too old[: it is {have}, and {need} is needed]"
+     "[: it is {have}, and {want} is needed]"},
+    {"cpu-too-old",
+     "the processor is too old[: {want} is needed][: {need} is needed][, it is {have}]"},
     {"cpu-feature-missing", "the processor lacks {missing}"},
     {"library-missing", "not installed: {missing}", "install the packages that have {missing}"},
     {"other-l4t", "needs a Jetson with L4T {want}[, and this is {have}]"},
@@ -180,8 +185,12 @@ inline constexpr Wording kWordings[] = {
      "update the GPU's driver[ to one for CUDA {toolkit} or later]"},
     {"cuda-version-unfit", "the driver's CUDA does not fit[: it is {have}, wanted is {want}]"},
     {"rocm-version-unfit", "ROCm does not fit[: it is {have}, wanted is {want}]"},
-    {"vulkan-loader-too-old", "the Vulkan loader is too old[: it is {have}, and {want} is needed]"},
-    {"vulkan-too-old", "its Vulkan is too old[: it is {have}, and {want} is needed]"},
+    {"vulkan-loader-too-old",
+     "the Vulkan loader is too old[: it is {have}, and {need} is needed]"
+     "[: it is {have}, and {want} is needed]"},
+    {"vulkan-too-old",
+     "its Vulkan is too old[: it is {have}, and {need} is needed]"
+     "[: it is {have}, and {want} is needed]"},
     {"vulkan-feature-missing", "its Vulkan lacks {missing}"},
     {"vulkan-extension-missing", "its Vulkan lacks {missing}"},
     {"stale-catalogue", "what is known about {product} has expired[ on {expired}]",

@@ -3,7 +3,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "policy/host_facts.h"
+#include "policy/fact.h"
 
 /// Source: HTCondor manual, "Startd Cron" and "ClassAd Language Reference": lines of
 /// "Name = expression", and "-" ends an ad.
@@ -52,8 +52,8 @@ std::string record_of(const ExportedGpu& gpu) {
         if (works)
             apis.push_back(classad_string(api));
     text += " apis=" + list_of(apis) + ";";
-    if (gpu.facts.memory.value)
-        text += " memory_mb=" + std::to_string(gpu.facts.memory.value->count / mib(1).count) + ";";
+    if (memory_of(gpu))
+        text += " memory_mb=" + std::to_string(memory_of(gpu)->count / mib(1).count) + ";";
     return text + " ]";
 }
 
@@ -66,14 +66,14 @@ std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
     return counts;
 }
 
-std::string host_of(const HostFacts& host) {
+std::string host_of(const ExportedHost& host) {
     std::string text;
-    if (host.libc.value)
-        text += "GpuprobeLibc=" + classad_string(*host.libc.value) + "\n";
-    if (host.glibc.value)
-        text += "GpuprobeGlibc=" + classad_string(text_of(*host.glibc.value)) + "\n";
-    if (host.cpu_level.value)
-        text += "GpuprobeCpuLevel=" + std::to_string(*host.cpu_level.value) + "\n";
+    if (host.libc)
+        text += "GpuprobeLibc=" + classad_string(*host.libc) + "\n";
+    if (host.glibc)
+        text += "GpuprobeGlibc=" + classad_string(text_of(*host.glibc)) + "\n";
+    if (host.cpu_level)
+        text += "GpuprobeCpuLevel=" + std::to_string(*host.cpu_level) + "\n";
     return text;
 }
 
@@ -97,7 +97,7 @@ Exported write_condor_cron(const ExportSubject& subject) {
     const auto archs = counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; });
     result.text =
         "GpuprobeSchema=1\nGpuprobeGeneration=" + std::to_string(subject.report.generation) + "\n" +
-        host_of(host_facts(subject.report.host)) +
+        host_of(exported_host(subject.report)) +
         "GpuprobeApis=" + list_of(quoted_keys(apis_of(gpus))) +
         "\nGpuprobeArchs=" + list_of(quoted_keys(archs)) +
         "\nGpuprobeVariants=" + list_of(variants) + "\n" + best +

@@ -45,8 +45,8 @@ std::optional<std::string> gfx_word(const std::string& text) {
 }
 
 std::optional<std::string> target_of(const ExportedGpu& gpu) {
-    if (gpu.vendor == "intel" && gpu.facts.intel_ip.value)
-        return text_of(*gpu.facts.intel_ip.value);
+    if (const auto& ip = gpu.facts.version(FactId::IntelIp).value; gpu.vendor == "intel" && ip)
+        return text_of(*ip);
     return gpu.vendor == "nvidia" || gpu.vendor == "amd" ? gpu.arch : std::nullopt;
 }
 
@@ -63,8 +63,7 @@ bool is_meant(const ApiInfo& api, const std::string& vendor) {
 std::map<std::string, bool> apis_of(const ExportedGpu& gpu) {
     std::map<std::string, bool> apis;
     for (const auto* api : computing_apis())
-        if (const auto works = gpu.facts.usable[place_of(api->id)];
-            works && is_meant(*api, gpu.vendor))
+        if (const auto works = gpu.facts.usable(api->id); works && is_meant(*api, gpu.vendor))
             apis.emplace(api->fleet_word, *works);
     return apis;
 }
@@ -94,16 +93,19 @@ std::optional<std::string> arch_word(const Architecture& architecture) {
 
 std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
                                        std::vector<ExportRemark>& left_out) {
-    auto machine = machine_facts(subject.report, subject.rules);
+    const auto machine = machine_facts(subject.report, subject.rules);
     if (machine.left_out > 0)
         left_out.push_back({.code = "over-budget",
                             .text = std::to_string(machine.left_out) + " GPUs over the " +
                                     std::to_string(kMaxVariantGpus) + " of a machine"});
-    std::ranges::sort(machine.gpus, {}, &GpuFacts::id);
+    std::vector<const Facts*> sorted;
+    for (const auto& facts : machine.gpus)
+        sorted.push_back(&facts);
+    std::ranges::sort(sorted, {}, [](const Facts* facts) { return facts->gpu()->id; });
     std::vector<ExportedGpu> gpus;
-    for (auto& facts : machine.gpus) {
-        const auto found = std::ranges::find(subject.report.gpus, facts.id, &Gpu::id);
-        ExportedGpu gpu{.gpu = &*found, .facts = std::move(facts)};
+    for (const auto* facts : sorted) {
+        const auto* found = facts->gpu();
+        ExportedGpu gpu{.gpu = found, .facts = *facts};
         gpu.place = found->pci && found->pci->address ? text_of(*found->pci->address) : found->id;
         gpu.vendor = closed_vendor(found->vendor);
         gpu.arch = arch_word(found->architecture);
@@ -115,22 +117,35 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
     return gpus;
 }
 
+ExportedHost exported_host(const Report& report) {
+    const Facts facts{{.report = report}};
+    const auto& level = facts.version(FactId::CpuLevel).value;
+    return {.arch = report.host.arch.value_or(""),
+            .libc = facts.get<std::string>(FactId::Libc).value,
+            .glibc = facts.version(FactId::Glibc).value,
+            .cpu_level = level ? std::optional{level->major()} : std::nullopt};
+}
+
+std::optional<Bytes> memory_of(const ExportedGpu& gpu) {
+    return memory_for_use(*gpu.gpu).value;
+}
+
 bool works_with(const ExportedGpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found != gpu.apis.end() && found->second;
 }
 
 std::optional<Version> usable_vulkan(const ExportedGpu& gpu) {
-    const auto& device = gpu.facts.vulkan_api.value;
-    const auto& loader = gpu.facts.vulkan_loader.value;
+    const auto& device = gpu.facts.version(FactId::Vulkan).value;
+    const auto& loader = gpu.facts.version(FactId::VulkanLoader).value;
     return device && loader ? std::min(*device, *loader) : device;
 }
 
 std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, Api api) {
     std::optional<Version> least;
     for (const auto& gpu : gpus) {
-        const auto version = api == Api::Cuda  ? gpu.facts.cuda.cuda.value
-                             : api == Api::Hip ? gpu.facts.rocm.value
+        const auto version = api == Api::Cuda  ? gpu.facts.version(FactId::Cuda).value
+                             : api == Api::Hip ? gpu.facts.version(FactId::Rocm).value
                                                : usable_vulkan(gpu);
         if (works_with(gpu, info_of(api).fleet_word) && version)
             least = least ? std::min(*least, *version) : *version;

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "export/subject.h"
-#include "policy/machine_facts.h"
+#include "policy/fact.h"
 
 namespace gpuprobe {
 
 /// One GPU in closed vocabularies, so that a fleet has few labels and each means one thing.
 struct ExportedGpu {
     const Gpu* gpu = nullptr;  // borrowed from the report
-    GpuFacts facts = {};
+    Facts facts;
     std::string place = {};                 ///< "0000:18:00.0"; off PCI the id
     std::string vendor = {};                ///< nvidia, amd, intel or other
     std::optional<std::string> arch = {};   ///< see arch_word()
@@ -24,6 +24,18 @@ struct ExportedGpu {
     /// What code is compiled for under the vendor's own API: "sm_90", "gfx942", "20.4.4".
     std::optional<std::string> target = {};
 };
+
+/// What a fleet asks of a host.
+struct ExportedHost {
+    std::string arch = {};  ///< as uname -m; empty when it is not known
+    std::optional<std::string> libc = {};
+    std::optional<Version> glibc = {};
+    std::optional<std::uint32_t> cpu_level = {};  ///< of x86-64-v3 the 3
+};
+ExportedHost exported_host(const Report& report);
+
+/// Bytes that a build may count on.
+std::optional<Bytes> memory_of(const ExportedGpu& gpu);
 
 /// All but display adapters, sorted by id. GPUs over kMaxVariantGpus are named in `left_out`.
 std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,

@@ -6,7 +6,7 @@
 #include "export/formats.h"
 #include "export/instant_text.h"
 #include "export/verdicts.h"
-#include "policy/host_facts.h"
+#include "policy/fact.h"
 
 /// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
 namespace gpuprobe {
@@ -27,7 +27,7 @@ Value gpu_document(const ExportedGpu& gpu) {
     document["model"] = to_value(gpu.gpu->name);
     document["kind"] = to_value(gpu.gpu->kind);
     document["arch"] = to_value(gpu.arch);
-    document["memory_bytes"] = to_value(gpu.facts.memory.value);
+    document["memory_bytes"] = to_value(memory_of(gpu));
     document["driver"] = to_value(gpu.gpu->driver.name);
     document["driver_version"] = to_value(gpu.gpu->driver.version);
     document["apis"] = working_apis(gpu);
@@ -37,7 +37,7 @@ Value gpu_document(const ExportedGpu& gpu) {
 /// Why an API does not work, or is not known to; by the words of docs/reasons.md.
 Value api_document(const ExportedGpu& gpu, const ApiInfo& api) {
     Value document{Value::Object{}};
-    document["usable"] = to_value(gpu.facts.usable[place_of(api.id)]);
+    document["usable"] = to_value(gpu.facts.usable(api.id));
     const auto view = gpu.gpu->backends.find(std::string{api.backend});
     document["verified"] = view != gpu.gpu->backends.end() && view->second.verified;
     Value::Array codes;
@@ -64,12 +64,12 @@ Value full_gpu_document(const ExportedGpu& gpu) {
     return document;
 }
 
-Value host_document(const HostFacts& host) {
+Value host_document(const ExportedHost& host) {
     Value document{Value::Object{}};
     document["arch"] = host.arch;
-    document["libc"] = to_value(host.libc.value);
-    document["glibc"] = host.glibc.value ? Value{text_of(*host.glibc.value)} : Value{};
-    document["cpu_level"] = to_value(host.cpu_level.value);
+    document["libc"] = to_value(host.libc);
+    document["glibc"] = host.glibc ? Value{text_of(*host.glibc)} : Value{};
+    document["cpu_level"] = to_value(host.cpu_level);
     return document;
 }
 
@@ -121,7 +121,7 @@ Exported write_json(const ExportSubject& subject) {
     document["version"] = subject.version;
     document["rules"] = subject.rules.serial();
     document["settled"] = !is_unsettled(subject.report);
-    document["host"] = host_document(host_facts(subject.report.host));
+    document["host"] = host_document(exported_host(subject.report));
     Value::Array gpus;
     for (const auto& gpu : exported_gpus(subject, result.left_out))
         gpus.push_back(full_gpu_document(gpu));

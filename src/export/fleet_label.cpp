@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "policy/host_facts.h"
+#include "policy/fact.h"
 
 namespace gpuprobe {
 namespace {
@@ -27,9 +27,9 @@ std::optional<std::uint64_t> least_gib(const std::vector<ExportedGpu>& gpus, Cou
     for (const auto& gpu : gpus) {
         if (!counts(gpu))
             continue;
-        if (!gpu.facts.memory.value)
+        if (!memory_of(gpu))
             return std::nullopt;
-        const auto whole = gpu.facts.memory.value->count / gib(1).count;
+        const auto whole = memory_of(gpu)->count / gib(1).count;
         least = least ? std::min(*least, whole) : whole;
     }
     return least;
@@ -79,22 +79,22 @@ void add_api(const std::vector<ExportedGpu>& gpus, Api api, std::vector<FleetLab
 void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
     std::optional<Version> least;
     for (const auto& gpu : gpus)
-        if (const auto& version = gpu.facts.driver.value; gpu.vendor == "nvidia" && version)
+        if (const auto& version = gpu.facts.version(FactId::Driver).value;
+            gpu.vendor == "nvidia" && version)
             least = least ? std::min(*least, *version) : *version;
     if (least)
         labels.push_back({.name = "driver.nvidia.major", .value = std::to_string(least->major())});
 }
 
 /// glibc's major version has been 2 since 1997.
-void add_host(const HostFacts& host, std::vector<FleetLabel>& labels) {
-    if (host.libc.value)
-        labels.push_back({.name = "host.libc", .value = *host.libc.value});
-    if (host.glibc.value && host.glibc.value->major() == 2)
+void add_host(const ExportedHost& host, std::vector<FleetLabel>& labels) {
+    if (host.libc)
+        labels.push_back({.name = "host.libc", .value = *host.libc});
+    if (host.glibc && host.glibc->major() == 2)
         labels.push_back(
-            {.name = "host.glibc.minor", .value = std::to_string(host.glibc.value->parts[1])});
-    if (host.cpu_level.value)
-        labels.push_back(
-            {.name = "host.cpu.level", .value = std::to_string(*host.cpu_level.value)});
+            {.name = "host.glibc.minor", .value = std::to_string(host.glibc->parts[1])});
+    if (host.cpu_level)
+        labels.push_back({.name = "host.cpu.level", .value = std::to_string(*host.cpu_level)});
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
     for (const auto* api : computing_apis())
         add_api(gpus, api->id, labels);
     add_driver(gpus, labels);
-    add_host(host_facts(subject.report.host), labels);
+    add_host(exported_host(subject.report), labels);
     return labels;
 }
 

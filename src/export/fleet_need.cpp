@@ -35,16 +35,16 @@ void narrow(std::optional<std::set<std::string>>& targets, std::set<std::string>
     targets = std::move(words);
 }
 
-/// Turns the predicates of one alternative into needs.
+/// Turns the terms of one alternative into needs.
 class GpuReading {
 public:
     GpuReading(const Rules& rules, Words& beyond) : rules_{rules}, beyond_{beyond} {}
 
     /// More than one where newer drivers run on GPUs that others do not. Errors: NoMatch.
-    Result<std::vector<GpuNeed>> read(const Conjunction& predicates) {
+    Result<std::vector<GpuNeed>> read(const Conjunction& terms) {
         needs_ = {GpuNeed{}};
-        for (const auto& predicate : predicates)
-            add(predicate);
+        for (const auto& term : terms)
+            add(term);
         std::erase_if(needs_,
                       [](const GpuNeed& need) { return need.targets && need.targets->empty(); });
         if (needs_.empty())
@@ -53,50 +53,47 @@ public:
     }
 
 private:
-    void add(const Predicate& predicate) {
-        switch (predicate.kind) {
-            case PredicateKind::Backend:
+    void add(const Term& term) {
+        switch (term.fact) {
+            case FactId::Usable:
                 return each([&](GpuNeed& need) {
-                    need.api = info_of(std::get<Api>(predicate.need)).fleet_word;
+                    need.api = info_of(std::get<Api>(term.need)).fleet_word;
                 });
-            case PredicateKind::Vendor:
-                return add_vendors(std::get<Words>(predicate.need));
-            case PredicateKind::Kinds:
-                return add_kinds(std::get<std::vector<VariantKind>>(predicate.need));
-            case PredicateKind::DeviceMemoryMin:
+            case FactId::Vendor:
+                return add_vendors(std::get<Words>(term.need));
+            case FactId::Form:
+                return add_forms(std::get<Words>(term.need));
+            case FactId::Memory:
                 return each([&](GpuNeed& need) {
                     need.memory =
-                        std::max(need.memory.value_or(Bytes{}), std::get<Bytes>(predicate.need));
+                        std::max(need.memory.value_or(Bytes{}), std::get<Bytes>(term.need));
                 });
-            case PredicateKind::VulkanInstanceMin:
-            case PredicateKind::VulkanApiMin:
+            case FactId::VulkanLoader:
+            case FactId::Vulkan:
                 // What is exported is the lesser of both.
                 return each(
-                    [&](GpuNeed& need) { raise(need.vulkan, std::get<Version>(predicate.need)); });
+                    [&](GpuNeed& need) { raise(need.vulkan, std::get<Version>(term.need)); });
+            case FactId::VulkanFeature:
+                return leave("vulkan.features: " + joined(std::get<Words>(term.need)));
+            case FactId::VulkanExtension:
+                return leave("vulkan.extensions: " + joined(std::get<Words>(term.need)));
             default:
-                return add_code_or_driver(predicate);
+                return add_code_or_driver(term);
         }
     }
 
-    void add_code_or_driver(const Predicate& predicate) {
-        switch (predicate.kind) {
-            case PredicateKind::DriverMin:
-                return add_driver(std::get<Version>(predicate.need), predicate.name);
-            case PredicateKind::CudaDriver:
-                return add_cuda_driver(std::get<CudaDriverNeed>(predicate.need));
-            case PredicateKind::CudaCode:
-                return add_cuda_code(std::get<CudaCode>(predicate.need));
-            case PredicateKind::Gfx:
-                return add_gfx(std::get<std::vector<GfxTarget>>(predicate.need));
-            case PredicateKind::LevelZeroIp:
-                return add_ips(std::get<std::vector<Version>>(predicate.need));
-            case PredicateKind::VulkanFeatures:
-                return leave("vulkan.features: " + joined(std::get<Words>(predicate.need)));
-            case PredicateKind::VulkanExtensions:
-                return leave("vulkan.extensions: " + joined(std::get<Words>(predicate.need)));
-            default:
-                return leave(predicate.name);
-        }
+    void add_code_or_driver(const Term& term) {
+        if (const auto* driver = std::get_if<CudaDriverNeed>(&term.need))
+            return add_cuda_driver(*driver);
+        if (const auto* code = std::get_if<CudaCode>(&term.need))
+            return add_cuda_code(*code);
+        if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
+            return add_gfx(*targets);
+        if (const auto* ips = std::get_if<std::vector<Version>>(&term.need))
+            return add_ips(*ips);
+        if (term.fact == FactId::Driver)
+            return add_driver(std::get<Version>(term.need), term.name);
+        leave(term.name);
     }
 
     template <class Change>
@@ -124,20 +121,20 @@ private:
     }
 
     /// A system on a chip is exported as integrated.
-    void add_kinds(const std::vector<VariantKind>& kinds) {
-        const auto has = [&](VariantKind kind) {
-            return std::ranges::find(kinds, kind) != kinds.end();
+    void add_forms(const Words& forms) {
+        const auto has = [&](std::string_view form) {
+            return std::ranges::find(forms, form) != forms.end();
         };
         std::set<GpuKind> words;
-        if (has(VariantKind::Discrete))
+        if (has("discrete"))
             words.insert(GpuKind::Discrete);
-        if (has(VariantKind::Virtual))
+        if (has("virtual"))
             words.insert(GpuKind::Virtual);
-        if (has(VariantKind::Integrated) || has(VariantKind::Tegra))
+        if (has("integrated") || has("tegra"))
             words.insert(GpuKind::Integrated);
-        if (has(VariantKind::Integrated) != has(VariantKind::Tegra))
-            leave(has(VariantKind::Tegra) ? "kinds: tegra among integrated GPUs"
-                                          : "kinds: integrated GPUs that are no Tegra");
+        if (has("integrated") != has("tegra"))
+            leave(has("tegra") ? "kinds: tegra among integrated GPUs"
+                               : "kinds: integrated GPUs that are no Tegra");
         each([&](GpuNeed& need) { need.kinds = words; });
     }
 
@@ -213,31 +210,30 @@ private:
     std::vector<GpuNeed> needs_ = {};
 };
 
-std::string described(const Predicate& predicate) {
-    if (const auto* words = std::get_if<Words>(&predicate.need))
-        return predicate.name + ": " + joined(*words);
-    if (const auto* text = std::get_if<std::string>(&predicate.need))
-        return predicate.name + ": " + *text;
-    return predicate.name;
+std::string described(const Term& term) {
+    const auto* words = std::get_if<Words>(&term.need);
+    return words ? term.name + ": " + joined(*words) : term.name;
 }
 
-void add_host(const Predicate& predicate, FleetNeed& need) {
-    switch (predicate.kind) {
-        case PredicateKind::Libc:
-            if (const auto& libc = std::get<std::string>(predicate.need); libc != "static")
-                need.host.libc = libc;
+void add_host(const Term& term, FleetNeed& need) {
+    if (term.relation == Relation::Never)
+        return need.beyond.push_back(described(term));
+    switch (term.fact) {
+        case FactId::Libc:
+            need.host.libc = std::get<Words>(term.need).front();
             return;
-        case PredicateKind::GlibcMin:
-            return raise(need.host.glibc, std::get<Version>(predicate.need));
-        case PredicateKind::KernelMin:
-            return raise(need.host.kernel, std::get<Version>(predicate.need));
-        case PredicateKind::CpuLevelMin:
-            return raise(need.host.cpu_level, std::get<int>(predicate.need));
-        case PredicateKind::CpuFeatures:
-            need.host.cpu_features = std::get<Words>(predicate.need);
+        case FactId::Glibc:
+            return raise(need.host.glibc, std::get<Version>(term.need));
+        case FactId::Kernel:
+            return raise(need.host.kernel, std::get<Version>(term.need));
+        case FactId::CpuLevel:
+            return raise(need.host.cpu_level,
+                         static_cast<int>(std::get<Version>(term.need).major()));
+        case FactId::CpuFeature:
+            need.host.cpu_features = std::get<Words>(term.need);
             return;
         default:
-            need.beyond.push_back(described(predicate));
+            need.beyond.push_back(described(term));
     }
 }
 
@@ -258,8 +254,8 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
         return Error{ErrorCode::NoMatch,
                      "it needs what is not known here: " + joined(variant.needs.unsupported)};
     FleetNeed need{.host = {.arch = platform.arch, .libc = platform.libc}};
-    for (const auto& predicate : variant.needs.host)
-        add_host(predicate, need);
+    for (const auto& term : variant.needs.host)
+        add_host(term, need);
     for (const auto& alternative : variant.needs.devices) {
         auto gpus = GpuReading{rules, need.beyond}.read(alternative);
         if (!gpus && variant.needs.devices.size() == 1)

@@ -5,7 +5,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "policy/host_facts.h"
+#include "policy/fact.h"
 
 /// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
 /// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.
@@ -76,12 +76,12 @@ Metric info_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-Metric host_of(const HostFacts& host) {
+Metric host_of(const ExportedHost& host) {
     Metric metric{"gpuprobe_host_info", "What programs for this machine must be built for."};
-    const auto level = host.cpu_level.value;
+    const auto level = host.cpu_level;
     metric.add({{"arch", host.arch},
-                {"libc", host.libc.value.value_or("")},
-                {"glibc", host.glibc.value ? text_of(*host.glibc.value) : ""},
+                {"libc", host.libc.value_or("")},
+                {"glibc", host.glibc ? text_of(*host.glibc) : ""},
                 {"cpu_level", level ? std::to_string(*level) : ""}},
                1);
     return metric;
@@ -90,8 +90,8 @@ Metric host_of(const HostFacts& host) {
 Metric memory_of(const std::vector<ExportedGpu>& gpus) {
     Metric metric{"gpuprobe_gpu_memory_bytes", "Memory that one GPU offers to programs."};
     for (const auto& gpu : gpus)
-        if (gpu.facts.memory.value)
-            metric.add({{"gpu", gpu.place}}, gpu.facts.memory.value->count);
+        if (memory_of(gpu))
+            metric.add({{"gpu", gpu.place}}, memory_of(gpu)->count);
     return metric;
 }
 
@@ -147,7 +147,7 @@ Exported write_prometheus(const ExportSubject& subject) {
     const auto gpus = exported_gpus(subject, result.left_out);
     Metric build{"gpuprobe_build_info", "Version of the program that wrote this file."};
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
-    auto text = build.text() + host_of(host_facts(subject.report.host)).text() +
+    auto text = build.text() + host_of(exported_host(subject.report)).text() +
                 info_of(gpus).text() + memory_of(gpus).text() + usable_of(gpus).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kOurs = "gpuprobe.feature.node.kubernetes.io/";
 
 /// Collects one term.
-class Term {
+class NodeTerm {
 public:
     void add(const std::string& key, const char* operation, std::vector<std::string> values = {}) {
         Value expression{Value::Object{}};
@@ -63,7 +63,7 @@ constexpr CpuLabel kCpuLabels[] = {
     {"avx512vl", "AVX512VL"}, {"fma", "FMA3"},
 };
 
-void add_host(const HostNeed& host, Term& term, FleetQuery& query) {
+void add_host(const HostNeed& host, NodeTerm& term, FleetQuery& query) {
     term.add("kubernetes.io/arch", "In", {kubernetes_arch(host.arch)});
     if (host.libc)
         term.ours("host.libc", "In", {*host.libc});
@@ -85,14 +85,14 @@ void add_host(const HostNeed& host, Term& term, FleetQuery& query) {
 }
 
 /// Labels are of machines: that the same GPU is meant, holds where no other kind is there.
-void no_others(const std::set<GpuKind>& kinds, Term& term) {
+void no_others(const std::set<GpuKind>& kinds, NodeTerm& term) {
     for (const auto kind :
          {GpuKind::Discrete, GpuKind::Integrated, GpuKind::Virtual, GpuKind::Unknown})
         if (!kinds.contains(kind))
             term.ours("gpu." + std::string{name_of(kind)} + ".count", "DoesNotExist");
 }
 
-void add_vendors(const GpuNeed& gpu, Term& term, FleetQuery& query) {
+void add_vendors(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     const bool is_said = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
     if (gpu.vendors.empty() || is_said)
         return;
@@ -102,14 +102,14 @@ void add_vendors(const GpuNeed& gpu, Term& term, FleetQuery& query) {
     query.stronger.push_back(asked_more("machines that have another vendor's GPU as well"));
 }
 
-void add_kinds(const GpuNeed& gpu, Term& term, FleetQuery& query) {
+void add_kinds(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     if (!gpu.kinds)
         return;
     no_others(*gpu.kinds, term);
     query.stronger.push_back(asked_more("machines that have another kind of GPU as well"));
 }
 
-void add_memory(const GpuNeed& gpu, const std::string& target, Term& term, FleetQuery& query) {
+void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, FleetQuery& query) {
     if (!gpu.memory)
         return;
     const auto whole = (gpu.memory->count + gib(1).count - 1) / gib(1).count;
@@ -123,7 +123,7 @@ void add_memory(const GpuNeed& gpu, const std::string& target, Term& term, Fleet
 }
 
 /// A part of a version that no label compares rounds up.
-void add_driver(const GpuNeed& gpu, Term& term, FleetQuery& query) {
+void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     if (!gpu.driver)
         return;
     const bool is_whole = *gpu.driver == Version{{gpu.driver->major()}};
@@ -135,7 +135,7 @@ void add_driver(const GpuNeed& gpu, Term& term, FleetQuery& query) {
 }
 
 /// Versions up to 1.9: there is no 2.
-void add_vulkan(const GpuNeed& gpu, Term& term) {
+void add_vulkan(const GpuNeed& gpu, NodeTerm& term) {
     if (!gpu.vulkan)
         return;
     std::vector<std::string> versions;
@@ -148,7 +148,7 @@ Value term_for(const FleetNeed& need,
                const GpuNeed& gpu,
                const std::string& target,
                FleetQuery& query) {
-    Term term;
+    NodeTerm term;
     add_host(need.host, term, query);
     if (gpu.api)
         term.ours("api." + *gpu.api + (target.empty() ? "" : "." + target), "Exists");
@@ -176,7 +176,7 @@ Result<FleetQuery> nfd_query(const FleetNeed& need,
             terms.push_back(term_for(need, gpu, target, query));
     }
     if (need.gpus.empty()) {
-        Term term;
+        NodeTerm term;
         add_host(need.host, term, query);
         terms.push_back(term.take());
     }

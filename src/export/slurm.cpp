@@ -7,7 +7,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "policy/host_facts.h"
+#include "policy/fact.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
 /// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).
@@ -138,16 +138,16 @@ std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     return features;
 }
 
-void add_host(const HostFacts& host, std::vector<std::string>& features) {
+void add_host(const ExportedHost& host, std::vector<std::string>& features) {
     if (!host.arch.empty())
         features.push_back(host.arch);
-    if (host.libc.value == "musl")
+    if (host.libc == "musl")
         features.emplace_back("musl");
-    if (host.glibc.value)
-        features.push_back("glibc" + std::to_string(host.glibc.value->parts[0]) + "." +
-                           std::to_string(host.glibc.value->parts[1]));
-    if (host.cpu_level.value)
-        features.push_back("x86-64-v" + std::to_string(*host.cpu_level.value));
+    if (host.glibc)
+        features.push_back("glibc" + std::to_string(host.glibc->parts[0]) + "." +
+                           std::to_string(host.glibc->parts[1]));
+    if (host.cpu_level)
+        features.push_back("x86-64-v" + std::to_string(*host.cpu_level));
 }
 
 /// Slurm has no "not": that no other kind of GPU is there, is a word of its own.
@@ -170,8 +170,9 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
     std::vector<std::string> features{targets.begin(), targets.end()};
     std::set<std::string> branches;
     for (const auto& gpu : gpus)
-        if (gpu.vendor == "nvidia" && gpu.facts.driver.value)
-            branches.insert("cuda_drv" + std::to_string(gpu.facts.driver.value->major()));
+        if (gpu.vendor == "nvidia" && gpu.facts.version(FactId::Driver).value)
+            branches.insert("cuda_drv" +
+                            std::to_string(gpu.facts.version(FactId::Driver).value->major()));
     features.insert(features.end(), branches.begin(), branches.end());
     if (std::ranges::any_of(gpus, [](const auto& gpu) { return works_with(gpu, "opencl"); }))
         features.emplace_back("opencl");
@@ -181,7 +182,7 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
         features.push_back("vulkan" + std::to_string(vulkan->parts[0]) + "." +
                            std::to_string(vulkan->parts[1]));
     add_kinds(gpus, features);
-    add_host(host_facts(subject.report.host), features);
+    add_host(exported_host(subject.report), features);
     return features;
 }
 

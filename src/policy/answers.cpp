@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "policy/predicate.h"
+#include "policy/term.h"
 #include "policy/text_template.h"
 
 namespace gpuprobe {
@@ -17,30 +17,31 @@ std::string with_dashes(std::string_view name) {
 }
 
 std::optional<std::string> answer_fact(std::string_view name,
-                                       const FactScope& scope,
+                                       const Facts& facts,
                                        const Selection& selection) {
     if (is_selector_fact(name))
         return selection.gpus.empty() ? std::nullopt : selector_fact(name, selection);
-    const auto fact = machine_fact(with_dashes(name), scope);
-    if (!fact.is_known || fact.words.empty())
+    const auto* row = find_fact(with_dashes(name));
+    const auto words = row ? words_of(facts.at(row->id)) : std::vector<std::string>{};
+    if (words.empty())
         return std::nullopt;
     std::string list;
-    for (const auto& word : fact.words)
+    for (const auto& word : words)
         list += (list.empty() ? "" : ",") + word;
     return list;
 }
 
 std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
-                                       const FactScope& scope,
+                                       const Facts& facts,
                                        const Selection& selection) {
     for (const auto& rule : rules)
         for (const auto& [text, predicates] : rule) {
-            const auto holds = test_all(predicates, scope);
-            if (!holds)
+            const auto truth = test_all(predicates, facts);
+            if (truth == Truth::Unknown)
                 return std::nullopt;
-            if (*holds)
+            if (truth == Truth::True)
                 return filled_template(text, [&](std::string_view name) {
-                    return answer_fact(name, scope, selection);
+                    return answer_fact(name, facts, selection);
                 });
         }
     return std::nullopt;
@@ -50,15 +51,15 @@ std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
 
 bool is_answer_fact(std::string_view name) {
     return is_selector_fact(name) ||
-           (name.find('-') == std::string_view::npos && find_machine_fact(with_dashes(name)));
+           (name.find('-') == std::string_view::npos && find_fact(with_dashes(name)));
 }
 
 std::map<std::string, std::string> answers_of(const Profile& profile,
-                                              const FactScope& scope,
+                                              const Facts& facts,
                                               const Selection& selection) {
     std::map<std::string, std::string> answers;
     for (const auto& [name, rules] : profile.answers)
-        if (auto answer = answer_from(rules, scope, selection))
+        if (auto answer = answer_from(rules, facts, selection))
             answers.emplace(name, std::move(*answer));
     return answers;
 }

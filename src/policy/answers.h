@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "policy/machine_fact.h"
+#include "policy/fact.h"
 #include "policy/profile.h"
 #include "policy/selector_facts.h"
 
@@ -17,9 +17,9 @@ bool is_answer_fact(std::string_view name);
 
 /// What the profile answers beside the backend. An answer whose rules can't be told, because a
 /// predicate before the one that holds is not known or a fact of the value is not, is left out.
-/// `scope` is the best chosen GPU, or none.
+/// `facts` are of the best chosen GPU, or of the machine.
 std::map<std::string, std::string> answers_of(const Profile& profile,
-                                              const FactScope& scope,
+                                              const Facts& facts,
                                               const Selection& selection);
 
 }  // namespace gpuprobe

@@ -24,6 +24,10 @@ struct ComputeCapability {
 std::optional<ComputeCapability> parse_text(std::string_view text,
                                             std::type_identity<ComputeCapability>);
 std::string text_of(const ComputeCapability& capability);
+/// Of its version "8.9".
+constexpr ComputeCapability capability_of(const Version& version) {
+    return {.major = version.parts[0], .minor = version.parts[1]};
+}
 
 /// What code was compiled for: "9.0", architecture-specific "9.0a", or family-specific "10.0f".
 enum class CodeSuffix { None, Specific, Family };

@@ -21,10 +21,10 @@ struct GpuMask {
     }
 };
 
-/// GPUs that no predicate tells apart are asked once.
+/// GPUs that no term tells apart are asked once.
 class LikeGpus {
 public:
-    LikeGpus(const std::vector<GpuFacts>& gpus, const Rules& rules) : rules_{rules} {
+    explicit LikeGpus(const std::vector<Facts>& gpus) {
         for (std::size_t i = 0; i < gpus.size(); ++i) {
             const auto found = std::ranges::find_if(
                 groups_, [&](const Group& group) { return is_like(*group.first, gpus[i]); });
@@ -37,10 +37,10 @@ public:
 
     [[nodiscard]] std::uint64_t all() const { return all_; }
 
-    [[nodiscard]] GpuMask ask(const Predicate& predicate) const {
+    [[nodiscard]] GpuMask ask(const Term& term) const {
         GpuMask mask;
         for (const auto& group : groups_) {
-            const auto truth = holds(predicate, *group.first, rules_);
+            const auto truth = holds(term, *group.first);
             if (truth == Truth::True)
                 mask.yes |= group.members;
             if (truth != Truth::False)
@@ -51,31 +51,35 @@ public:
 
 private:
     struct Group {
-        const GpuFacts* first = nullptr;
+        const Facts* first = nullptr;
         std::uint64_t members = 0;
     };
-    const Rules& rules_;
     std::vector<Group> groups_ = {};
     std::uint64_t all_ = 0;
 };
 
-/// Every predicate of a platform, answered once. Of one about the host, all bits are the same.
+/// Every term of a platform, answered once. Of one about the host, all bits are the same.
 std::vector<GpuMask> answers_to(const VariantIndex& index,
                                 const MachineFacts& machine,
-                                const LikeGpus& gpus,
-                                const Rules& rules) {
+                                const LikeGpus& gpus) {
     std::vector<GpuMask> answers;
-    answers.reserve(index.predicates.size());
-    for (const auto& predicate : index.predicates) {
-        if (!is_about_host(predicate.kind)) {
-            answers.push_back(gpus.ask(predicate));
+    answers.reserve(index.terms.size());
+    for (const auto& term : index.terms) {
+        if (!is_about_host(term)) {
+            answers.push_back(gpus.ask(term));
             continue;
         }
-        const auto truth = holds(predicate, machine.host, rules);
+        const auto truth = holds(term, machine.host);
         answers.push_back(
             {.yes = truth == Truth::True ? ~0ULL : 0, .maybe = truth != Truth::False ? ~0ULL : 0});
     }
     return answers;
+}
+
+/// Of the card, rounded; 0 when it is not known.
+std::uint64_t whole_gib(const Facts& gpu) {
+    const auto& memory = gpu.get<Bytes>(FactId::PhysicalMemory).value;
+    return memory ? (memory->count + gib(1).count / 2) / gib(1).count : 0;
 }
 
 class Evaluator {
@@ -83,15 +87,14 @@ public:
     Evaluator(const VariantPlatform& platform,
               const RecommendRequest& request,
               const MachineFacts& machine,
-              const Rules& rules,
               std::span<const FailedVariant> failed)
         : platform_{platform},
           request_{request},
           machine_{machine},
           failed_{failed},
-          gpus_{machine.gpus, rules},
-          answers_{answers_to(platform.index, machine, gpus_, rules)} {
-        if (const auto added = added_predicate(request))
+          gpus_{machine.gpus},
+          answers_{answers_to(platform.index, machine, gpus_)} {
+        if (const auto added = added_term(request))
             added_ = gpus_.ask(*added);
     }
 
@@ -134,7 +137,7 @@ private:
         std::uint64_t gpus = 0;
         for (const auto& failed : failed_)
             for (std::size_t i = 0; failed.gpu && i < machine_.gpus.size(); ++i)
-                if (machine_.gpus[i].id == *failed.gpu && means(failed.word, variant))
+                if (machine_.gpus[i].gpu()->id == *failed.gpu && means(failed.word, variant))
                     gpus |= 1ULL << i;
         return gpus;
     }
@@ -210,7 +213,7 @@ private:
         const auto vendors = vendors_of(needs);
         std::uint64_t meant = 0;
         for (std::size_t i = 0; i < machine_.gpus.size(); ++i) {
-            const auto& vendor = machine_.gpus[i].vendor.value;
+            const auto& vendor = machine_.gpus[i].get<std::string>(FactId::Vendor).value;
             if (vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end())
                 meant |= 1ULL << i;
         }
@@ -229,9 +232,9 @@ private:
         judged.gpus = std::popcount(judged.covered);
         for (auto rest = judged.covered; rest != 0; rest &= rest - 1) {
             const auto& gpu = machine_.gpus[static_cast<std::size_t>(std::countr_zero(rest))];
-            if (!gpu.is_discrete)
+            if (gpu.gpu()->kind != GpuKind::Discrete)
                 continue;
-            judged.gib += gpu.gib;
+            judged.gib += whole_gib(gpu);
             ++judged.discrete;
         }
     }
@@ -268,11 +271,11 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
 
 /// The vendor that an alternative is for by what it asks; empty when it may be any.
 std::vector<std::string> vendors_of(const Conjunction& alternative) {
-    for (const auto& predicate : alternative)
-        if (predicate.kind == PredicateKind::Vendor)
-            return std::get<std::vector<std::string>>(predicate.need);
-    for (const auto& predicate : alternative)
-        if (const auto api = api_of(predicate); api && !info_of(*api).vendor.empty())
+    for (const auto& term : alternative)
+        if (term.fact == FactId::Vendor)
+            return std::get<std::vector<std::string>>(term.need);
+    for (const auto& term : alternative)
+        if (const auto api = api_of(term); api && !info_of(*api).vendor.empty())
             return {std::string{info_of(*api).vendor}};
     return {};
 }
@@ -289,11 +292,8 @@ bool means(std::string_view word, const Variant& variant) {
     return word == variant.name || word == variant.family;
 }
 
-std::optional<Predicate> added_predicate(const RecommendRequest& request) {
-    if (!request.need)
-        return std::nullopt;
-    return Predicate{
-        .kind = PredicateKind::DeviceMemoryMin, .name = "need-mib", .need = *request.need};
+std::optional<Term> added_term(const RecommendRequest& request) {
+    return request.need ? std::optional{memory_floor(*request.need, "need-mib")} : std::nullopt;
 }
 
 std::vector<std::string> vendors_of(const Requirements& requirements) {
@@ -310,9 +310,8 @@ std::vector<std::string> vendors_of(const Requirements& requirements) {
 std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
                                     const MachineFacts& machine,
-                                    const Rules& rules,
                                     std::span<const FailedVariant> failed) {
-    const Evaluator evaluator{platform, request, machine, rules, failed};
+    const Evaluator evaluator{platform, request, machine, failed};
     std::vector<JudgedVariant> judged;
     judged.reserve(platform.variants.size());
     for (std::size_t i = 0; i < platform.variants.size(); ++i)

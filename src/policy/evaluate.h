@@ -31,8 +31,8 @@ static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each"
 /// Whether the word of a request means the variant.
 bool means(std::string_view word, const Variant& variant);
 
-/// The predicate that a request adds to every variant that uses a GPU; none without `need`.
-std::optional<Predicate> added_predicate(const RecommendRequest& request);
+/// The term that a request adds to every variant that uses a GPU; none without `need`.
+std::optional<Term> added_term(const RecommendRequest& request);
 
 /// Every variant: those that may be taken in their order, then the rejected ones by name.
 ///
@@ -42,7 +42,6 @@ std::optional<Predicate> added_predicate(const RecommendRequest& request);
 std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
                                     const MachineFacts& machine,
-                                    const Rules& rules,
                                     std::span<const FailedVariant> failed);
 
 /// The vendors whose GPUs a variant is for; empty where any may be meant.

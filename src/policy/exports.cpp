@@ -5,25 +5,25 @@
 #include <set>
 
 #include "base/parse.h"
-#include "policy/machine_facts.h"
+#include "policy/fact.h"
 
 namespace gpuprobe {
 namespace {
 
 /// Facts of the GPUs that can be used by an API.
-std::vector<const GpuFacts*> usable_by(const MachineFacts& machine, Api api) {
-    std::vector<const GpuFacts*> gpus;
+std::vector<const Facts*> usable_by(const MachineFacts& machine, Api api) {
+    std::vector<const Facts*> gpus;
     for (const auto& gpu : machine.gpus)
-        if (gpu.usable[place_of(api)] == true)
+        if (gpu.usable(api) == true)
             gpus.push_back(&gpu);
     return gpus;
 }
 
-std::set<ComputeCapability> capabilities(const std::vector<const GpuFacts*>& gpus) {
+std::set<ComputeCapability> capabilities(const std::vector<const Facts*>& gpus) {
     std::set<ComputeCapability> all;
     for (const auto* gpu : gpus)
-        if (gpu->cuda.capability.value)
-            all.insert(*gpu->cuda.capability.value);
+        if (const auto& known = gpu->version(FactId::ComputeCapability).value)
+            all.insert(capability_of(*known));
     return all;
 }
 
@@ -92,11 +92,22 @@ bool is_torch_backend(std::string_view word) {
     return word == "cpu" || word == "xpu" || has_number_after("cu") || has_number_after("rocm");
 }
 
+/// "gfx90a", without features.
+std::optional<std::string> processor_of(const Facts& gpu) {
+    const auto& target = gpu.get<std::string>(FactId::GfxTarget).value;
+    return target ? std::optional{target->substr(0, target->find(':'))} : std::nullopt;
+}
+
+/// The newest CUDA that the first of them runs.
+std::optional<Version> cuda_of(const std::vector<const Facts*>& gpus) {
+    return gpus.empty() ? std::nullopt : gpus.front()->version(FactId::Cuda).value;
+}
+
 void add_intel(const MachineFacts& machine, Variables& variables) {
     std::set<std::string> ips;
     for (const auto* gpu : usable_by(machine, Api::LevelZero))
-        if (gpu->intel_ip.value)
-            ips.insert(text_of(*gpu->intel_ip.value));
+        if (const auto& ip = gpu->version(FactId::IntelIp).value)
+            ips.insert(text_of(*ip));
     if (!ips.empty())
         variables.emplace_back("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", joined(ips, ','));
 }
@@ -105,9 +116,9 @@ void add_amd(const MachineFacts& machine, Variables& variables) {
     std::set<std::string> targets;
     std::optional<Version> rocm;
     for (const auto* gpu : usable_by(machine, Api::Hip)) {
-        if (gpu->gfx.value)
-            targets.insert(gpu->gfx.value->processor);
-        rocm = gpu->rocm.value;
+        if (const auto processor = processor_of(*gpu))
+            targets.insert(*processor);
+        rocm = gpu->version(FactId::Rocm).value;
     }
     if (!targets.empty())
         variables.emplace_back("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", joined(targets, ','));
@@ -135,15 +146,17 @@ Variables conda_variables(const Report& report, const Rules& rules) {
     const auto machine = machine_facts(report, rules);
     const auto gpus = usable_by(machine, Api::Cuda);
     const auto found = capabilities(gpus);
-    const bool has_cuda = !gpus.empty() && gpus.front()->cuda.cuda.value;
-    Variables variables{
-        {"CONDA_OVERRIDE_CUDA", has_cuda ? major_minor(*gpus.front()->cuda.cuda.value) : ""},
-        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
-    if (machine.host.glibc.value)
-        variables.emplace_back("CONDA_OVERRIDE_GLIBC", text_of(*machine.host.glibc.value));
-    if (const auto level = machine.host.cpu_level.value; level && machine.host.arch == "x86_64")
-        variables.emplace_back("CONDA_OVERRIDE_ARCHSPEC",
-                               *level == 1 ? "x86_64" : "x86_64_v" + std::to_string(*level));
+    const auto cuda = cuda_of(gpus);
+    const auto& glibc = machine.host.version(FactId::Glibc).value;
+    const auto& level = machine.host.version(FactId::CpuLevel).value;
+    Variables variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
+                        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
+    if (glibc)
+        variables.emplace_back("CONDA_OVERRIDE_GLIBC", text_of(*glibc));
+    if (level && report.host.arch == "x86_64")
+        variables.emplace_back(
+            "CONDA_OVERRIDE_ARCHSPEC",
+            level->major() == 1 ? "x86_64" : "x86_64_v" + std::to_string(level->major()));
     return variables;
 }
 
@@ -154,15 +167,15 @@ Variables uv_variables(const Report& report, const Rules& rules, const Recommend
         answer->artifact.at("type") == Value{"index"})
         variables.emplace_back("UV_TORCH_BACKEND", *answer->variant);
     for (const auto* gpu : usable_by(machine, Api::Cuda)) {
-        const auto found = std::ranges::find(report.gpus, gpu->id, &Gpu::id);
-        if (gpu->driver.value && found->driver.version) {
-            variables.emplace_back("UV_CUDA_DRIVER_VERSION", *found->driver.version);
+        const auto& version = gpu->gpu()->driver.version;
+        if (gpu->version(FactId::Driver).value && version) {
+            variables.emplace_back("UV_CUDA_DRIVER_VERSION", *version);
             return variables;
         }
     }
     for (const auto* gpu : usable_by(machine, Api::Hip))
-        if (gpu->gfx.value) {
-            variables.emplace_back("UV_AMD_GPU_ARCHITECTURE", gpu->gfx.value->processor);
+        if (const auto processor = processor_of(*gpu)) {
+            variables.emplace_back("UV_AMD_GPU_ARCHITECTURE", *processor);
             return variables;
         }
     return variables;
@@ -173,9 +186,8 @@ Variables wheel_variables(const Report& report, const Rules& rules) {
     const auto gpus = usable_by(machine, Api::Cuda);
     const auto found = capabilities(gpus);
     Variables variables;
-    if (!gpus.empty() && gpus.front()->cuda.cuda.value)
-        variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION",
-                               major_minor(*gpus.front()->cuda.cuda.value));
+    if (const auto cuda = cuda_of(gpus))
+        variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", major_minor(*cuda));
     if (!found.empty())
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", text_of(*found.rbegin()));
     add_amd(machine, variables);

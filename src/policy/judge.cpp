@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "policy/backend_words.h"
-#include "policy/predicate.h"
+#include "policy/term.h"
 #include "report/api_view.h"
 
 namespace gpuprobe {
@@ -96,11 +96,10 @@ void try_vendor(const Terms& terms, const std::string& backend, const Gpu& gpu, 
 }
 
 /// A rule that is unknown leaves the candidate unknown: what is not known is no promise.
-void try_predicate(const std::string& predicate, const FactScope& scope, Trial& trial) {
-    auto tested = test_predicate(predicate, scope);
-    if (tested.holds == false)
+void weigh(Tested tested, Trial& trial) {
+    if (tested.truth == Truth::False)
         trial.reject(std::move(tested.why));
-    else if (!tested.holds)
+    else if (tested.truth == Truth::Unknown)
         trial.doubt(std::move(tested.why));
 }
 
@@ -112,25 +111,26 @@ const std::vector<std::string>& floors_of(const Profile& profile, std::string_vi
 
 /// Floors of the profile and of the request. They say nothing new about a GPU of a vendor that the
 /// backend does not serve, and made-up GPUs have no facts to compare.
-void try_floors(const Terms& terms, const FactScope& scope, Trial& trial) {
-    const auto view = scope.gpu->backends.find(std::string{scope.backend});
+void try_floors(const Terms& terms, const Facts& facts, Trial& trial) {
+    const auto backend = facts.subject().backend;
+    const auto view = facts.gpu()->backends.find(std::string{backend});
     const bool is_served =
-        view == scope.gpu->backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
+        view == facts.gpu()->backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
     if (terms.is_simulated || !is_served)
         return;
     for (const auto* rules : {&floors_of(terms.profile, kAnyBackend),
-                              &floors_of(terms.profile, scope.backend), &terms.require})
+                              &floors_of(terms.profile, backend), &terms.require})
         for (const auto& predicate : *rules)
-            try_predicate(predicate, scope, trial);
+            weigh(test_predicate(predicate, facts), trial);
     if (terms.min_memory)
-        try_predicate("memory>=" + std::to_string(terms.min_memory->count), scope, trial);
+        weigh(test_term(memory_floor(*terms.min_memory, "min-memory"), facts), trial);
 }
 
 /// Integrated, and nothing in the profile lifts it out of its kind.
-bool is_fallback(const Terms& terms, const FactScope& scope) {
-    return scope.gpu->kind == GpuKind::Integrated &&
-           std::ranges::none_of(terms.profile.as_discrete, [&scope](const auto& predicate) {
-               return test_predicate(predicate, scope).holds == true;
+bool is_fallback(const Terms& terms, const Facts& facts) {
+    return facts.gpu()->kind == GpuKind::Integrated &&
+           std::ranges::none_of(terms.profile.as_discrete, [&facts](const auto& predicate) {
+               return test_predicate(predicate, facts).truth == Truth::True;
            });
 }
 
@@ -218,8 +218,10 @@ void Judged::reject(Reason reason) {
 }
 
 Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, const Report& report) {
-    const FactScope scope{
-        .report = report, .gpu = &gpu, .backend = backend, .backend_word = terms.word_for(backend)};
+    const Facts facts{{.report = report,
+                       .gpu = &gpu,
+                       .backend = backend,
+                       .backend_word = terms.word_for(backend)}};
     Trial trial{backend, &gpu};
     if (gpu.kind == GpuKind::DisplayOnly) {
         trial.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
@@ -229,9 +231,9 @@ Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, con
     try_verified(terms, backend, gpu, trial);
     try_vendor(terms, backend, gpu, trial);
     try_backend(terms, backend, trial);
-    const bool is_spare = is_fallback(terms, scope);
+    const bool is_spare = is_fallback(terms, facts);
     try_gpu(terms, gpu, is_spare, trial);
-    try_floors(terms, scope, trial);
+    try_floors(terms, facts, trial);
     try_experience(terms, backend, &gpu, trial);
     auto judged = std::move(trial).end();
     judged.is_fallback = is_spare;
@@ -269,7 +271,7 @@ Judged judge_switched_off(const std::string& backend) {
 /// What is required of a GPU says nothing about the CPU.
 Judged judge_cpu(const Terms& terms, const Report& report) {
     const std::string cpu{kCpu};
-    const FactScope scope{.report = report, .backend = cpu, .backend_word = terms.word_for(cpu)};
+    const Facts facts{{.report = report, .backend = cpu, .backend_word = terms.word_for(cpu)}};
     Trial trial{cpu, nullptr};
     if (terms.profile.cpu == CpuPolicy::Forbid)
         trial.reject(because("cpu-forbidden"));
@@ -277,7 +279,7 @@ Judged judge_cpu(const Terms& terms, const Report& report) {
     for (const auto* rules : {&floors_of(terms.profile, kCpu), &terms.require})
         for (const auto& predicate : *rules)
             if (is_about_host(predicate))
-                try_predicate(predicate, scope, trial);
+                weigh(test_predicate(predicate, facts), trial);
     try_experience(terms, cpu, nullptr, trial);
     auto judged = std::move(trial).end();
     judged.score = report.host.cpu.score;

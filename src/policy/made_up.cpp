@@ -106,10 +106,11 @@ Decision decision_for_platform(const Profile& profile,
     decision.summary = "requested=" + request.backend.value_or("auto") + " detected=[" + accepted +
                        "] selected=" + decision.backend.value_or("none");
     const Report nothing;
-    decision.answers = answers_of(
-        profile,
-        {.report = nothing, .backend_word = decision.backend.value_or(""), .platform = platform},
-        {.report = nothing});
+    decision.answers = answers_of(profile,
+                                  Facts{{.report = nothing,
+                                         .backend_word = decision.backend.value_or(""),
+                                         .platform = platform}},
+                                  {.report = nothing});
     decision.messages = messages_for(profile, decision);
     if (!request.include_rejected)
         std::erase_if(decision.candidates, [](const Candidate& candidate) {

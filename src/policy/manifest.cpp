@@ -251,12 +251,13 @@ Result<Manifest> parse_manifest(std::string_view json, const ManifestLimits& lim
     return manifest;
 }
 
-const VariantPlatform* platform_for(const Manifest& manifest, const HostFacts& host) {
+const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host) {
+    const auto word = [&host](FactId id) { return host.get<std::string>(id).value; };
     const VariantPlatform* found = nullptr;
     for (const auto& platform : manifest.platforms) {
-        if (host.os != "linux" || platform.arch != host.arch)
+        if (word(FactId::Os) != "linux" || platform.arch != word(FactId::Arch))
             continue;
-        if (platform.libc && platform.libc == host.libc.value)
+        if (platform.libc && platform.libc == word(FactId::Libc))
             return &platform;
         if (!platform.libc)
             found = &platform;

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/value.h"
+#include "policy/term.h"
 #include "policy/variant_index.h"
-#include "policy/variant_predicate.h"
 
 /// The variants of one product: gpuprobe.variants/1. Meaning: docs/variants.md; schema:
 /// data/schema/variants.schema.json.
@@ -97,7 +97,7 @@ Result<Manifest> parse_manifest(std::string_view json, const ManifestLimits& lim
 std::optional<WallTime> instant_from(std::string_view text);
 
 /// The platform of that machine: a key with its C library before one without; null without any.
-const VariantPlatform* platform_for(const Manifest& manifest, const HostFacts& host);
+const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host);
 const Variant* find_variant(const VariantPlatform& platform, std::string_view name);
 
 }  // namespace gpuprobe

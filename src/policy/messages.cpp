@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "policy/backend_words.h"
-#include "policy/machine_fact.h"
+#include "policy/fact.h"
 
 namespace gpuprobe {
 namespace {

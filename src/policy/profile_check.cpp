@@ -8,8 +8,8 @@
 #include "policy/answers.h"
 #include "policy/backend_words.h"
 #include "policy/messages.h"
-#include "policy/predicate.h"
 #include "policy/selector_facts.h"
+#include "policy/term.h"
 #include "policy/text_template.h"
 
 namespace gpuprobe {

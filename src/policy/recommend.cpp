@@ -13,7 +13,7 @@ std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineF
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < machine.gpus.size(); ++i)
         if ((judged.covered >> i & 1U) != 0)
-            ids.push_back(machine.gpus[i].id);
+            ids.push_back(machine.gpus[i].gpu()->id);
     return ids;
 }
 
@@ -52,13 +52,15 @@ void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer
 }
 
 /// What the manifest is for, and what this is: "linux-aarch64-musl".
-Reason other_platform(const Manifest& manifest, const HostFacts& host) {
+Reason other_platform(const Manifest& manifest, const Facts& host) {
     std::vector<std::string> offered;
     for (const auto& platform : manifest.platforms)
         offered.push_back(platform.key);
+    const auto word = [&host](FactId id) { return host.get<std::string>(id).value; };
     Value have;
-    if (!host.os.empty() && !host.arch.empty())
-        have = host.os + "-" + host.arch + (host.libc.value ? "-" + *host.libc.value : "");
+    if (word(FactId::Os) && word(FactId::Arch))
+        have = *word(FactId::Os) + "-" + *word(FactId::Arch) +
+               (word(FactId::Libc) ? "-" + *word(FactId::Libc) : "");
     return because("platform-not-offered", {{"have", have}, {"want", to_value(offered)}});
 }
 
@@ -143,11 +145,11 @@ Recommendation recommend(const Manifest& manifest,
     answer.project_default = platform->fallback;
     warn_of_limits(manifest, machine, rules, answer);
     warn_of_words(*platform, request, answer);
-    const auto judged = evaluate(*platform, request, machine, rules, failed);
+    const auto judged = evaluate(*platform, request, machine, failed);
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
-    add_candidates(judged, {request, machine, report, rules, failed}, answer);
+    add_candidates(judged, {request, machine, report, failed}, answer);
     return answer;
 }
 

@@ -24,7 +24,7 @@ ReadProblem named(ReadProblem problem, const char* reason) {
 /// Readers that hide a word would let a newer manifest through; here it becomes a predicate that
 /// is false.
 void add_unsupported(const std::string& name, Conjunction& out) {
-    out.push_back({.kind = PredicateKind::Unsupported, .name = scrubbed(name, kMaxWord)});
+    out.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
 }
 
 template <std::size_t N>
@@ -41,9 +41,8 @@ ReadProblem read_predicates(const Value& object,
     });
 }
 
-template <PredicateKind Kind, class T>
-void add(const char* name, T need, Conjunction& out) {
-    out.push_back({.kind = Kind, .name = name, .need = std::move(need)});
+void add(const char* name, FactId fact, Relation relation, TermNeed need, Conjunction& out) {
+    out.push_back({.fact = fact, .relation = relation, .need = std::move(need), .name = name});
 }
 
 ReadProblem read_version(const Value& value, Version& out) {
@@ -76,27 +75,27 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
     return problem;
 }
 
-template <PredicateKind Kind>
+template <FactId fact>
 ReadProblem version_need(const char* name, const Value& value, Conjunction& out) {
     Version need;
     auto problem = read_version(value, need);
-    add<Kind>(name, need, out);
+    add(name, fact, Relation::AtLeast, need, out);
     return problem;
 }
 
-template <PredicateKind Kind>
+template <FactId fact>
 ReadProblem words_need(const char* name, const Value& value, Conjunction& out) {
     std::vector<std::string> need;
     auto problem = read_words(value, need);
-    add<Kind>(name, std::move(need), out);
+    add(name, fact, Relation::HasAll, std::move(need), out);
     return problem;
 }
 
-template <PredicateKind Kind>
+template <FactId fact>
 ReadProblem mib_need(const char* name, const Value& value, Conjunction& out) {
     Bytes need;
     auto problem = read_mib(value, need);
-    add<Kind>(name, need, out);
+    add(name, fact, Relation::AtLeast, need, out);
     return problem;
 }
 
@@ -107,7 +106,8 @@ ReadProblem read_libc(const Value& value, Conjunction& out) {
     auto problem = read_value(value, need);
     if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
         return "none of glibc, musl and static";
-    add<PredicateKind::Libc>("libc", std::move(need), out);
+    if (need != "static")  // runs everywhere
+        add("libc", FactId::Libc, Relation::Is, std::vector{std::move(need)}, out);
     return problem;
 }
 
@@ -121,7 +121,8 @@ ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
                           need.back() >= '1' && need.back() <= '4';
     if (!is_level)
         return "none of x86-64-v1 to x86-64-v4";
-    add<PredicateKind::CpuLevelMin>("cpu_level_min", need.back() - '0', out);
+    add("cpu_level_min", FactId::CpuLevel, Relation::AtLeast,
+        Version{{static_cast<std::uint32_t>(need.back() - '0')}}, out);
     return {};
 }
 
@@ -133,7 +134,7 @@ ReadProblem read_l4t(const Value& value, Conjunction& out) {
     if (need.size() < 2 || need.size() > 4 || need.front() != 'R' ||
         !parse_number<unsigned>(std::string_view{need}.substr(1)))
         return "not a release such as R36";
-    add<PredicateKind::L4t>("l4t", std::move(need), out);
+    add("l4t", FactId::L4t, Relation::Is, std::vector{std::move(need)}, out);
     return {};
 }
 
@@ -141,23 +142,23 @@ constexpr PredicateReader kHostReaders[] = {
     {"libc", read_libc},
     {"glibc_min",
      [](const Value& value, Conjunction& out) {
-         return version_need<PredicateKind::GlibcMin>("glibc_min", value, out);
+         return version_need<FactId::Glibc>("glibc_min", value, out);
      }},
     {"kernel_min",
      [](const Value& value, Conjunction& out) {
-         return version_need<PredicateKind::KernelMin>("kernel_min", value, out);
+         return version_need<FactId::Kernel>("kernel_min", value, out);
      }},
     {"cpu_level_min", read_cpu_level},
     {"cpu_features",
      [](const Value& value, Conjunction& out) {
-         return words_need<PredicateKind::CpuFeatures>("cpu_features", value, out);
+         return words_need<FactId::CpuFeature>("cpu_features", value, out);
      }},
     {"libs", [](const Value& value,
-                Conjunction& out) { return words_need<PredicateKind::Libs>("libs", value, out); }},
+                Conjunction& out) { return words_need<FactId::Library>("libs", value, out); }},
     {"l4t", read_l4t},
     {"memory_min_mib",
      [](const Value& value, Conjunction& out) {
-         return mib_need<PredicateKind::HostMemoryMin>("memory_min_mib", value, out);
+         return mib_need<FactId::HostMemory>("memory_min_mib", value, out);
      }},
 };
 
@@ -170,7 +171,7 @@ ReadProblem read_backend(const Value& value, Conjunction& out) {
     const auto* api = find_api(word);
     if (!api || !computes(*api))
         return "none of cuda, hip, vulkan, level_zero and opencl";
-    add<PredicateKind::Backend>("backend", api->id, out);
+    add("backend", FactId::Usable, Relation::Is, api->id, out);
     return {};
 }
 
@@ -182,16 +183,21 @@ ReadProblem read_vendor(const Value& value, Conjunction& out) {
     for (std::size_t i = 0; i < need.size(); ++i)
         if (std::ranges::find(kVariantVendors, need[i]) == kVariantVendors.end())
             return ReadProblem{"unknown vendor"}.in("[" + std::to_string(i) + "]");
-    add<PredicateKind::Vendor>("vendor", std::move(need), out);
+    add("vendor", FactId::Vendor, Relation::Is, std::move(need), out);
     return {};
 }
 
 ReadProblem read_kinds(const Value& value, Conjunction& out) {
-    std::vector<VariantKind> need;
-    auto problem =
-        named(read_list(value, need, kMaxList), "none of discrete, integrated, tegra and virtual");
-    add<PredicateKind::Kinds>("kinds", std::move(need), out);
-    return problem;
+    std::vector<std::string> need;
+    auto problem = read_list(value, need, kMaxList);
+    if (!problem.empty())
+        return problem;
+    for (std::size_t i = 0; i < need.size(); ++i)
+        if (std::ranges::find(kVariantForms, need[i]) == kVariantForms.end())
+            return ReadProblem{"none of discrete, integrated, tegra and virtual"}.in(
+                "[" + std::to_string(i) + "]");
+    add("kinds", FactId::Form, Relation::Is, std::move(need), out);
+    return {};
 }
 
 struct CudaNeed {
@@ -231,10 +237,9 @@ ReadProblem read_cuda(const Value& value, Conjunction& out) {
     if (!need.toolkit)
         return ReadProblem{"missing"}.in("toolkit");
     need.code.toolkit = *need.toolkit;
-    add<PredicateKind::CudaDriver>(
-        "cuda.driver", CudaDriverNeed{.toolkit = *need.toolkit, .min_driver = need.min_driver},
-        out);
-    add<PredicateKind::CudaCode>("cuda.code", std::move(need.code), out);
+    add("cuda.driver", FactId::Driver, Relation::DriverOf,
+        CudaDriverNeed{.toolkit = *need.toolkit, .min_driver = need.min_driver}, out);
+    add("cuda.code", FactId::ComputeCapability, Relation::Runs, std::move(need.code), out);
     std::ranges::move(need.others, std::back_inserter(out));
     return {};
 }
@@ -259,40 +264,40 @@ ReadProblem read_range(const Value& value,
 ReadProblem read_cuda_api(const Value& value, Conjunction& out) {
     VersionRange range;
     auto problem = read_range(value, "cuda_api", "below", range.below, range.min, out);
-    add<PredicateKind::CudaApi>("cuda_api", range, out);
+    add("cuda_api", FactId::Cuda, Relation::Within, range, out);
     return problem;
 }
 
 ReadProblem read_rocm(const Value& value, Conjunction& out) {
     VersionRange range;
     auto problem = read_range(value, "rocm", "max", range.max, range.min, out);
-    add<PredicateKind::Rocm>("rocm", range, out);
+    add("rocm", FactId::Rocm, Relation::Within, range, out);
     return problem;
 }
 
 ReadProblem read_gfx(const Value& value, Conjunction& out) {
     std::vector<GfxTarget> need;
     auto problem = named(read_list(value, need, kMaxList), "not a target such as gfx1100");
-    add<PredicateKind::Gfx>("gfx", std::move(need), out);
+    add("gfx", FactId::GfxTarget, Relation::Runs, std::move(need), out);
     return problem;
 }
 
 constexpr PredicateReader kVulkanReaders[] = {
     {"instance_min",
      [](const Value& value, Conjunction& out) {
-         return version_need<PredicateKind::VulkanInstanceMin>("vulkan", value, out);
+         return version_need<FactId::VulkanLoader>("vulkan", value, out);
      }},
     {"api_min",
      [](const Value& value, Conjunction& out) {
-         return version_need<PredicateKind::VulkanApiMin>("vulkan", value, out);
+         return version_need<FactId::Vulkan>("vulkan", value, out);
      }},
     {"features",
      [](const Value& value, Conjunction& out) {
-         return words_need<PredicateKind::VulkanFeatures>("vulkan", value, out);
+         return words_need<FactId::VulkanFeature>("vulkan", value, out);
      }},
     {"extensions",
      [](const Value& value, Conjunction& out) {
-         return words_need<PredicateKind::VulkanExtensions>("vulkan", value, out);
+         return words_need<FactId::VulkanExtension>("vulkan", value, out);
      }},
 };
 
@@ -301,7 +306,7 @@ constexpr PredicateReader kLevelZeroReaders[] = {
      [](const Value& value, Conjunction& out) {
          std::vector<Version> need;
          auto problem = named(read_list(value, need, kMaxList), "not a version such as 20.1.0");
-         add<PredicateKind::LevelZeroIp>("level_zero", std::move(need), out);
+         add("level_zero", FactId::IntelIp, Relation::Runs, std::move(need), out);
          return problem;
      }},
 };
@@ -312,7 +317,7 @@ constexpr PredicateReader kDeviceReaders[] = {
     {"kinds", read_kinds},
     {"driver_min",
      [](const Value& value, Conjunction& out) {
-         return version_need<PredicateKind::DriverMin>("driver_min", value, out);
+         return version_need<FactId::Driver>("driver_min", value, out);
      }},
     {"cuda", read_cuda},
     {"cuda_api", read_cuda_api},
@@ -328,14 +333,15 @@ constexpr PredicateReader kDeviceReaders[] = {
      }},
     {"vram_min_mib",
      [](const Value& value, Conjunction& out) {
-         return mib_need<PredicateKind::DeviceMemoryMin>("vram_min_mib", value, out);
+         return mib_need<FactId::Memory>("vram_min_mib", value, out);
      }},
 };
 
-/// So that neither verdict nor reasons depend on the order of keys.
-void sort_predicates(Conjunction& predicates) {
-    std::ranges::stable_sort(predicates, {}, [](const Predicate& predicate) {
-        return std::pair{predicate.kind, std::string_view{predicate.name}};
+/// So that neither verdict nor reasons depend on the order of keys. What is not known comes first.
+void sort_terms(Conjunction& terms) {
+    std::ranges::stable_sort(terms, {}, [](const Term& term) {
+        return std::tuple{term.relation != Relation::Never, term.fact, term.relation,
+                          std::string_view{term.name}};
     });
 }
 
@@ -344,12 +350,10 @@ ReadProblem read_device(const Value& value, Requirements& out) {
     auto problem = read_predicates(value, kDeviceReaders, "", predicates);
     if (!problem.empty())
         return problem;
-    if (std::ranges::find(predicates, PredicateKind::Kinds, &Predicate::kind) == predicates.end())
-        add<PredicateKind::Kinds>(
-            "kinds",
-            std::vector{VariantKind::Discrete, VariantKind::Integrated, VariantKind::Tegra},
-            predicates);
-    sort_predicates(predicates);
+    if (std::ranges::find(predicates, FactId::Form, &Term::fact) == predicates.end())
+        add("kinds", FactId::Form, Relation::Is,
+            std::vector<std::string>{"discrete", "integrated", "tegra"}, predicates);
+    sort_terms(predicates);
     out.devices.push_back(std::move(predicates));
     return {};
 }
@@ -382,7 +386,7 @@ ReadProblem read_requirements(const Value& value, Requirements& out) {
             out.unsupported.push_back(scrubbed(key, kMaxWord));
             return {};
         });
-    sort_predicates(out.host);
+    sort_terms(out.host);
     std::ranges::sort(out.unsupported);
     return problem;
 }

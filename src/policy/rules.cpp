@@ -176,6 +176,14 @@ Result<Rules> Rules::builtin() {
     return from(builtin_rules());
 }
 
+const Rules& Rules::compiled_in() {
+    static const Rules rules = [] {
+        auto read = builtin();
+        return read ? std::move(read).value() : Rules{};
+    }();
+    return rules;
+}
+
 Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
     struct Reader {
         std::string_view name;

@@ -23,6 +23,8 @@ class Rules {
 public:
     /// The tables that are compiled in. Errors: Malformed; a bug of ours.
     static Result<Rules> builtin();
+    /// The same, read once for the whole program; empty tables where they are malformed.
+    static const Rules& compiled_in();
     /// Errors: Malformed, with the table and member at fault; NotFound for a table that is missing.
     static Result<Rules> from(std::span<const BuiltinDocument> documents);
 

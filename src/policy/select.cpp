@@ -224,19 +224,19 @@ Attempt attempt_or_give_up(Terms& terms, const SelectRequest& request, const Rep
 Decision decision_from(const Terms& terms, const Attempt& made, const Report& report) {
     Decision decision{.consumer = terms.profile.name, .generation = report.generation};
     Selection selection{.report = report};
-    FactScope scope{.report = report, .backend_word = ""};
+    Facts::Subject subject{.report = report, .backend_word = ""};
     if (const auto* best = made.best(terms)) {
         selection.gpus = group_of(*best, made.all);
         decision.backend = terms.word_for(best->candidate.backend);
         decision.environment = environment_for(terms, best->candidate.backend, selection);
-        scope.gpu = best->gpu;
-        scope.backend = best->candidate.backend;
-        scope.backend_word = decision.backend;
+        subject.gpu = best->gpu;
+        subject.backend = best->candidate.backend;
+        subject.backend_word = decision.backend;
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
     decision.summary = summary_of(terms, made.detected, decision.backend);
-    decision.answers = answers_of(terms.profile, scope, selection);
+    decision.answers = answers_of(terms.profile, Facts{subject}, selection);
     return decision;
 }
 

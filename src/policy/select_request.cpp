@@ -4,8 +4,8 @@
 
 #include "base/parse.h"
 #include "base/size.h"
-#include "policy/predicate.h"
 #include "policy/select.h"
+#include "policy/term.h"
 
 namespace gpuprobe {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "policy/backend_words.h"
 #include "policy/messages.h"
-#include "policy/predicate.h"
+#include "policy/term.h"
 
 namespace gpuprobe {
 namespace {

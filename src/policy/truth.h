@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 
 #include "base/record.h"
 
@@ -27,11 +28,12 @@ constexpr Truth either(Truth left, Truth right) {
 
 /// A fact about a machine: not known, known not to be there, or known.
 ///
-/// A predicate over the first is unknown, over the second false.
+/// A term over the first is unknown, over the second false.
 template <class T>
 struct Fact {
     bool is_probed = false;
     std::optional<T> value = {};
+    std::string text = {};  ///< as the report writes it, where that differs from the value
 
     static Fact unknown() { return {}; }
     static Fact absent() { return {.is_probed = true}; }

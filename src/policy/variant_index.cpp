@@ -30,7 +30,7 @@ struct NeedHash {
     }
 
     void operator()(std::monostate) { add(0); }
-    void operator()(int number) { add(static_cast<std::size_t>(number)); }
+    void operator()(bool flag) { add(flag ? 1 : 0); }
     void operator()(Bytes bytes) { add(bytes.count); }
     void operator()(const Version& version) { add_version(version); }
     void operator()(const VersionRange& range) {
@@ -38,7 +38,6 @@ struct NeedHash {
         add_version(range.max);
         add_version(range.below);
     }
-    void operator()(const std::string& text) { add_text(text); }
     void operator()(const std::vector<std::string>& texts) {
         for (const auto& text : texts)
             add_text(text);
@@ -48,10 +47,6 @@ struct NeedHash {
             add_version(version);
     }
     void operator()(Api api) { add(place_of(api)); }
-    void operator()(const std::vector<VariantKind>& kinds) {
-        for (const auto kind : kinds)
-            add(static_cast<std::size_t>(kind));
-    }
     void operator()(const std::vector<GfxTarget>& targets) {
         for (const auto& target : targets)
             add_text(target.processor);
@@ -67,9 +62,10 @@ struct NeedHash {
     }
 };
 
-std::size_t hash_of(const Predicate& predicate) {
-    NeedHash hash{static_cast<std::size_t>(predicate.kind)};
-    std::visit([&hash](const auto& need) { hash(need); }, predicate.need);
+std::size_t hash_of(const Term& term) {
+    NeedHash hash{static_cast<std::size_t>(term.fact)};
+    hash.add(static_cast<std::size_t>(term.relation));
+    std::visit([&hash](const auto& need) { hash(need); }, term.need);
     return hash.value;
 }
 
@@ -95,19 +91,19 @@ public:
     VariantIndex take() { return std::move(index_); }
 
 private:
-    void add(const Conjunction& predicates) {
-        for (const auto& predicate : predicates)
-            index_.words.push_back(place_of(predicate));
+    void add(const Conjunction& terms) {
+        for (const auto& term : terms)
+            index_.words.push_back(place_in_index(term));
     }
 
-    std::uint32_t place_of(const Predicate& predicate) {
-        const auto hash = hash_of(predicate);
+    std::uint32_t place_in_index(const Term& term) {
+        const auto hash = hash_of(term);
         const auto [from, to] = places_.equal_range(hash);
         for (auto known = from; known != to; ++known)
-            if (index_.predicates[known->second] == predicate)
+            if (index_.terms[known->second] == term)
                 return known->second;
-        const auto place = static_cast<std::uint32_t>(index_.predicates.size());
-        index_.predicates.push_back(predicate);
+        const auto place = static_cast<std::uint32_t>(index_.terms.size());
+        index_.terms.push_back(term);
         places_.emplace(hash, place);
         return place;
     }

@@ -13,37 +13,35 @@ struct Place {
     std::optional<std::size_t> alternative = {};
 };
 
-/// Whether the predicate is about another vendor's architecture or driver.
-bool is_of_other_vendor(const Predicate& predicate, const GpuFacts& gpu) {
-    const auto vendors = vendors_of(Requirements{.devices = {{predicate}}});
-    return gpu.vendor.value && !vendors.empty() &&
-           std::ranges::find(vendors, *gpu.vendor.value) == vendors.end();
+/// Whether the term is about another vendor's architecture or driver.
+bool is_of_other_vendor(const Term& term, const Facts& gpu) {
+    const auto vendors = vendors_of(Requirements{.devices = {{term}}});
+    const auto& vendor = gpu.get<std::string>(FactId::Vendor).value;
+    return vendor && !vendors.empty() && std::ranges::find(vendors, *vendor) == vendors.end();
 }
 
-/// A predicate's own code; for CUDA code the one that tells what is in the way.
-std::string code_for(const Predicate& predicate, Truth result, const GpuFacts* gpu) {
+/// A term's own code; for CUDA code the one that tells what is in the way.
+std::string code_for(const Term& term, Truth result, const Facts& facts) {
     if (result == Truth::Unknown)
         return "fact-unknown";
-    if (!gpu)
-        return std::string{shortfall_code(predicate.kind)};
-    if (is_of_other_vendor(predicate, *gpu))
+    if (!facts.gpu())
+        return std::string{shortfall_code(term)};
+    if (is_of_other_vendor(term, facts))
         return "other-vendor";
-    const bool is_about_driver =
-        predicate.kind == PredicateKind::DriverMin || predicate.kind == PredicateKind::CudaDriver;
-    if (is_about_driver && !gpu->driver.value)
+    if (term.fact == FactId::Driver && !facts.version(FactId::Driver).value)
         return "driver-missing";
-    if (predicate.kind == PredicateKind::CudaCode &&
-        fit_of(std::get<CudaCode>(predicate.need), gpu->cuda) == CodeFit::PtxNeedsNewerCuda)
+    const auto* code = std::get_if<CudaCode>(&term.need);
+    if (code && fit_of(*code, cuda_device(facts)) == CodeFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
-    return std::string{shortfall_code(predicate.kind)};
+    return std::string{shortfall_code(term)};
 }
 
-Reason reason_for(const Predicate& predicate, const Place& place, Truth result, Value want) {
-    Reason reason{.code = code_for(predicate, result, nullptr)};
+Reason reason_for(const Term& term, const Place& place, std::string code, Truth result) {
+    Reason reason{.code = std::move(code)};
     reason.detail["where"] = place.where;
-    reason.detail["predicate"] = predicate.name;
+    reason.detail["predicate"] = term.name;
     reason.detail["result"] = name_of(result);
-    reason.detail["want"] = std::move(want);
+    reason.detail["want"] = Value{};
     if (place.alternative)
         reason.detail["alternative"] = static_cast<unsigned long>(*place.alternative);
     return reason;
@@ -59,81 +57,68 @@ public:
     Explainer(const Requirements& needs, const ExplanationContext& context, bool is_advice)
         : needs_{needs},
           context_{context},
-          added_{is_advice ? std::nullopt : added_predicate(context.request)} {}
+          added_{is_advice ? std::nullopt : added_term(context.request)} {}
 
     std::vector<Reason> take() { return std::move(reasons_); }
 
     void explain_manifest() {
         for (const auto& word : needs_.unsupported)
-            reasons_.push_back(reason_for({.name = word}, {.where = "manifest"}, Truth::False, {}));
+            reasons_.push_back(reason_for({.name = word}, {.where = "manifest"},
+                                          "unsupported-predicate", Truth::False));
     }
 
     void explain_host() {
-        for (const auto& predicate : needs_.host) {
-            const auto& host = context_.machine.host;
-            const auto result = holds(predicate, host, context_.rules);
-            if (result == Truth::True)
-                continue;
-            auto reason = reason_for(predicate, {.where = "host"}, result,
-                                     want_of(predicate, context_.rules));
-            reason.detail["have"] = have_of(predicate, host);
-            add_missing(missing_of(predicate, host, context_.rules), reason);
-            reasons_.push_back(std::move(reason));
-        }
+        for (const auto& term : needs_.host)
+            explain(term, context_.machine.host, {.where = "host"});
     }
 
-    void explain_unverified(const Variant& variant, const GpuFacts& gpu) {
-        if (!context_.request.require_verified)
-            return;
-        const auto reported = std::ranges::find(context_.report.gpus, gpu.id, &Gpu::id);
-        const auto* known = reported == context_.report.gpus.end() ? nullptr : &*reported;
-        std::ranges::move(unverified(variant, gpu, known), std::back_inserter(reasons_));
+    void explain_unverified(const Variant& variant, const Facts& gpu) {
+        if (context_.request.require_verified)
+            std::ranges::move(unverified(variant, gpu), std::back_inserter(reasons_));
     }
 
-    void explain_gpu(const GpuFacts& gpu) {
+    void explain_gpu(const Facts& gpu) {
         const bool several = needs_.devices.size() > 1;
         const bool none_holds = std::ranges::none_of(needs_.devices, [&](const auto& alternative) {
-            return all_hold(alternative, gpu, context_.rules) == Truth::True;
+            return all_hold(alternative, gpu) == Truth::True;
         });
         for (std::size_t i = 0; none_holds && i < needs_.devices.size(); ++i)
-            for (const auto& predicate : needs_.devices[i])
-                explain(predicate, gpu, several ? std::optional{i} : std::nullopt);
+            for (const auto& term : needs_.devices[i])
+                explain(term, gpu,
+                        {.where = gpu.gpu()->id,
+                         .alternative = several ? std::optional{i} : std::nullopt});
         if (added_ && !needs_.devices.empty())
-            explain(*added_, gpu, std::nullopt);
+            explain(*added_, gpu, {.where = gpu.gpu()->id});
     }
 
 private:
-    void explain(const Predicate& predicate,
-                 const GpuFacts& gpu,
-                 std::optional<std::size_t> alternative) {
-        const auto result = holds(predicate, gpu, context_.rules);
+    void explain(const Term& term, const Facts& facts, const Place& place) {
+        const auto result = holds(term, facts);
         if (result == Truth::True)
             return;
-        auto reason = reason_for(predicate, {.where = gpu.id, .alternative = alternative}, result,
-                                 want_of(predicate, context_.rules));
-        reason.code = code_for(predicate, result, &gpu);
+        auto reason = reason_for(term, place, code_for(term, result, facts), result);
+        reason.detail["want"] = want_of(term, facts.rules());
         if (reason.code == "ptx-needs-newer-driver") {
-            reason.detail["driver_cuda"] = text_of(gpu.cuda.cuda.value.value_or(Version{}));
-            reason.detail["toolkit"] = text_of(std::get<CudaCode>(predicate.need).toolkit);
+            const auto& cuda = facts.version(FactId::Cuda).value;
+            reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
+            reason.detail["toolkit"] = text_of(std::get<CudaCode>(term.need).toolkit);
         }
-        reason.detail["have"] =
-            reason.code == "other-vendor" ? to_value(gpu.vendor.value) : have_of(predicate, gpu);
-        add_missing(missing_of(predicate, gpu), reason);
+        reason.detail["have"] = reason.code == "other-vendor"
+                                    ? to_value(facts.get<std::string>(FactId::Vendor).value)
+                                    : have_of(term, facts);
+        add_missing(missing_of(term, facts), reason);
         reasons_.push_back(std::move(reason));
-        if (predicate.kind == PredicateKind::Backend)
-            repeat_report(std::get<Api>(predicate.need), gpu.id);
+        if (const auto* api = std::get_if<Api>(&term.need))
+            repeat_report(*api, *facts.gpu());
     }
 
     /// What the report says about the backend, once for each GPU.
-    void repeat_report(Api api, const std::string& id) {
-        const auto gpu = std::ranges::find(context_.report.gpus, id, &Gpu::id);
-        if (gpu == context_.report.gpus.end())
-            return;
-        const auto view = gpu->backends.find(std::string{info_of(api).backend});
-        if (view == gpu->backends.end())
+    void repeat_report(Api api, const Gpu& gpu) {
+        const auto view = gpu.backends.find(std::string{info_of(api).backend});
+        if (view == gpu.backends.end())
             return;
         for (auto reason : view->second.reasons) {
-            reason.detail["where"] = id;
+            reason.detail["where"] = gpu.id;
             reason.detail["predicate"] = "backend";
             if (std::ranges::find(reasons_, reason) == reasons_.end())
                 reasons_.push_back(std::move(reason));
@@ -142,7 +127,7 @@ private:
 
     const Requirements& needs_;
     const ExplanationContext& context_;
-    std::optional<Predicate> added_;
+    std::optional<Term> added_;
     std::vector<Reason> reasons_ = {};
 };
 
@@ -191,7 +176,7 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     const auto vendors = vendors_of(needs);
     const auto& gpus = context.machine.gpus;
     for (std::size_t i = 0; i < gpus.size() && !needs.devices.empty(); ++i) {
-        const auto& vendor = gpus[i].vendor.value;
+        const auto& vendor = gpus[i].get<std::string>(FactId::Vendor).value;
         const bool is_meant =
             vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end();
         if (is_covered(judged, i) || (!is_meant && judged.covered != 0))

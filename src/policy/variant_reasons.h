@@ -8,25 +8,11 @@
 
 namespace gpuprobe {
 
-/// The code for a predicate that is false. docs/reasons.md
-std::string_view shortfall_code(PredicateKind kind);
-
-/// What a predicate asks for, as answers show it: a text, a number of bytes or a list.
-Value want_of(const Predicate& predicate, const Rules& rules);
-/// What the machine has in its place; null when that is not known or not there.
-Value have_of(const Predicate& predicate, const HostFacts& host);
-Value have_of(const Predicate& predicate, const GpuFacts& gpu);
-
-/// Of a predicate over several words, those that are not there; null for any other.
-Value missing_of(const Predicate& predicate, const HostFacts& host, const Rules& rules);
-Value missing_of(const Predicate& predicate, const GpuFacts& gpu);
-
 /// What an explanation refers to.
 struct ExplanationContext {
     const RecommendRequest& request;
     const MachineFacts& machine;
     const Report& report;
-    const Rules& rules;
     std::span<const FailedVariant> failed;
 };
 

@@ -7,7 +7,7 @@ import unittest
 from cli_case import SOURCE, run
 
 MACHINES = sorted(path.parent for path in (SOURCE / "tests/data/machines").glob("*/capture.json"))
-PREDICATES = SOURCE / "src/policy/predicate_words.cpp"
+FACTS = SOURCE / "src/policy/fact.cpp"
 GIVEN = re.compile(r'(?:because|[^_a-z]reason|doubt|reject)\(\s*"([a-z0-9-]+)"|\.code = "([a-z0-9-]+)"')
 
 
@@ -30,11 +30,11 @@ def codes_in(document):
 class Wording(unittest.TestCase):
     def test_every_code_in_the_source_is_worded(self):
         given = set()
-        for room in ("report", "decide", "plan", "recommend", "inventory", "probe", "backends", "engine"):
+        for room in ("report", "policy", "plan", "inventory", "probe", "backends", "engine"):
             for path in (SOURCE / "src" / room).rglob("*.cpp"):
                 for match in GIVEN.finditer(path.read_text(encoding="utf-8")):
                     given.add(match[1] or match[2])
-        given |= set(re.findall(r'return "([a-z0-9-]+)";', PREDICATES.read_text(encoding="utf-8")))
+        given |= set(re.findall(r'\.(?:too_low|unfit) = "([a-z0-9-]+)"', FACTS.read_text(encoding="utf-8")))
         self.assertGreater(len(given), 20)
         self.assertEqual(given - worded(), set())
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/predicate.h"
-
 #include <gtest/gtest.h>
 
+#include "policy/term.h"
 #include "support/case_name.h"
 #include "unit/policy/machines.h"
 
@@ -39,7 +38,7 @@ enum class On { Nvidia, Amd, None };
 struct Row {
     const char* name;
     const char* predicate;
-    std::optional<bool> holds;
+    Truth holds;
     const char* why = "";  ///< the code, unless it holds
     On on = On::Nvidia;
     const char* backend = "cuda";
@@ -50,37 +49,38 @@ TEST_P(Predicates, HoldFailOrAreNotKnown) {
     const auto& row = GetParam();
     ASSERT_EQ(predicate_problem(row.predicate), std::nullopt);
     const auto report = machine();
-    FactScope scope{.report = report, .backend = row.backend, .backend_word = row.backend};
+    Facts::Subject subject{.report = report, .backend = row.backend, .backend_word = row.backend};
     if (row.on != On::None)
-        scope.gpu = &report.gpus[row.on == On::Nvidia ? 0 : 1];
-    const auto tested = test_predicate(row.predicate, scope);
-    EXPECT_EQ(tested.holds, row.holds);
+        subject.gpu = &report.gpus[row.on == On::Nvidia ? 0 : 1];
+    const auto tested = test_predicate(row.predicate, Facts{subject});
+    EXPECT_EQ(tested.truth, row.holds);
     EXPECT_EQ(tested.why.code, row.why);
 }
 
-constexpr auto kUnknown = std::nullopt;
+constexpr auto kUnknown = Truth::Unknown;
 INSTANTIATE_TEST_SUITE_P(
     Versions,
     Predicates,
     ::testing::Values(
-        Row{"Above", "driver>=550", true},
-        Row{"Equal", "driver>=580.65.06", true},
-        Row{"MissingPartsAreZero", "driver>=580.65.6.0", true},
-        Row{"OneBelow", "driver>=580.65.07", false, "driver-too-old"},
-        Row{"NumbersAndNotText", "driver>=1000", false, "driver-too-old"},
-        Row{"NoFloor", "driver<580", false, "requirement-unmet"},
-        Row{"LessThan", "driver<580.65.07", true},
-        Row{"Different", "driver!=580", true},
-        Row{"Capability", "compute-capability>=9.0", true},
-        Row{"TooSmallACapability", "compute-capability>=10.0", false, "arch-not-in-build"},
-        Row{"OfAnotherVendor", "compute-capability>=1.0", false, "requirement-unmet", On::Amd},
+        Row{"Above", "driver>=550", Truth::True},
+        Row{"Equal", "driver>=580.65.06", Truth::True},
+        Row{"MissingPartsAreZero", "driver>=580.65.6.0", Truth::True},
+        Row{"OneBelow", "driver>=580.65.07", Truth::False, "driver-too-old"},
+        Row{"NumbersAndNotText", "driver>=1000", Truth::False, "driver-too-old"},
+        Row{"NoFloor", "driver<580", Truth::False, "requirement-unmet"},
+        Row{"LessThan", "driver<580.65.07", Truth::True},
+        Row{"Different", "driver!=580", Truth::True},
+        Row{"Capability", "compute-capability>=9.0", Truth::True},
+        Row{"TooSmallACapability", "compute-capability>=10.0", Truth::False, "arch-not-in-build"},
+        Row{"OfAnotherVendor", "compute-capability>=1.0", Truth::False, "requirement-unmet",
+            On::Amd},
         Row{"NotKnown", "driver>=1", kUnknown, "requirement-unknown", On::Amd},
-        Row{"OfNoGpu", "driver>=1", false, "requirement-unmet", On::None},
-        Row{"Kernel", "kernel>=6.8", true},
-        Row{"Glibc", "glibc>=2.37", false, "requirement-unmet"},
-        Row{"Level", "cpu-level>=3", true},
-        Row{"ApiOfTheDevice", "vulkan>=1.3", true},
-        Row{"ApiThatIsNotInstalled", "level-zero>=1.0", false, "requirement-unmet"},
+        Row{"OfNoGpu", "driver>=1", Truth::False, "requirement-unmet", On::None},
+        Row{"Kernel", "kernel>=6.8", Truth::True},
+        Row{"Glibc", "glibc>=2.37", Truth::False, "glibc-too-old"},
+        Row{"Level", "cpu-level>=3", Truth::True},
+        Row{"ApiOfTheDevice", "vulkan>=1.3", Truth::True},
+        Row{"ApiThatIsNotInstalled", "level-zero>=1.0", Truth::False, "requirement-unmet"},
         Row{"ApiThatCrashed", "opencl>=1.0", kUnknown, "requirement-unknown", On::Amd}),
     testing::case_name);
 
@@ -88,75 +88,77 @@ INSTANTIATE_TEST_SUITE_P(
     Words,
     Predicates,
     ::testing::Values(
-        Row{"Same", "vendor=nvidia", true},
-        Row{"Capitals", "vendor=NVIDIA", true},
-        Row{"Other", "vendor=amd", false, "requirement-unmet"},
-        Row{"OneOfSeveral", "vendor=amd|nvidia", true},
-        Row{"NoneOfSeveral", "vendor!=amd|intel", true},
-        Row{"BeginsLike", "gfx=gfx11*", true, "", On::Amd},
-        Row{"DoesNotBeginLike", "gfx=gfx12*", false, "arch-not-in-build", On::Amd},
-        Row{"NotEqualButAbsent", "gfx!=gfx1100", false, "requirement-unmet"},
-        Row{"AnyWord", "vendor=*", true},
-        Row{"AmongMany", "cpu-feature=avx2", true},
-        Row{"NotAmongMany", "cpu-feature=avx512f", false, "requirement-unmet"},
-        Row{"Library", "library=libsycl.so.8", true, "", On::None},
-        Row{"LibraryOfAnyVersion", "library=libsycl.so*", true},
-        Row{"OneOfTwoLibraries", "library=libsycl.so.9|libvulkan.so.1", true},
-        Row{"LibraryOfAnotherVersion", "library=libsycl.so.9", false, "library-missing"},
-        Row{"LibraryThatMustNotBe", "library!=libsycl.so.8", false, "requirement-unmet"},
-        Row{"OfTheMachine", "vendors=amd", true, "", On::None},
-        Row{"NotOfTheMachine", "vendors=intel", false, "requirement-unmet", On::None},
-        Row{"Platform", "platform=linux-amd64", true, "", On::None},
-        Row{"Backend", "backend=cuda", true},
-        Row{"NoContainer", "container=docker", false, "requirement-unmet"}),
+        Row{"Same", "vendor=nvidia", Truth::True},
+        Row{"Capitals", "vendor=NVIDIA", Truth::True},
+        Row{"Other", "vendor=amd", Truth::False, "requirement-unmet"},
+        Row{"OneOfSeveral", "vendor=amd|nvidia", Truth::True},
+        Row{"NoneOfSeveral", "vendor!=amd|intel", Truth::True},
+        Row{"BeginsLike", "gfx=gfx11*", Truth::True, "", On::Amd},
+        Row{"DoesNotBeginLike", "gfx=gfx12*", Truth::False, "arch-not-in-build", On::Amd},
+        Row{"NotEqualButAbsent", "gfx!=gfx1100", Truth::False, "requirement-unmet"},
+        Row{"AnyWord", "vendor=*", Truth::True},
+        Row{"AmongMany", "cpu-feature=avx2", Truth::True},
+        Row{"NotAmongMany", "cpu-feature=avx512f", Truth::False, "requirement-unmet"},
+        Row{"Library", "library=libsycl.so.8", Truth::True, "", On::None},
+        Row{"LibraryOfAnyVersion", "library=libsycl.so*", Truth::True},
+        Row{"OneOfTwoLibraries", "library=libsycl.so.9|libvulkan.so.1", Truth::True},
+        Row{"LibraryOfAnotherVersion", "library=libsycl.so.9", Truth::False, "library-missing"},
+        Row{"LibraryThatMustNotBe", "library!=libsycl.so.8", Truth::False, "requirement-unmet"},
+        Row{"OfTheMachine", "vendors=amd", Truth::True, "", On::None},
+        Row{"NotOfTheMachine", "vendors=intel", Truth::False, "requirement-unmet", On::None},
+        Row{"Platform", "platform=linux-amd64", Truth::True, "", On::None},
+        Row{"Backend", "backend=cuda", Truth::True},
+        Row{"NoContainer", "container=docker", Truth::False, "requirement-unmet"}),
     testing::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     SizesAndFlags,
     Predicates,
     ::testing::Values(
-        Row{"Exactly", "memory>=140GiB", true},
-        Row{"OneByteShort", "memory>=150323855361", false, "too-little-memory"},
-        Row{"MoreThan", "memory>140GiB", false, "too-little-memory"},
-        Row{"Decimal", "memory>=150GB", true},
-        Row{"OneSize", "physical-memory>=141GiB", true},
-        Row{"Buffer", "max-buffer>=1GiB", true, "", On::Nvidia, "vulkan"},
+        Row{"Exactly", "memory>=140GiB", Truth::True},
+        Row{"OneByteShort", "memory>=150323855361", Truth::False, "too-little-memory"},
+        Row{"MoreThan", "memory>140GiB", Truth::False, "too-little-memory"},
+        Row{"Decimal", "memory>=150GB", Truth::True},
+        Row{"OneSize", "physical-memory>=141GiB", Truth::True},
+        Row{"Buffer", "max-buffer>=1GiB", Truth::True, "", On::Nvidia, "vulkan"},
         Row{"BufferOfAnApiThatDoesNotTell", "max-buffer>=1", kUnknown, "requirement-unknown"},
-        Row{"FlagFromTheCapability", "fp16", true},
-        Row{"FlagOfTheApi", "fp16", false, "requirement-unmet", On::Nvidia, "vulkan"},
-        Row{"NegatedFlag", "fp16=false", true, "", On::Nvidia, "vulkan"},
+        Row{"FlagFromTheCapability", "fp16", Truth::True},
+        Row{"FlagOfTheApi", "fp16", Truth::False, "requirement-unmet", On::Nvidia, "vulkan"},
+        Row{"NegatedFlag", "fp16=false", Truth::True, "", On::Nvidia, "vulkan"},
         Row{"FlagNotTold", "int8", kUnknown, "requirement-unknown", On::Nvidia, "vulkan"},
-        Row{"HalvesInStorage", "storage-16bit", false, "requirement-unmet", On::Nvidia, "vulkan"},
+        Row{"HalvesInStorage", "storage-16bit", Truth::False, "requirement-unmet", On::Nvidia,
+            "vulkan"},
         Row{"HalvesNotTold", "storage-16bit", kUnknown, "requirement-unknown", On::Amd, "vulkan"},
-        Row{"NeverVerified", "verified", false, "requirement-unmet"}),
+        Row{"NeverVerified", "verified", Truth::False, "requirement-unmet"}),
     testing::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Alternatives,
     Predicates,
-    ::testing::Values(Row{"KnownNotToDo", "storage-16bit or unknown", false, "requirement-unmet"},
-                      Row{"NotKnownWhereThatWillDo", "storage-16bit or unknown", true, "", On::Amd},
-                      Row{"KnownToDo", "driver>=550 or unknown", true},
-                      Row{"First", "driver>=570 or compute-capability>=99", true},
-                      Row{"Second", "compute-capability>=99 or driver>=570", true},
-                      Row{"None", "compute-capability>=99 or driver>=600", false, "driver-too-old"},
-                      Row{"FalseOrUnknown", "vendor=nvidia or driver>=1", kUnknown,
-                          "requirement-unknown", On::Amd},
-                      Row{"UnknownOrFalse", "driver>=1 or vendor=nvidia", kUnknown,
-                          "requirement-unknown", On::Amd},
-                      Row{"UnknownOrTrue", "driver>=1 or vendor=amd", true, "", On::Amd}),
+    ::testing::Values(
+        Row{"KnownNotToDo", "storage-16bit or unknown", Truth::False, "requirement-unmet"},
+        Row{"NotKnownWhereThatWillDo", "storage-16bit or unknown", Truth::True, "", On::Amd},
+        Row{"KnownToDo", "driver>=550 or unknown", Truth::True},
+        Row{"First", "driver>=570 or compute-capability>=99", Truth::True},
+        Row{"Second", "compute-capability>=99 or driver>=570", Truth::True},
+        Row{"None", "compute-capability>=99 or driver>=600", Truth::False, "driver-too-old"},
+        Row{"FalseOrUnknown", "vendor=nvidia or driver>=1", kUnknown, "requirement-unknown",
+            On::Amd},
+        Row{"UnknownOrFalse", "driver>=1 or vendor=nvidia", kUnknown, "requirement-unknown",
+            On::Amd},
+        Row{"UnknownOrTrue", "driver>=1 or vendor=amd", Truth::True, "", On::Amd}),
     testing::case_name);
 
 TEST(Libraries, AreUnknownWhereNobodyLookedAndMissingWhereThereAreNone) {
     auto report = machine();
-    const FactScope scope{.report = report, .backend = "sycl", .backend_word = "sycl"};
+    const Facts facts{{.report = report, .backend = "sycl", .backend_word = "sycl"}};
     report.host.libraries.reset();
-    const auto unknown = test_predicate("library=libsycl.so.8", scope);
-    EXPECT_EQ(unknown.holds, std::nullopt);
+    const auto unknown = test_predicate("library=libsycl.so.8", Facts{facts.subject()});
+    EXPECT_EQ(unknown.truth, Truth::Unknown);
     EXPECT_EQ(unknown.why.code, "requirement-unknown");
     report.host.libraries.emplace();
-    const auto missing = test_predicate("library=libsycl.so.8", scope);
-    EXPECT_EQ(missing.holds, false);
+    const auto missing = test_predicate("library=libsycl.so.8", Facts{facts.subject()});
+    EXPECT_EQ(missing.truth, Truth::False);
     EXPECT_EQ(missing.why, because("library-missing", {{"missing", "libsycl.so.8"}}));
 }
 
@@ -210,29 +212,30 @@ TEST(Predicate, IsAboutTheHostWhenEachAlternativeIs) {
 
 TEST(Predicate, SaysWhatThereIsAndWhatIsNeeded) {
     const auto report = machine();
-    const FactScope scope{.report = report, .gpu = report.gpus.data()};
-    EXPECT_EQ(test_predicate("driver>=600", scope).why.detail,
+    const Facts facts{{.report = report, .gpu = report.gpus.data()}};
+    EXPECT_EQ(test_predicate("driver>=600", facts).why.detail,
               (Value{Value::Object{{"have", "580.65.06"}, {"need", "600"}}}));
-    EXPECT_EQ(test_predicate("compute-capability>=99", scope).why.detail,
+    EXPECT_EQ(test_predicate("compute-capability>=99", facts).why.detail,
               (Value{Value::Object{{"have", "9.0"}, {"need", "compute-capability>=99"}}}));
 }
 
-TEST(Predicate, TakesTheBoardsMemoryForABound) {
+TEST(Predicate, CountsOnTheBoardsMemoryWhereNoDriverTells) {
     auto report = machine();
     report.gpus[0].memory.allocatable.reset();
-    const FactScope scope{.report = report, .gpu = report.gpus.data()};
-    EXPECT_EQ(test_predicate("memory>=142GiB", scope).holds, false);
-    EXPECT_EQ(test_predicate("memory>=141GiB", scope).holds, std::nullopt);
-    EXPECT_EQ(test_predicate("memory<1GiB", scope).holds, std::nullopt);
+    const Facts facts{{.report = report, .gpu = report.gpus.data()}};
+    EXPECT_EQ(test_predicate("memory>=142GiB", facts).truth, Truth::False);
+    EXPECT_EQ(test_predicate("memory>=142GiB", facts).why.detail.at("of"), Value{"physical"});
+    EXPECT_EQ(test_predicate("memory>=140GiB", facts).truth, Truth::True);
+    EXPECT_EQ(test_predicate("memory<1GiB", facts).truth, Truth::False);
 }
 
 TEST(Predicate, GluesTheLesserOfAll) {
     const auto report = machine();
-    const FactScope scope{.report = report, .gpu = &report.gpus[1]};
-    EXPECT_EQ(test_all({}, scope), true);
-    EXPECT_EQ(test_all({"vendor=amd", "gfx=gfx1100"}, scope), true);
-    EXPECT_EQ(test_all({"driver>=1", "vendor=amd"}, scope), std::nullopt);
-    EXPECT_EQ(test_all({"driver>=1", "vendor=nvidia"}, scope), false);
+    const Facts facts{{.report = report, .gpu = &report.gpus[1]}};
+    EXPECT_EQ(test_all({}, facts), Truth::True);
+    EXPECT_EQ(test_all({"vendor=amd", "gfx=gfx1100"}, facts), Truth::True);
+    EXPECT_EQ(test_all({"driver>=1", "vendor=amd"}, facts), Truth::Unknown);
+    EXPECT_EQ(test_all({"driver>=1", "vendor=nvidia"}, facts), Truth::False);
 }
 
 }  // namespace

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/term.h"
+
+#include <algorithm>
+#include <compare>
+
+#include "base/parse.h"
+#include "report/libraries.h"
+
+namespace gpuprobe {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool stands(std::strong_ordering order, Relation relation) {
+    switch (relation) {
+        case Relation::Equals:
+            return order == 0;
+        case Relation::Differs:
+            return order != 0;
+        case Relation::Less:
+            return order < 0;
+        case Relation::AtMost:
+            return order <= 0;
+        case Relation::More:
+            return order > 0;
+        default:
+            return order >= 0;
+    }
+}
+
+bool is_floor(Relation relation) {
+    return relation == Relation::AtLeast || relation == Relation::More;
+}
+
+bool is_one_of(std::string_view word, const Words& alternatives) {
+    return std::ranges::any_of(alternatives, [word](const std::string& wanted) {
+        if (wanted.ends_with('*'))
+            return word.starts_with(std::string_view{wanted}.substr(0, wanted.size() - 1));
+        return word == wanted;
+    });
+}
+
+/// The vendors that a manifest may name; "other" is every vendor that is not among the rest.
+bool is_vendor(std::string_view have, const Words& wanted) {
+    const bool is_named = std::ranges::find(kVariantVendors, have) != kVariantVendors.end();
+    return is_one_of(have, wanted) || (!is_named && is_one_of("other", wanted));
+}
+
+Truth word_is(const Term& term, const Fact<std::string>& fact) {
+    const auto& wanted = std::get<Words>(term.need);
+    return test(fact, [&](const std::string& have) {
+        const bool is_it =
+            term.fact == FactId::Vendor ? is_vendor(have, wanted) : is_one_of(have, wanted);
+        return is_it != (term.relation == Relation::IsNot);
+    });
+}
+
+/// Of a list of words one is meant; an empty list is of something that is not there.
+Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
+    const auto& wanted = std::get<Words>(term.need);
+    return test(fact, [&](const WordSet& have) {
+        const bool is_any = std::ranges::any_of(
+            have.yes, [&wanted](const std::string& word) { return is_one_of(word, wanted); });
+        return !have.yes.empty() && is_any != (term.relation == Relation::IsNot);
+    });
+}
+
+/// Linux's spelling of a processor's feature; others are their own.
+std::string spelled(const Term& term, const std::string& word, const Facts& facts) {
+    return term.fact == FactId::CpuFeature ? facts.rules().cpu_feature(word) : word;
+}
+
+/// A library that no scan looks for may be there.
+Truth has_word(const Term& term, const std::string& word, const WordSet& have) {
+    const auto found = have.holds(word);
+    const bool may_be_there =
+        term.fact == FactId::Library && found == Truth::False && !is_listed_library(word);
+    return may_be_there ? Truth::Unknown : found;
+}
+
+Truth has_all(const Term& term, const Facts& facts) {
+    const auto& fact = facts.get<WordSet>(term.fact);
+    if (!fact.value)
+        return fact.is_probed ? Truth::False : Truth::Unknown;
+    auto result = Truth::True;
+    for (const auto& word : std::get<Words>(term.need))
+        result = both(result, has_word(term, spelled(term, word, facts), *fact.value));
+    return result;
+}
+
+Truth compares(const Term& term, const Fact<Bytes>& fact) {
+    const auto need = std::get<Bytes>(term.need);
+    return test(fact, [&](Bytes have) { return stands(have <=> need, term.relation); });
+}
+
+Truth compares(const Term& term, const Fact<Version>& fact) {
+    const auto& need = std::get<Version>(term.need);
+    return test(fact, [&](const Version& have) { return stands(have <=> need, term.relation); });
+}
+
+Truth compares(const Term& term, const Fact<bool>& fact) {
+    const bool need = std::get<bool>(term.need);
+    return test(fact, [&](bool have) { return have == need; });
+}
+
+Truth compares(const Term&, const Fact<std::string>&) {
+    return Truth::False;
+}
+Truth compares(const Term&, const Fact<WordSet>&) {
+    return Truth::False;
+}
+
+Truth is_usable(const Term& term, const Facts& facts) {
+    const auto usable = facts.usable(std::get<Api>(term.need));
+    return usable ? truth_of(*usable) : Truth::Unknown;
+}
+
+Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
+    const auto& compat = facts.version(FactId::CudaCompat).value;
+    if (compat && compat->major() >= need.toolkit.major())
+        return Truth::True;
+    const auto floor = need.min_driver ? need.min_driver : facts.rules().cuda_floor(need.toolkit);
+    if (floor)
+        return test(facts.version(FactId::Driver),
+                    [&floor](const Version& have) { return have >= *floor; });
+    // Where the table does not know the toolkit, a driver of its major version or later.
+    return test(facts.version(FactId::Cuda),
+                [&need](const Version& have) { return have.major() >= need.toolkit.major(); });
+}
+
+Truth gfx_runs(const std::vector<GfxTarget>& targets, const Facts& facts) {
+    const auto& fact = facts.get<std::string>(FactId::GfxTarget);
+    const auto device =
+        fact.value ? parse_text(*fact.value, std::type_identity<GfxTarget>{}) : std::nullopt;
+    if (!device)
+        return fact.is_probed ? Truth::False : Truth::Unknown;
+    auto result = Truth::False;
+    for (const auto& target : targets)
+        result = either(result, runs_on(target, *device, facts.rules().gfx_families()));
+    return result;
+}
+
+Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
+    return test(facts.version(FactId::IntelIp), [&](const Version& have) {
+        const auto base = facts.rules().intel_base(have);
+        return std::ranges::any_of(
+            ips, [&](const Version& ip) { return ip == have || (base && ip == *base); });
+    });
+}
+
+Truth runs(const Term& term, const Facts& facts) {
+    if (const auto* code = std::get_if<CudaCode>(&term.need))
+        return truth_of(fit_of(*code, cuda_device(facts)));
+    if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
+        return gfx_runs(*targets, facts);
+    return ip_runs(std::get<std::vector<Version>>(term.need), facts);
+}
+
+Truth is_word(const Term& term, const Facts& facts) {
+    const auto& fact = facts.at(term.fact);
+    if (const auto* list = std::get_if<Fact<WordSet>>(&fact))
+        return some_word_is(term, *list);
+    return word_is(term, std::get<Fact<std::string>>(fact));
+}
+
+// Reasons ---------------------------------------------------------------------------------------
+
+template <class T>
+Value texts(const std::vector<T>& items) {
+    Value::Array list;
+    for (const auto& item : items)
+        list.emplace_back(std::string{text_of(item)});
+    return Value{std::move(list)};
+}
+
+std::string joined(const std::optional<std::vector<CodeTarget>>& targets) {
+    std::string text;
+    if (targets)
+        for (const auto& target : *targets)
+            text += (text.empty() ? "" : " ") + text_of(target);
+    return text;
+}
+
+/// "sass 7.5 8.0, ptx 9.0"
+std::string text_of(const CudaCode& code) {
+    std::string text = code.sass ? "sass " + joined(code.sass) : "";
+    if (code.ptx && !code.ptx->empty())
+        text += (text.empty() ? "ptx " : ", ptx ") + joined(code.ptx);
+    return text;
+}
+
+/// "13.0 or later, before 14.0"
+std::string text_of(const VersionRange& range) {
+    std::string text = range.min ? text_of(*range.min) + " or later" : "";
+    if (range.max)
+        text += (text.empty() ? "" : ", ") + ("up to " + text_of(*range.max));
+    if (range.below)
+        text += (text.empty() ? "" : ", ") + ("before " + text_of(*range.below));
+    return text;
+}
+
+constexpr std::string_view kCpuLevelLead = "x86-64-v";
+
+struct NeedText {
+    const Term& term;
+    const Rules& rules;
+
+    Value operator()(std::monostate) const { return {}; }
+    Value operator()(bool flag) const { return Value{flag}; }
+    Value operator()(Bytes bytes) const { return to_value(bytes); }
+    Value operator()(const Version& version) const {
+        if (term.fact == FactId::CpuLevel)
+            return Value{std::string{kCpuLevelLead} + std::to_string(version.major())};
+        return Value{text_of(version)};
+    }
+    Value operator()(const VersionRange& range) const { return Value{text_of(range)}; }
+    Value operator()(const Words& items) const {
+        const bool is_one = term.fact == FactId::Libc || term.fact == FactId::L4t;
+        return is_one && items.size() == 1 ? Value{items.front()} : to_value(items);
+    }
+    Value operator()(const std::vector<Version>& items) const { return texts(items); }
+    Value operator()(Api api) const { return Value{info_of(api).word}; }
+    Value operator()(const std::vector<GfxTarget>& items) const { return texts(items); }
+    Value operator()(const CudaDriverNeed& need) const {
+        const auto floor = need.min_driver ? need.min_driver : rules.cuda_floor(need.toolkit);
+        return floor ? Value{text_of(*floor)} : Value{};
+    }
+    Value operator()(const CudaCode& code) const { return Value{text_of(code)}; }
+};
+
+Value value_of(const Fact<std::string>& fact) {
+    return to_value(fact.value);
+}
+Value value_of(const Fact<Version>& fact) {
+    return fact.value ? Value{text_of(*fact.value)} : Value{};
+}
+Value value_of(const Fact<Bytes>& fact) {
+    return to_value(fact.value);
+}
+Value value_of(const Fact<bool>& fact) {
+    return to_value(fact.value);
+}
+Value value_of(const Fact<WordSet>&) {
+    return {};
+}
+
+/// One word, a list of several, or null.
+Value shown(const AnyFact& fact) {
+    if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
+        return value_of(*size);
+    const auto words = words_of(fact);
+    if (words.empty())
+        return {};
+    return words.size() == 1 ? Value{words.front()} : to_value(words);
+}
+
+Value need_of(const Term& term) {
+    if (const auto* size = std::get_if<Bytes>(&term.need))
+        return to_value(*size);
+    const std::string_view name{term.name};
+    return Value{trimmed(name.substr(std::min(name.find_last_of("<>=!") + 1, name.size())))};
+}
+
+Reason memory_reason(const Term& term, const Fact<Bytes>& fact, const Gpu& gpu) {
+    const bool is_bound = !gpu.memory.allocatable || term.fact == FactId::PhysicalMemory;
+    return because("too-little-memory", {{"have", value_of(fact)},
+                                         {"need", need_of(term)},
+                                         {"of", is_bound ? "physical" : "allocatable"}});
+}
+
+Reason failure(const Term& term, const Facts& facts) {
+    const auto& fact = facts.at(term.fact);
+    const auto& row = row_of(term.fact);
+    const auto have = shown(fact);
+    if (is_floor(term.relation) && !have.is_null() && row.scope == FactScope::Gpu)
+        if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
+            return memory_reason(term, *size, *facts.gpu());
+    if (term.fact == FactId::Library && term.relation == Relation::Is)
+        return because("library-missing", {{"missing", need_of(term)}});
+    if (!have.is_null() && row.unfit == "arch-not-in-build")
+        return because("arch-not-in-build", {{"have", have}, {"need", term.name}});
+    if (is_floor(term.relation) && !have.is_null() && !row.too_low.empty())
+        return because(std::string{row.too_low}, {{"have", have}, {"need", need_of(term)}});
+    return because("requirement-unmet", {{"have", have}, {"requirement", term.name}});
+}
+
+Reason doubt(const Term& term) {
+    if (term.fact == FactId::Memory)
+        return because("memory-unknown", {{"need", need_of(term)}});
+    return because("requirement-unknown", {{"requirement", term.name}});
+}
+
+}  // namespace
+
+CudaDevice cuda_device(const Facts& facts) {
+    const auto& capability = facts.version(FactId::ComputeCapability);
+    CudaDevice device{.cuda = facts.version(FactId::Cuda),
+                      .is_tegra = facts.get<std::string>(FactId::Form).value == "tegra"};
+    device.capability.is_probed = capability.is_probed;
+    if (capability.value)
+        device.capability.value = capability_of(*capability.value);
+    return device;
+}
+
+Truth holds(const Term& term, const Facts& facts) {
+    if (term.fact == FactId::Usable)
+        return is_usable(term, facts);
+    switch (term.relation) {
+        case Relation::Never:
+            return Truth::False;
+        case Relation::Is:
+        case Relation::IsNot:
+            return is_word(term, facts);
+        case Relation::Within:
+            return test(facts.version(term.fact), [&term](const Version& have) {
+                return std::get<VersionRange>(term.need).contains(have);
+            });
+        case Relation::Runs:
+            return runs(term, facts);
+        case Relation::DriverOf:
+            return driver_runs(std::get<CudaDriverNeed>(term.need), facts);
+        case Relation::HasAll:
+            return has_all(term, facts);
+        default:
+            return std::visit([&term](const auto& fact) { return compares(term, fact); },
+                              facts.at(term.fact));
+    }
+}
+
+Truth all_hold(const Conjunction& terms, const Facts& facts) {
+    auto result = Truth::True;
+    for (const auto& term : terms) {
+        result = both(result, holds(term, facts));
+        if (result == Truth::False)
+            break;
+    }
+    return result;
+}
+
+bool is_about_host(const Term& term) {
+    return row_of(term.fact).scope == FactScope::Host;
+}
+
+std::optional<Api> api_of(const Term& term) {
+    if (const auto* api = std::get_if<Api>(&term.need))
+        return *api;
+    return term.relation == Relation::DriverOf ? Api::Cuda : row_of(term.fact).api;
+}
+
+std::string_view shortfall_code(const Term& term) {
+    if (term.relation == Relation::Never)
+        return "unsupported-predicate";
+    const auto& row = row_of(term.fact);
+    const bool is_low = is_floor(term.relation) || term.relation == Relation::DriverOf;
+    const auto code = is_low ? row.too_low : row.unfit;
+    return code.empty() ? "requirement-unmet" : code;
+}
+
+Value want_of(const Term& term, const Rules& rules) {
+    return std::visit(NeedText{term, rules}, term.need);
+}
+
+Value have_of(const Term& term, const Facts& facts) {
+    if (term.relation == Relation::Never)
+        return {};
+    if (term.fact == FactId::Usable)
+        return to_value(facts.usable(std::get<Api>(term.need)));
+    const auto& fact = facts.at(term.fact);
+    if (const auto* level = std::get_if<Fact<Version>>(&fact);
+        term.fact == FactId::CpuLevel && level->value)
+        return Value{std::string{kCpuLevelLead} + std::to_string(level->value->major())};
+    return std::visit([](const auto& known) { return value_of(known); }, fact);
+}
+
+Value missing_of(const Term& term, const Facts& facts) {
+    const auto* wanted = std::get_if<Words>(&term.need);
+    if (term.relation != Relation::HasAll || !wanted)
+        return {};
+    const auto& fact = facts.get<WordSet>(term.fact);
+    if (!fact.value)
+        return {};
+    Value::Array missing;
+    for (const auto& word : *wanted)
+        if (const auto found = spelled(term, word, facts); fact.value->holds(found) == Truth::False)
+            missing.emplace_back(found);
+    const bool says_nothing = missing.empty() && !fact.value->is_complete;
+    return says_nothing ? Value{} : Value{std::move(missing)};
+}
+
+Tested test_term(const Term& term, const Facts& facts) {
+    Tested tested{.truth = holds(term, facts)};
+    if (tested.truth == Truth::False)
+        tested.why = failure(term, facts);
+    else if (tested.truth == Truth::Unknown)
+        tested.why = doubt(term);
+    return tested;
+}
+
+Tested test_predicate(std::string_view predicate, const Facts& facts) {
+    const auto parsed = parse_predicate(predicate);
+    Tested result{.truth = Truth::False};
+    if (!parsed)
+        return {.truth = Truth::Unknown,
+                .why = because("requirement-unknown", {{"requirement", predicate}})};
+    for (const auto& term : parsed->alternatives) {
+        auto tested = test_term(term, facts);
+        if (tested.truth == Truth::True)
+            return tested;
+        if (tested.truth == Truth::Unknown || result.truth == Truth::False)
+            result = {.truth = either(result.truth, tested.truth), .why = std::move(tested.why)};
+    }
+    if (parsed->takes_doubt && result.truth == Truth::Unknown)
+        return {.truth = Truth::True};
+    return result;
+}
+
+Truth test_all(const std::vector<std::string>& predicates, const Facts& facts) {
+    auto all = Truth::True;
+    for (const auto& predicate : predicates)
+        all = both(all, test_predicate(predicate, facts).truth);
+    return all;
+}
+
+Term memory_floor(Bytes floor, std::string name) {
+    return {.fact = FactId::Memory,
+            .relation = Relation::AtLeast,
+            .need = floor,
+            .name = std::move(name)};
+}
+
+}  // namespace gpuprobe
