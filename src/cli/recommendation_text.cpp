@@ -65,13 +65,13 @@ struct Sign {
     Tone tone;
 };
 
-Sign sign_of(VariantVerdict verdict) {
+Sign sign_of(Verdict verdict) {
     switch (verdict) {
-        case VariantVerdict::Accepted:
+        case Verdict::Accepted:
             return {"✓", "+", Tone::Good};
-        case VariantVerdict::Rejected:
+        case Verdict::Rejected:
             return {"✗", "-", Tone::Bad};
-        case VariantVerdict::Uncertain:
+        case Verdict::Uncertain:
             break;
     }
     return {"?", "?", Tone::Unsure};
@@ -132,13 +132,13 @@ std::string variant_sentence(const VariantCandidate& candidate, std::vector<std:
     auto why = explained(worth_saying(candidate.reasons));
     if (note_helps(candidate))
         why.hints.push_back(scrubbed(*candidate.note, 1024));
-    if (candidate.verdict != VariantVerdict::Accepted && can_be_helped(candidate))
+    if (candidate.verdict != Verdict::Accepted && can_be_helped(candidate))
         for (const auto& hint : why.hints)
             if (std::ranges::find(hints, hint) == hints.end())
                 hints.push_back(hint);
-    if (candidate.verdict != VariantVerdict::Accepted && !why.sentence.empty())
+    if (candidate.verdict != Verdict::Accepted && !why.sentence.empty())
         return why.sentence;
-    if (candidate.verdict == VariantVerdict::Rejected)
+    if (candidate.verdict == Verdict::Rejected)
         return "rejected";
     return candidate.gpus.empty() ? "can be used" : "runs on " + joined(candidate.gpus);
 }

@@ -60,7 +60,7 @@ Result<ExitCode> print_forced(Context& context, const Recommendation& answer) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    if (candidate->verdict == VariantVerdict::Rejected) {
+    if (candidate->verdict == Verdict::Rejected) {
         std::vector<std::string> hints;
         remark(context.arguments, fmt::format("{} is forced, although: {}", scrubbed(name, 64),
                                               variant_sentence(*candidate, hints)));

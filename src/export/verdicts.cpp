@@ -22,7 +22,7 @@ ExportRemark unfit(const std::string& what) {
 std::size_t sort_out(const Recommendation& answer, Verdicts& verdicts) {
     std::size_t unfit_names = 0;
     for (const auto& candidate : answer.candidates) {
-        const bool is_rejected = candidate.verdict == VariantVerdict::Rejected;
+        const bool is_rejected = candidate.verdict == Verdict::Rejected;
         if (is_fleet_name(candidate.variant))
             (is_rejected ? verdicts.unsupported : verdicts.supported).push_back(candidate.variant);
         else

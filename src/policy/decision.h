@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "base/record.h"
+#include "policy/truth.h"
 #include "report/outcome.h"
 
 namespace gpuprobe {
-
-enum class Verdict { Accepted, Rejected, Unknown };
-constexpr std::array<EnumName<Verdict>, 3> names_of(Verdict) {
-    return {{{Verdict::Accepted, "accepted"},
-             {Verdict::Rejected, "rejected"},
-             {Verdict::Unknown, "unknown"}}};
-}
 
 /// One backend on one GPU (or on none: cpu, and backends no GPU offers) and what became of it.
 struct Candidate {

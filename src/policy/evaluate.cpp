@@ -112,7 +112,7 @@ public:
         if (!failed_.empty())
             take_back(variant.needs, judged);
         if (judged.exclusion != Exclusion::None)
-            judged.verdict = VariantVerdict::Rejected;
+            judged.verdict = Verdict::Rejected;
         count(judged);
         return judged;
     }
@@ -220,12 +220,12 @@ private:
         return meant;
     }
 
-    static VariantVerdict verdict_of(const VariantIndex::Entry& entry, Truth truth) {
+    static Verdict verdict_of(const VariantIndex::Entry& entry, Truth truth) {
         if (truth == Truth::True)
-            return VariantVerdict::Accepted;
+            return Verdict::Accepted;
         if (truth == Truth::Unknown && entry.accepts_unknown)
-            return VariantVerdict::Uncertain;
-        return VariantVerdict::Rejected;
+            return Verdict::Uncertain;
+        return Verdict::Rejected;
     }
 
     void count(JudgedVariant& judged) const {
@@ -250,8 +250,8 @@ private:
 
 /// Variants are in the order of their names, so that their places compare as these.
 bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
-    const bool is_rejected = left.verdict == VariantVerdict::Rejected;
-    if (is_rejected != (right.verdict == VariantVerdict::Rejected))
+    const bool is_rejected = left.verdict == Verdict::Rejected;
+    if (is_rejected != (right.verdict == Verdict::Rejected))
         return !is_rejected;
     if (is_rejected)
         return left.variant < right.variant;
@@ -260,7 +260,7 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     if (left.tier != right.tier)
         return left.tier > right.tier;
     if (left.verdict != right.verdict)
-        return left.verdict == VariantVerdict::Accepted;
+        return left.verdict == Verdict::Accepted;
     const auto coverage = [](const JudgedVariant& judged) {
         return std::tuple{judged.gib, judged.discrete, judged.gpus, judged.priority};
     };

@@ -16,7 +16,7 @@ enum class Exclusion { None, Excluded, NotRequested, ReportedFailed };
 /// One variant's verdict and the keys by which it is ordered.
 struct JudgedVariant {
     const Variant* variant = nullptr;  // borrowed from the manifest
-    VariantVerdict verdict = VariantVerdict::Rejected;
+    Verdict verdict = Verdict::Rejected;
     Exclusion exclusion = Exclusion::None;
     std::uint64_t covered = 0;   ///< bit n: it runs on the nth GPU of the facts
     std::size_t preference = 0;  ///< place of the first word of `prefer` that means it

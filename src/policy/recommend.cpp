@@ -27,7 +27,7 @@ VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationCo
                                .gpus = covered_ids(judged, context.machine),
                                .reasons = reasons_for(judged, context),
                                .note = variant.note};
-    if (judged.verdict != VariantVerdict::Rejected)
+    if (judged.verdict != Verdict::Rejected)
         candidate.warnings = warnings_for(judged, context);
     return candidate;
 }
@@ -40,7 +40,7 @@ void take(const Variant& variant, Recommendation& answer) {
 
 void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer) {
     for (const auto& entry : judged) {
-        if (entry.verdict == VariantVerdict::Rejected)
+        if (entry.verdict == Verdict::Rejected)
             break;
         if (answer.variant)
             answer.fallback.push_back(entry.variant->name);
@@ -83,7 +83,7 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
                     const ExplanationContext& context,
                     Recommendation& answer) {
     for (const auto& entry : judged) {
-        if (entry.verdict == VariantVerdict::Rejected && !context.request.include_rejected)
+        if (entry.verdict == Verdict::Rejected && !context.request.include_rejected)
             continue;
         answer.candidates.push_back(candidate_from(entry, context));
     }

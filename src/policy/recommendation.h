@@ -8,20 +8,10 @@
 #include <vector>
 
 #include "base/record.h"
+#include "policy/truth.h"
 #include "report/outcome.h"
 
 namespace gpuprobe {
-
-enum class VariantVerdict {
-    Accepted,
-    Uncertain,  ///< something that must hold is not known, and the variant takes the risk
-    Rejected,
-};
-constexpr std::array<EnumName<VariantVerdict>, 3> names_of(VariantVerdict) {
-    return {{{VariantVerdict::Accepted, "accepted"},
-             {VariantVerdict::Uncertain, "uncertain"},
-             {VariantVerdict::Rejected, "rejected"}}};
-}
 
 /// One variant of the platform and what became of it.
 struct VariantCandidate {
@@ -29,7 +19,7 @@ struct VariantCandidate {
     std::string family = {};
     int tier = 0;
     int priority = 0;
-    VariantVerdict verdict = VariantVerdict::Rejected;
+    Verdict verdict = Verdict::Rejected;
     std::vector<std::string> gpus = {};    ///< ids of those it runs on
     std::vector<Reason> reasons = {};      ///< every predicate that is not true; docs/reasons.md
     std::vector<Reason> warnings = {};     ///< the same for what it advises

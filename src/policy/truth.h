@@ -26,6 +26,20 @@ constexpr Truth either(Truth left, Truth right) {
     return std::max(left, right);
 }
 
+/// What becomes of a candidate, be it a backend on a GPU or a variant.
+enum class Verdict {
+    Accepted,
+    Uncertain,  ///< something that must hold is not known, and the variant takes the risk
+    Rejected,
+    Unknown,  ///< something that must hold is not known, so it is not chosen
+};
+constexpr std::array<EnumName<Verdict>, 4> names_of(Verdict) {
+    return {{{Verdict::Accepted, "accepted"},
+             {Verdict::Uncertain, "uncertain"},
+             {Verdict::Rejected, "rejected"},
+             {Verdict::Unknown, "unknown"}}};
+}
+
 /// A fact about a machine: not known, known not to be there, or known.
 ///
 /// A term over the first is unknown, over the second false.

@@ -35,9 +35,9 @@ struct ApiTrust {
 
 struct ApiInfo {
     Api id = Api::Cuda;
-    std::string_view word = {};     ///< in reports, requests and manifests
-    std::string_view label = {};    ///< for people
-    std::string_view backend = {};  ///< what programs that compute through it call it
+    std::string_view word = {};            ///< in reports, requests and manifests
+    std::string_view label = {};           ///< for people
+    std::string_view backend = {};         ///< what programs that compute through it call it
     std::string_view fleet_word = {};      ///< in exports for fleets
     std::string_view vendor = {};          ///< the only one it serves; empty: any
     std::string_view kernel_drivers = {};  ///< of that vendor that it works with, by spaces

@@ -82,12 +82,12 @@ inline Report mixed() {
     return report;
 }
 
-inline VariantCandidate judged(const std::string& variant, VariantVerdict verdict) {
+inline VariantCandidate judged(const std::string& variant, Verdict verdict) {
     return {.variant = variant, .verdict = verdict};
 }
 
 inline Recommendation llama() {
-    using enum VariantVerdict;
+    using enum Verdict;
     return {.product = "llama.cpp",
             .variant = "cuda13",
             .candidates = {judged("cuda13", Accepted), judged("cuda12", Uncertain),

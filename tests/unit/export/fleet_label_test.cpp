@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
 TEST(Verdicts, LeaveOutWhatNoEngineTakes) {
     const auto report = mixed();
     auto answer = llama();
-    answer.candidates.push_back(judged("Bad Name", VariantVerdict::Accepted));
+    answer.candidates.push_back(judged("Bad Name", Verdict::Accepted));
     auto other = llama();
     other.product = "../etc";
     std::vector<ExportRemark> left_out;
@@ -140,7 +140,7 @@ TEST(Verdicts, TakeNoDefaultThatIsRejected) {
     Recommendation answer{.product = "a",
                           .status = RecommendStatus::DefaultUnverified,
                           .variant = "cpu",
-                          .candidates = {judged("cpu", VariantVerdict::Rejected)}};
+                          .candidates = {judged("cpu", Verdict::Rejected)}};
     std::vector<ExportRemark> left_out;
     EXPECT_EQ(verdicts_of(subject_of(report, {answer}), left_out)[0].best, std::nullopt);
 }

@@ -34,7 +34,7 @@ TEST(Prometheus, DropsVerdictsOverTheBudget) {
     const auto report = mixed();
     auto answer = llama();
     for (int index = 0; index < 64; ++index)
-        answer.candidates.push_back(judged("v" + std::to_string(index), VariantVerdict::Rejected));
+        answer.candidates.push_back(judged("v" + std::to_string(index), Verdict::Rejected));
     const auto exported = write_prometheus(subject_of(report, {answer}));
     EXPECT_EQ(exported.text->find("gpuprobe_variant_supported"), std::string::npos);
     EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"over-budget"});
@@ -107,7 +107,7 @@ TEST(Slurm, HoldsItsBudgetOfFeatures) {
     Recommendation answer{.product = "p"};
     for (int index = 0; index < 200; ++index)
         answer.candidates.push_back(
-            judged("variant-number-" + std::to_string(index), VariantVerdict::Accepted));
+            judged("variant-number-" + std::to_string(index), Verdict::Accepted));
     const auto exported = write_slurm_node(subject_of(report, {answer}));
     EXPECT_LT(exported.text->size(), 2300U);
     EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"over-budget"});

@@ -150,7 +150,7 @@ TEST(VariantCaseOfTheUnknown, IsKeptWhereTheVariantTakesTheRisk) {
     const auto answer =
         recommend(manifest, {}, case_machine({{"7.0"}}, std::nullopt, nullptr), rules());
     EXPECT_EQ(answer.variant, "v");
-    EXPECT_EQ(candidate(answer, "v")->verdict, VariantVerdict::Uncertain);
+    EXPECT_EQ(candidate(answer, "v")->verdict, Verdict::Uncertain);
 }
 
 struct FamilyRow {

@@ -117,7 +117,7 @@ TEST_P(Further, IsAnsweredAsDocumented) {
         return;
     const auto* found = candidate(answer, GetParam().rejected);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->verdict, VariantVerdict::Rejected);
+    EXPECT_EQ(found->verdict, Verdict::Rejected);
     const auto names = predicates_of(*found);
     EXPECT_NE(std::ranges::find(names, GetParam().predicate), names.end())
         << json_pretty(to_value(*found));

@@ -76,7 +76,7 @@ TEST_P(Golden, NamesThePredicateThatRejects) {
     for (const auto& [variant, predicate] : *rejected) {
         const auto* found = candidate(answer, variant);
         ASSERT_TRUE(found) << variant;
-        EXPECT_EQ(found->verdict, VariantVerdict::Rejected) << variant;
+        EXPECT_EQ(found->verdict, Verdict::Rejected) << variant;
         const auto names = predicates_of(*found);
         EXPECT_NE(std::ranges::find(names, *predicate.as_string()), names.end())
             << json_pretty(to_value(*found));

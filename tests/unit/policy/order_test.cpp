@@ -221,7 +221,7 @@ TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
     EXPECT_EQ(unverified.variant, "a");
     EXPECT_EQ(unverified.environment, (std::map<std::string, std::string>{{"X", "1"}}));
     EXPECT_TRUE(unverified.fallback.empty());
-    EXPECT_EQ(candidate(unverified, "a")->verdict, VariantVerdict::Rejected);
+    EXPECT_EQ(candidate(unverified, "a")->verdict, Verdict::Rejected);
 }
 
 struct PlatformRow {

@@ -27,9 +27,9 @@ Truth truth_on(const Report& report, const std::string& requirements) {
         ADD_FAILURE() << "no candidate";
         return Truth::False;
     }
-    if (strict.candidates[0].verdict == VariantVerdict::Accepted)
+    if (strict.candidates[0].verdict == Verdict::Accepted)
         return Truth::True;
-    return lax.candidates[0].verdict == VariantVerdict::Uncertain ? Truth::Unknown : Truth::False;
+    return lax.candidates[0].verdict == Verdict::Uncertain ? Truth::Unknown : Truth::False;
 }
 
 /// RTX 4090, driver 580.65.06 with CUDA 13.0, glibc 2.39, kernel 6.8.

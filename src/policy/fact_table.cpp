@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "base/parse.h"
+#include "policy/fact.h"
+
+namespace gpuprobe {
+namespace {
+
+using Word = Fact<std::string>;
+using Words = Fact<WordSet>;
+
+Word word(const std::optional<std::string>& text) {
+    return text ? Word::known(lower_case(*text)) : Word::unknown();
+}
+
+Fact<Version> version(const std::optional<std::string>& text) {
+    if (!text)
+        return Fact<Version>::unknown();
+    auto fact = Fact<Version>::from(leading_version(*text));
+    if (fact.value)
+        fact.text = *text;
+    return fact;
+}
+
+Words words(std::vector<std::string> items) {
+    for (auto& item : items)
+        item = lower_case(item);
+    return Words::known(WordSet{std::move(items)});
+}
+
+// The host's ------------------------------------------------------------------------------------
+
+AnyFact glibc(const Facts& facts) {
+    const auto& libc = facts.report().host.libc;
+    return libc.name && *libc.name != "glibc" ? Fact<Version>::absent() : version(libc.version);
+}
+
+/// The number of "x86-64-v3"; absent where processors are known and have no levels.
+AnyFact cpu_level(const Facts& facts) {
+    constexpr std::string_view kLead = "x86-64-v";
+    const auto& cpu = facts.report().host.cpu;
+    if (cpu.level && cpu.level->starts_with(kLead))
+        return version(cpu.level->substr(kLead.size()));
+    return cpu.features.empty() ? Fact<Version>::unknown() : Fact<Version>::absent();
+}
+
+AnyFact cpu_features(const Facts& facts) {
+    const auto& features = facts.report().host.cpu.features;
+    return features.empty() ? Words::unknown() : words(features);
+}
+
+AnyFact libraries(const Facts& facts) {
+    const auto& libraries = facts.report().host.libraries;
+    return libraries ? Words::known(WordSet{*libraries}) : Words::unknown();
+}
+
+AnyFact l4t(const Facts& facts) {
+    const auto& release = facts.report().host.l4t;
+    return release ? Word::known(*release) : Word::absent();
+}
+
+AnyFact container(const Facts& facts) {
+    const auto& name = facts.report().host.container;
+    return name ? word(name) : Word::absent();
+}
+
+AnyFact os(const Facts& facts) {
+    const auto& platform = facts.subject().platform;
+    return platform ? word(platform->substr(0, platform->find('-'))) : word(facts.report().host.os);
+}
+
+/// Vendors of the machine's GPUs, once each; of these PCI classes if any is named. What only shows
+/// pictures is none.
+AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> classes) {
+    std::set<std::string> found;
+    for (const auto& gpu : facts.report().gpus) {
+        const auto pci_class = gpu.pci ? gpu.pci->pci_class.value_or("") : std::string{};
+        const bool counts =
+            classes.size() == 0 || std::ranges::find(classes, pci_class) != classes.end();
+        if (gpu.vendor && counts && gpu.kind != GpuKind::DisplayOnly)
+            found.insert(*gpu.vendor);
+    }
+    return words({found.begin(), found.end()});
+}
+
+// A GPU's ---------------------------------------------------------------------------------------
+
+/// Facts of GPUs are not there without one.
+template <class T, Fact<T> (*read)(const Gpu& gpu)>
+AnyFact of_gpu(const Facts& facts) {
+    return facts.gpu() ? read(*facts.gpu()) : Fact<T>::absent();
+}
+
+bool is_of(const Gpu& gpu, std::string_view vendor) {
+    return !gpu.vendor || *gpu.vendor == vendor;
+}
+
+const ApiView* view_of(const Gpu& gpu, std::string_view api) {
+    const auto found = gpu.apis.find(std::string{api});
+    return found == gpu.apis.end() ? nullptr : &found->second;
+}
+
+/// The device's facts by an API; null when it has none.
+const Value* device_of(const Gpu& gpu, std::string_view api) {
+    const auto* view = view_of(gpu, api);
+    return view && view->device.is_object() ? &view->device : nullptr;
+}
+
+const std::string* text_at(const Value* device, std::string_view key) {
+    const auto* text = device ? device->at(key).as_string() : nullptr;
+    return text && !text->empty() ? text : nullptr;
+}
+
+Word kind(const Gpu& gpu) {
+    return gpu.kind == GpuKind::Unknown ? Word::unknown()
+                                        : Word::known(std::string{name_of(gpu.kind)});
+}
+
+Word pci_class(const Gpu& gpu) {
+    return gpu.pci ? word(gpu.pci->pci_class) : Word::absent();
+}
+
+Word pci_device(const Gpu& gpu) {
+    if (!gpu.pci)
+        return Word::absent();
+    if (!gpu.pci->vendor_id || !gpu.pci->device_id)
+        return Word::unknown();
+    return word(*gpu.pci->vendor_id + ":" + *gpu.pci->device_id);
+}
+
+/// An architecture that only one API's vendor has.
+const std::optional<std::string>* own(const Gpu& gpu,
+                                      Api api,
+                                      const std::optional<std::string>& known) {
+    return is_of(gpu, info_of(api).vendor) ? &known : nullptr;
+}
+
+Fact<Version> compute_capability(const Gpu& gpu) {
+    const auto* text = own(gpu, Api::Cuda, gpu.architecture.cuda_compute_capability);
+    return text ? version(*text) : Fact<Version>::absent();
+}
+
+Fact<Version> intel_ip(const Gpu& gpu) {
+    const auto* text = own(gpu, Api::LevelZero, gpu.architecture.intel_ip);
+    return text ? version(*text) : Fact<Version>::absent();
+}
+
+Word gfx(const Gpu& gpu) {
+    const auto* text = own(gpu, Api::Hip, gpu.architecture.gfx_target);
+    return text ? word(*text) : Word::absent();
+}
+
+/// With the features behind a colon, which the architecture leaves out.
+Word gfx_target(const Gpu& gpu) {
+    const auto* target = own(gpu, Api::Hip, gpu.architecture.gfx_target);
+    if (!target)
+        return Word::absent();
+    if (!*target)
+        return Word::unknown();
+    for (const auto* api : {"hip", "opencl"})
+        for (const auto* key : {"gfx_target", "isa", "device_name", "name"})
+            if (const auto* text = text_at(device_of(gpu, api), key))
+                if (text->starts_with(**target + ":") &&
+                    parse_text(*text, std::type_identity<GfxTarget>{}))
+                    return Word::known(*text);
+    const bool is_target = parse_text(**target, std::type_identity<GfxTarget>{}).has_value();
+    return is_target ? Word::known(**target) : Word::unknown();
+}
+
+/// Whether the driver is one whose version GPUs of that vendor are judged by.
+bool is_vendors_own(std::string_view vendor, std::string_view driver) {
+    const auto& cuda = info_of(Api::Cuda);
+    if (vendor != cuda.vendor)
+        return driver != "vfio-pci" && driver != "pci-stub";
+    const auto own_drivers = gpuprobe::words(cuda.kernel_drivers);
+    return std::ranges::find(own_drivers, driver) != own_drivers.end();
+}
+
+Fact<Version> driver(const Gpu& gpu) {
+    const bool has_none =
+        std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
+    if (has_none)
+        return Fact<Version>::absent();
+    if (gpu.vendor && gpu.driver.name && !is_vendors_own(*gpu.vendor, *gpu.driver.name))
+        return Fact<Version>::absent();
+    if (gpu.driver.version)
+        return version(gpu.driver.version);
+    // Where the kernel's side is hidden, what the vendor's library says of it.
+    for (const auto* api : {"nvml", "cuda"})
+        if (const auto* text = text_at(device_of(gpu, api), "driver_version"))
+            return version(*text);
+    return Fact<Version>::unknown();
+}
+
+Fact<Bytes> physical_memory(const Gpu& gpu) {
+    return Fact<Bytes>::from(offered_memory(gpu.memory));
+}
+
+/// NVIDIA's systems on a chip are a kind of their own: between them and other GPUs CUDA promises
+/// nothing.
+AnyFact form(const Facts& facts) {
+    if (!facts.gpu())
+        return Word::absent();
+    const auto& gpu = *facts.gpu();
+    if (gpu.kind == GpuKind::DisplayOnly || gpu.kind == GpuKind::Unknown)
+        return Word::unknown();
+    if (gpu.kind != GpuKind::Integrated || gpu.vendor != info_of(Api::Cuda).vendor)
+        return kind(gpu);
+    const auto& capability = facts.version(FactId::ComputeCapability).value;
+    const bool is_tegra = gpu.id.starts_with("platform:") ||
+                          (capability && facts.rules().is_tegra(capability_of(*capability)));
+    return is_tegra ? Word::known("tegra") : kind(gpu);
+}
+
+/// What the driver's library says; absent where there is none.
+Fact<Version> runtime_version(const Report& report,
+                              Api api,
+                              std::optional<std::string> RuntimeInfo::*text) {
+    const auto found = report.runtimes.find(std::string{info_of(api).word});
+    if (found == report.runtimes.end())
+        return Fact<Version>::unknown();
+    const auto& runtime = found->second;
+    if (runtime.*text)
+        return version(runtime.*text);
+    return runtime.outcome == Outcome::Absent ? Fact<Version>::absent() : Fact<Version>::unknown();
+}
+
+/// The newest CUDA that the driver runs: its library's word, else what the kernel driver's own
+/// version implies.
+AnyFact cuda(const Facts& facts) {
+    if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Cuda).vendor))
+        return Fact<Version>::absent();
+    auto measured = runtime_version(facts.report(), Api::Cuda, &RuntimeInfo::version);
+    if (measured.is_probed)
+        return measured;
+    const auto& driver = facts.version(FactId::Driver);
+    if (driver.value)
+        return Fact<Version>::from(facts.rules().cuda_of_driver(*driver.value));
+    return driver.is_probed ? Fact<Version>::absent() : Fact<Version>::unknown();
+}
+
+/// The CUDA of a compatibility package that runs above an older kernel driver.
+AnyFact cuda_compat(const Facts& facts) {
+    const auto& cuda = facts.version(FactId::Cuda).value;
+    const auto& driver = facts.version(FactId::Driver).value;
+    const auto own = driver ? facts.rules().cuda_of_driver(*driver) : std::nullopt;
+    const bool is_above = cuda && own && *cuda > *own && facts.usable(Api::Cuda) == true;
+    return is_above ? Fact<Version>::known(*cuda) : Fact<Version>::absent();
+}
+
+AnyFact rocm(const Facts& facts) {
+    if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Hip).vendor))
+        return Fact<Version>::absent();
+    return runtime_version(facts.report(), Api::Hip, &RuntimeInfo::release);
+}
+
+/// The device as an API describes it, or whether there is known to be none.
+struct ApiDevice {
+    const ApiView* view = nullptr;
+    bool is_known = false;
+};
+
+ApiDevice device_in(const Facts& facts, std::string_view api) {
+    if (!facts.gpu())
+        return {.is_known = true};
+    const auto* view = view_of(*facts.gpu(), api);
+    if (view && !view->device.is_null())
+        return {.view = view, .is_known = true};
+    const auto runtime = facts.report().runtimes.find(std::string{api});
+    return {.is_known = runtime != facts.report().runtimes.end() &&
+                        runtime->second.outcome == Outcome::Absent};
+}
+
+template <Api api>
+AnyFact api_version(const Facts& facts) {
+    const auto* view = facts.gpu() ? view_of(*facts.gpu(), info_of(api).word) : nullptr;
+    if (view && view->version)
+        return version(view->version);
+    const auto device = device_in(facts, info_of(api).word);
+    if (device.view)
+        return Fact<Version>::unknown();
+    return device.is_known ? Fact<Version>::absent() : Fact<Version>::unknown();
+}
+
+Words words_at(const Gpu& gpu, std::string_view key) {
+    const auto* device = device_of(gpu, "vulkan");
+    const auto* items = device ? device->at(key).as_array() : nullptr;
+    if (!items)
+        return Words::unknown();
+    std::vector<std::string> found;
+    for (const auto& item : *items)
+        if (const auto* text = item.as_string())
+            found.push_back(*text);
+    return Words::known(WordSet{std::move(found)});
+}
+
+/// An object of flags, of which null is not known; or the list of all that there are.
+Words vulkan_features(const Gpu& gpu) {
+    if (auto listed = words_at(gpu, "features"); listed.value)
+        return listed;
+    const auto* device = device_of(gpu, "vulkan");
+    const auto* flags = device ? device->at("features").as_object() : nullptr;
+    WordSet features;
+    features.is_complete = false;
+    for (std::size_t i = 0; flags && i < flags->size(); ++i)
+        if (const auto flag = (*flags)[i].value.as_bool())
+            (*flag ? features.yes : features.no).push_back((*flags)[i].key);
+    std::ranges::sort(features.yes);
+    std::ranges::sort(features.no);
+    return Words::known(std::move(features));
+}
+
+Words vulkan_extensions(const Gpu& gpu) {
+    return words_at(gpu, "extensions");
+}
+
+// A GPU's as one backend uses it -----------------------------------------------------------------
+
+/// CUDA's driver lists no data types: they follow from the compute capability.
+/// Source: CUDA C++ Programming Guide, "Arithmetic Instructions" and "Features and Technical
+/// Specifications".
+Fact<bool> cuda_has(const Facts& facts, Version since) {
+    const auto& capability = facts.version(FactId::ComputeCapability).value;
+    return capability ? Fact<bool>::known(*capability >= since) : Fact<bool>::unknown();
+}
+
+Fact<bool> device_flag(const Facts& facts, std::string_view api, std::string_view key) {
+    const auto device = device_in(facts, api);
+    if (!device.view)
+        return device.is_known ? Fact<bool>::absent() : Fact<bool>::unknown();
+    return Fact<bool>::from(device.view->device.at(key).as_bool());
+}
+
+/// A data type that programs compute in: as CUDA has it since a capability, as Vulkan calls it, and
+/// as the others do.
+struct DataType {
+    Version cuda_since = {};
+    std::string_view in_vulkan = {};
+    std::string_view elsewhere = {};
+};
+
+Fact<bool> computes_in(const Facts& facts, const DataType& type) {
+    if (!facts.gpu())
+        return Fact<bool>::absent();
+    const auto api = api_of_backend(facts.subject().backend);
+    if (api == Api::Cuda)
+        return cuda_has(facts, type.cuda_since);
+    return device_flag(facts, api_below(facts.subject().backend),
+                       api == Api::Vulkan ? type.in_vulkan : type.elsewhere);
+}
+
+AnyFact fp16(const Facts& facts) {
+    return computes_in(facts, {Version{{5, 3}}, "shader_float16", "fp16"});
+}
+AnyFact bfloat16(const Facts& facts) {
+    return computes_in(facts, {Version{{8, 0}}, "shader_bfloat16", "bfloat16"});
+}
+AnyFact int8(const Facts& facts) {
+    return computes_in(facts, {Version{{6, 1}}, "shader_int8", "int8"});
+}
+/// Whether Vulkan's shaders can keep 16-bit numbers in storage buffers.
+AnyFact storage_16bit(const Facts& facts) {
+    return device_flag(facts, info_of(Api::Vulkan).word, "storage_buffer_16bit");
+}
+
+AnyFact limit(const Facts& facts, std::initializer_list<std::string_view> keys) {
+    const auto device = device_in(facts, api_below(facts.subject().backend));
+    if (!device.view)
+        return device.is_known ? Fact<Bytes>::absent() : Fact<Bytes>::unknown();
+    for (const auto key : keys)
+        if (const auto size = device.view->device.at(key).as_unsigned())
+            return Fact<Bytes>::known(Bytes{*size});
+    return Fact<Bytes>::unknown();
+}
+
+AnyFact verified(const Facts& facts) {
+    if (!facts.gpu())
+        return Fact<bool>::absent();
+    const auto view = facts.gpu()->backends.find(std::string{facts.subject().backend});
+    return Fact<bool>::known(view != facts.gpu()->backends.end() && view->second.verified);
+}
+
+// -----------------------------------------------------------------------------------------------
+
+using F = const Facts&;
+constexpr auto kHost = FactScope::Host;
+constexpr auto kGpu = FactScope::Gpu;
+constexpr auto kBackend = FactScope::Backend;
+
+// Laid out by hand: a row is read as one.
+// clang-format off
+constexpr auto kFacts = std::to_array<FactRow>({
+    {.id = FactId::Libc, .key = "libc", .type = FactType::Word, .scope = kHost,
+     .unfit = "other-libc",
+     .read = [](F f) -> AnyFact { return word(f.report().host.libc.name); }},
+    {.id = FactId::Glibc, .key = "glibc", .type = FactType::Version, .scope = kHost,
+     .too_low = "glibc-too-old",
+     .read = glibc},
+    {.id = FactId::Kernel, .key = "kernel", .type = FactType::Version, .scope = kHost,
+     .too_low = "kernel-too-old",
+     .read = [](F f) -> AnyFact { return version(f.report().host.kernel); }},
+    {.id = FactId::CpuLevel, .key = "cpu-level", .type = FactType::Version, .scope = kHost,
+     .too_low = "cpu-too-old",
+     .read = cpu_level},
+    {.id = FactId::CpuFeature, .key = "cpu-feature", .type = FactType::Words, .scope = kHost,
+     .unfit = "cpu-feature-missing",
+     .read = cpu_features},
+    {.id = FactId::Library, .key = "library", .type = FactType::Words, .scope = kHost,
+     .unfit = "library-missing",
+     .read = libraries},
+    {.id = FactId::L4t, .key = "l4t", .type = FactType::Word, .scope = kHost,
+     .unfit = "other-l4t", .is_nameable = false,
+     .read = l4t},
+    {.id = FactId::HostMemory, .key = "host-memory", .type = FactType::Size, .scope = kHost,
+     .too_low = "too-little-host-memory", .is_nameable = false,
+     .read = [](F f) -> AnyFact { return Fact<Bytes>::from(f.report().host.memory.total); }},
+    {.id = FactId::Arch, .key = "arch", .type = FactType::Word, .scope = kHost,
+     .read = [](F f) -> AnyFact { return word(f.report().host.arch); }},
+    {.id = FactId::Container, .key = "container", .type = FactType::Word, .scope = kHost,
+     .read = container},
+    {.id = FactId::Os, .key = "os", .type = FactType::Word, .scope = kHost, .read = os},
+    {.id = FactId::Platform, .key = "platform", .type = FactType::Word, .scope = kHost,
+     .read = [](F f) -> AnyFact { const auto& other = f.subject().platform; return word(other ? other : platform_of(f.report().host)); }},
+    {.id = FactId::Vendors, .key = "vendors", .type = FactType::Words, .scope = kHost,
+     .read = [](F f) { return vendors(f, {}); }},
+    {.id = FactId::VgaVendors, .key = "vga-vendors", .type = FactType::Words, .scope = kHost,
+     .read = [](F f) { return vendors(f, {"0300", "0302"}); }},
+    {.id = FactId::Wsl, .key = "wsl", .type = FactType::Flag, .scope = kHost,
+     .read = [](F f) -> AnyFact { return Fact<bool>::known(f.report().host.wsl); }},
+    {.id = FactId::Usable, .key = "usable", .type = FactType::Flag, .scope = kGpu,
+     .unfit = "backend-not-usable", .is_nameable = false,
+     .read = [](F) -> AnyFact { return Fact<bool>::unknown(); }},
+    {.id = FactId::Vendor, .key = "vendor", .type = FactType::Word, .scope = kGpu,
+     .unfit = "other-vendor", .is_likeness = true,
+     .read = of_gpu<std::string, [](const Gpu& gpu) { return word(gpu.vendor); }>},
+    {.id = FactId::Form, .key = "form", .type = FactType::Word, .scope = kGpu,
+     .unfit = "other-kind", .is_nameable = false, .is_likeness = true,
+     .read = form},
+    {.id = FactId::Driver, .key = "driver", .type = FactType::Version, .scope = kGpu,
+     .too_low = "driver-too-old", .is_likeness = true,
+     .read = of_gpu<gpuprobe::Version, driver>},
+    {.id = FactId::ComputeCapability, .key = "compute-capability", .type = FactType::Version,
+     .scope = kGpu, .too_low = "arch-not-in-build", .unfit = "arch-not-in-build",
+     .is_likeness = true, .api = Api::Cuda,
+     .read = of_gpu<gpuprobe::Version, compute_capability>},
+    {.id = FactId::Cuda, .key = "cuda", .type = FactType::Version, .scope = kGpu,
+     .unfit = "cuda-version-unfit", .is_likeness = true, .api = Api::Cuda,
+     .read = cuda},
+    {.id = FactId::GfxTarget, .key = "gfx-target", .type = FactType::Word, .scope = kGpu,
+     .unfit = "arch-not-in-build", .is_nameable = false, .is_likeness = true, .api = Api::Hip,
+     .read = of_gpu<std::string, gfx_target>},
+    {.id = FactId::Rocm, .key = "rocm", .type = FactType::Version, .scope = kGpu,
+     .unfit = "rocm-version-unfit", .is_nameable = false, .is_likeness = true, .api = Api::Hip,
+     .read = rocm},
+    {.id = FactId::VulkanLoader, .key = "vulkan-loader", .type = FactType::Version, .scope = kGpu,
+     .too_low = "vulkan-loader-too-old", .is_nameable = false, .is_likeness = true,
+     .api = Api::Vulkan,
+     .read = [](F f) -> AnyFact { return runtime_version(f.report(), Api::Vulkan,
+     &RuntimeInfo::version); }},
+    {.id = FactId::Vulkan, .key = "vulkan", .type = FactType::Version, .scope = kGpu,
+     .too_low = "vulkan-too-old", .is_likeness = true, .api = Api::Vulkan,
+     .read = api_version<Api::Vulkan>},
+    {.id = FactId::VulkanFeature, .key = "vulkan-feature", .type = FactType::Words, .scope = kGpu,
+     .unfit = "vulkan-feature-missing", .is_nameable = false, .is_likeness = true,
+     .api = Api::Vulkan,
+     .read = of_gpu<WordSet, vulkan_features>},
+    {.id = FactId::VulkanExtension, .key = "vulkan-extension", .type = FactType::Words,
+     .scope = kGpu, .unfit = "vulkan-extension-missing", .is_nameable = false,
+     .is_likeness = true, .api = Api::Vulkan,
+     .read = of_gpu<WordSet, vulkan_extensions>},
+    {.id = FactId::IntelIp, .key = "intel-ip", .type = FactType::Version, .scope = kGpu,
+     .too_low = "arch-not-in-build", .unfit = "arch-not-in-build", .is_likeness = true,
+     .api = Api::LevelZero,
+     .read = of_gpu<gpuprobe::Version, intel_ip>},
+    {.id = FactId::Memory, .key = "memory", .type = FactType::Size, .scope = kGpu,
+     .too_low = "too-little-memory", .is_likeness = true,
+     .read = of_gpu<Bytes, memory_for_use>},
+    {.id = FactId::PhysicalMemory, .key = "physical-memory", .type = FactType::Size,
+     .scope = kGpu, .too_low = "too-little-memory", .is_likeness = true,
+     .read = of_gpu<Bytes, physical_memory>},
+    {.id = FactId::MaxBuffer, .key = "max-buffer", .type = FactType::Size, .scope = kBackend,
+     .read = [](F f) { return limit(f, {"max_buffer_size", "max_memory_allocation_size"}); }},
+    {.id = FactId::MaxStorageBuffer, .key = "max-storage-buffer", .type = FactType::Size,
+     .scope = kBackend,
+     .read = [](F f) { return limit(f, {"max_storage_buffer_range"}); }},
+    {.id = FactId::Kind, .key = "kind", .type = FactType::Word, .scope = kGpu,
+     .read = of_gpu<std::string, kind>},
+    {.id = FactId::Class, .key = "class", .type = FactType::Word, .scope = kGpu,
+     .read = of_gpu<std::string, pci_class>},
+    {.id = FactId::Device, .key = "device", .type = FactType::Word, .scope = kGpu,
+     .read = of_gpu<std::string, pci_device>},
+    {.id = FactId::KernelDriver, .key = "kernel-driver", .type = FactType::Word, .scope = kGpu,
+     .read = of_gpu<std::string, [](const Gpu& gpu) { return word(gpu.driver.name); }>},
+    {.id = FactId::Gfx, .key = "gfx", .type = FactType::Word, .scope = kGpu,
+     .unfit = "arch-not-in-build", .api = Api::Hip,
+     .read = of_gpu<std::string, gfx>},
+    {.id = FactId::Hip, .key = "hip", .type = FactType::Version, .scope = kGpu, .api = Api::Hip,
+     .read = api_version<Api::Hip>},
+    {.id = FactId::LevelZero, .key = "level-zero", .type = FactType::Version, .scope = kGpu,
+     .api = Api::LevelZero,
+     .read = api_version<Api::LevelZero>},
+    {.id = FactId::OpenCl, .key = "opencl", .type = FactType::Version, .scope = kGpu,
+     .api = Api::OpenCl,
+     .read = api_version<Api::OpenCl>},
+    {.id = FactId::CudaCompat, .key = "cuda-compat", .type = FactType::Version, .scope = kGpu,
+     .is_nameable = false, .is_likeness = true, .api = Api::Cuda,
+     .read = cuda_compat},
+    {.id = FactId::Backend, .key = "backend", .type = FactType::Word, .scope = kBackend,
+     .read = [](F f) -> AnyFact { return word(f.subject().backend_word); }},
+    {.id = FactId::Fp16, .key = "fp16", .type = FactType::Flag, .scope = kBackend, .read = fp16},
+    {.id = FactId::BFloat16, .key = "bfloat16", .type = FactType::Flag, .scope = kBackend,
+     .read = bfloat16},
+    {.id = FactId::Int8, .key = "int8", .type = FactType::Flag, .scope = kBackend, .read = int8},
+    {.id = FactId::Storage16Bit, .key = "storage-16bit", .type = FactType::Flag, .scope = kBackend,
+     .read = storage_16bit},
+    {.id = FactId::Verified, .key = "verified", .type = FactType::Flag, .scope = kBackend,
+     .read = verified},
+});
+// clang-format on
+static_assert(kFacts.size() == static_cast<std::size_t>(FactId::Verified) + 1);
+static_assert(std::ranges::all_of(kFacts, [](const FactRow& row) {
+    return &row == &kFacts[static_cast<std::size_t>(row.id)] && row.read;
+}));
+
+}  // namespace
+
+std::span<const FactRow> fact_rows() {
+    return kFacts;
+}
+
+const FactRow* find_fact(std::string_view key) {
+    const auto* found = std::ranges::find(kFacts, key, &FactRow::key);
+    return found == kFacts.end() || !found->is_nameable ? nullptr : found;
+}
+
+const FactRow& row_of(FactId id) {
+    return kFacts[static_cast<std::size_t>(id)];
+}
+
+Fact<Bytes> memory_for_use(const Gpu& gpu) {
+    return Fact<Bytes>::from(gpu.memory.allocatable ? gpu.memory.allocatable
+                                                    : offered_memory(gpu.memory));
+}
+
+std::optional<std::string> platform_of(const Host& host) {
+    if (!host.os || !host.arch)
+        return std::nullopt;
+    const auto& arch = *host.arch;
+    return *host.os + "-" + (arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch);
+}
+
+}  // namespace gpuprobe
