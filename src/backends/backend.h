@@ -10,7 +10,7 @@
 #include "report/facts.h"
 
 /// What a worker process does. Nothing outside this room loads or calls a vendor library.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Where a backend's findings go, each as soon as it is known: what arrived before a crash is kept.
 class Sink {
@@ -45,6 +45,6 @@ struct Backend {
 std::optional<Query> stage_of(const Backend& backend, std::string_view stage);
 
 /// The registry: one line per API.
-std::span<const Backend> backends();
+std::span<const Backend> registry();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

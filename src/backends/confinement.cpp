@@ -18,7 +18,7 @@
 #include "base/handle.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Filter = CHandle<void, seccomp_release>;
@@ -154,4 +154,4 @@ Status confine_system_calls() {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

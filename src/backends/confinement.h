@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Takes from this process, and from all that it starts, the system calls that no driver needs and
 /// that reach past it: looking into other processes, the kernel's modules and programs, mounts,
@@ -20,4 +20,4 @@ namespace gpuprobe {
 /// Errors: Internal, where the kernel or its container allows no filter; nothing has changed then.
 Status confine_system_calls();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/dynamic_library.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 std::optional<Answer> without_library(const ProbeTarget& target) {
     if (!target.library)
@@ -22,4 +22,4 @@ std::optional<Answer> without_library(const ProbeTarget& target) {
                                                          {"note", problem.text}})}};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Why a loader found nothing behind a manifest, where its library is to blame: Absent with
 /// `driver-missing` when it is not there, Failed with the linker's words when it does not load. A
@@ -13,4 +13,4 @@ namespace gpuprobe {
 /// or none is named; it stays loaded, as the loader would have left it.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

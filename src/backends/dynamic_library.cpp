@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message) {
     const std::string asked{name};
@@ -43,4 +43,4 @@ std::optional<std::string> DynamicLibrary::path() const {
     return scrubbed(map->l_name);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

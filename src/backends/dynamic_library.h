@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A function of a library; converts to the pointer that it is.
 template <class Function>
@@ -63,4 +63,4 @@ private:
 /// and musl, ldso/dynlink.c ("Error loading shared library NAME: No such file or directory").
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

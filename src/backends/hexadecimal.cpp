@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 std::string hexadecimal(std::uint64_t number, std::size_t digits) {
     std::array<char, 16> buffer{};
@@ -37,4 +37,4 @@ std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> byte
     return text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 #include <string>
 
 /// Numbers and raw bytes as the hexadecimal texts that facts carry.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Four lower-case digits: a PCI vendor or device id. nullopt for 0 and for what does not fit:
 /// Khronos gives vendors without PCI id numbers from 0x10000 on.
@@ -24,4 +24,4 @@ std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> byte
 /// The number in that many lower-case digits, or more when it needs them.
 std::string hexadecimal(std::uint64_t number, std::size_t digits);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -13,9 +13,9 @@
 #include "backends/pci/pci.h"
 #include "backends/vulkan/vulkan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
-std::span<const Backend> backends() {
+std::span<const Backend> registry() {
     static constexpr std::array kBackends = {
         Backend{.api = "cpu", .verify = verify_cpu, .measure = measure_cpu},
         Backend{.api = "cuda", .query = query_cuda, .verify = verify_cuda, .measure = measure_cuda},
@@ -50,4 +50,4 @@ std::optional<Query> stage_of(const Backend& backend, std::string_view stage) {
     return std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -26,7 +26,7 @@
 #include "probe/frame.h"
 #include "probe/serve_worker.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr int kFramesFd = 3;
@@ -106,8 +106,8 @@ Result<ProbeTarget> target_from(std::span<char*> arguments) {
 }
 
 const Backend* backend_for(std::string_view api) {
-    const auto found = std::ranges::find(backends(), api, &Backend::api);
-    return found == backends().end() ? nullptr : &*found;
+    const auto found = std::ranges::find(registry(), api, &Backend::api);
+    return found == registry().end() ? nullptr : &*found;
 }
 
 /// The frames' descriptor under a high number that no child of a driver inherits; where there are
@@ -143,7 +143,7 @@ Answer ask(Query query, const ProbeTarget& target, Sink& sink) try {
 }
 
 void list_apis() {
-    for (const auto& backend : backends())
+    for (const auto& backend : registry())
         print(stdout, std::string{backend.api} + "\n");
 }
 
@@ -200,9 +200,9 @@ int run(std::span<char*> arguments) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends
 
 int main(int argc, char** argv) {
     const auto count = static_cast<std::size_t>(argc);
-    return gpuprobe::run(std::span{argv, count}.last(count - (count > 0 ? 1 : 0)));
+    return gpuprobe::backends::run(std::span{argv, count}.last(count - (count > 0 ? 1 : 0)));
 }

@@ -12,6 +12,7 @@
 /// is ours.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
+    using namespace gpuprobe::backends;
     const auto bytes = std::as_bytes(std::span{data, size});
     for (const auto& regions : {i915_regions(bytes), xe_regions(bytes)}) {
         if (!regions)

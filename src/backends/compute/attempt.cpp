@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/compute/attempt.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 Refusal refused_call(std::string_view reason,
                      std::string_view call,
@@ -15,4 +15,4 @@ Refusal refused_call(std::string_view reason,
                    .detail = std::move(detail)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

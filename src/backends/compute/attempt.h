@@ -9,7 +9,7 @@
 
 #include "base/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Why a device did not do what it was told: an answer about the device, never an Error of ours.
 struct Refusal {
@@ -50,4 +50,4 @@ private:
 /// Done without a value.
 struct Performed {};
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 
 #include "backends/compute/expected.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Words = std::span<const std::uint32_t>;
@@ -18,8 +18,8 @@ Bytes whole_groups(std::size_t size) {
     return Bytes{groups * kGroupBytes.count};
 }
 
-void stage(Accelerator& accelerator, Words words) {
-    std::memcpy(accelerator.staging().data(), words.data(), words.size_bytes());
+void stage(ComputeDevice& device, Words words) {
+    std::memcpy(device.staging().data(), words.data(), words.size_bytes());
 }
 
 std::vector<std::uint32_t> poison(Words input) {
@@ -62,18 +62,18 @@ void explain(Check& check, Words input, Words output) {
 
 }  // namespace
 
-Attempt<Check> checked(Accelerator& accelerator, std::span<const std::uint32_t> input) {
+Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input) {
     const Bytes size{input.size_bytes()};
-    (void)TRY(accelerator.allocate(whole_groups(size.count), size));
-    stage(accelerator, input);
-    (void)TRY(accelerator.transfer(Direction::ToDevice, Buffer::First, size, 1));
-    stage(accelerator, poison(input));
-    (void)TRY(accelerator.transfer(Direction::ToDevice, Buffer::Second, size, 1));
+    (void)TRY(device.allocate(whole_groups(size.count), size));
+    stage(device, input);
+    (void)TRY(device.transfer(Direction::ToDevice, Buffer::First, size, 1));
+    stage(device, poison(input));
+    (void)TRY(device.transfer(Direction::ToDevice, Buffer::Second, size, 1));
     const auto groups = static_cast<std::uint32_t>(input.size()) / kGroupThreads;
-    (void)TRY(accelerator.run(Work{.kernel = Kernel::Check, .groups = groups}));
-    (void)TRY(accelerator.transfer(Direction::ToHost, Buffer::Second, size, 1));
+    (void)TRY(device.run(Work{.kernel = Kernel::Check, .groups = groups}));
+    (void)TRY(device.transfer(Direction::ToHost, Buffer::Second, size, 1));
     std::vector<std::uint32_t> output(input.size());
-    std::memcpy(output.data(), accelerator.staging().data(), size.count);
+    std::memcpy(output.data(), device.staging().data(), size.count);
     auto check = compared(input, output);
     explain(check, input, output);
     return check;
@@ -91,4 +91,4 @@ std::vector<std::uint32_t> random_words(std::size_t count) {
     return words;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

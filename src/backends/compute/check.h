@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 enum class CheckResult { Verified, Miscomputed, Failed };
 constexpr std::array<EnumName<CheckResult>, 3> names_of(CheckResult) {
@@ -39,11 +39,11 @@ void describe(Visitor& visit, Check& check) {
 /// Runs Kernel::Check on these words. Before, each word of the output is made what is wrong there,
 /// so that a kernel that did nothing can't pass. At most kMaxCheckedWords, a multiple of
 /// kGroupThreads.
-Attempt<Check> checked(Accelerator& accelerator, std::span<const std::uint32_t> input);
+Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input);
 constexpr std::size_t kMaxCheckedWords = std::size_t{1} << 20;
 
 /// Words that are others each time. Errors of the kernel's generator leave zeros, of which one
 /// kernel's result is as good as another's.
 std::vector<std::uint32_t> random_words(std::size_t count);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

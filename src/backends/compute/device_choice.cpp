@@ -4,7 +4,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::string_view kPci = "pci:";
@@ -33,7 +33,7 @@ bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts) {
 Answer run_stage(Enumerate enumerate, DeviceStage stage, const ProbeTarget& target, Sink& sink) {
     std::optional<Answer> answer;
     auto enumerated =
-        enumerate(target, sink, [&](const DeviceFacts& facts, const OpenAccelerator& open) {
+        enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice& open) {
             if (!is_wanted(target, facts))
                 return true;
             answer = stage(facts, open, sink);
@@ -45,10 +45,10 @@ Answer run_stage(Enumerate enumerate, DeviceStage stage, const ProbeTarget& targ
 }
 
 Answer tell_devices(Enumerate enumerate, const ProbeTarget& target, Sink& sink) {
-    return enumerate(target, sink, [&](const DeviceFacts& facts, const OpenAccelerator&) {
+    return enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice&) {
         sink.device(facts);
         return true;
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

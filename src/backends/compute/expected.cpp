@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/compute/expected.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kFp32Starts = 63;  ///< chains start at thread + chain, of which these bits
@@ -78,4 +78,4 @@ std::uint32_t operations_per_round(Kernel kernel) {
     return kernel == Kernel::Fp16 ? kSteps * 2 * 2 : kSteps * 4 * 2;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

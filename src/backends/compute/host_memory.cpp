@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 std::optional<Bytes> free_host_memory() {
     constexpr std::string_view kKey = "MemAvailable:";
@@ -19,4 +19,4 @@ std::optional<Bytes> free_host_memory() {
     return kilobytes ? std::optional{kib(*kilobytes)} : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What the host could give without swapping. Source: proc(5), /proc/meminfo, MemAvailable.
 std::optional<Bytes> free_host_memory();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,7 +9,7 @@
 #include "backends/compute/check.h"
 #include "backends/compute/expected.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// Copied in half a millisecond where copies are fastest; to pin more takes as long as to measure.
@@ -43,10 +43,10 @@ Refusal miscomputed(std::string_view what) {
 /// One device's figures, one after the other.
 class Measuring {
 public:
-    Measuring(Accelerator& accelerator, const std::function<void(std::string_view)>& phase)
-        : accelerator_{accelerator},
+    Measuring(ComputeDevice& device, const std::function<void(std::string_view)>& phase)
+        : device_{device},
           phase_{phase},
-          sampler_{now, accelerator.limits().is_cpu ? kMaxHostPiece : Sampler::kMaxPiece},
+          sampler_{now, device.limits().is_cpu ? kMaxHostPiece : Sampler::kMaxPiece},
           random_{random_words(2)} {}
 
     Attempt<Measured> take();
@@ -75,7 +75,7 @@ private:
     Attempt<std::vector<std::uint32_t>> output(std::size_t words);
     Attempt<Performed> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
 
-    Accelerator& accelerator_;
+    ComputeDevice& device_;
     const std::function<void(std::string_view)>& phase_;
     Sampler sampler_;
     std::vector<std::uint32_t> random_;
@@ -90,11 +90,11 @@ Attempt<Measured> Measuring::take() {
     const auto begin = now();
     (void)TRY(arithmetic(Kernel::Fp32, "fp32", &Rates::fp32, &Spreads::fp32));
     (void)TRY(memory());
-    if (accelerator_.limits().has_fp16)
+    if (device_.limits().has_fp16)
         (void)TRY(optional_arithmetic(Kernel::Fp16, "fp16", &Rates::fp16, &Spreads::fp16));
-    if (accelerator_.limits().has_int8)
+    if (device_.limits().has_int8)
         (void)TRY(optional_arithmetic(Kernel::Int8, "int8", &Rates::int8, &Spreads::int8));
-    if (accelerator_.limits().has_host_copies) {
+    if (device_.limits().has_host_copies) {
         (void)TRY(transfers());
         (void)TRY(launch());
     }
@@ -106,8 +106,8 @@ Attempt<Measured> Measuring::take() {
 
 Attempt<Performed> Measuring::allocate() {
     phase_("allocate");
-    size_ = buffer_size(accelerator_.limits());
-    return accelerator_.allocate(size_, std::min(size_, kStaging));
+    size_ = buffer_size(device_.limits());
+    return device_.allocate(size_, std::min(size_, kStaging));
 }
 
 Attempt<Performed> Measuring::keep(const Load& load, RateField rate, SpreadField spread) {
@@ -120,21 +120,21 @@ Attempt<Performed> Measuring::keep(const Load& load, RateField rate, SpreadField
 Attempt<Performed> Measuring::memory() {
     phase_("memory");
     for (const auto kernel : {Kernel::Fill, Kernel::Read, Kernel::Copy})
-        (void)TRY(accelerator_.prepare(kernel));
+        (void)TRY(device_.prepare(kernel));
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
     const KernelArguments pattern{.factor = static_cast<std::int32_t>(random_[0] | 1),
                                   .addend = static_cast<std::int32_t>(random_[1])};
-    (void)TRY(accelerator_.run(Work{
+    (void)TRY(device_.run(Work{
         .kernel = Kernel::Fill, .groups = groups, .arguments = pattern, .from = Buffer::Second}));
     const auto load_of = [&](Kernel kernel, double passes) {
         return Load{.run =
                         [this, kernel](std::uint32_t size, std::uint32_t times) {
-                            return accelerator_.run(Work{
+                            return device_.run(Work{
                                 .kernel = kernel, .groups = size * kPieceGroups, .times = times});
                         },
                     .max_size = std::bit_floor(groups / kPieceGroups),
                     .units = static_cast<double>(kPieceGroups * kGroupBytes.count) * passes,
-                    .piece = accelerator_.limits().is_cpu ? kHostMemoryPiece : Load{}.piece};
+                    .piece = device_.limits().is_cpu ? kHostMemoryPiece : Load{}.piece};
     };
     using Rates = Figures<std::uint64_t>;
     using Spreads = Figures<double>;
@@ -143,7 +143,7 @@ Attempt<Performed> Measuring::memory() {
     if (TRY(sum_of(Buffer::First)) != wanted)
         return miscomputed("read");
     (void)TRY(keep(load_of(Kernel::Copy, 2), &Rates::memory_copy, &Spreads::memory_copy));
-    (void)TRY(accelerator_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
+    (void)TRY(device_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
     if (TRY(sum_of(Buffer::Second)) != wanted)
         return miscomputed("copy");
     return Performed{};
@@ -152,11 +152,11 @@ Attempt<Performed> Measuring::memory() {
 /// By Read, which leaves the sums of the threads in the other buffer.
 Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
-    (void)TRY(accelerator_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
+    (void)TRY(device_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
     const Bytes sums{std::uint64_t{groups} * kGroupThreads * 4};
-    (void)TRY(accelerator_.transfer(Direction::ToHost, other(buffer), sums, 1));
+    (void)TRY(device_.transfer(Direction::ToHost, other(buffer), sums, 1));
     std::vector<std::uint32_t> words(sums.count / 4);
-    std::memcpy(words.data(), accelerator_.staging().data(), sums.count);
+    std::memcpy(words.data(), device_.staging().data(), sums.count);
     std::uint32_t sum = 0;
     for (const auto word : words)
         sum += word;
@@ -175,8 +175,8 @@ Attempt<Performed> Measuring::transfer(Direction direction, RateField rate, Spre
     const auto pieces = std::min(size_, kStaging).count / kTransferPiece.count;
     const Load load{.run =
                         [this, direction](std::uint32_t size, std::uint32_t times) {
-                            return accelerator_.transfer(direction, Buffer::First,
-                                                         Bytes{size * kTransferPiece.count}, times);
+                            return device_.transfer(direction, Buffer::First,
+                                                    Bytes{size * kTransferPiece.count}, times);
                         },
                     .max_size = static_cast<std::uint32_t>(std::bit_floor(pieces)),
                     .units = static_cast<double>(kTransferPiece.count)};
@@ -188,7 +188,7 @@ Attempt<Performed> Measuring::arithmetic(Kernel kernel,
                                          RateField rate,
                                          SpreadField spread) {
     phase_(name);
-    (void)TRY(accelerator_.prepare(kernel));
+    (void)TRY(device_.prepare(kernel));
     const auto limit = static_cast<std::uint32_t>(
         std::bit_floor(size_.count / (kGroupThreads * sizeof(std::uint32_t))));
     const auto max_groups = std::min(kMaxArithmeticGroups, limit);
@@ -203,7 +203,7 @@ Attempt<Performed> Measuring::arithmetic(Kernel kernel,
             [&](std::uint32_t size, std::uint32_t times) {
                 auto work = work_of(size);
                 work.times = times;
-                return accelerator_.run(work);
+                return device_.run(work);
             },
         .max_size = std::min(kMaxSteps, kMaxRounds / 2 * (max_groups / kPieceGroups)),
         .units = static_cast<double>(operations_per_round(kernel)) * kGroupThreads * kPieceGroups};
@@ -240,9 +240,9 @@ Attempt<Performed> Measuring::check_arithmetic(Kernel kernel,
 
 Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
     const Bytes size{count * sizeof(std::uint32_t)};
-    (void)TRY(accelerator_.transfer(Direction::ToHost, Buffer::Second, size, 1));
+    (void)TRY(device_.transfer(Direction::ToHost, Buffer::Second, size, 1));
     std::vector<std::uint32_t> words(count);
-    std::memcpy(words.data(), accelerator_.staging().data(), size.count);
+    std::memcpy(words.data(), device_.staging().data(), size.count);
     return words;
 }
 
@@ -252,7 +252,7 @@ Attempt<Performed> Measuring::launch() {
     phase_("launch");
     const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Performed> {
         for (std::uint32_t i = 0; i < times; ++i)
-            (void)TRY(accelerator_.run(Work{.kernel = Kernel::Fill}));
+            (void)TRY(device_.run(Work{.kernel = Kernel::Fill}));
         return Performed{};
     }};
     const auto figure = TRY(sampler_.rate_of(load));
@@ -263,7 +263,7 @@ Attempt<Performed> Measuring::launch() {
 
 }  // namespace
 
-Bytes buffer_size(const AcceleratorLimits& limits) {
+Bytes buffer_size(const ComputeLimits& limits) {
     auto size = std::min(limits.is_cpu ? kMaxHostBuffer : kMaxDeviceBuffer,
                          Bytes{limits.free.value_or(kUnknownFree).count / 8});
     if (limits.max_buffer)
@@ -280,9 +280,9 @@ Value value_of(const Measured& measured) {
     return value;
 }
 
-Attempt<Measured> measured(Accelerator& accelerator,
+Attempt<Measured> measured(ComputeDevice& device,
                            const std::function<void(std::string_view)>& phase) {
-    return Measuring{accelerator, phase}.take();
+    return Measuring{device, phase}.take();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

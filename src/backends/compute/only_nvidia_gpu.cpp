@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::string_view kPci = "pci:";
@@ -44,4 +44,4 @@ void start_only_wanted(const ProbeTarget& target) {
         ::setenv("CUDA_VISIBLE_DEVICES", uuid->c_str(), 0);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "probe/target.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The UUID of the NVIDIA GPU that a later stage is about, "GPU-…", as the kernel's driver tells
 /// it. nullopt for another vendor's, for one that has not been started yet, and for one in MIG
@@ -19,4 +19,4 @@ std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTa
 /// each (580.159, H200). Before the driver is loaded; a choice of the caller's stays.
 void start_only_wanted(const ProbeTarget& target);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// What a clock of coarse steps may give is not believed.
@@ -87,4 +87,4 @@ Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t time
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 
 #include "backends/compute/attempt.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 using Seconds = std::chrono::duration<double>;
 
@@ -74,4 +74,4 @@ private:
     std::uint32_t size_ = 1;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/compute/check.h"
 #include "backends/compute/measure.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// 256 KiB to the device, and as much on it.
@@ -12,9 +12,9 @@ constexpr std::size_t kWords = 65536;
 
 /// What still runs, or has fallen off the bus, would be waited for: its context goes with the
 /// process, and the kernel's driver cleans up.
-void abandon_if_stuck(std::unique_ptr<Accelerator>& accelerator, const Refusal& refusal) {
+void abandon_if_stuck(std::unique_ptr<ComputeDevice>& device, const Refusal& refusal) {
     if (refusal.code == "dispatch-timed-out" || refusal.code == "device-lost")
-        (void)accelerator.release();
+        (void)device.release();
 }
 
 Answer failed(const Refusal& refusal) {
@@ -23,41 +23,41 @@ Answer failed(const Refusal& refusal) {
                   .reasons = {Reason{.code = refusal.code, .detail = refusal.detail}}};
 }
 
-Attempt<Check> check_of(const OpenAccelerator& open, Sink& sink) {
+Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
     sink.phase("context");
-    auto accelerator = TRY(open());
+    auto device = TRY(open());
     sink.phase("build");
-    (void)TRY(accelerator->prepare(Kernel::Check));
+    (void)TRY(device->prepare(Kernel::Check));
     sink.phase("dispatch");
-    auto check = checked(*accelerator, random_words(kWords));
+    auto check = checked(*device, random_words(kWords));
     if (!check)
-        abandon_if_stuck(accelerator, check.error());
+        abandon_if_stuck(device, check.error());
     return check;
 }
 
-Attempt<Measured> measured_by(const OpenAccelerator& open, Sink& sink) {
+Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink) {
     sink.phase("context");
-    auto accelerator = TRY(open());
-    auto figures = measured(*accelerator, [&](std::string_view name) { sink.phase(name); });
+    auto device = TRY(open());
+    auto figures = measured(*device, [&](std::string_view name) { sink.phase(name); });
     if (!figures)
-        abandon_if_stuck(accelerator, figures.error());
+        abandon_if_stuck(device, figures.error());
     return figures;
 }
 
 }  // namespace
 
-Answer verify_device(DeviceFacts facts, const OpenAccelerator& open, Sink& sink) {
+Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     const auto check = check_of(open, sink);
     facts.extra["check"] = to_value(check ? *check : Check{.note = check.error().note});
     sink.device(facts);
     return check ? Answer{} : failed(check.error());
 }
 
-Answer measure_device(DeviceFacts facts, const OpenAccelerator& open, Sink& sink) {
+Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     const auto figures = measured_by(open, sink);
     facts.extra["measured"] = figures ? value_of(*figures) : Value{};
     sink.device(facts);
     return figures ? Answer{} : failed(figures.error());
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -10,7 +10,7 @@
 #include "base/record.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// Longer than any batch of the sampler's; what takes longer is not timed to the microsecond.
@@ -50,4 +50,4 @@ Refusal dispatch_timed_out(Waiting how) {
                    .detail = std::move(detail)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

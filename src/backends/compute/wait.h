@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 enum class Waiting {
     Spinning,  ///< asks as fast as it can for a while: what is timed is milliseconds
@@ -28,4 +28,4 @@ Attempt<Performed> wait_until(const std::function<Attempt<bool>()>& is_done, Wai
 /// What a wait of an API's own is that came to its end before the kernel's.
 Refusal dispatch_timed_out(Waiting how);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

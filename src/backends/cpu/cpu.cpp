@@ -11,15 +11,14 @@
 #include "backends/cpu/cpu_kernels.h"
 #include "backends/cpu/crew.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-class CpuAccelerator final : public Accelerator {
+class CpuDevice final : public ComputeDevice {
 public:
-    CpuAccelerator()
-        : limits_{.free = free_host_memory(), .is_cpu = true, .has_host_copies = false} {}
+    CpuDevice() : limits_{.free = free_host_memory(), .is_cpu = true, .has_host_copies = false} {}
 
-    [[nodiscard]] const AcceleratorLimits& limits() const override { return limits_; }
+    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Performed> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Performed> prepare(Kernel) override { return Performed{}; }
@@ -38,14 +37,14 @@ private:
         return {buffers_[static_cast<std::size_t>(buffer)].get(), count_};
     }
 
-    AcceleratorLimits limits_;
+    ComputeLimits limits_;
     Crew crew_ = {};
     std::array<Words, 2> buffers_ = {};
     std::size_t count_ = 0;
     std::vector<std::byte> staging_ = {};
 };
 
-Attempt<Performed> CpuAccelerator::allocate(Bytes size, Bytes staging) {
+Attempt<Performed> CpuDevice::allocate(Bytes size, Bytes staging) {
     try {
         count_ = size.count / sizeof(std::uint32_t);
         for (auto& buffer : buffers_)
@@ -57,10 +56,10 @@ Attempt<Performed> CpuAccelerator::allocate(Bytes size, Bytes staging) {
     return Performed{};
 }
 
-Attempt<Performed> CpuAccelerator::transfer(Direction direction,
-                                            Buffer buffer,
-                                            Bytes size,
-                                            std::uint32_t times) {
+Attempt<Performed> CpuDevice::transfer(Direction direction,
+                                       Buffer buffer,
+                                       Bytes size,
+                                       std::uint32_t times) {
     auto* const memory = words(buffer).data();
     for (std::uint32_t i = 0; i < times; ++i) {
         if (direction == Direction::ToDevice)
@@ -71,7 +70,7 @@ Attempt<Performed> CpuAccelerator::transfer(Direction direction,
     return Performed{};
 }
 
-Attempt<Performed> CpuAccelerator::run(const Work& work) {
+Attempt<Performed> CpuDevice::run(const Work& work) {
     const auto from = words(work.from);
     const auto to = words(other(work.from));
     const auto share_of = [&](unsigned number) {
@@ -94,8 +93,8 @@ ProbeTarget named(ProbeTarget target) {
 
 Answer visit_cpu(const ProbeTarget&, Sink&, const VisitDevice& visit) {
     const DeviceFacts facts{.index = 0, .type = DeviceType::Cpu};
-    (void)visit(facts, []() -> Attempt<std::unique_ptr<Accelerator>> {
-        return std::unique_ptr<Accelerator>{std::make_unique<CpuAccelerator>()};
+    (void)visit(facts, []() -> Attempt<std::unique_ptr<ComputeDevice>> {
+        return std::unique_ptr<ComputeDevice>{std::make_unique<CpuDevice>()};
     });
     return {};
 }
@@ -110,4 +109,4 @@ Answer measure_cpu(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_cpu, measure_device, named(target), sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The processor itself, by the same method as a GPU, so that the two can be
 /// compared. It has no query: the inventory knows it. Its one device is
@@ -11,4 +11,4 @@ namespace gpuprobe {
 Answer verify_cpu(const ProbeTarget& target, Sink& sink);
 Answer measure_cpu(const ProbeTarget& target, Sink& sink);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Input = const std::uint32_t*;
@@ -123,4 +123,4 @@ void run_on_cpu(Kernel kernel,
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <span>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
-/// The kernels of compute/accelerator.h on the processor, for the groups from
+/// The kernels of compute/device.h on the processor, for the groups from
 /// `first` to before `last`. There are no Fp16 and Int8: nothing that runs on
 /// every processor has them. cmake compiles the implementation for speed,
 /// whatever the rest is compiled for.
@@ -19,4 +19,4 @@ void run_on_cpu(Kernel kernel,
                 std::uint32_t last,
                 const KernelArguments& arguments);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// Source: sched_getaffinity(2). It fails where there are more processors than
@@ -73,4 +73,4 @@ void Crew::work(unsigned number) {
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

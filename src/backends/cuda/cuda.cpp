@@ -7,12 +7,12 @@
 
 #include "backends/compute/device_choice.h"
 #include "backends/compute/only_nvidia_gpu.h"
+#include "backends/cuda/compute.h"
 #include "backends/cuda/cuda_abi.h"
-#include "backends/cuda/cuda_accelerator.h"
 #include "backends/denied_node.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using cuda::Attribute;
@@ -204,4 +204,4 @@ Answer measure_cuda(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_cuda, measure_device, target, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

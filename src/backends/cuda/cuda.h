@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What the CUDA driver says after cuInit, without ever making a context (which would take about
 /// half a gigabyte of device memory on the machines measured).
@@ -12,4 +12,4 @@ Answer query_cuda(const ProbeTarget& target, Sink& sink);
 Answer verify_cuda(const ProbeTarget& target, Sink& sink);
 Answer measure_cuda(const ProbeTarget& target, Sink& sink);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/cuda_abi.h"
 
-namespace gpuprobe::cuda {
+namespace gpuprobe::backends::cuda {
 
 Result<Symbols> load(const DynamicLibrary& library) {
     // The _v2 form names the MIG instance where there is one; drivers before 11.4 have only the
@@ -26,4 +26,4 @@ Result<Symbols> load(const DynamicLibrary& library) {
     };
 }
 
-}  // namespace gpuprobe::cuda
+}  // namespace gpuprobe::backends::cuda

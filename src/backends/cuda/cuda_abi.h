@@ -7,7 +7,7 @@
 
 /// The part of libcuda.so.1 that is called. Source of every signature and number: CUDA Driver API
 /// reference, "Initialization", "Version Management", "Device Management" and "CUdevice_attribute".
-namespace gpuprobe::cuda {
+namespace gpuprobe::backends::cuda {
 
 using CudaResult = int;
 constexpr CudaResult kSuccess = 0;
@@ -62,4 +62,4 @@ struct Symbols {
 /// Errors: NotFound, naming the function that a library of this name must have and has not.
 Result<Symbols> load(const DynamicLibrary& library);
 
-}  // namespace gpuprobe::cuda
+}  // namespace gpuprobe::backends::cuda

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe::cuda {
+namespace gpuprobe::backends::cuda {
 namespace {
 
 const char* code_of(CudaResult code) {
@@ -76,4 +76,4 @@ Refusal cuda_refusal(const Symbols& api, std::string_view call, CudaResult code)
         scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")", code);
 }
 
-}  // namespace gpuprobe::cuda
+}  // namespace gpuprobe::backends::cuda

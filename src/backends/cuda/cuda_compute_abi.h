@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/compute/runtime_accelerator.h"
+#include "backends/compute/runtime_device.h"
 #include "backends/cuda/cuda_abi.h"
 
 /// The part of libcuda.so.1 that works a device. Source of every signature and number: CUDA Driver
 /// API reference, "Primary Context Management", "Module Management", "Memory Management", "Event
 /// Management", "Execution Control" and "CUresult". CUdeviceptr is as wide as a pointer.
-namespace gpuprobe::cuda {
+namespace gpuprobe::backends::cuda {
 
 using Context = struct ContextHandle*;
 
@@ -24,4 +24,4 @@ Result<ComputeSymbols> load_compute(const DynamicLibrary& library);
 /// What a refusal of a call that works a device means.
 Refusal cuda_refusal(const Symbols& api, std::string_view call, CudaResult code);
 
-}  // namespace gpuprobe::cuda
+}  // namespace gpuprobe::backends::cuda

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The modules that kernels.ptx is made into, as texts that end in a NUL past their length.
 std::string_view cuda_module_check();  ///< Check alone
@@ -11,4 +11,4 @@ std::string_view cuda_module_base();   ///< Fill, Read, Copy, Fp32
 std::string_view cuda_module_fp16();
 std::string_view cuda_module_int8();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/drm/drm_abi.h"
 #include "backends/drm/drm_facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using namespace drm::amdgpu;
@@ -63,4 +63,4 @@ void add_amdgpu_facts(const DrmDevice& device, DeviceFacts& facts) {
     add_memory(device, facts);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/drm/drm_facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index) {
@@ -65,4 +65,4 @@ Answer query_drm(const ProbeTarget&, Sink& sink) {
     return survey_drm(RootedFiles{}, open, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

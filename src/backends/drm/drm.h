@@ -8,7 +8,7 @@
 #include "backends/drm/drm_device.h"
 #include "backends/drm/render_node.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What the kernel's own drivers say through render nodes: no library, less than a millisecond.
 /// Nodes of sleeping devices are not opened.
@@ -19,4 +19,4 @@ using OpenDrmDevice = std::function<Result<std::unique_ptr<DrmDevice>>(const Ren
 /// The same on given files, with nodes opened by `open`.
 Answer survey_drm(const FileSystem& files, const OpenDrmDevice& open, Sink& sink);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

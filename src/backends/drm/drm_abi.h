@@ -10,7 +10,7 @@
 /// the headers in different packages and folders, and xe's are newer than many of them. Source of
 /// every layout and number: Linux, include/uapi/drm/, the file named at each; a unit test compares
 /// them with the installed headers.
-namespace gpuprobe::drm {
+namespace gpuprobe::backends::drm {
 
 constexpr unsigned kDriverCommands = 0x40;  ///< drm.h, DRM_COMMAND_BASE
 
@@ -208,4 +208,4 @@ constexpr std::uint64_t kContextInit = 6;
 constexpr std::uint64_t kCapsetIds = 7;
 }  // namespace virtgpu
 
-}  // namespace gpuprobe::drm
+}  // namespace gpuprobe::backends::drm

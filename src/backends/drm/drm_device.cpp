@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr int kMaxRepeats = 64;
@@ -63,4 +63,4 @@ Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
     return std::unique_ptr<DrmDevice>{std::make_unique<OpenedDevice>(std::move(fd))};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// An opened DRM node: what ioctl(2) does with it.
 class DrmDevice {
@@ -22,4 +22,4 @@ public:
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

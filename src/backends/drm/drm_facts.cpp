@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 struct Driver {
@@ -66,4 +66,4 @@ void add_drm_facts(const DrmDevice& device, DeviceFacts& facts) {
     add_driver_facts(device, driver.value_or(""), facts);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/drm/drm_device.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Adds what the kernel's driver says: its name and version, and what that driver alone can be
 /// asked. `error` in `extra` names the call that was refused, and why.
@@ -25,4 +25,4 @@ void add_vmwgfx_facts(const DrmDevice& device, DeviceFacts& facts);
 /// Sets `error` to "CALL: reason". The first one stands.
 void note_drm_error(std::string_view call, int number, DeviceFacts& facts);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 #include "backends/drm/drm_facts.h"
 #include "backends/drm/memory_regions.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Reply = std::vector<std::byte>;
@@ -81,4 +81,4 @@ void add_xe_facts(const DrmDevice& device, DeviceFacts& facts) {
     facts.extra["intel_ip"] = to_value(xe_ip_version(xe_reply(device, drm::xe::kQueryGts, facts)));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 
 #include "backends/drm/drm_abi.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kMaxEntries = 64;
@@ -117,4 +117,4 @@ Value value_of(std::span<const MemoryRegion> regions) {
     return list;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

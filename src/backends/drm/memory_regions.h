@@ -11,7 +11,7 @@
 #include "report/facts.h"
 
 /// What i915 and xe answer to a query, taken apart. None of these trusts a count or a length.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A stretch of memory that a GPU uses.
 struct MemoryRegion {
@@ -36,4 +36,4 @@ std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions);
 /// `[{"on_device", "instance", "size", "free"}]`
 Value value_of(std::span<const MemoryRegion> regions);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

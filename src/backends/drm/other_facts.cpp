@@ -5,7 +5,7 @@
 #include "backends/drm/drm_facts.h"
 #include "backends/hexadecimal.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 std::optional<std::uint64_t> nouveau_parameter(const DrmDevice& device,
@@ -83,4 +83,4 @@ void add_vmwgfx_facts(const DrmDevice&, DeviceFacts& facts) {
     facts.type = DeviceType::Virtual;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

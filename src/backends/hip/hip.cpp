@@ -9,7 +9,7 @@
 #include "backends/hip/hip_query.h"
 #include "backends/hip/hsa_query.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 struct Candidate {
@@ -73,4 +73,4 @@ Answer measure_hip(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_runtimes, measure_device, target, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What ROCm says about AMD's GPUs: by the HSA runtime, which every ROCm program loads and which
 /// knows most; by the HIP runtime where that is missing. Memory is not touched.
@@ -12,4 +12,4 @@ Answer query_hip(const ProbeTarget& target, Sink& sink);
 Answer verify_hip(const ProbeTarget& target, Sink& sink);
 Answer measure_hip(const ProbeTarget& target, Sink& sink);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

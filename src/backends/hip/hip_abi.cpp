@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/hip_abi.h"
 
-namespace gpuprobe::hip {
+namespace gpuprobe::backends::hip {
 
 Result<Symbols> load(const DynamicLibrary& library) {
     return Symbols{
@@ -17,4 +17,4 @@ Result<Symbols> load(const DynamicLibrary& library) {
     };
 }
 
-}  // namespace gpuprobe::hip
+}  // namespace gpuprobe::backends::hip

@@ -8,7 +8,7 @@
 /// The part of libamdhip64.so.N that is called, the same in versions 5 to 7. Attributes and device
 /// properties are not: their numbers and layouts changed between those. Source of every signature
 /// and number: HIP Runtime API reference, "Device Management" and "hipError_t".
-namespace gpuprobe::hip {
+namespace gpuprobe::backends::hip {
 
 using HipResult = int;
 constexpr HipResult kSuccess = 0;
@@ -37,4 +37,4 @@ struct Symbols {
 /// Errors: NotFound, naming the function that a library of this name must have and has not.
 Result<Symbols> load(const DynamicLibrary& library);
 
-}  // namespace gpuprobe::hip
+}  // namespace gpuprobe::backends::hip

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe::hip {
+namespace gpuprobe::backends::hip {
 namespace {
 
 const char* code_of(HipResult code) {
@@ -74,4 +74,4 @@ Refusal hip_refusal(const Symbols& api, std::string_view call, HipResult code) {
         scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")", code);
 }
 
-}  // namespace gpuprobe::hip
+}  // namespace gpuprobe::backends::hip

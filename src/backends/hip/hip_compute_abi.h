@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/compute/runtime_accelerator.h"
+#include "backends/compute/runtime_device.h"
 #include "backends/hip/hip_abi.h"
 
 /// The part of libamdhip64.so.N and of libhiprtc.so.N that works a device. Source of every
 /// signature and number: HIP Runtime API reference, "Module Management", "Memory Management",
 /// "Event Management" and "hipError_t"; HIPRTC API reference. The same in ROCm 5 to 7.
-namespace gpuprobe::hip {
+namespace gpuprobe::backends::hip {
 
 using Program = struct ProgramHandle*;
 
@@ -40,4 +40,4 @@ Result<CompilerSymbols> load_compiler(const DynamicLibrary& library);
 /// What a refusal of a call that works a device means.
 Refusal hip_refusal(const Symbols& api, std::string_view call, HipResult code);
 
-}  // namespace gpuprobe::hip
+}  // namespace gpuprobe::backends::hip

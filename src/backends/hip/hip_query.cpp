@@ -5,12 +5,12 @@
 #include <array>
 #include <string>
 
+#include "backends/hip/compute.h"
 #include "backends/hip/hip_abi.h"
-#include "backends/hip/hip_accelerator.h"
 #include "backends/hip/rocm_names.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using hip::Device;
@@ -108,4 +108,4 @@ Answer visit_hip_runtime(const DynamicLibrary& library, Sink& sink, const VisitD
     return Answer{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,9 +5,9 @@
 #include "backends/compute/device_choice.h"
 #include "backends/dynamic_library.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The devices of a HIP runtime that has been loaded; the library must outlive what opens them.
 Answer visit_hip_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

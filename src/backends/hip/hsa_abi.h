@@ -8,7 +8,7 @@
 /// The part of libhsa-runtime64.so.1 that is called. Source of every signature and number: ROCm's
 /// rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's Reference
 /// Manual 1.2, section 2.3.
-namespace gpuprobe::hsa {
+namespace gpuprobe::backends::hsa {
 
 using Status = int;
 constexpr Status kSuccess = 0;
@@ -76,4 +76,4 @@ struct Symbols {
 /// Errors: NotFound, naming the function that a library of this name must have and has not.
 Result<Symbols> load(const DynamicLibrary& library);
 
-}  // namespace gpuprobe::hsa
+}  // namespace gpuprobe::backends::hsa

@@ -14,7 +14,7 @@
 #include "backends/hip/rocm_names.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using hsa::Agent;
@@ -218,4 +218,4 @@ Answer query_hsa(const DynamicLibrary& library, Sink& sink) {
     return gpus > 0 ? Answer{} : without_devices("no GPU among the HSA agents");
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

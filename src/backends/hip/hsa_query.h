@@ -4,9 +4,9 @@
 #include "backends/backend.h"
 #include "backends/dynamic_library.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The GPUs among the agents of an HSA runtime that has been loaded.
 Answer query_hsa(const DynamicLibrary& library, Sink& sink);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

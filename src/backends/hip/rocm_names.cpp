@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::size_t kSerialDigits = 16;
@@ -55,4 +55,4 @@ std::optional<std::string> hip_version_text(int version) {
            std::to_string(version % kMinorStep);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,7 +9,7 @@
 #include "report/pci_address.h"
 
 /// Texts and numbers of ROCm's libraries as facts carry them.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// "GPU-0123456789abcdef" of what HSA ("GPU-" and 16 digits) or HIP (the digits alone) say; nullopt
 /// for "GPU-XX", which devices without a serial number have, and for zeros.
@@ -27,4 +27,4 @@ PciAddress rocm_address(std::uint32_t domain, std::uint32_t location);
 /// "6.1.40092" of 60140092. Source: HIP's hip_version.h, HIP_VERSION. nullopt for 0 and less.
 std::optional<std::string> hip_version_text(int version);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

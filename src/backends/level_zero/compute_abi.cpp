@@ -3,7 +3,7 @@
 
 #include "backends/level_zero/level_zero_names.h"
 
-namespace gpuprobe::ze {
+namespace gpuprobe::backends::ze {
 namespace {
 
 const char* code_of(Result code) {
@@ -72,4 +72,4 @@ Refusal level_zero_compute_refusal(std::string_view call, Result code) {
                    .detail = std::move(detail)};
 }
 
-}  // namespace gpuprobe::ze
+}  // namespace gpuprobe::backends::ze

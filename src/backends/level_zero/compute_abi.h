@@ -6,7 +6,7 @@
 
 /// The part of Level Zero's core API that works a device. Source of every layout and number: oneAPI
 /// Level Zero specification 1.11, "Core API", and level-zero's include/ze_api.h.
-namespace gpuprobe::ze {
+namespace gpuprobe::backends::ze {
 
 using Context = struct ContextHandle*;
 using CommandQueue = struct CommandQueueHandle*;
@@ -134,4 +134,4 @@ struct ComputeSymbols {
 /// What a refusal of a call that works a device means. Source: "ze_result_t".
 Refusal level_zero_compute_refusal(std::string_view call, Result code);
 
-}  // namespace gpuprobe::ze
+}  // namespace gpuprobe::backends::ze

@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The modules of kernels.spvasm, as spirv-as made them when this was built.
 std::span<const unsigned char> level_zero_module_check();   ///< Check alone
@@ -12,4 +12,4 @@ std::span<const unsigned char> level_zero_module_fp32();
 std::span<const unsigned char> level_zero_module_fp16();
 std::span<const unsigned char> level_zero_module_int8();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "backends/compute/device_choice.h"
+#include "backends/level_zero/compute.h"
 #include "backends/level_zero/level_zero_abi.h"
-#include "backends/level_zero/level_zero_accelerator.h"
 #include "backends/level_zero/level_zero_device.h"
 #include "backends/level_zero/level_zero_names.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using ze::Driver;
@@ -200,4 +200,4 @@ Answer measure_level_zero(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_level_zero, measure_device, target, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What Level Zero says about Intel's GPUs and, after them, NPUs. A GPU of several tiles is one
 /// device. Free memory is Sysman's to know (sysman.h).
@@ -11,4 +11,4 @@ Answer query_level_zero(const ProbeTarget& target, Sink& sink);
 Answer verify_level_zero(const ProbeTarget& target, Sink& sink);
 Answer measure_level_zero(const ProbeTarget& target, Sink& sink);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/level_zero/level_zero_abi.h"
 
-namespace gpuprobe::ze {
+namespace gpuprobe::backends::ze {
 
 ::gpuprobe::Result<Symbols> load(const DynamicLibrary& library) {
     return Symbols{
@@ -29,4 +29,4 @@ namespace gpuprobe::ze {
     };
 }
 
-}  // namespace gpuprobe::ze
+}  // namespace gpuprobe::backends::ze

@@ -9,7 +9,7 @@
 /// The part of libze_loader.so.1's core API that is called. Source of every layout and number:
 /// oneAPI Level Zero specification 1.11, "Core API", and level-zero's include/ze_api.h and
 /// include/loader/ze_loader.h.
-namespace gpuprobe::ze {
+namespace gpuprobe::backends::ze {
 
 using Result = std::uint32_t;
 constexpr Result kSuccess = 0;
@@ -171,4 +171,4 @@ struct Symbols {
 /// Errors: NotFound, naming the function that a library of this name must have and has not.
 ::gpuprobe::Result<Symbols> load(const DynamicLibrary& library);
 
-}  // namespace gpuprobe::ze
+}  // namespace gpuprobe::backends::ze

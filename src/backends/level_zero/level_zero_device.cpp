@@ -7,7 +7,7 @@
 #include "backends/hexadecimal.h"
 #include "backends/level_zero/level_zero_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using ze::Device;
@@ -103,4 +103,4 @@ DeviceFacts level_zero_facts(const Symbols& api,
     return facts;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/backend.h"
 #include "backends/level_zero/level_zero_abi.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What all devices of one driver have in common.
 struct LevelZeroDriver {
@@ -22,4 +22,4 @@ DeviceFacts level_zero_facts(const ze::Symbols& api,
 /// The members that Sysman's description of a device shares with the core API's.
 void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 #include "backends/hexadecimal.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 struct CodeName {
@@ -111,4 +111,4 @@ Answer level_zero_without_devices(std::string_view api) {
                   .reasons = {because("no-device", {{"api", Value{api}}})}};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

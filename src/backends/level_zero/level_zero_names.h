@@ -10,7 +10,7 @@
 #include "backends/level_zero/level_zero_abi.h"
 
 /// Numbers of Level Zero as the words that facts carry.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// "gpu", "cpu", "fpga", "mca", "npu"; a number as text when newer; nullopt for 0, which is not
 /// filled in.
@@ -46,4 +46,4 @@ Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Resul
 /// `absent`: the API works and lists nothing.
 Answer level_zero_without_devices(std::string_view api);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

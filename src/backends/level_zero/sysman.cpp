@@ -12,7 +12,7 @@
 #include "backends/level_zero/sysman_abi.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using zes::Device;
@@ -178,4 +178,4 @@ std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
     return sink.free();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// How much memory Level Zero's system management says is there and free. An API of its own,
 /// because a process that has initialised both this and the core API's old form of it crashes.
@@ -13,4 +13,4 @@ Answer query_level_zero_sysman(const ProbeTarget& target, Sink& sink);
 /// lacks CAP_PERFMON.
 std::optional<Bytes> sysman_free_memory(const PciAddress& address);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/level_zero/sysman_abi.h"
 
-namespace gpuprobe::zes {
+namespace gpuprobe::backends::zes {
 
 ::gpuprobe::Result<Symbols> load(const DynamicLibrary& library) {
     return Symbols{
@@ -20,4 +20,4 @@ namespace gpuprobe::zes {
     };
 }
 
-}  // namespace gpuprobe::zes
+}  // namespace gpuprobe::backends::zes

@@ -5,7 +5,7 @@
 
 /// The part of libze_loader.so.1's system management API that is called. Source of every layout and
 /// number: oneAPI Level Zero specification 1.11, "Sysman API", and level-zero's include/zes_api.h.
-namespace gpuprobe::zes {
+namespace gpuprobe::backends::zes {
 
 using ze::kSuccess;
 using ze::Result;
@@ -92,4 +92,4 @@ struct Symbols {
 /// Errors: NotFound for a loader before 1.9, which has no zesInit, naming the function.
 ::gpuprobe::Result<Symbols> load(const DynamicLibrary& library);
 
-}  // namespace gpuprobe::zes
+}  // namespace gpuprobe::backends::zes

@@ -3,7 +3,7 @@
 
 #include "backends/nvml/nvml.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts) {
     if (facts.vendor_id != "10de" || !facts.pci)
         return std::optional<Bytes>{};
@@ -18,4 +18,4 @@ Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts) {
                    .detail = std::move(detail)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What NVML says is free on an NVIDIA GPU; nullopt on any other, and where NVML does not know.
 /// Refuses with `out-of-memory` under kMinNvidiaFree: asked before a context is made, which takes
@@ -17,4 +17,4 @@ Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts);
 /// Measured on an H200: a CUDA context takes 523 MiB.
 constexpr Bytes kMinNvidiaFree = gib(1);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,7 +9,7 @@
 #include "backends/nvml/nvml_abi.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using nvml::Device;
@@ -204,4 +204,4 @@ std::optional<Bytes> nvml_free_memory(const PciAddress& address) {
     return facts.memory ? facts.memory->free : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

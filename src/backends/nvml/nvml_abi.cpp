@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/nvml/nvml_abi.h"
 
-namespace gpuprobe::nvml {
+namespace gpuprobe::backends::nvml {
 
 Result<Symbols> load(const DynamicLibrary& library) {
     return Symbols{
@@ -40,4 +40,4 @@ Result<Symbols> load(const DynamicLibrary& library) {
     };
 }
 
-}  // namespace gpuprobe::nvml
+}  // namespace gpuprobe::backends::nvml

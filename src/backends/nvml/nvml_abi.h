@@ -6,7 +6,7 @@
 /// The part of libnvidia-ml.so.1 that is called. Source of every layout and number: NVML API
 /// Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t"; the suffix is the ABI
 /// version.
-namespace gpuprobe::nvml {
+namespace gpuprobe::backends::nvml {
 
 using Return = int;
 constexpr Return kSuccess = 0;
@@ -78,4 +78,4 @@ struct Symbols {
 /// Errors: NotFound, naming the function that a library of this name must have and has not.
 Result<Symbols> load(const DynamicLibrary& library);
 
-}  // namespace gpuprobe::nvml
+}  // namespace gpuprobe::backends::nvml

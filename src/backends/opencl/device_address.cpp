@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 std::optional<PciAddress> checked(cl_uint domain, cl_uint bus, cl_uint device, cl_uint function) {
@@ -65,4 +65,4 @@ std::optional<DeviceAddress> device_address(const DeviceInfo& device,
     return std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

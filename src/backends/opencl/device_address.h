@@ -9,7 +9,7 @@
 #include "backends/opencl/device_info.h"
 #include "report/pci_address.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Where an OpenCL device sits on PCI, and which extension says so.
 struct DeviceAddress {
@@ -25,4 +25,4 @@ struct DeviceAddress {
 std::optional<DeviceAddress> device_address(const DeviceInfo& device,
                                             const std::vector<std::string>& extensions);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Extensions = std::optional<std::vector<std::string>>;
@@ -212,4 +212,4 @@ Value platform_facts(const PlatformInfo& platform) {
     return facts;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

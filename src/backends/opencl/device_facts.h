@@ -4,7 +4,7 @@
 #include "backends/opencl/device_info.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What one OpenCL device says about itself. docs/facts.md lists every key. Vendors' queries are
 /// asked only where their extension is listed. `platform` is an object whose members are added.
@@ -18,4 +18,4 @@ Value platform_facts(const PlatformInfo& platform);
 std::optional<DeviceType> opencl_device_type(std::optional<cl_device_type> type,
                                              std::optional<bool> shares_memory);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 std::optional<std::string> clean_text(const std::optional<std::string>& raw) {
     if (!raw)
@@ -26,4 +26,4 @@ std::optional<std::vector<std::string>> word_list(const std::optional<std::strin
     return list;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,7 +9,7 @@
 
 #include "backends/opencl/opencl_api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// One OpenCL object's answers: clGetDeviceInfo or clGetPlatformInfo of one handle.
 ///
@@ -73,4 +73,4 @@ std::optional<std::string> clean_text(const std::optional<std::string>& raw);
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw);
 constexpr std::size_t kMaxExtensionNames = 1024;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

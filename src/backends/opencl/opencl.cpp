@@ -7,12 +7,12 @@
 #include "backends/compute/only_nvidia_gpu.h"
 #include "backends/driver_library.h"
 #include "backends/dynamic_library.h"
+#include "backends/opencl/compute.h"
 #include "backends/opencl/device_facts.h"
-#include "backends/opencl/opencl_accelerator.h"
 #include "backends/opencl/opencl_names.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr const char* kLoader = "libOpenCL.so.1";
@@ -151,4 +151,4 @@ Answer measure_opencl(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_opencl, measure_device, target, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

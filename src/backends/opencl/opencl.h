@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Asks the platforms of one OpenCL driver about their devices of every type. Creates no context.
 ///
@@ -17,4 +17,4 @@ Answer measure_opencl(const ProbeTarget& target, Sink& sink);
 constexpr unsigned kMaxOpenClPlatforms = 16;
 constexpr unsigned kMaxOpenClDevices = 64;  ///< a platform
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

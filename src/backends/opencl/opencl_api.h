@@ -9,10 +9,10 @@
 
 /// What Khronos's headers leave to the vendors. Sources: NVIDIA's cl_nv_device_attribute_query as
 /// clinfo's src/ext.h lists it.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 constexpr cl_device_info kPciBusIdNv = 0x4008;
 constexpr cl_device_info kPciSlotIdNv = 0x4009;  ///< device << 3 | function
 constexpr cl_device_info kPciDomainIdNv = 0x400A;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

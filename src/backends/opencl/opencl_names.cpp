@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 struct ErrorWord {
@@ -91,4 +91,4 @@ Value svm_words(cl_device_svm_capabilities capabilities) {
     return Value{std::move(list)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,7 +9,7 @@
 #include "base/value.h"
 
 /// OpenCL's numbers as the words and texts that facts carry.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// "CL_DEVICE_NOT_FOUND"; "OpenCL error -77" for one that has no name here.
 std::string opencl_error_name(cl_int error);
@@ -31,4 +31,4 @@ std::optional<std::string> gfx_target_in(std::string_view device_name);
 /// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
 Value svm_words(cl_device_svm_capabilities capabilities);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

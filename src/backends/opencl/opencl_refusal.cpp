@@ -3,7 +3,7 @@
 
 #include "backends/opencl/opencl_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const char* code_of(cl_int error) {
@@ -32,4 +32,4 @@ Refusal opencl_refusal(std::string_view call, cl_int error) {
     return refused_call(code_of(error), call, opencl_error_name(error), error);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

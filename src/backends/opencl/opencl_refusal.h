@@ -6,9 +6,9 @@
 #include "backends/compute/attempt.h"
 #include "backends/opencl/opencl_api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What an error of a call that works a device means. Source: OpenCL 3.0 API, "Error Codes".
 Refusal opencl_refusal(std::string_view call, cl_int error);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

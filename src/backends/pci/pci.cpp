@@ -13,7 +13,7 @@ extern "C" {
 #include "base/files.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 PciAddress address_of(const pci_dev& device) {
@@ -112,4 +112,4 @@ Answer query_pci(const ProbeTarget&, Sink& sink) {
     return query_pci_at(PciSources{}, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/vulkan/vulkan_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const char* code_of(VkResult result) {
@@ -89,4 +89,4 @@ Refusal vulkan_refusal(std::string_view call, VkResult result) {
     return refused_call(code_of(result), call, result_name(result), result);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

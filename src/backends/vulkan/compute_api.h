@@ -4,7 +4,7 @@
 #include "backends/compute/attempt.h"
 #include "backends/vulkan/instance.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What makes a logical device. Null in no driver that Vulkan's loader accepts.
 struct DeviceMaker {
@@ -60,4 +60,4 @@ Result<ComputeSymbols> load_compute(const DeviceMaker& maker, VkDevice device);
 /// What a result that is no success means. Source: Vulkan 1.3 specification, "Return Codes".
 Refusal vulkan_refusal(std::string_view call, VkResult result);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// The text in a character array that may lack its final NUL; nullopt when there is none.
@@ -195,4 +195,4 @@ DeviceFacts facts_of(const DeviceReply& reply) {
     return facts;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

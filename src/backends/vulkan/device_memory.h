@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// One entry of VkPhysicalDeviceMemoryProperties::memoryHeaps, with VK_EXT_memory_budget's view.
 struct MemoryHeap {
@@ -38,4 +38,4 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 /// No device has more: a claim above it is a driver's mistake. 1 PiB.
 constexpr Bytes kMaxPlausibleMemory = gib(1U << 20);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

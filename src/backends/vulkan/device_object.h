@@ -5,7 +5,7 @@
 
 #include "backends/vulkan/vulkan_api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// An object of a logical device, which must outlive it, and the function that destroys it.
 template <class Handle>
@@ -43,4 +43,4 @@ private:
     Destroy destroy_ = nullptr;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

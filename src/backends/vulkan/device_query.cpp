@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// Puts structures into a pNext chain, those that the device offers.
@@ -140,4 +140,4 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
     return reply;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 #include "backends/vulkan/device_reply.h"
 #include "backends/vulkan/instance.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Everything a physical device says about itself. Creates no VkDevice and takes no memory on it.
 /// A structure is chained only where the device offers it, and is zero before each call.
@@ -18,4 +18,4 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
 constexpr std::uint32_t kMaxQueueFamilies = 64;
 constexpr std::uint32_t kMaxCooperativeMatrices = 256;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

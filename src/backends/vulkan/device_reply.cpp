@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 bool DeviceReply::lists(const char* extension) const {
     return extensions &&
@@ -22,4 +22,4 @@ bool DeviceReply::lacks(const Origin& origin) const {
     return extensions && !is_core && !lists(origin.extension);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 
 #include "backends/vulkan/vulkan_api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Where a structure comes from: an extension, and the version that made it core (0: none did).
 struct Origin {
@@ -73,4 +73,4 @@ struct DeviceReply {
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 #include "backends/vulkan/webgpu.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// What a feature structure says; false where the device is known not to have the feature, null
@@ -108,4 +108,4 @@ void add_features(const DeviceReply& reply, Value& extra) {
     extra["webgpu_missing"] = to_value(webgpu.missing);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,10 +4,10 @@
 #include "backends/vulkan/device_reply.h"
 #include "base/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Adds what shaders may use on the device: subgroups, number formats, cooperative matrices, and
 /// WebGPU's verdict. Pure.
 void add_features(const DeviceReply& reply, Value& extra);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

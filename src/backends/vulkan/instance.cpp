@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr const char* kPortability = "VK_KHR_portability_enumeration";
@@ -124,4 +124,4 @@ std::vector<std::string> extension_names(const std::vector<VkExtensionProperties
     return names;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

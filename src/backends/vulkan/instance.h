@@ -8,7 +8,7 @@
 #include "backends/vulkan/vulkan_api.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The part of the Vulkan loader that works without an instance.
 struct LoaderSymbols {
@@ -56,4 +56,4 @@ constexpr std::uint32_t kMaxInstanceVersion = VK_API_VERSION_1_3;
 std::vector<std::string> extension_names(const std::vector<VkExtensionProperties>& extensions);
 constexpr std::uint32_t kMaxExtensions = 1024;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

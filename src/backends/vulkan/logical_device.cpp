@@ -9,10 +9,10 @@
 #include "backends/vulkan/device_query.h"
 #include "backends/vulkan/device_reply.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-std::optional<std::uint32_t> compute_family(const VulkanDevice& device) {
+std::optional<std::uint32_t> compute_family(const PhysicalDevice& device) {
     std::vector<VkQueueFamilyProperties> families(kMaxQueueFamilies);
     auto count = kMaxQueueFamilies;
     device.vulkan.queues(device.device, &count, families.data());
@@ -68,7 +68,8 @@ private:
 
 }  // namespace
 
-Attempt<LogicalDevice> LogicalDevice::create(const VulkanDevice& device, const DeviceFacts& facts) {
+Attempt<LogicalDevice> LogicalDevice::create(const PhysicalDevice& device,
+                                             const DeviceFacts& facts) {
     const auto family = compute_family(device);
     if (!family)
         return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
@@ -113,4 +114,4 @@ VkQueue LogicalDevice::queue() const {
     return queue;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,16 +3,16 @@
 
 #include <cstdint>
 
+#include "backends/vulkan/compute.h"
 #include "backends/vulkan/compute_api.h"
-#include "backends/vulkan/vulkan_accelerator.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A VkDevice with the features that the kernels want and the device has; destroyed with this.
 class LogicalDevice {
 public:
     /// Refusals: `no-compute-queue`; what vkCreateDevice says.
-    static Attempt<LogicalDevice> create(const VulkanDevice& device, const DeviceFacts& facts);
+    static Attempt<LogicalDevice> create(const PhysicalDevice& device, const DeviceFacts& facts);
     LogicalDevice(LogicalDevice&& other) noexcept;
     LogicalDevice& operator=(LogicalDevice&&) = delete;
     LogicalDevice(const LogicalDevice&) = delete;
@@ -33,4 +33,4 @@ private:
     std::uint32_t family_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

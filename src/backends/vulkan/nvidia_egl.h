@@ -13,7 +13,7 @@
 /// offers nothing on a machine without X libraries; the same driver behind libEGL_nvidia.so.0 works
 /// there. Source: NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with
 /// driver 580.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// The manifest with the other door's library; nullopt when it does not name the GLX library.
 std::optional<std::string> with_egl_library(std::string_view manifest);
@@ -36,4 +36,4 @@ private:
     std::string path_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,15 +6,15 @@
 
 #include "backends/compute/device_choice.h"
 #include "backends/driver_library.h"
+#include "backends/vulkan/compute.h"
 #include "backends/vulkan/device_facts.h"
 #include "backends/vulkan/device_query.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/nvidia_egl.h"
-#include "backends/vulkan/vulkan_accelerator.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr const char* kLoader = "libvulkan.so.1";
@@ -115,7 +115,7 @@ Answer visit_devices(const LoaderSymbols& loader,
     for (const VkPhysicalDevice device : devices) {
         auto facts = facts_of(ask_device(vulkan, device, index++, session.version));
         facts.extra["icd"] = session.is_egl_fallback ? Value{"egl-fallback"} : Value{};
-        const VulkanDevice opened{loader, vulkan, session.instance, device};
+        const PhysicalDevice opened{loader, vulkan, session.instance, device};
         if (!visit(facts, [&] { return open_vulkan(opened, facts); }))
             return {};
     }
@@ -179,4 +179,4 @@ Answer measure_vulkan(const ProbeTarget& target, Sink& sink) {
     return run_stage(visit_vulkan, measure_device, target, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/backend.h"
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Asks one Vulkan driver about its devices. Creates no VkDevice.
 ///
@@ -24,4 +24,4 @@ Answer measure_vulkan(const ProbeTarget& target, Sink& sink);
 
 constexpr std::uint32_t kMaxVulkanDevices = 64;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -12,7 +12,7 @@
 /// What newer Vulkan headers declare and Debian 12's (1.3.239) do not, under names of our own so
 /// that either header will do. Source: Vulkan registry, VK_KHR_cooperative_matrix (506) and
 /// VK_KHR_shader_bfloat16 (141).
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
 constexpr auto kCooperativeMatrixPropertiesType = static_cast<VkStructureType>(1000506001);
@@ -56,4 +56,4 @@ using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice,
                                                             std::uint32_t*,
                                                             CooperativeMatrixProperties*);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

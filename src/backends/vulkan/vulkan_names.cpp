@@ -7,7 +7,7 @@
 
 #include "backends/hexadecimal.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 struct Word {
@@ -218,4 +218,4 @@ Value subgroup_operation_words(VkSubgroupFeatureFlags operations) {
     return words_of_bits(kSubgroupOperations, operations);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -11,7 +11,7 @@
 #include "report/facts.h"
 
 /// Vulkan's numbers as the words and texts that facts carry.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// "VK_ERROR_INCOMPATIBLE_DRIVER"; "VkResult -77" for one that has no name here.
 std::string result_name(VkResult result);
@@ -47,4 +47,4 @@ std::string scope_word(std::uint32_t scope);
 Value queue_flag_words(VkQueueFlags flags);
 Value subgroup_operation_words(VkSubgroupFeatureFlags operations);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

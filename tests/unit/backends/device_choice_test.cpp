@@ -5,7 +5,7 @@
 
 #include "recording_sink.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const DeviceFacts kDevice{.index = 1, .pci = PciAddress{.bus = 1}};
@@ -42,7 +42,7 @@ Answer enumerate_three(const ProbeTarget& target, Sink&, const VisitDevice& visi
     }
     return target.api == "broken" ? Answer{.outcome = Outcome::Failed, .note = "no"} : Answer{};
 }
-Answer note_index(DeviceFacts facts, const OpenAccelerator&, Sink& sink) {
+Answer note_index(DeviceFacts facts, const OpenDevice&, Sink& sink) {
     sink.device(facts);
     return Answer{.note = "ran on " + std::to_string(*facts.index)};
 }
@@ -82,4 +82,4 @@ TEST(DeviceChoice, TellsEveryDevice) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

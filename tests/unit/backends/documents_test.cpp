@@ -9,7 +9,7 @@
 #include "support/places.h"
 
 /// What is written about the workers' reasons says what the program does.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 std::set<std::string> matches(const std::string& text, const char* pattern) {
@@ -39,4 +39,4 @@ TEST(WorkerReasons, AreDocumented) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

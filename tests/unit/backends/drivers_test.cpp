@@ -10,7 +10,7 @@
 #include "recording_sink.h"
 #include "support/places.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 namespace fs = std::filesystem;
@@ -344,4 +344,4 @@ TEST_F(OpenClDriver, MayBeACpu) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

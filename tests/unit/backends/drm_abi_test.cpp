@@ -30,7 +30,7 @@
 #include <drm/xe_drm.h>
 #endif
 
-namespace gpuprobe::drm {
+namespace gpuprobe::backends::drm {
 namespace {
 
 TEST(DrmAbi, HasTheRequestNumbersOfThe64BitInterface) {
@@ -101,4 +101,4 @@ TEST(DrmAbi, MatchesTheInstalledHeadersOfXe) {
 }
 
 }  // namespace
-}  // namespace gpuprobe::drm
+}  // namespace gpuprobe::backends::drm

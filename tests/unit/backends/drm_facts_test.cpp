@@ -5,7 +5,7 @@
 
 #include "fake_drm.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 DeviceFacts facts_of(const FakeDrm& device) {
@@ -246,4 +246,4 @@ TEST(Virtio, SaysWhatItsHostOffers) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

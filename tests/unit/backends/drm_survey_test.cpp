@@ -6,7 +6,7 @@
 #include "recording_sink.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const std::string kPciRoot = "/sys/devices/pci0000:00/";
@@ -184,4 +184,4 @@ TEST(OpenDrmDevice, PassesOnWhatTheKernelSays) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 struct Case {
@@ -76,4 +76,4 @@ TEST(DynamicLibrary, NamesTheMissingFunction) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

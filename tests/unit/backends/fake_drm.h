@@ -11,7 +11,7 @@
 #include "backends/drm/drm_abi.h"
 #include "backends/drm/drm_device.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A driver in a kernel of our own: one function for each request, EINVAL for the others.
 class FakeDrm final : public DrmDevice {
@@ -60,4 +60,4 @@ T& at_address(std::uint64_t address) {
     return *reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kAllBits = 0xffffffff;
@@ -61,4 +61,4 @@ TEST(LevelZeroRefusal, TellsAbsenceFromFailure) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 
 #include "backends/drm/drm_abi.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Reply = std::vector<std::byte>;
@@ -130,4 +130,4 @@ TEST(XeGts, NameTheFirstGraphicsIp) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using testing::TemporaryFolder;
@@ -46,4 +46,4 @@ TEST_F(OnlyNvidiaGpu, IsLeftAloneInMigMode) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 #include "backends/opencl/device_facts.h"
 #include "backends/opencl/opencl_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// A device that answers from a table; what is not in it is refused.
@@ -191,4 +191,4 @@ TEST(WordList, IsSortedOnceAndBounded) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,12 +6,12 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const Backend& named(std::string_view api) {
-    const auto found = std::ranges::find(backends(), api, &Backend::api);
-    EXPECT_NE(found, backends().end()) << api;
+    const auto found = std::ranges::find(registry(), api, &Backend::api);
+    EXPECT_NE(found, registry().end()) << api;
     return *found;
 }
 
@@ -37,4 +37,4 @@ TEST(Stages, OfTheProcessorAskNoDriver) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

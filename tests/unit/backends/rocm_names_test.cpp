@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Text = std::optional<std::string>;
@@ -69,4 +69,4 @@ TEST(HipVersion, IsThreeNumbersInOne) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// A device whose every piece takes the time that the test says; time stands still otherwise.
@@ -160,4 +160,4 @@ TEST(Sampler, PassesARefusalOn) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

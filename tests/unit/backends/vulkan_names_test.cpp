@@ -5,7 +5,7 @@
 
 #include "backends/hexadecimal.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 TEST(VulkanNames, NamesResultsAndNumbersTheOthers) {
@@ -87,4 +87,4 @@ TEST(Hexadecimal, WritesPciIdsOfFourDigitsOnly) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/vulkan_accelerator.h"
+#include "backends/vulkan/compute.h"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 #include "int8.spv.h"
 #include "read.spv.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Shader = std::span<const std::uint32_t>;
@@ -55,17 +55,15 @@ struct Allocation {
     DeviceObject<VkBuffer> buffer = {};  // after its memory: it goes first
 };
 
-class VulkanAccelerator final : public Accelerator {
+class VulkanDevice final : public ComputeDevice {
 public:
-    VulkanAccelerator(const VulkanDevice& physical,
-                      LogicalDevice device,
-                      const AcceleratorLimits& limits)
+    VulkanDevice(const PhysicalDevice& physical, LogicalDevice device, const ComputeLimits& limits)
         : device_{std::move(device)}, limits_{limits}, waiting_{waiting_for(limits.is_cpu)} {
         physical.vulkan.memory(physical.device, &memories_);
     }
 
     Attempt<Performed> open();
-    [[nodiscard]] const AcceleratorLimits& limits() const override { return limits_; }
+    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Performed> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Performed> prepare(Kernel kernel) override;
@@ -95,7 +93,7 @@ private:
 
     // In this order: what comes later goes first, the device last.
     LogicalDevice device_;
-    AcceleratorLimits limits_;
+    ComputeLimits limits_;
     Waiting waiting_;
     VkPhysicalDeviceMemoryProperties memories_ = {};
     DeviceObject<VkDescriptorSetLayout> set_layout_ = {};
@@ -112,11 +110,10 @@ private:
 };
 
 template <class Handle, class Create, class Info>
-Attempt<DeviceObject<Handle>> VulkanAccelerator::make(
-    const char* call,
-    Create create,
-    typename DeviceObject<Handle>::Destroy destroy,
-    const Info& info) {
+Attempt<DeviceObject<Handle>> VulkanDevice::make(const char* call,
+                                                 Create create,
+                                                 typename DeviceObject<Handle>::Destroy destroy,
+                                                 const Info& info) {
     Handle handle = {};
     const VkResult result = create(device_.get(), &info, nullptr, &handle);
     if (result != VK_SUCCESS)
@@ -124,12 +121,12 @@ Attempt<DeviceObject<Handle>> VulkanAccelerator::make(
     return DeviceObject<Handle>{device_.get(), handle, destroy};
 }
 
-Attempt<Performed> VulkanAccelerator::open() {
+Attempt<Performed> VulkanDevice::open() {
     (void)TRY(make_layout());
     return make_commands();
 }
 
-Attempt<Performed> VulkanAccelerator::make_layout() {
+Attempt<Performed> VulkanDevice::make_layout() {
     const auto& vulkan = device_.vulkan();
     std::array<VkDescriptorSetLayoutBinding, 2> bindings = {};
     for (std::uint32_t i = 0; i < bindings.size(); ++i)
@@ -153,7 +150,7 @@ Attempt<Performed> VulkanAccelerator::make_layout() {
     return Performed{};
 }
 
-Attempt<Performed> VulkanAccelerator::make_commands() {
+Attempt<Performed> VulkanDevice::make_commands() {
     const auto& vulkan = device_.vulkan();
     VkCommandPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -175,8 +172,8 @@ Attempt<Performed> VulkanAccelerator::make_commands() {
     return Performed{};
 }
 
-std::optional<std::uint32_t> VulkanAccelerator::memory_type(std::uint32_t allowed,
-                                                            VkMemoryPropertyFlags wanted) const {
+std::optional<std::uint32_t> VulkanDevice::memory_type(std::uint32_t allowed,
+                                                       VkMemoryPropertyFlags wanted) const {
     const auto count = std::min<std::uint32_t>(memories_.memoryTypeCount, VK_MAX_MEMORY_TYPES);
     for (std::uint32_t i = 0; i < count; ++i)
         if ((allowed >> i & 1) != 0 && (memories_.memoryTypes[i].propertyFlags & wanted) == wanted)
@@ -184,8 +181,8 @@ std::optional<std::uint32_t> VulkanAccelerator::memory_type(std::uint32_t allowe
     return std::nullopt;
 }
 
-Attempt<Allocation> VulkanAccelerator::allocation(Bytes size,
-                                                  std::span<const VkMemoryPropertyFlags> wishes) {
+Attempt<Allocation> VulkanDevice::allocation(Bytes size,
+                                             std::span<const VkMemoryPropertyFlags> wishes) {
     const auto& vulkan = device_.vulkan();
     VkBufferCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
@@ -212,7 +209,7 @@ Attempt<Allocation> VulkanAccelerator::allocation(Bytes size,
     return made;
 }
 
-Attempt<Performed> VulkanAccelerator::allocate(Bytes size, Bytes staging) {
+Attempt<Performed> VulkanDevice::allocate(Bytes size, Bytes staging) {
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                                 0};
     // Every device has the second; reading from what is not cached is slow.
@@ -233,7 +230,7 @@ Attempt<Performed> VulkanAccelerator::allocate(Bytes size, Bytes staging) {
 }
 
 /// One for each way round.
-Attempt<Performed> VulkanAccelerator::make_sets() {
+Attempt<Performed> VulkanDevice::make_sets() {
     const auto& vulkan = device_.vulkan();
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
     VkDescriptorPoolCreateInfo pool{};
@@ -267,7 +264,7 @@ Attempt<Performed> VulkanAccelerator::make_sets() {
     return Performed{};
 }
 
-Attempt<Performed> VulkanAccelerator::prepare(Kernel kernel) {
+Attempt<Performed> VulkanDevice::prepare(Kernel kernel) {
     auto& pipeline = pipelines_[static_cast<std::size_t>(kernel)];
     if (pipeline)
         return Performed{};
@@ -299,7 +296,7 @@ Attempt<Performed> VulkanAccelerator::prepare(Kernel kernel) {
     return Performed{};
 }
 
-Attempt<Performed> VulkanAccelerator::begin() {
+Attempt<Performed> VulkanDevice::begin() {
     VkCommandBufferBeginInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -310,13 +307,13 @@ Attempt<Performed> VulkanAccelerator::begin() {
     return Performed{};
 }
 
-void VulkanAccelerator::separate() {
+void VulkanDevice::separate() {
     device_.vulkan().barrier(commands_, kAllStages | VK_PIPELINE_STAGE_HOST_BIT,
                              kAllStages | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &kAllMemory, 0, nullptr,
                              0, nullptr);
 }
 
-Attempt<Performed> VulkanAccelerator::run(const Work& work) {
+Attempt<Performed> VulkanDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     (void)TRY(begin());
     const auto& vulkan = device_.vulkan();
@@ -333,10 +330,10 @@ Attempt<Performed> VulkanAccelerator::run(const Work& work) {
     return finish();
 }
 
-Attempt<Performed> VulkanAccelerator::transfer(Direction direction,
-                                               Buffer buffer,
-                                               Bytes size,
-                                               std::uint32_t times) {
+Attempt<Performed> VulkanDevice::transfer(Direction direction,
+                                          Buffer buffer,
+                                          Bytes size,
+                                          std::uint32_t times) {
     (void)TRY(begin());
     const auto on_host = host_.buffer.get();
     const auto on_device = buffers_[static_cast<std::size_t>(buffer)].buffer.get();
@@ -350,7 +347,7 @@ Attempt<Performed> VulkanAccelerator::transfer(Direction direction,
     return finish();
 }
 
-Attempt<Performed> VulkanAccelerator::finish() {
+Attempt<Performed> VulkanDevice::finish() {
     const auto& vulkan = device_.vulkan();
     const VkResult ended = vulkan.end(commands_);
     if (ended != VK_SUCCESS)
@@ -388,12 +385,12 @@ std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
 /// 256 MiB (probe/spawn.cpp): two of these, and as much for the host's side, fit.
 constexpr Bytes kMaxSoftwareBuffer = mib(64);
 
-AcceleratorLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidia_free) {
+ComputeLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidia_free) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
     const auto largest = max_buffer(facts);
     const auto told = facts.memory ? facts.memory->free : std::nullopt;
     const auto on_device = nvidia_free ? nvidia_free : told;
-    return AcceleratorLimits{
+    return ComputeLimits{
         .free = is_cpu ? free_host_memory() : on_device,
         .max_buffer =
             is_cpu ? std::min(largest.value_or(kMaxSoftwareBuffer), kMaxSoftwareBuffer) : largest,
@@ -404,14 +401,14 @@ AcceleratorLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidi
 
 }  // namespace
 
-Attempt<std::unique_ptr<Accelerator>> open_vulkan(const VulkanDevice& device,
-                                                  const DeviceFacts& facts) {
+Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
+                                                    const DeviceFacts& facts) {
     const auto free = TRY(nvidia_free_memory(facts));
     auto logical = TRY(LogicalDevice::create(device, facts));
-    auto accelerator =
-        std::make_unique<VulkanAccelerator>(device, std::move(logical), limits_of(facts, free));
-    (void)TRY(accelerator->open());
-    return std::unique_ptr<Accelerator>{std::move(accelerator)};
+    auto opened =
+        std::make_unique<VulkanDevice>(device, std::move(logical), limits_of(facts, free));
+    (void)TRY(opened->open());
+    return std::unique_ptr<ComputeDevice>{std::move(opened)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/runtime_accelerator.h"
+#include "backends/compute/runtime_device.h"
 
 #include "backends/compute/wait.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// CUDA_ERROR_NOT_READY and hipErrorNotReady.
@@ -21,7 +21,7 @@ std::size_t index_of(Kernel kernel) {
 
 }  // namespace
 
-Attempt<Performed> RuntimeAccelerator::begin() {
+Attempt<Performed> RuntimeDevice::begin() {
     (void)TRY(call(api_.create_event, &end_event_, kDisableTiming));
     std::size_t free = 0;
     std::size_t total = 0;
@@ -31,7 +31,7 @@ Attempt<Performed> RuntimeAccelerator::begin() {
 }
 
 /// Whatever a teardown answers, there is nothing left to do about it.
-void RuntimeAccelerator::end() {
+void RuntimeDevice::end() {
     for (auto* const module : modules_)
         if (module)
             (void)api_.unload_module.call(module);
@@ -44,7 +44,7 @@ void RuntimeAccelerator::end() {
         (void)api_.destroy_event.call(end_event_);
 }
 
-Attempt<Performed> RuntimeAccelerator::allocate(Bytes size, Bytes staging) {
+Attempt<Performed> RuntimeDevice::allocate(Bytes size, Bytes staging) {
     for (auto& buffer : buffers_)
         (void)TRY(call(api_.allocate, &buffer, size.count));
     void* memory = nullptr;
@@ -53,7 +53,7 @@ Attempt<Performed> RuntimeAccelerator::allocate(Bytes size, Bytes staging) {
     return Performed{};
 }
 
-Attempt<Performed> RuntimeAccelerator::prepare(Kernel kernel) {
+Attempt<Performed> RuntimeDevice::prepare(Kernel kernel) {
     auto& function = functions_[index_of(kernel)];
     if (function)
         return Performed{};
@@ -65,7 +65,7 @@ Attempt<Performed> RuntimeAccelerator::prepare(Kernel kernel) {
     return call(api_.function, &function, module, kKernelNames[index_of(kernel)]);
 }
 
-Attempt<Performed> RuntimeAccelerator::run(const Work& work) {
+Attempt<Performed> RuntimeDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     auto* from = buffers_[static_cast<std::size_t>(work.from)];
     auto* to = buffers_[static_cast<std::size_t>(other(work.from))];
@@ -79,10 +79,10 @@ Attempt<Performed> RuntimeAccelerator::run(const Work& work) {
     return finish();
 }
 
-Attempt<Performed> RuntimeAccelerator::transfer(Direction direction,
-                                                Buffer buffer,
-                                                Bytes size,
-                                                std::uint32_t times) {
+Attempt<Performed> RuntimeDevice::transfer(Direction direction,
+                                           Buffer buffer,
+                                           Bytes size,
+                                           std::uint32_t times) {
     auto* const device = buffers_[static_cast<std::size_t>(buffer)];
     auto* const host = staging_.data();
     for (std::uint32_t i = 0; i < times; ++i) {
@@ -95,7 +95,7 @@ Attempt<Performed> RuntimeAccelerator::transfer(Direction direction,
 }
 
 /// By an event that is asked for: the wait for a whole context has no limit.
-Attempt<Performed> RuntimeAccelerator::finish() {
+Attempt<Performed> RuntimeDevice::finish() {
     (void)TRY(call(api_.record, end_event_, nullptr));
     return wait_until(
         [this]() -> Attempt<bool> {
@@ -107,4 +107,4 @@ Attempt<Performed> RuntimeAccelerator::finish() {
         Waiting::Spinning);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/level_zero/level_zero_accelerator.h"
+#include "backends/level_zero/compute.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "backends/level_zero/kernels.h"
 #include "backends/level_zero/sysman.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kMaxQueueGroups = 64;
@@ -35,21 +35,19 @@ constexpr std::array<KernelCode, kKernels> kCodes = {{
     {"int8", level_zero_module_int8},
 }};
 
-class LevelZeroAccelerator final : public Accelerator {
+class LevelZeroDevice final : public ComputeDevice {
 public:
-    LevelZeroAccelerator(const ze::ComputeSymbols& api,
-                         ze::Device device,
-                         const AcceleratorLimits& limits)
+    LevelZeroDevice(const ze::ComputeSymbols& api, ze::Device device, const ComputeLimits& limits)
         : api_{api}, device_{device}, limits_{limits} {}
-    LevelZeroAccelerator(const LevelZeroAccelerator&) = delete;
-    LevelZeroAccelerator& operator=(const LevelZeroAccelerator&) = delete;
-    ~LevelZeroAccelerator() override;
+    LevelZeroDevice(const LevelZeroDevice&) = delete;
+    LevelZeroDevice& operator=(const LevelZeroDevice&) = delete;
+    ~LevelZeroDevice() override;
 
     Attempt<Performed> open(ze::Driver driver);
-    [[nodiscard]] const AcceleratorLimits& limits() const override { return limits_; }
+    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Performed> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(gpuprobe::Kernel kernel) override;
+    Attempt<Performed> prepare(backends::Kernel kernel) override;
     Attempt<Performed> transfer(Direction direction,
                                 Buffer buffer,
                                 Bytes size,
@@ -72,7 +70,7 @@ private:
 
     ze::ComputeSymbols api_;
     ze::Device device_;
-    AcceleratorLimits limits_;
+    ComputeLimits limits_;
     ze::Context context_ = nullptr;
     ze::CommandQueue queue_ = nullptr;
     ze::CommandList list_ = nullptr;
@@ -83,7 +81,7 @@ private:
 };
 
 /// Whatever a teardown answers, there is nothing left to do about it.
-LevelZeroAccelerator::~LevelZeroAccelerator() {
+LevelZeroDevice::~LevelZeroDevice() {
     for (auto* const kernel : kernels_)
         if (kernel)
             (void)api_.destroy_kernel(kernel);
@@ -103,7 +101,7 @@ LevelZeroAccelerator::~LevelZeroAccelerator() {
         (void)api_.destroy_context(context_);
 }
 
-std::optional<std::uint32_t> LevelZeroAccelerator::compute_group() const {
+std::optional<std::uint32_t> LevelZeroDevice::compute_group() const {
     std::array<ze::QueueGroupProperties, kMaxQueueGroups> groups = {};
     auto count = kMaxQueueGroups;
     if (api_.queue_groups(device_, &count, groups.data()) != ze::kSuccess)
@@ -114,7 +112,7 @@ std::optional<std::uint32_t> LevelZeroAccelerator::compute_group() const {
     return std::nullopt;
 }
 
-Attempt<Performed> LevelZeroAccelerator::open(ze::Driver driver) {
+Attempt<Performed> LevelZeroDevice::open(ze::Driver driver) {
     const auto group = compute_group();
     if (!group)
         return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
@@ -126,7 +124,7 @@ Attempt<Performed> LevelZeroAccelerator::open(ze::Driver driver) {
     return done("zeCommandListCreate", api_.create_list(context_, device_, &list, &list_));
 }
 
-Attempt<Performed> LevelZeroAccelerator::allocate(Bytes size, Bytes staging) {
+Attempt<Performed> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
     const ze::DeviceMemoryDesc on_device;
     for (auto& buffer : buffers_)
         (void)TRY(done("zeMemAllocDevice", api_.allocate_device(context_, &on_device, size.count,
@@ -139,13 +137,13 @@ Attempt<Performed> LevelZeroAccelerator::allocate(Bytes size, Bytes staging) {
     return Performed{};
 }
 
-Attempt<Performed> LevelZeroAccelerator::build(Bytecode code, ze::Module& module) {
+Attempt<Performed> LevelZeroDevice::build(Bytecode code, ze::Module& module) {
     const auto bytes = code();
     const ze::ModuleDesc wanted{.size = bytes.size(), .bytes = bytes.data()};
     return done("zeModuleCreate", api_.create_module(context_, device_, &wanted, &module, nullptr));
 }
 
-Attempt<Performed> LevelZeroAccelerator::prepare(gpuprobe::Kernel kernel) {
+Attempt<Performed> LevelZeroDevice::prepare(backends::Kernel kernel) {
     const auto number = static_cast<std::size_t>(kernel);
     if (kernels_[number])
         return Performed{};
@@ -160,7 +158,7 @@ Attempt<Performed> LevelZeroAccelerator::prepare(gpuprobe::Kernel kernel) {
     return done("zeKernelSetGroupSize", api_.set_group_size(kernels_[number], kGroupThreads, 1, 1));
 }
 
-Attempt<Performed> LevelZeroAccelerator::set_arguments(ze::Kernel kernel, const Work& work) {
+Attempt<Performed> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work& work) {
     auto* const from = buffers_[static_cast<std::size_t>(work.from)];
     auto* const to = buffers_[static_cast<std::size_t>(other(work.from))];
     const auto set = [&](std::uint32_t index, const auto& value) {
@@ -172,7 +170,7 @@ Attempt<Performed> LevelZeroAccelerator::set_arguments(ze::Kernel kernel, const 
     return Performed{};
 }
 
-Attempt<Performed> LevelZeroAccelerator::run(const Work& work) {
+Attempt<Performed> LevelZeroDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     auto* const kernel = kernels_[static_cast<std::size_t>(work.kernel)];
     (void)TRY(set_arguments(kernel, work));
@@ -185,10 +183,10 @@ Attempt<Performed> LevelZeroAccelerator::run(const Work& work) {
     return finish();
 }
 
-Attempt<Performed> LevelZeroAccelerator::transfer(Direction direction,
-                                                  Buffer buffer,
-                                                  Bytes size,
-                                                  std::uint32_t times) {
+Attempt<Performed> LevelZeroDevice::transfer(Direction direction,
+                                             Buffer buffer,
+                                             Bytes size,
+                                             std::uint32_t times) {
     void* const on_device = buffers_[static_cast<std::size_t>(buffer)];
     void* const on_host = staging_.data();
     const bool to_device = direction == Direction::ToDevice;
@@ -203,7 +201,7 @@ Attempt<Performed> LevelZeroAccelerator::transfer(Direction direction,
 }
 
 /// Executes what was appended, and waits for it.
-Attempt<Performed> LevelZeroAccelerator::finish() {
+Attempt<Performed> LevelZeroDevice::finish() {
     (void)TRY(done("zeCommandListClose", api_.close_list(list_)));
     (void)TRY(done("zeCommandQueueExecuteCommandLists", api_.execute(queue_, 1, &list_, nullptr)));
     const auto limit = std::chrono::nanoseconds{max_wait(Waiting::Spinning)}.count();
@@ -224,9 +222,9 @@ std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     return total ? std::optional{Bytes{total->count / kSurelyFree}} : std::nullopt;
 }
 
-AcceleratorLimits limits_of(const DeviceFacts& facts) {
+ComputeLimits limits_of(const DeviceFacts& facts) {
     const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
-    return AcceleratorLimits{
+    return ComputeLimits{
         .free = free_memory_of(facts),
         .max_buffer = largest ? std::optional{Bytes{*largest}} : std::nullopt,
         .has_fp16 = facts.extra.at("fp16").as_bool().value_or(false),
@@ -235,16 +233,16 @@ AcceleratorLimits limits_of(const DeviceFacts& facts) {
 
 }  // namespace
 
-Attempt<std::unique_ptr<Accelerator>> open_level_zero(const DynamicLibrary& library,
-                                                      ze::Driver driver,
-                                                      ze::Device device,
-                                                      const DeviceFacts& facts) {
+Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
+                                                        ze::Driver driver,
+                                                        ze::Device device,
+                                                        const DeviceFacts& facts) {
     const auto api = ze::load_compute(library);
     if (!api)
         return Refusal{.code = "api-refused", .note = api.error().text};
-    auto accelerator = std::make_unique<LevelZeroAccelerator>(*api, device, limits_of(facts));
-    (void)TRY(accelerator->open(driver));
-    return std::unique_ptr<Accelerator>{std::move(accelerator)};
+    auto opened = std::make_unique<LevelZeroDevice>(*api, device, limits_of(facts));
+    (void)TRY(opened->open(driver));
+    return std::unique_ptr<ComputeDevice>{std::move(opened)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

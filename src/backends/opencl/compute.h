@@ -3,18 +3,18 @@
 
 #include <memory>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 #include "backends/dynamic_library.h"
 #include "backends/opencl/opencl_api.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A context and a queue on that device. The library must outlive it.
 /// Refusals: `no-compute-device`, `compiler-missing`, `out-of-memory`, `device-lost`,
 /// `api-refused`.
-Attempt<std::unique_ptr<Accelerator>> open_opencl(const DynamicLibrary& library,
-                                                  cl_device_id device,
-                                                  const DeviceFacts& facts);
+Attempt<std::unique_ptr<ComputeDevice>> open_opencl(const DynamicLibrary& library,
+                                                    cl_device_id device,
+                                                    const DeviceFacts& facts);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

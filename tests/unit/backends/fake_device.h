@@ -5,28 +5,28 @@
 #include <functional>
 #include <vector>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 #include "backends/compute/expected.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A device that computes as kernels should, or with one thing wrong.
-class FakeAccelerator final : public Accelerator {
+class FakeDevice final : public ComputeDevice {
 public:
     /// What a kernel leaves in place of the right word.
     std::function<std::uint32_t(Kernel, std::uint32_t right)> spoil = {};
     /// Refuses that kernel.
     std::function<std::optional<Refusal>(const Work&)> refuse = {};
     /// A processor: on a busy machine, a piece may take long.
-    AcceleratorLimits can = {.free = mib(32), .is_cpu = true, .has_fp16 = true, .has_int8 = true};
+    ComputeLimits can = {.free = mib(32), .is_cpu = true, .has_fp16 = true, .has_int8 = true};
     std::size_t allocated = 0;
     bool* destroyed = nullptr;
 
-    ~FakeAccelerator() override {
+    ~FakeDevice() override {
         if (destroyed)
             *destroyed = true;
     }
-    [[nodiscard]] const AcceleratorLimits& limits() const override { return can; }
+    [[nodiscard]] const ComputeLimits& limits() const override { return can; }
     Attempt<Performed> allocate(Bytes size, Bytes staging) override {
         for (auto& buffer : buffers_)
             buffer.assign(size.count / 4, 0);
@@ -94,4 +94,4 @@ private:
     std::vector<std::byte> staging_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/cuda_accelerator.h"
+#include "backends/cuda/compute.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "backends/nvml/free_memory.h"
 #include "base/dotted_version.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Text = std::string_view (*)();
@@ -19,16 +19,16 @@ constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
     cuda_module_base,  cuda_module_fp16, cuda_module_int8};
 
-class CudaAccelerator final : public RuntimeAccelerator {
+class CudaDevice final : public RuntimeDevice {
 public:
-    CudaAccelerator(const cuda::Symbols& names,
-                    const cuda::ComputeSymbols& api,
-                    cuda::Device device,
-                    const AcceleratorLimits& limits)
-        : RuntimeAccelerator{api.runtime, limits}, names_{names}, api_{api}, device_{device} {}
-    CudaAccelerator(const CudaAccelerator&) = delete;
-    CudaAccelerator& operator=(const CudaAccelerator&) = delete;
-    ~CudaAccelerator() override {
+    CudaDevice(const cuda::Symbols& names,
+               const cuda::ComputeSymbols& api,
+               cuda::Device device,
+               const ComputeLimits& limits)
+        : RuntimeDevice{api.runtime, limits}, names_{names}, api_{api}, device_{device} {}
+    CudaDevice(const CudaDevice&) = delete;
+    CudaDevice& operator=(const CudaDevice&) = delete;
+    ~CudaDevice() override {
         if (!context_)
             return;
         end();
@@ -60,10 +60,10 @@ private:
 };
 
 /// Source: PTX ISA, the targets of fma.f16x2 and dp4a.
-AcceleratorLimits limits_of(const DeviceFacts& facts) {
+ComputeLimits limits_of(const DeviceFacts& facts) {
     const auto* text = facts.extra.at("compute_capability").as_string();
     const auto version = text ? leading_version(*text) : std::nullopt;
-    AcceleratorLimits limits;
+    ComputeLimits limits;
     limits.has_fp16 = version && *version >= Version{{5, 3}};
     limits.has_int8 = version && *version >= Version{{6, 1}};
     return limits;
@@ -71,17 +71,17 @@ AcceleratorLimits limits_of(const DeviceFacts& facts) {
 
 }  // namespace
 
-Attempt<std::unique_ptr<Accelerator>> open_cuda(const DynamicLibrary& library,
-                                                const cuda::Symbols& api,
-                                                cuda::Device device,
-                                                const DeviceFacts& facts) {
+Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
+                                                  const cuda::Symbols& api,
+                                                  cuda::Device device,
+                                                  const DeviceFacts& facts) {
     (void)TRY(nvidia_free_memory(facts));
     const auto compute = cuda::load_compute(library);
     if (!compute)
         return Refusal{.code = "api-refused", .note = compute.error().text};
-    auto accelerator = std::make_unique<CudaAccelerator>(api, *compute, device, limits_of(facts));
-    (void)TRY(accelerator->open());
-    return std::unique_ptr<Accelerator>{std::move(accelerator)};
+    auto opened = std::make_unique<CudaDevice>(api, *compute, device, limits_of(facts));
+    (void)TRY(opened->open());
+    return std::unique_ptr<ComputeDevice>{std::move(opened)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 
 /// One device that computes, whatever API it is reached by. The stages are written once, on this.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What the kernels do; each API has them in its own language. `i` is the number of a word of 32
 /// bits, `a` and `b` are KernelArguments::factor and ::addend. Each of the last three gives one
@@ -56,7 +56,7 @@ struct Work {
     std::uint32_t times = 1;
 };
 
-struct AcceleratorLimits {
+struct ComputeLimits {
     std::optional<Bytes> free = {};        ///< of device memory, now
     std::optional<Bytes> max_buffer = {};  ///< the largest that one buffer may be
     bool is_cpu = false;                   ///< shares the processor with who waits for it
@@ -65,10 +65,10 @@ struct AcceleratorLimits {
     bool has_host_copies = true;  ///< its memory is not simply the host's
 };
 
-class Accelerator {
+class ComputeDevice {
 public:
-    virtual ~Accelerator() = default;
-    [[nodiscard]] virtual const AcceleratorLimits& limits() const = 0;
+    virtual ~ComputeDevice() = default;
+    [[nodiscard]] virtual const ComputeLimits& limits() const = 0;
     /// Two buffers of `size`, a multiple of kGroupBytes, and host memory of `staging` that the
     /// device copies from and to. Once, before anything else.
     virtual Attempt<Performed> allocate(Bytes size, Bytes staging) = 0;
@@ -91,4 +91,4 @@ constexpr Buffer other(Buffer buffer) {
     return buffer == Buffer::First ? Buffer::Second : Buffer::First;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

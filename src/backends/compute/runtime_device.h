@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A function of a driver's library, under the name that its documentation has for it.
 template <class Function>
@@ -46,14 +46,14 @@ struct GpuRuntime {
 };
 
 /// A device of such a runtime, in a context that is current.
-class RuntimeAccelerator : public Accelerator {
+class RuntimeDevice : public ComputeDevice {
 public:
-    RuntimeAccelerator(const GpuRuntime& api, const AcceleratorLimits& limits)
+    RuntimeDevice(const GpuRuntime& api, const ComputeLimits& limits)
         : api_{api}, limits_{limits} {}
-    RuntimeAccelerator(const RuntimeAccelerator&) = delete;
-    RuntimeAccelerator& operator=(const RuntimeAccelerator&) = delete;
+    RuntimeDevice(const RuntimeDevice&) = delete;
+    RuntimeDevice& operator=(const RuntimeDevice&) = delete;
 
-    [[nodiscard]] const AcceleratorLimits& limits() const override { return limits_; }
+    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Performed> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Performed> prepare(Kernel kernel) override;
@@ -85,7 +85,7 @@ private:
     Attempt<Performed> finish();
 
     GpuRuntime api_;
-    AcceleratorLimits limits_;
+    ComputeLimits limits_;
     void* end_event_ = nullptr;
     std::array<void*, 2> buffers_ = {};
     std::span<std::byte> staging_ = {};
@@ -93,4 +93,4 @@ private:
     std::array<void*, kKernels> functions_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/hip/hip_accelerator.h"
+#include "backends/hip/compute.h"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "backends/compute/runtime_accelerator.h"
+#include "backends/compute/runtime_device.h"
 #include "backends/hip/hip_compute_abi.h"
 #include "backends/opencl/kernels.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// Newest first; the library of the runtime itself had the compiler in it before ROCm 6.
@@ -81,18 +81,18 @@ private:
     hip::Program program_ = nullptr;
 };
 
-class HipAccelerator final : public RuntimeAccelerator {
+class HipDevice final : public RuntimeDevice {
 public:
-    HipAccelerator(const hip::Symbols& names,
-                   const hip::ComputeSymbols& api,
-                   const hip::CompilerSymbols& compiler)
-        : RuntimeAccelerator{api.runtime, {.has_fp16 = true, .has_int8 = true}},
+    HipDevice(const hip::Symbols& names,
+              const hip::ComputeSymbols& api,
+              const hip::CompilerSymbols& compiler)
+        : RuntimeDevice{api.runtime, {.has_fp16 = true, .has_int8 = true}},
           names_{names},
           api_{api},
           compiler_{compiler} {}
-    HipAccelerator(const HipAccelerator&) = delete;
-    HipAccelerator& operator=(const HipAccelerator&) = delete;
-    ~HipAccelerator() override { end(); }
+    HipDevice(const HipDevice&) = delete;
+    HipDevice& operator=(const HipDevice&) = delete;
+    ~HipDevice() override { end(); }
 
     Attempt<Performed> open(hip::Device device) {
         (void)TRY(call(api_.set_device, device));
@@ -124,18 +124,18 @@ private:
 
 }  // namespace
 
-Attempt<std::unique_ptr<Accelerator>> open_hip(const DynamicLibrary& library,
-                                               const hip::Symbols& api,
-                                               hip::Device device) {
+Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
+                                                 const hip::Symbols& api,
+                                                 hip::Device device) {
     const auto compute = hip::load_compute(library);
     if (!compute)
         return Refusal{.code = "api-refused", .note = compute.error().text};
     const auto compiler = find_compiler();
     if (!compiler)
         return Refusal{.code = "compiler-missing", .note = "there is no libhiprtc"};
-    auto accelerator = std::make_unique<HipAccelerator>(api, *compute, *compiler);
-    (void)TRY(accelerator->open(device));
-    return std::unique_ptr<Accelerator>{std::move(accelerator)};
+    auto opened = std::make_unique<HipDevice>(api, *compute, *compiler);
+    (void)TRY(opened->open(device));
+    return std::unique_ptr<ComputeDevice>{std::move(opened)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/opencl/opencl_accelerator.h"
+#include "backends/opencl/compute.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "base/handle.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// The part of libOpenCL.so.1 that works a device. Source of every signature: OpenCL 3.0 API; all
@@ -118,13 +118,13 @@ constexpr std::array<KernelName, kKernels> kNames = {{
 constexpr std::size_t kMaxLog = 65536;
 constexpr std::size_t kMaxLogLine = 200;
 
-class OpenClAccelerator final : public Accelerator {
+class OpenClDevice final : public ComputeDevice {
 public:
-    OpenClAccelerator(const Symbols& api, cl_device_id device, const AcceleratorLimits& limits)
+    OpenClDevice(const Symbols& api, cl_device_id device, const ComputeLimits& limits)
         : api_{api}, device_{device}, limits_{limits}, waiting_{waiting_for(limits.is_cpu)} {}
 
     Attempt<Performed> open();
-    [[nodiscard]] const AcceleratorLimits& limits() const override { return limits_; }
+    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Performed> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Performed> prepare(Kernel kernel) override;
@@ -148,7 +148,7 @@ private:
 
     Symbols api_;
     cl_device_id device_;
-    AcceleratorLimits limits_;
+    ComputeLimits limits_;
     Waiting waiting_;
     // In this order: what comes later goes first.
     Owned<cl_context> context_ = {};
@@ -160,7 +160,7 @@ private:
     std::span<std::byte> staging_ = {};
 };
 
-Attempt<Performed> OpenClAccelerator::open() {
+Attempt<Performed> OpenClDevice::open() {
     cl_int error = CL_SUCCESS;
     context_ = {api_.create_context(nullptr, 1, &device_, nullptr, nullptr, &error),
                 api_.release_context};
@@ -172,7 +172,7 @@ Attempt<Performed> OpenClAccelerator::open() {
     return Performed{};
 }
 
-Attempt<Owned<cl_mem>> OpenClAccelerator::buffer(cl_mem_flags flags, Bytes size) {
+Attempt<Owned<cl_mem>> OpenClDevice::buffer(cl_mem_flags flags, Bytes size) {
     cl_int error = CL_SUCCESS;
     Owned<cl_mem> made{api_.create_buffer(context_.get(), flags, size.count, nullptr, &error),
                        api_.release_buffer};
@@ -181,7 +181,7 @@ Attempt<Owned<cl_mem>> OpenClAccelerator::buffer(cl_mem_flags flags, Bytes size)
     return made;
 }
 
-Attempt<Performed> OpenClAccelerator::allocate(Bytes size, Bytes staging) {
+Attempt<Performed> OpenClDevice::allocate(Bytes size, Bytes staging) {
     for (auto& one : buffers_)
         one = TRY(buffer(CL_MEM_READ_WRITE, size));
     host_ = TRY(buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging));
@@ -194,7 +194,7 @@ Attempt<Performed> OpenClAccelerator::allocate(Bytes size, Bytes staging) {
     return Performed{};
 }
 
-Attempt<Performed> OpenClAccelerator::prepare(Kernel kernel) {
+Attempt<Performed> OpenClDevice::prepare(Kernel kernel) {
     const auto number = static_cast<std::size_t>(kernel);
     if (kernels_[number])
         return Performed{};
@@ -213,7 +213,7 @@ Attempt<Performed> OpenClAccelerator::prepare(Kernel kernel) {
     return Performed{};
 }
 
-Attempt<Owned<cl_program>> OpenClAccelerator::program(const char* options) {
+Attempt<Owned<cl_program>> OpenClDevice::program(const char* options) {
     const auto source = opencl_kernels();
     const char* text = source.data();
     const std::size_t length = source.size();
@@ -231,7 +231,7 @@ Attempt<Owned<cl_program>> OpenClAccelerator::program(const char* options) {
     return refusal;
 }
 
-std::string OpenClAccelerator::first_line_of_log(cl_program program) const {
+std::string OpenClDevice::first_line_of_log(cl_program program) const {
     std::string log(kMaxLog, '\0');
     std::size_t length = 0;
     if (api_.build_info(program, device_, CL_PROGRAM_BUILD_LOG, log.size(), log.data(), &length) !=
@@ -241,10 +241,10 @@ std::string OpenClAccelerator::first_line_of_log(cl_program program) const {
     return scrubbed(text.substr(0, text.find('\n')), kMaxLogLine);
 }
 
-Attempt<Performed> OpenClAccelerator::transfer(Direction direction,
-                                               Buffer buffer,
-                                               Bytes size,
-                                               std::uint32_t times) {
+Attempt<Performed> OpenClDevice::transfer(Direction direction,
+                                          Buffer buffer,
+                                          Bytes size,
+                                          std::uint32_t times) {
     const auto memory = device_buffer(buffer);
     for (std::uint32_t i = 0; i < times; ++i) {
         const cl_int error = direction == Direction::ToDevice
@@ -260,7 +260,7 @@ Attempt<Performed> OpenClAccelerator::transfer(Direction direction,
     return finish();
 }
 
-Attempt<Performed> OpenClAccelerator::set_arguments(cl_kernel kernel, const Work& work) {
+Attempt<Performed> OpenClDevice::set_arguments(cl_kernel kernel, const Work& work) {
     const auto from = device_buffer(work.from);
     const auto to = device_buffer(other(work.from));
     const auto set = [&](cl_uint index, const auto& value) {
@@ -276,7 +276,7 @@ Attempt<Performed> OpenClAccelerator::set_arguments(cl_kernel kernel, const Work
     return Performed{};
 }
 
-Attempt<Performed> OpenClAccelerator::run(const Work& work) {
+Attempt<Performed> OpenClDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     const auto kernel = kernels_[static_cast<std::size_t>(work.kernel)].get();
     (void)TRY(set_arguments(kernel, work));
@@ -292,7 +292,7 @@ Attempt<Performed> OpenClAccelerator::run(const Work& work) {
 }
 
 /// By an event that is asked for: clFinish has no limit.
-Attempt<Performed> OpenClAccelerator::finish() {
+Attempt<Performed> OpenClDevice::finish() {
     cl_event event = nullptr;
     cl_int error = api_.marker(queue_.get(), 0, nullptr, &event);
     if (error != CL_SUCCESS)
@@ -304,7 +304,7 @@ Attempt<Performed> OpenClAccelerator::finish() {
     return wait_until([&] { return is_complete(end.get()); }, waiting_);
 }
 
-Attempt<bool> OpenClAccelerator::is_complete(cl_event event) {
+Attempt<bool> OpenClDevice::is_complete(cl_event event) {
     cl_int state = CL_QUEUED;
     const cl_int error =
         api_.event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
@@ -315,12 +315,12 @@ Attempt<bool> OpenClAccelerator::is_complete(cl_event event) {
     return state == CL_COMPLETE;
 }
 
-AcceleratorLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidia_free) {
+ComputeLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidia_free) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
     const auto told = facts.memory ? facts.memory->free : std::nullopt;
     const auto& largest = facts.extra.at("max_memory_allocation_size");
     const auto max_buffer = largest.as_unsigned();
-    return AcceleratorLimits{
+    return ComputeLimits{
         .free = is_cpu        ? free_host_memory()
                 : nvidia_free ? nvidia_free
                               : told,
@@ -332,9 +332,9 @@ AcceleratorLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidi
 
 }  // namespace
 
-Attempt<std::unique_ptr<Accelerator>> open_opencl(const DynamicLibrary& library,
-                                                  cl_device_id device,
-                                                  const DeviceFacts& facts) {
+Attempt<std::unique_ptr<ComputeDevice>> open_opencl(const DynamicLibrary& library,
+                                                    cl_device_id device,
+                                                    const DeviceFacts& facts) {
     if (facts.extra.at("available").as_bool() == false)
         return Refusal{.code = "no-compute-device", .note = "the device says it is not available"};
     if (facts.extra.at("compiler_available").as_bool() == false)
@@ -343,9 +343,9 @@ Attempt<std::unique_ptr<Accelerator>> open_opencl(const DynamicLibrary& library,
     const auto api = load(library);
     if (!api)
         return Refusal{.code = "api-refused", .note = api.error().text};
-    auto accelerator = std::make_unique<OpenClAccelerator>(*api, device, limits_of(facts, free));
-    (void)TRY(accelerator->open());
-    return std::unique_ptr<Accelerator>{std::move(accelerator)};
+    auto opened = std::make_unique<OpenClDevice>(*api, device, limits_of(facts, free));
+    (void)TRY(opened->open());
+    return std::unique_ptr<ComputeDevice>{std::move(opened)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends
