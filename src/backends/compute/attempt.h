@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 
+#include "base/result.h"
 #include "base/value.h"
 
 namespace gpuprobe::backends {
@@ -24,30 +23,8 @@ Refusal refused_call(std::string_view reason,
                      std::string_view words,
                      std::int64_t code);
 
-/// A value, or why there is none. TRY takes it apart.
+/// A value, or why there is none.
 template <class T>
-class [[nodiscard]] Attempt {
-public:
-    Attempt(T value) : state_{std::in_place_index<0>, std::move(value)} {}
-    Attempt(Refusal refusal) : state_{std::in_place_index<1>, std::move(refusal)} {}
-
-    explicit operator bool() const { return state_.index() == 0; }
-    T& value() & { return std::get<0>(state_); }
-    const T& value() const& { return std::get<0>(state_); }
-    T&& value() && { return std::get<0>(std::move(state_)); }
-    const Refusal& error() const& { return std::get<1>(state_); }
-    Refusal&& error() && { return std::get<1>(std::move(state_)); }
-    T& operator*() & { return value(); }
-    const T& operator*() const& { return value(); }
-    T&& operator*() && { return std::move(*this).value(); }
-    T* operator->() { return &value(); }
-    const T* operator->() const { return &value(); }
-
-private:
-    std::variant<T, Refusal> state_;
-};
-
-/// Done without a value.
-struct Performed {};
+using Attempt = Result<T, Refusal>;
 
 }  // namespace gpuprobe::backends

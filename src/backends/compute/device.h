@@ -71,18 +71,18 @@ public:
     [[nodiscard]] virtual const ComputeLimits& limits() const = 0;
     /// Two buffers of `size`, a multiple of kGroupBytes, and host memory of `staging` that the
     /// device copies from and to. Once, before anything else.
-    virtual Attempt<Performed> allocate(Bytes size, Bytes staging) = 0;
+    virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
     [[nodiscard]] virtual std::span<std::byte> staging() = 0;
     /// Compiles. Run does it when it must; a stage that times calls this before.
-    virtual Attempt<Performed> prepare(Kernel kernel) = 0;
+    virtual Attempt<Done> prepare(Kernel kernel) = 0;
     /// Between the starts of `buffer` and the staging memory, `times` over, and waits.
-    virtual Attempt<Performed> transfer(Direction direction,
-                                        Buffer buffer,
-                                        Bytes size,
-                                        std::uint32_t times) = 0;
+    virtual Attempt<Done> transfer(Direction direction,
+                                   Buffer buffer,
+                                   Bytes size,
+                                   std::uint32_t times) = 0;
     /// Submits and waits. What takes longer than max_wait (wait.h) is `dispatch-timed-out`, and
     /// nothing of it may be touched again.
-    virtual Attempt<Performed> run(const Work& work) = 0;
+    virtual Attempt<Done> run(const Work& work) = 0;
 };
 
 constexpr Duration kMaxWait = std::chrono::seconds{2};

@@ -55,25 +55,25 @@ private:
     using RateField = std::optional<std::uint64_t> Figures<std::uint64_t>::*;
     using SpreadField = std::optional<double> Figures<double>::*;
 
-    Attempt<Performed> allocate();
-    Attempt<Performed> memory();
-    Attempt<Performed> transfers();
-    Attempt<Performed> transfer(Direction direction, RateField rate, SpreadField spread);
-    Attempt<Performed> arithmetic(Kernel kernel,
-                                  std::string_view name,
-                                  RateField rate,
-                                  SpreadField spread);
+    Attempt<Done> allocate();
+    Attempt<Done> memory();
+    Attempt<Done> transfers();
+    Attempt<Done> transfer(Direction direction, RateField rate, SpreadField spread);
+    Attempt<Done> arithmetic(Kernel kernel,
+                             std::string_view name,
+                             RateField rate,
+                             SpreadField spread);
     /// The same for what a device may lack although it says otherwise.
-    Attempt<Performed> optional_arithmetic(Kernel kernel,
-                                           std::string_view name,
-                                           RateField rate,
-                                           SpreadField spread);
-    Attempt<Performed> launch();
-    Attempt<Performed> keep(const Load& load, RateField rate, SpreadField spread);
+    Attempt<Done> optional_arithmetic(Kernel kernel,
+                                      std::string_view name,
+                                      RateField rate,
+                                      SpreadField spread);
+    Attempt<Done> launch();
+    Attempt<Done> keep(const Load& load, RateField rate, SpreadField spread);
 
     [[nodiscard]] Attempt<std::uint32_t> sum_of(Buffer buffer);
     Attempt<std::vector<std::uint32_t>> output(std::size_t words);
-    Attempt<Performed> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
+    Attempt<Done> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
 
     ComputeDevice& device_;
     const std::function<void(std::string_view)>& phase_;
@@ -104,20 +104,20 @@ Attempt<Measured> Measuring::take() {
     return measured_;
 }
 
-Attempt<Performed> Measuring::allocate() {
+Attempt<Done> Measuring::allocate() {
     phase_("allocate");
     size_ = buffer_size(device_.limits());
     return device_.allocate(size_, std::min(size_, kStaging));
 }
 
-Attempt<Performed> Measuring::keep(const Load& load, RateField rate, SpreadField spread) {
+Attempt<Done> Measuring::keep(const Load& load, RateField rate, SpreadField spread) {
     const auto figure = TRY(sampler_.rate_of(load));
     measured_.rates.*rate = static_cast<std::uint64_t>(std::llround(figure.median));
     measured_.spreads.*spread = figure.spread;
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> Measuring::memory() {
+Attempt<Done> Measuring::memory() {
     phase_("memory");
     for (const auto kernel : {Kernel::Fill, Kernel::Read, Kernel::Copy})
         (void)TRY(device_.prepare(kernel));
@@ -146,7 +146,7 @@ Attempt<Performed> Measuring::memory() {
     (void)TRY(device_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
     if (TRY(sum_of(Buffer::Second)) != wanted)
         return miscomputed("copy");
-    return Performed{};
+    return Done{};
 }
 
 /// By Read, which leaves the sums of the threads in the other buffer.
@@ -163,7 +163,7 @@ Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
     return sum;
 }
 
-Attempt<Performed> Measuring::transfers() {
+Attempt<Done> Measuring::transfers() {
     using Rates = Figures<std::uint64_t>;
     using Spreads = Figures<double>;
     phase_("transfer");
@@ -171,7 +171,7 @@ Attempt<Performed> Measuring::transfers() {
     return transfer(Direction::ToHost, &Rates::device_to_host, &Spreads::device_to_host);
 }
 
-Attempt<Performed> Measuring::transfer(Direction direction, RateField rate, SpreadField spread) {
+Attempt<Done> Measuring::transfer(Direction direction, RateField rate, SpreadField spread) {
     const auto pieces = std::min(size_, kStaging).count / kTransferPiece.count;
     const Load load{.run =
                         [this, direction](std::uint32_t size, std::uint32_t times) {
@@ -183,10 +183,10 @@ Attempt<Performed> Measuring::transfer(Direction direction, RateField rate, Spre
     return keep(load, rate, spread);
 }
 
-Attempt<Performed> Measuring::arithmetic(Kernel kernel,
-                                         std::string_view name,
-                                         RateField rate,
-                                         SpreadField spread) {
+Attempt<Done> Measuring::arithmetic(Kernel kernel,
+                                    std::string_view name,
+                                    RateField rate,
+                                    SpreadField spread) {
     phase_(name);
     (void)TRY(device_.prepare(kernel));
     const auto limit = static_cast<std::uint32_t>(
@@ -211,21 +211,19 @@ Attempt<Performed> Measuring::arithmetic(Kernel kernel,
     return check_arithmetic(kernel, name, work_of(sampler_.size()));
 }
 
-Attempt<Performed> Measuring::optional_arithmetic(Kernel kernel,
-                                                  std::string_view name,
-                                                  RateField rate,
-                                                  SpreadField spread) {
+Attempt<Done> Measuring::optional_arithmetic(Kernel kernel,
+                                             std::string_view name,
+                                             RateField rate,
+                                             SpreadField spread) {
     const auto done = arithmetic(kernel, name, rate, spread);
     if (done || done.error().code != "build-failed")
         return done;
     measured_.note = std::string{name} + ": " + done.error().note;
-    return Performed{};
+    return Done{};
 }
 
 /// Some threads of all: the last group counts as much as the first.
-Attempt<Performed> Measuring::check_arithmetic(Kernel kernel,
-                                               std::string_view name,
-                                               const Work& work) {
+Attempt<Done> Measuring::check_arithmetic(Kernel kernel, std::string_view name, const Work& work) {
     constexpr std::uint32_t kSamples = 8;
     const auto words = TRY(output(std::size_t{work.groups} * kGroupThreads));
     const auto count = static_cast<std::uint32_t>(words.size());
@@ -235,7 +233,7 @@ Attempt<Performed> Measuring::check_arithmetic(Kernel kernel,
         if (words[thread] != arithmetic_word(kernel, thread, work.arguments))
             return miscomputed(name);
     }
-    return Performed{};
+    return Done{};
 }
 
 Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
@@ -248,17 +246,17 @@ Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
 
 /// One group, waited for each time: the round trip is what is wanted. By a kernel that has been
 /// compiled for the others: to compile one more takes longer than all that is timed of it.
-Attempt<Performed> Measuring::launch() {
+Attempt<Done> Measuring::launch() {
     phase_("launch");
-    const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Performed> {
+    const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Done> {
         for (std::uint32_t i = 0; i < times; ++i)
             (void)TRY(device_.run(Work{.kernel = Kernel::Fill}));
-        return Performed{};
+        return Done{};
     }};
     const auto figure = TRY(sampler_.rate_of(load));
     measured_.rates.launch_usec = 1e6 / figure.median;
     measured_.spreads.launch_usec = figure.spread;
-    return Performed{};
+    return Done{};
 }
 
 }  // namespace

@@ -21,13 +21,13 @@ std::size_t index_of(Kernel kernel) {
 
 }  // namespace
 
-Attempt<Performed> RuntimeDevice::begin() {
+Attempt<Done> RuntimeDevice::begin() {
     (void)TRY(call(api_.create_event, &end_event_, kDisableTiming));
     std::size_t free = 0;
     std::size_t total = 0;
     if (api_.memory_info.call(&free, &total) == 0)
         limits_.free = Bytes{free};
-    return Performed{};
+    return Done{};
 }
 
 /// Whatever a teardown answers, there is nothing left to do about it.
@@ -44,19 +44,19 @@ void RuntimeDevice::end() {
         (void)api_.destroy_event.call(end_event_);
 }
 
-Attempt<Performed> RuntimeDevice::allocate(Bytes size, Bytes staging) {
+Attempt<Done> RuntimeDevice::allocate(Bytes size, Bytes staging) {
     for (auto& buffer : buffers_)
         (void)TRY(call(api_.allocate, &buffer, size.count));
     void* memory = nullptr;
     (void)TRY(call(api_.allocate_host, &memory, staging.count, 0U));
     staging_ = {static_cast<std::byte*>(memory), staging.count};
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> RuntimeDevice::prepare(Kernel kernel) {
+Attempt<Done> RuntimeDevice::prepare(Kernel kernel) {
     auto& function = functions_[index_of(kernel)];
     if (function)
-        return Performed{};
+        return Done{};
     auto& module = modules_[group_of(kernel)];
     if (!module) {
         const auto* const image = TRY(image_of(kernel));
@@ -65,7 +65,7 @@ Attempt<Performed> RuntimeDevice::prepare(Kernel kernel) {
     return call(api_.function, &function, module, kKernelNames[index_of(kernel)]);
 }
 
-Attempt<Performed> RuntimeDevice::run(const Work& work) {
+Attempt<Done> RuntimeDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     auto* from = buffers_[static_cast<std::size_t>(work.from)];
     auto* to = buffers_[static_cast<std::size_t>(other(work.from))];
@@ -79,10 +79,10 @@ Attempt<Performed> RuntimeDevice::run(const Work& work) {
     return finish();
 }
 
-Attempt<Performed> RuntimeDevice::transfer(Direction direction,
-                                           Buffer buffer,
-                                           Bytes size,
-                                           std::uint32_t times) {
+Attempt<Done> RuntimeDevice::transfer(Direction direction,
+                                      Buffer buffer,
+                                      Bytes size,
+                                      std::uint32_t times) {
     auto* const device = buffers_[static_cast<std::size_t>(buffer)];
     auto* const host = staging_.data();
     for (std::uint32_t i = 0; i < times; ++i) {
@@ -95,7 +95,7 @@ Attempt<Performed> RuntimeDevice::transfer(Direction direction,
 }
 
 /// By an event that is asked for: the wait for a whole context has no limit.
-Attempt<Performed> RuntimeDevice::finish() {
+Attempt<Done> RuntimeDevice::finish() {
     (void)TRY(call(api_.record, end_event_, nullptr));
     return wait_until(
         [this]() -> Attempt<bool> {

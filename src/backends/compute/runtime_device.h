@@ -54,18 +54,18 @@ public:
     RuntimeDevice& operator=(const RuntimeDevice&) = delete;
 
     [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
-    Attempt<Performed> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(Kernel kernel) override;
-    Attempt<Performed> transfer(Direction direction,
-                                Buffer buffer,
-                                Bytes size,
-                                std::uint32_t times) override;
-    Attempt<Performed> run(const Work& work) override;
+    Attempt<Done> prepare(Kernel kernel) override;
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
 
 protected:
     /// To be called when the context is current, and before it goes.
-    Attempt<Performed> begin();
+    Attempt<Done> begin();
     void end();
 
     /// Kernels of one group are in one module, whose image `image_of` makes.
@@ -75,14 +75,14 @@ protected:
 
     /// Calls the function, and makes a refusal of what is not zero.
     template <class Function, class... Arguments>
-    Attempt<Performed> call(const NamedFunction<Function>& function, Arguments... arguments) const {
+    Attempt<Done> call(const NamedFunction<Function>& function, Arguments... arguments) const {
         if (const int code = function.call(arguments...); code != 0)
             return refusal(function.name, code);
-        return Performed{};
+        return Done{};
     }
 
 private:
-    Attempt<Performed> finish();
+    Attempt<Done> finish();
 
     GpuRuntime api_;
     ComputeLimits limits_;

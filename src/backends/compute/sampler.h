@@ -15,7 +15,7 @@ using Seconds = std::chrono::duration<double>;
 /// Something whose rate is wanted.
 struct Load {
     /// Does a piece of that size so often, and waits for all of it.
-    std::function<Attempt<Performed>(std::uint32_t size, std::uint32_t times)> run = {};
+    std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< a power of two
     double units = 1;            ///< bytes, or operations, in a piece of size 1
     Seconds piece{0.002};        ///< grown to at least this long

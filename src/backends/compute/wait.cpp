@@ -23,7 +23,7 @@ void nap() {
 
 }  // namespace
 
-Attempt<Performed> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how) {
+Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how) {
     using Steady = std::chrono::steady_clock;
     // A nap is 50 µs longer otherwise; prctl(2), PR_SET_TIMERSLACK.
     (void)::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
@@ -37,7 +37,7 @@ Attempt<Performed> wait_until(const std::function<Attempt<bool>()>& is_done, Wai
         else
             ::sched_yield();
     }
-    return Performed{};
+    return Done{};
 }
 
 Refusal dispatch_timed_out(Waiting how) {

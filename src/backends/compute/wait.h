@@ -23,7 +23,7 @@ constexpr Duration max_wait(Waiting how) {
 
 /// Asks `is_done` until it is true. Refusals: its own; `dispatch-timed-out` after max_wait. For
 /// APIs whose own waits have no end.
-Attempt<Performed> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
+Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
 
 /// What a wait of an API's own is that came to its end before the kernel's.
 Refusal dispatch_timed_out(Waiting how);

@@ -19,14 +19,14 @@ public:
     CpuDevice() : limits_{.free = free_host_memory(), .is_cpu = true, .has_host_copies = false} {}
 
     [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
-    Attempt<Performed> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(Kernel) override { return Performed{}; }
-    Attempt<Performed> transfer(Direction direction,
-                                Buffer buffer,
-                                Bytes size,
-                                std::uint32_t times) override;
-    Attempt<Performed> run(const Work& work) override;
+    Attempt<Done> prepare(Kernel) override { return Done{}; }
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
 
 private:
     /// Not touched before its threads do: the pages then lie where they are
@@ -44,7 +44,7 @@ private:
     std::vector<std::byte> staging_ = {};
 };
 
-Attempt<Performed> CpuDevice::allocate(Bytes size, Bytes staging) {
+Attempt<Done> CpuDevice::allocate(Bytes size, Bytes staging) {
     try {
         count_ = size.count / sizeof(std::uint32_t);
         for (auto& buffer : buffers_)
@@ -53,13 +53,13 @@ Attempt<Performed> CpuDevice::allocate(Bytes size, Bytes staging) {
     } catch (const std::bad_alloc&) {
         return Refusal{.code = "out-of-memory", .note = "the host has too little memory"};
     }
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> CpuDevice::transfer(Direction direction,
-                                       Buffer buffer,
-                                       Bytes size,
-                                       std::uint32_t times) {
+Attempt<Done> CpuDevice::transfer(Direction direction,
+                                  Buffer buffer,
+                                  Bytes size,
+                                  std::uint32_t times) {
     auto* const memory = words(buffer).data();
     for (std::uint32_t i = 0; i < times; ++i) {
         if (direction == Direction::ToDevice)
@@ -67,10 +67,10 @@ Attempt<Performed> CpuDevice::transfer(Direction direction,
         else
             std::memcpy(staging_.data(), memory, size.count);
     }
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> CpuDevice::run(const Work& work) {
+Attempt<Done> CpuDevice::run(const Work& work) {
     const auto from = words(work.from);
     const auto to = words(other(work.from));
     const auto share_of = [&](unsigned number) {
@@ -81,7 +81,7 @@ Attempt<Performed> CpuDevice::run(const Work& work) {
             run_on_cpu(work.kernel, from, to, share_of(number), share_of(number + 1),
                        work.arguments);
         });
-    return Performed{};
+    return Done{};
 }
 
 /// There is one, so that it need not be named.

@@ -35,7 +35,7 @@ public:
         (void)api_.release.call(device_);
     }
 
-    Attempt<Performed> open() {
+    Attempt<Done> open() {
         (void)TRY(call(api_.retain, &context_, device_));
         (void)TRY(call(api_.set_current, context_));
         return begin();

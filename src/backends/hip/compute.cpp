@@ -94,7 +94,7 @@ public:
     HipDevice& operator=(const HipDevice&) = delete;
     ~HipDevice() override { end(); }
 
-    Attempt<Performed> open(hip::Device device) {
+    Attempt<Done> open(hip::Device device) {
         (void)TRY(call(api_.set_device, device));
         return begin();
     }

@@ -43,30 +43,30 @@ public:
     LevelZeroDevice& operator=(const LevelZeroDevice&) = delete;
     ~LevelZeroDevice() override;
 
-    Attempt<Performed> open(ze::Driver driver);
+    Attempt<Done> open(ze::Driver driver);
     [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
-    Attempt<Performed> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(backends::Kernel kernel) override;
-    Attempt<Performed> transfer(Direction direction,
-                                Buffer buffer,
-                                Bytes size,
-                                std::uint32_t times) override;
-    Attempt<Performed> run(const Work& work) override;
+    Attempt<Done> prepare(backends::Kernel kernel) override;
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
 
 private:
-    [[nodiscard]] static Attempt<Performed> done(std::string_view call, ze::Result code) {
+    [[nodiscard]] static Attempt<Done> done(std::string_view call, ze::Result code) {
         if (code != ze::kSuccess)
             return ze::level_zero_compute_refusal(call, code);
-        return Performed{};
+        return Done{};
     }
     [[nodiscard]] std::optional<std::uint32_t> compute_group() const;
-    Attempt<Performed> separate() {
+    Attempt<Done> separate() {
         return done("zeCommandListAppendBarrier", api_.append_barrier(list_, nullptr, 0, nullptr));
     }
-    Attempt<Performed> build(Bytecode code, ze::Module& module);
-    Attempt<Performed> set_arguments(ze::Kernel kernel, const Work& work);
-    Attempt<Performed> finish();
+    Attempt<Done> build(Bytecode code, ze::Module& module);
+    Attempt<Done> set_arguments(ze::Kernel kernel, const Work& work);
+    Attempt<Done> finish();
 
     ze::ComputeSymbols api_;
     ze::Device device_;
@@ -112,7 +112,7 @@ std::optional<std::uint32_t> LevelZeroDevice::compute_group() const {
     return std::nullopt;
 }
 
-Attempt<Performed> LevelZeroDevice::open(ze::Driver driver) {
+Attempt<Done> LevelZeroDevice::open(ze::Driver driver) {
     const auto group = compute_group();
     if (!group)
         return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
@@ -124,7 +124,7 @@ Attempt<Performed> LevelZeroDevice::open(ze::Driver driver) {
     return done("zeCommandListCreate", api_.create_list(context_, device_, &list, &list_));
 }
 
-Attempt<Performed> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
+Attempt<Done> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
     const ze::DeviceMemoryDesc on_device;
     for (auto& buffer : buffers_)
         (void)TRY(done("zeMemAllocDevice", api_.allocate_device(context_, &on_device, size.count,
@@ -134,19 +134,19 @@ Attempt<Performed> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
     (void)TRY(done("zeMemAllocHost",
                    api_.allocate_host(context_, &on_host, staging.count, kAlignment, &memory)));
     staging_ = {static_cast<std::byte*>(memory), staging.count};
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> LevelZeroDevice::build(Bytecode code, ze::Module& module) {
+Attempt<Done> LevelZeroDevice::build(Bytecode code, ze::Module& module) {
     const auto bytes = code();
     const ze::ModuleDesc wanted{.size = bytes.size(), .bytes = bytes.data()};
     return done("zeModuleCreate", api_.create_module(context_, device_, &wanted, &module, nullptr));
 }
 
-Attempt<Performed> LevelZeroDevice::prepare(backends::Kernel kernel) {
+Attempt<Done> LevelZeroDevice::prepare(backends::Kernel kernel) {
     const auto number = static_cast<std::size_t>(kernel);
     if (kernels_[number])
-        return Performed{};
+        return Done{};
     const auto& code = kCodes[number];
     const auto first = static_cast<std::size_t>(
         std::ranges::find(kCodes, code.module, &KernelCode::module) - kCodes.begin());
@@ -158,7 +158,7 @@ Attempt<Performed> LevelZeroDevice::prepare(backends::Kernel kernel) {
     return done("zeKernelSetGroupSize", api_.set_group_size(kernels_[number], kGroupThreads, 1, 1));
 }
 
-Attempt<Performed> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work& work) {
+Attempt<Done> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work& work) {
     auto* const from = buffers_[static_cast<std::size_t>(work.from)];
     auto* const to = buffers_[static_cast<std::size_t>(other(work.from))];
     const auto set = [&](std::uint32_t index, const auto& value) {
@@ -167,10 +167,10 @@ Attempt<Performed> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work&
     for (const auto code : {set(0, from), set(1, to), set(2, work.arguments.rounds),
                             set(3, work.arguments.factor), set(4, work.arguments.addend)})
         (void)TRY(done("zeKernelSetArgumentValue", code));
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> LevelZeroDevice::run(const Work& work) {
+Attempt<Done> LevelZeroDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     auto* const kernel = kernels_[static_cast<std::size_t>(work.kernel)];
     (void)TRY(set_arguments(kernel, work));
@@ -183,10 +183,10 @@ Attempt<Performed> LevelZeroDevice::run(const Work& work) {
     return finish();
 }
 
-Attempt<Performed> LevelZeroDevice::transfer(Direction direction,
-                                             Buffer buffer,
-                                             Bytes size,
-                                             std::uint32_t times) {
+Attempt<Done> LevelZeroDevice::transfer(Direction direction,
+                                        Buffer buffer,
+                                        Bytes size,
+                                        std::uint32_t times) {
     void* const on_device = buffers_[static_cast<std::size_t>(buffer)];
     void* const on_host = staging_.data();
     const bool to_device = direction == Direction::ToDevice;
@@ -201,7 +201,7 @@ Attempt<Performed> LevelZeroDevice::transfer(Direction direction,
 }
 
 /// Executes what was appended, and waits for it.
-Attempt<Performed> LevelZeroDevice::finish() {
+Attempt<Done> LevelZeroDevice::finish() {
     (void)TRY(done("zeCommandListClose", api_.close_list(list_)));
     (void)TRY(done("zeCommandQueueExecuteCommandLists", api_.execute(queue_, 1, &list_, nullptr)));
     const auto limit = std::chrono::nanoseconds{max_wait(Waiting::Spinning)}.count();

@@ -123,24 +123,24 @@ public:
     OpenClDevice(const Symbols& api, cl_device_id device, const ComputeLimits& limits)
         : api_{api}, device_{device}, limits_{limits}, waiting_{waiting_for(limits.is_cpu)} {}
 
-    Attempt<Performed> open();
+    Attempt<Done> open();
     [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
-    Attempt<Performed> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(Kernel kernel) override;
-    Attempt<Performed> transfer(Direction direction,
-                                Buffer buffer,
-                                Bytes size,
-                                std::uint32_t times) override;
-    Attempt<Performed> run(const Work& work) override;
+    Attempt<Done> prepare(Kernel kernel) override;
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
 
 private:
     Attempt<Owned<cl_mem>> buffer(cl_mem_flags flags, Bytes size);
     Attempt<Owned<cl_program>> program(const char* options);
     [[nodiscard]] std::string first_line_of_log(cl_program program) const;
-    Attempt<Performed> set_arguments(cl_kernel kernel, const Work& work);
+    Attempt<Done> set_arguments(cl_kernel kernel, const Work& work);
     /// Waits for all that is in the queue.
-    Attempt<Performed> finish();
+    Attempt<Done> finish();
     Attempt<bool> is_complete(cl_event event);
     [[nodiscard]] cl_mem device_buffer(Buffer buffer) const {
         return buffers_[static_cast<std::size_t>(buffer)].get();
@@ -160,7 +160,7 @@ private:
     std::span<std::byte> staging_ = {};
 };
 
-Attempt<Performed> OpenClDevice::open() {
+Attempt<Done> OpenClDevice::open() {
     cl_int error = CL_SUCCESS;
     context_ = {api_.create_context(nullptr, 1, &device_, nullptr, nullptr, &error),
                 api_.release_context};
@@ -169,7 +169,7 @@ Attempt<Performed> OpenClDevice::open() {
     queue_ = {api_.create_queue(context_.get(), device_, 0, &error), api_.release_queue};
     if (!queue_)
         return opencl_refusal("clCreateCommandQueue", error);
-    return Performed{};
+    return Done{};
 }
 
 Attempt<Owned<cl_mem>> OpenClDevice::buffer(cl_mem_flags flags, Bytes size) {
@@ -181,7 +181,7 @@ Attempt<Owned<cl_mem>> OpenClDevice::buffer(cl_mem_flags flags, Bytes size) {
     return made;
 }
 
-Attempt<Performed> OpenClDevice::allocate(Bytes size, Bytes staging) {
+Attempt<Done> OpenClDevice::allocate(Bytes size, Bytes staging) {
     for (auto& one : buffers_)
         one = TRY(buffer(CL_MEM_READ_WRITE, size));
     host_ = TRY(buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging));
@@ -191,13 +191,13 @@ Attempt<Performed> OpenClDevice::allocate(Bytes size, Bytes staging) {
     if (!memory)
         return opencl_refusal("clEnqueueMapBuffer", error);
     staging_ = {static_cast<std::byte*>(memory), staging.count};
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> OpenClDevice::prepare(Kernel kernel) {
+Attempt<Done> OpenClDevice::prepare(Kernel kernel) {
     const auto number = static_cast<std::size_t>(kernel);
     if (kernels_[number])
-        return Performed{};
+        return Done{};
     const auto& name = kNames[number];
     // The first kernel with the same options keeps the program for all of them.
     const auto first = static_cast<std::size_t>(
@@ -210,7 +210,7 @@ Attempt<Performed> OpenClDevice::prepare(Kernel kernel) {
                         api_.release_kernel};
     if (!kernels_[number])
         return opencl_refusal("clCreateKernel", error);
-    return Performed{};
+    return Done{};
 }
 
 Attempt<Owned<cl_program>> OpenClDevice::program(const char* options) {
@@ -241,10 +241,10 @@ std::string OpenClDevice::first_line_of_log(cl_program program) const {
     return scrubbed(text.substr(0, text.find('\n')), kMaxLogLine);
 }
 
-Attempt<Performed> OpenClDevice::transfer(Direction direction,
-                                          Buffer buffer,
-                                          Bytes size,
-                                          std::uint32_t times) {
+Attempt<Done> OpenClDevice::transfer(Direction direction,
+                                     Buffer buffer,
+                                     Bytes size,
+                                     std::uint32_t times) {
     const auto memory = device_buffer(buffer);
     for (std::uint32_t i = 0; i < times; ++i) {
         const cl_int error = direction == Direction::ToDevice
@@ -260,7 +260,7 @@ Attempt<Performed> OpenClDevice::transfer(Direction direction,
     return finish();
 }
 
-Attempt<Performed> OpenClDevice::set_arguments(cl_kernel kernel, const Work& work) {
+Attempt<Done> OpenClDevice::set_arguments(cl_kernel kernel, const Work& work) {
     const auto from = device_buffer(work.from);
     const auto to = device_buffer(other(work.from));
     const auto set = [&](cl_uint index, const auto& value) {
@@ -273,10 +273,10 @@ Attempt<Performed> OpenClDevice::set_arguments(cl_kernel kernel, const Work& wor
         error = error == CL_SUCCESS ? next : error;
     if (error != CL_SUCCESS)
         return opencl_refusal("clSetKernelArg", error);
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> OpenClDevice::run(const Work& work) {
+Attempt<Done> OpenClDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     const auto kernel = kernels_[static_cast<std::size_t>(work.kernel)].get();
     (void)TRY(set_arguments(kernel, work));
@@ -292,7 +292,7 @@ Attempt<Performed> OpenClDevice::run(const Work& work) {
 }
 
 /// By an event that is asked for: clFinish has no limit.
-Attempt<Performed> OpenClDevice::finish() {
+Attempt<Done> OpenClDevice::finish() {
     cl_event event = nullptr;
     cl_int error = api_.marker(queue_.get(), 0, nullptr, &event);
     if (error != CL_SUCCESS)

@@ -62,16 +62,16 @@ public:
         physical.vulkan.memory(physical.device, &memories_);
     }
 
-    Attempt<Performed> open();
+    Attempt<Done> open();
     [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
-    Attempt<Performed> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(Kernel kernel) override;
-    Attempt<Performed> transfer(Direction direction,
-                                Buffer buffer,
-                                Bytes size,
-                                std::uint32_t times) override;
-    Attempt<Performed> run(const Work& work) override;
+    Attempt<Done> prepare(Kernel kernel) override;
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
 
 private:
     template <class Handle, class Create, class Info>
@@ -79,17 +79,17 @@ private:
                                        Create create,
                                        typename DeviceObject<Handle>::Destroy destroy,
                                        const Info& info);
-    Attempt<Performed> make_layout();
-    Attempt<Performed> make_commands();
-    Attempt<Performed> make_sets();
+    Attempt<Done> make_layout();
+    Attempt<Done> make_commands();
+    Attempt<Done> make_sets();
     /// Memory with the first set of these properties that the device has for the buffer.
     Attempt<Allocation> allocation(Bytes size, std::span<const VkMemoryPropertyFlags> wishes);
     [[nodiscard]] std::optional<std::uint32_t> memory_type(std::uint32_t allowed,
                                                            VkMemoryPropertyFlags wanted) const;
-    Attempt<Performed> begin();
+    Attempt<Done> begin();
     void separate();
     /// Submits what was recorded, and waits for it.
-    Attempt<Performed> finish();
+    Attempt<Done> finish();
 
     // In this order: what comes later goes first, the device last.
     LogicalDevice device_;
@@ -121,12 +121,12 @@ Attempt<DeviceObject<Handle>> VulkanDevice::make(const char* call,
     return DeviceObject<Handle>{device_.get(), handle, destroy};
 }
 
-Attempt<Performed> VulkanDevice::open() {
+Attempt<Done> VulkanDevice::open() {
     (void)TRY(make_layout());
     return make_commands();
 }
 
-Attempt<Performed> VulkanDevice::make_layout() {
+Attempt<Done> VulkanDevice::make_layout() {
     const auto& vulkan = device_.vulkan();
     std::array<VkDescriptorSetLayoutBinding, 2> bindings = {};
     for (std::uint32_t i = 0; i < bindings.size(); ++i)
@@ -147,10 +147,10 @@ Attempt<Performed> VulkanDevice::make_layout() {
     layout.pPushConstantRanges = &arguments;
     layout_ = TRY(make<VkPipelineLayout>("vkCreatePipelineLayout", vulkan.create_pipeline_layout,
                                          vulkan.destroy_pipeline_layout, layout));
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> VulkanDevice::make_commands() {
+Attempt<Done> VulkanDevice::make_commands() {
     const auto& vulkan = device_.vulkan();
     VkCommandPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -169,7 +169,7 @@ Attempt<Performed> VulkanDevice::make_commands() {
     VkFenceCreateInfo fence{};
     fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
     fence_ = TRY(make<VkFence>("vkCreateFence", vulkan.create_fence, vulkan.destroy_fence, fence));
-    return Performed{};
+    return Done{};
 }
 
 std::optional<std::uint32_t> VulkanDevice::memory_type(std::uint32_t allowed,
@@ -209,7 +209,7 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
     return made;
 }
 
-Attempt<Performed> VulkanDevice::allocate(Bytes size, Bytes staging) {
+Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                                 0};
     // Every device has the second; reading from what is not cached is slow.
@@ -230,7 +230,7 @@ Attempt<Performed> VulkanDevice::allocate(Bytes size, Bytes staging) {
 }
 
 /// One for each way round.
-Attempt<Performed> VulkanDevice::make_sets() {
+Attempt<Done> VulkanDevice::make_sets() {
     const auto& vulkan = device_.vulkan();
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
     VkDescriptorPoolCreateInfo pool{};
@@ -261,13 +261,13 @@ Attempt<Performed> VulkanDevice::make_sets() {
         write.pBufferInfo = buffers.data();
         vulkan.update_sets(device_.get(), 1, &write, 0, nullptr);
     }
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> VulkanDevice::prepare(Kernel kernel) {
+Attempt<Done> VulkanDevice::prepare(Kernel kernel) {
     auto& pipeline = pipelines_[static_cast<std::size_t>(kernel)];
     if (pipeline)
-        return Performed{};
+        return Done{};
     const auto& vulkan = device_.vulkan();
     const auto words = shader_of(kernel);
     VkShaderModuleCreateInfo code{};
@@ -293,10 +293,10 @@ Attempt<Performed> VulkanDevice::prepare(Kernel kernel) {
         return refusal;
     }
     pipeline = {device_.get(), made, vulkan.destroy_pipeline};
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> VulkanDevice::begin() {
+Attempt<Done> VulkanDevice::begin() {
     VkCommandBufferBeginInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -304,7 +304,7 @@ Attempt<Performed> VulkanDevice::begin() {
     if (result != VK_SUCCESS)
         return vulkan_refusal("vkBeginCommandBuffer", result);
     separate();  // what the host wrote, from what reads it
-    return Performed{};
+    return Done{};
 }
 
 void VulkanDevice::separate() {
@@ -313,7 +313,7 @@ void VulkanDevice::separate() {
                              0, nullptr);
 }
 
-Attempt<Performed> VulkanDevice::run(const Work& work) {
+Attempt<Done> VulkanDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     (void)TRY(begin());
     const auto& vulkan = device_.vulkan();
@@ -330,10 +330,10 @@ Attempt<Performed> VulkanDevice::run(const Work& work) {
     return finish();
 }
 
-Attempt<Performed> VulkanDevice::transfer(Direction direction,
-                                          Buffer buffer,
-                                          Bytes size,
-                                          std::uint32_t times) {
+Attempt<Done> VulkanDevice::transfer(Direction direction,
+                                     Buffer buffer,
+                                     Bytes size,
+                                     std::uint32_t times) {
     (void)TRY(begin());
     const auto on_host = host_.buffer.get();
     const auto on_device = buffers_[static_cast<std::size_t>(buffer)].buffer.get();
@@ -347,7 +347,7 @@ Attempt<Performed> VulkanDevice::transfer(Direction direction,
     return finish();
 }
 
-Attempt<Performed> VulkanDevice::finish() {
+Attempt<Done> VulkanDevice::finish() {
     const auto& vulkan = device_.vulkan();
     const VkResult ended = vulkan.end(commands_);
     if (ended != VK_SUCCESS)
@@ -369,7 +369,7 @@ Attempt<Performed> VulkanDevice::finish() {
     const VkResult reset = vulkan.reset_fences(device_.get(), 1, fence_.address());
     if (reset != VK_SUCCESS)
         return vulkan_refusal("vkResetFences", reset);
-    return Performed{};
+    return Done{};
 }
 
 std::optional<Bytes> max_buffer(const DeviceFacts& facts) {

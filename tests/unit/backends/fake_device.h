@@ -27,33 +27,30 @@ public:
             *destroyed = true;
     }
     [[nodiscard]] const ComputeLimits& limits() const override { return can; }
-    Attempt<Performed> allocate(Bytes size, Bytes staging) override {
+    Attempt<Done> allocate(Bytes size, Bytes staging) override {
         for (auto& buffer : buffers_)
             buffer.assign(size.count / 4, 0);
         staging_.assign(staging.count, std::byte{});
         allocated = 2 * size.count;
-        return Performed{};
+        return Done{};
     }
     [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
-    Attempt<Performed> prepare(Kernel) override { return Performed{}; }
-    Attempt<Performed> transfer(Direction direction,
-                                Buffer which,
-                                Bytes size,
-                                std::uint32_t) override {
+    Attempt<Done> prepare(Kernel) override { return Done{}; }
+    Attempt<Done> transfer(Direction direction, Buffer which, Bytes size, std::uint32_t) override {
         auto* const device = buffer(which).data();
         if (direction == Direction::ToDevice)
             std::memcpy(device, staging_.data(), size.count);
         else
             std::memcpy(staging_.data(), device, size.count);
-        return Performed{};
+        return Done{};
     }
-    Attempt<Performed> run(const Work& work) override {
+    Attempt<Done> run(const Work& work) override {
         if (refuse)
             if (auto refusal = refuse(work))
                 return *std::move(refusal);
         for (std::uint32_t thread = 0; thread < work.groups * kGroupThreads; ++thread)
             run(work, thread);
-        return Performed{};
+        return Done{};
     }
 
 private:
