@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "backends/backend.h"
+#include "backends/compute/stages.h"
 #include "backends/confinement.h"
 #include "base/handle.h"
 #include "base/record.h"
@@ -121,17 +122,9 @@ UniqueFd take_frames() {
     return frames;
 }
 
-Answer not_offered(const ProbeTarget& target) {
-    return Answer{.outcome = Outcome::Failed,
-                  .note = target.api + " has no stage " + target.stage,
-                  .reasons = {because("stage-not-offered", {{"stage", target.stage}})}};
-}
-
 /// What the backend says, whatever it throws.
-Answer ask(Query query, const ProbeTarget& target, Sink& sink) try {
-    if (!query)
-        return not_offered(target);
-    auto answer = query(target, sink);
+Answer answer_of(const Backend& backend, const ProbeTarget& target, Sink& sink) try {
+    auto answer = ask(backend, target, sink);
     const auto outcome = answer.outcome;
     if (outcome != Outcome::Answered && outcome != Outcome::Absent && outcome != Outcome::Failed)
         answer.outcome = Outcome::Failed;
@@ -180,8 +173,7 @@ int run(std::span<char*> arguments) {
     const auto* backend = backend_for(target->api);
     if (!backend)
         return usage_error("unknown API " + target->api);
-    const auto query = stage_of(*backend, target->stage);
-    if (!query)
+    if (!is_stage(target->stage))
         return usage_error("unknown stage " + target->stage);
     auto frames = take_frames();
     if (!frames)
@@ -192,7 +184,7 @@ int run(std::span<char*> arguments) {
     if (const auto confined = confine_system_calls(); !confined)
         (void)usage_error(confined.error().text);  // told, where the probe fails
     FrameSink sink{std::move(frames)};
-    const auto answer = ask(*query, *target, sink);
+    const auto answer = answer_of(*backend, *target, sink);
     sink.phase("end");  // what a driver's threads do from here on is not the last question's fault
     sink.done(answer);
     // No destructor and no exit handler: drivers crash and hang in theirs.

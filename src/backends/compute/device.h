@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "backends/compute/attempt.h"
+#include "backends/backend.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 
@@ -26,6 +28,19 @@ enum class Kernel {
     Int8,   ///< x = dot(bytes of x, bytes of a) + b, in steps on four bytes
 };
 constexpr std::size_t kKernels = 7;
+/// What the kernels are called in every language.
+constexpr std::array<const char*, kKernels> kKernelNames = {"check", "fill", "read", "copy",
+                                                            "fp32",  "fp16", "int8"};
+constexpr std::size_t index_of(Kernel kernel) {
+    return static_cast<std::size_t>(kernel);
+}
+/// APIs build several kernels as one module. `modules` says by kernel which it is in; this is the
+/// index of the first kernel in the same one, which keeps the module for all of them.
+template <class Modules>
+std::size_t first_in_module(const Modules& modules, Kernel kernel) {
+    return static_cast<std::size_t>(std::ranges::find(modules, modules[index_of(kernel)]) -
+                                    modules.begin());
+}
 
 /// Vulkan guarantees no more than 128 threads to a group. Source: Vulkan 1.3 specification,
 /// "Required Limits", maxComputeWorkGroupInvocations.
@@ -45,6 +60,12 @@ struct KernelArguments {
 };
 
 enum class Buffer { First, Second };
+constexpr Buffer other(Buffer buffer) {
+    return buffer == Buffer::First ? Buffer::Second : Buffer::First;
+}
+constexpr std::size_t index_of(Buffer buffer) {
+    return static_cast<std::size_t>(buffer);
+}
 enum class Direction { ToDevice, ToHost };
 
 /// One submission: the same kernel `times` over, one after the other.
@@ -67,28 +88,66 @@ struct ComputeLimits {
 
 class ComputeDevice {
 public:
+    explicit ComputeDevice(const ComputeLimits& limits) : limits_{limits} {}
     virtual ~ComputeDevice() = default;
-    [[nodiscard]] virtual const ComputeLimits& limits() const = 0;
+    ComputeDevice(const ComputeDevice&) = delete;
+    ComputeDevice& operator=(const ComputeDevice&) = delete;
+
+    [[nodiscard]] const ComputeLimits& limits() const { return limits_; }
     /// Two buffers of `size`, a multiple of kGroupBytes, and host memory of `staging` that the
     /// device copies from and to. Once, before anything else.
     virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
-    [[nodiscard]] virtual std::span<std::byte> staging() = 0;
-    /// Compiles. Run does it when it must; a stage that times calls this before.
+    /// That host memory.
+    [[nodiscard]] std::span<std::byte> staging() { return staging_; }
+    /// Compiles. `run` does it where it has to; a stage that takes times calls this before.
     virtual Attempt<Done> prepare(Kernel kernel) = 0;
     /// Between the starts of `buffer` and the staging memory, `times` over, and waits.
     virtual Attempt<Done> transfer(Direction direction,
                                    Buffer buffer,
                                    Bytes size,
                                    std::uint32_t times) = 0;
-    /// Submits and waits. What takes longer than max_wait (wait.h) is `dispatch-timed-out`, and
-    /// nothing of it may be touched again.
+    /// Submits and waits. What takes longer than max_wait is refused as `dispatch-timed-out`; none
+    /// of the device's memory may be touched after that.
     virtual Attempt<Done> run(const Work& work) = 0;
+
+protected:
+    ComputeLimits limits_;
+    std::span<std::byte> staging_ = {};
 };
 
-constexpr Duration kMaxWait = std::chrono::seconds{2};
-
-constexpr Buffer other(Buffer buffer) {
-    return buffer == Buffer::First ? Buffer::Second : Buffer::First;
+/// Opens a device that has been made, and hands it over.
+template <class Device, class... Arguments>
+Attempt<std::unique_ptr<ComputeDevice>> opened(std::unique_ptr<Device> device,
+                                               Arguments&&... arguments) {
+    (void)TRY(device->open(std::forward<Arguments>(arguments)...));
+    return std::unique_ptr<ComputeDevice>{std::move(device)};
 }
+
+/// What a device's facts say of its limits; `fp16_key` is the fact that says whether it has halves.
+/// Free memory is the host's for a processor.
+ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key);
+
+/// What the host could give without swapping. Source: proc(5), /proc/meminfo, MemAvailable.
+std::optional<Bytes> free_host_memory();
+
+enum class Waiting {
+    Spinning,  ///< asks as fast as it can for a while: what is timed takes milliseconds
+    Sleeping,  ///< leaves the processor to the device, which is the processor
+};
+constexpr Waiting waiting_for(bool is_cpu) {
+    return is_cpu ? Waiting::Sleeping : Waiting::Spinning;
+}
+
+/// How long a submission may take. Drivers for processors compile at the first one, for seconds.
+constexpr Duration max_wait(Waiting how) {
+    return how == Waiting::Sleeping ? std::chrono::seconds{20} : std::chrono::seconds{2};
+}
+
+/// Asks `is_done` until it is true. Refusals: its own; `dispatch-timed-out` after max_wait. For
+/// APIs whose own waits have no limit.
+Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
+
+/// The refusal where an API's own wait came to its limit before the kernel came to its end.
+Refusal dispatch_timed_out(Waiting how);
 
 }  // namespace gpuprobe::backends

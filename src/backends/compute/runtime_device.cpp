@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/compute/runtime_device.h"
 
-#include "backends/compute/wait.h"
+#include "backends/compute/device.h"
 #include "base/result.h"
 
 namespace gpuprobe::backends {
@@ -11,13 +11,6 @@ namespace {
 constexpr int kNotReady = 600;
 /// CU_EVENT_DISABLE_TIMING and hipEventDisableTiming.
 constexpr unsigned kDisableTiming = 2;
-
-constexpr const char* kKernelNames[kKernels] = {"check", "fill", "read", "copy",
-                                                "fp32",  "fp16", "int8"};
-
-std::size_t index_of(Kernel kernel) {
-    return static_cast<std::size_t>(kernel);
-}
 
 }  // namespace
 

@@ -49,13 +49,9 @@ struct GpuRuntime {
 class RuntimeDevice : public ComputeDevice {
 public:
     RuntimeDevice(const GpuRuntime& api, const ComputeLimits& limits)
-        : api_{api}, limits_{limits} {}
-    RuntimeDevice(const RuntimeDevice&) = delete;
-    RuntimeDevice& operator=(const RuntimeDevice&) = delete;
+        : ComputeDevice{limits}, api_{api} {}
 
-    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
-    [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Done> prepare(Kernel kernel) override;
     Attempt<Done> transfer(Direction direction,
                            Buffer buffer,
@@ -85,10 +81,8 @@ private:
     Attempt<Done> finish();
 
     GpuRuntime api_;
-    ComputeLimits limits_;
     void* end_event_ = nullptr;
     std::array<void*, 2> buffers_ = {};
-    std::span<std::byte> staging_ = {};
     std::array<void*, kKernels> modules_ = {};  ///< by group
     std::array<void*, kKernels> functions_ = {};
 };

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "backends/compute/attempt.h"
+#include "backends/compute/device.h"
 
 namespace gpuprobe::backends {
 

@@ -6,8 +6,8 @@
 #include <new>
 #include <vector>
 
-#include "backends/compute/device_choice.h"
-#include "backends/compute/host_memory.h"
+#include "backends/compute/device.h"
+#include "backends/compute/stages.h"
 #include "backends/cpu/cpu_kernels.h"
 #include "backends/cpu/crew.h"
 
@@ -16,11 +16,10 @@ namespace {
 
 class CpuDevice final : public ComputeDevice {
 public:
-    CpuDevice() : limits_{.free = free_host_memory(), .is_cpu = true, .has_host_copies = false} {}
+    CpuDevice()
+        : ComputeDevice{{.free = free_host_memory(), .is_cpu = true, .has_host_copies = false}} {}
 
-    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
-    [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Done> prepare(Kernel) override { return Done{}; }
     Attempt<Done> transfer(Direction direction,
                            Buffer buffer,
@@ -37,11 +36,10 @@ private:
         return {buffers_[static_cast<std::size_t>(buffer)].get(), count_};
     }
 
-    ComputeLimits limits_;
     Crew crew_ = {};
     std::array<Words, 2> buffers_ = {};
     std::size_t count_ = 0;
-    std::vector<std::byte> staging_ = {};
+    std::vector<std::byte> host_ = {};
 };
 
 Attempt<Done> CpuDevice::allocate(Bytes size, Bytes staging) {
@@ -49,7 +47,8 @@ Attempt<Done> CpuDevice::allocate(Bytes size, Bytes staging) {
         count_ = size.count / sizeof(std::uint32_t);
         for (auto& buffer : buffers_)
             buffer = std::make_unique_for_overwrite<std::uint32_t[]>(count_);
-        staging_.resize(staging.count);
+        host_.resize(staging.count);
+        staging_ = host_;
     } catch (const std::bad_alloc&) {
         return Refusal{.code = "out-of-memory", .note = "the host has too little memory"};
     }
@@ -84,12 +83,7 @@ Attempt<Done> CpuDevice::run(const Work& work) {
     return Done{};
 }
 
-/// There is one, so that it need not be named.
-ProbeTarget named(ProbeTarget target) {
-    if (!target.device)
-        target.device = "index:0";
-    return target;
-}
+}  // namespace
 
 Answer visit_cpu(const ProbeTarget&, Sink&, const VisitDevice& visit) {
     const DeviceFacts facts{.index = 0, .type = DeviceType::Cpu};
@@ -97,16 +91,6 @@ Answer visit_cpu(const ProbeTarget&, Sink&, const VisitDevice& visit) {
         return std::unique_ptr<ComputeDevice>{std::make_unique<CpuDevice>()};
     });
     return {};
-}
-
-}  // namespace
-
-Answer verify_cpu(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_cpu, verify_device, named(target), sink);
-}
-
-Answer measure_cpu(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_cpu, measure_device, named(target), sink);
 }
 
 }  // namespace gpuprobe::backends

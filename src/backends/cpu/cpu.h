@@ -5,10 +5,8 @@
 
 namespace gpuprobe::backends {
 
-/// The processor itself, by the same method as a GPU, so that the two can be
-/// compared. It has no query: the inventory knows it. Its one device is
-/// "index:0".
-Answer verify_cpu(const ProbeTarget& target, Sink& sink);
-Answer measure_cpu(const ProbeTarget& target, Sink& sink);
+/// The processor itself, measured in the same way as a GPU, so that the two can be compared. It has
+/// no query: the inventory knows it. Its one device is "index:0".
+Answer visit_cpu(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 }  // namespace gpuprobe::backends

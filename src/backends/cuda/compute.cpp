@@ -6,7 +6,7 @@
 
 #include "backends/cuda/cuda_compute_abi.h"
 #include "backends/cuda/kernels.h"
-#include "backends/nvml/free_memory.h"
+#include "backends/nvml/nvidia_gpu.h"
 #include "base/dotted_version.h"
 
 namespace gpuprobe::backends {
@@ -26,8 +26,6 @@ public:
                cuda::Device device,
                const ComputeLimits& limits)
         : RuntimeDevice{api.runtime, limits}, names_{names}, api_{api}, device_{device} {}
-    CudaDevice(const CudaDevice&) = delete;
-    CudaDevice& operator=(const CudaDevice&) = delete;
     ~CudaDevice() override {
         if (!context_)
             return;

@@ -5,11 +5,11 @@
 #include <array>
 #include <string>
 
-#include "backends/compute/device_choice.h"
-#include "backends/compute/only_nvidia_gpu.h"
+#include "backends/compute/stages.h"
 #include "backends/cuda/compute.h"
 #include "backends/cuda/cuda_abi.h"
 #include "backends/denied_node.h"
+#include "backends/nvml/nvidia_gpu.h"
 #include "base/parse.h"
 
 namespace gpuprobe::backends {
@@ -157,7 +157,10 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
-Answer visit_cuda(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+}  // namespace
+
+Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
+    start_only_wanted(target);
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open("libcuda.so.1");
     if (!library) {
@@ -186,22 +189,6 @@ Answer visit_cuda(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
             return {};
     }
     return {};
-}
-
-}  // namespace
-
-Answer query_cuda(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_cuda, target, sink);
-}
-
-Answer verify_cuda(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_cuda, verify_device, target, sink);
-}
-
-Answer measure_cuda(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_cuda, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe::backends

@@ -90,8 +90,6 @@ public:
           names_{names},
           api_{api},
           compiler_{compiler} {}
-    HipDevice(const HipDevice&) = delete;
-    HipDevice& operator=(const HipDevice&) = delete;
     ~HipDevice() override { end(); }
 
     Attempt<Done> open(hip::Device device) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "backends/compute/device_choice.h"
+#include "backends/compute/stages.h"
 #include "backends/hip/hip_query.h"
 #include "backends/hip/hsa_query.h"
 
@@ -51,26 +51,14 @@ Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitD
     return Answer{.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = problem};
 }
 
-Answer visit_all(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+}  // namespace
+
+Answer visit_rocm(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     return ask_first(kCandidates, sink, visit);
 }
 
-Answer visit_runtimes(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+Answer visit_hip(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     return ask_first(std::span{kCandidates}.subspan(kHsaCandidates), sink, visit);
-}
-
-}  // namespace
-
-Answer query_hip(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_all, target, sink);
-}
-
-Answer verify_hip(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_runtimes, verify_device, target, sink);
-}
-
-Answer measure_hip(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_runtimes, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe::backends

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/backend.h"
-#include "backends/compute/device_choice.h"
+#include "backends/compute/stages.h"
 #include "backends/dynamic_library.h"
 
 namespace gpuprobe::backends {

@@ -174,19 +174,13 @@ Answer refused(const Symbols& api, std::string_view call, hsa::Status code) {
                   .reasons = {Reason{.code = "api-refused", .detail = detail}}};
 }
 
-Answer without_devices(std::string note) {
-    return Answer{.outcome = Outcome::Absent,
-                  .note = std::move(note),
-                  .reasons = {because("no-device", {{"api", "hip"}})}};
-}
-
 /// hsa_init says "out of resources" for a missing and for a closed /dev/kfd alike.
 Answer init_refused(const Symbols& api, hsa::Status code) {
     auto answer = refused(api, "hsa_init", code);
     if (code != hsa::kOutOfResources)
         return answer;
     if (::access(kKfd, F_OK) != 0)
-        return without_devices(*answer.note + "; no " + kKfd);
+        return without_devices(*answer.note + "; no " + kKfd, {{"api", "hip"}});
     if (::faccessat(AT_FDCWD, kKfd, R_OK | W_OK, AT_EACCESS) != 0)
         answer.reasons = {because("no-permission", {{"node", kKfd}})};
     add_denial(kKfd, answer.reasons);
@@ -215,7 +209,7 @@ Answer query_hsa(const DynamicLibrary& library, Sink& sink) {
         if (kind == hsa::kDeviceTypeGpu)
             sink.device(device_facts(*api, agents.items[i], gpus++));
     }
-    return gpus > 0 ? Answer{} : without_devices("no GPU among the HSA agents");
+    return gpus > 0 ? Answer{} : without_devices("no GPU among the HSA agents", {{"api", "hip"}});
 }
 
 }  // namespace gpuprobe::backends

@@ -5,8 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "backends/compute/host_memory.h"
-#include "backends/compute/wait.h"
+#include "backends/compute/device.h"
 #include "backends/level_zero/compute_abi.h"
 #include "backends/level_zero/kernels.h"
 #include "backends/level_zero/sysman.h"
@@ -38,15 +37,11 @@ constexpr std::array<KernelCode, kKernels> kCodes = {{
 class LevelZeroDevice final : public ComputeDevice {
 public:
     LevelZeroDevice(const ze::ComputeSymbols& api, ze::Device device, const ComputeLimits& limits)
-        : api_{api}, device_{device}, limits_{limits} {}
-    LevelZeroDevice(const LevelZeroDevice&) = delete;
-    LevelZeroDevice& operator=(const LevelZeroDevice&) = delete;
+        : ComputeDevice{limits}, api_{api}, device_{device} {}
     ~LevelZeroDevice() override;
 
     Attempt<Done> open(ze::Driver driver);
-    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
-    [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Done> prepare(backends::Kernel kernel) override;
     Attempt<Done> transfer(Direction direction,
                            Buffer buffer,
@@ -70,14 +65,12 @@ private:
 
     ze::ComputeSymbols api_;
     ze::Device device_;
-    ComputeLimits limits_;
     ze::Context context_ = nullptr;
     ze::CommandQueue queue_ = nullptr;
     ze::CommandList list_ = nullptr;
     std::array<ze::Module, kKernels> modules_ = {};  ///< where the first of its kernels is
     std::array<ze::Kernel, kKernels> kernels_ = {};
     std::array<void*, 2> buffers_ = {};
-    std::span<std::byte> staging_ = {};
 };
 
 /// Whatever a teardown answers, there is nothing left to do about it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/compute/attempt.h"
+#include "backends/compute/device.h"
 #include "backends/level_zero/level_zero_abi.h"
 
 /// The part of Level Zero's core API that works a device. Source of every layout and number: oneAPI

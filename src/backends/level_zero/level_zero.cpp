@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/compute/device_choice.h"
+#include "backends/compute/stages.h"
 #include "backends/level_zero/compute.h"
 #include "backends/level_zero/level_zero_abi.h"
 #include "backends/level_zero/level_zero_device.h"
@@ -168,6 +168,8 @@ Answer ask(const Symbols& api,
     return devices > 0 ? Answer{} : level_zero_without_devices(kApi);
 }
 
+}  // namespace
+
 Answer visit_level_zero(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     prepare_environment();
     sink.phase("dlopen");
@@ -184,20 +186,6 @@ Answer visit_level_zero(const ProbeTarget&, Sink& sink, const VisitDevice& visit
     runtime["loader"] = library->path().value_or(library->name());
     sink.runtime(runtime);
     return ask(*api, *library, sink, visit);
-}
-
-}  // namespace
-
-Answer query_level_zero(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_level_zero, target, sink);
-}
-
-Answer verify_level_zero(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_level_zero, verify_device, target, sink);
-}
-
-Answer measure_level_zero(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_level_zero, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe::backends

@@ -7,8 +7,6 @@ namespace gpuprobe::backends {
 
 /// What Level Zero says about Intel's GPUs and, after them, NPUs. A GPU of several tiles is one
 /// device. Free memory is Sysman's to know (sysman.h).
-Answer query_level_zero(const ProbeTarget& target, Sink& sink);
-Answer verify_level_zero(const ProbeTarget& target, Sink& sink);
-Answer measure_level_zero(const ProbeTarget& target, Sink& sink);
+Answer visit_level_zero(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 }  // namespace gpuprobe::backends

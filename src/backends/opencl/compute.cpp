@@ -5,9 +5,8 @@
 #include <array>
 #include <string>
 
-#include "backends/compute/host_memory.h"
-#include "backends/compute/wait.h"
-#include "backends/nvml/free_memory.h"
+#include "backends/compute/device.h"
+#include "backends/nvml/nvidia_gpu.h"
 #include "backends/opencl/kernels.h"
 #include "backends/opencl/opencl_refusal.h"
 #include "base/handle.h"
@@ -121,12 +120,10 @@ constexpr std::size_t kMaxLogLine = 200;
 class OpenClDevice final : public ComputeDevice {
 public:
     OpenClDevice(const Symbols& api, cl_device_id device, const ComputeLimits& limits)
-        : api_{api}, device_{device}, limits_{limits}, waiting_{waiting_for(limits.is_cpu)} {}
+        : ComputeDevice{limits}, api_{api}, device_{device}, waiting_{waiting_for(limits.is_cpu)} {}
 
     Attempt<Done> open();
-    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
-    [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Done> prepare(Kernel kernel) override;
     Attempt<Done> transfer(Direction direction,
                            Buffer buffer,
@@ -148,7 +145,6 @@ private:
 
     Symbols api_;
     cl_device_id device_;
-    ComputeLimits limits_;
     Waiting waiting_;
     // In this order: what comes later goes first.
     Owned<cl_context> context_ = {};
@@ -157,7 +153,6 @@ private:
     std::array<Owned<cl_mem>, 2> buffers_ = {};
     std::array<Owned<cl_program>, kKernels> programs_ = {};
     std::array<Owned<cl_kernel>, kKernels> kernels_ = {};
-    std::span<std::byte> staging_ = {};
 };
 
 Attempt<Done> OpenClDevice::open() {

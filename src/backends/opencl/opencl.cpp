@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/compute/device_choice.h"
-#include "backends/compute/only_nvidia_gpu.h"
+#include "backends/compute/stages.h"
 #include "backends/driver_library.h"
 #include "backends/dynamic_library.h"
+#include "backends/nvml/nvidia_gpu.h"
 #include "backends/opencl/compute.h"
 #include "backends/opencl/device_facts.h"
 #include "backends/opencl/opencl_names.h"
@@ -105,7 +105,10 @@ Answer visit_platforms(const OpenClSymbols& opencl,
     return {};
 }
 
+}  // namespace
+
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
+    start_only_wanted(target);
     sink.phase("dlopen");
     const auto library = DynamicLibrary::open(kLoader);
     if (!library) {
@@ -133,22 +136,6 @@ Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
                                                        .note = "driver offers no platform",
                                                        .reasons = {Reason{.code = "no-device"}}});
     return visit_platforms(*opencl, *library, platforms, sink, visit);
-}
-
-}  // namespace
-
-Answer query_opencl(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_opencl, target, sink);
-}
-
-Answer verify_opencl(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_opencl, verify_device, target, sink);
-}
-
-Answer measure_opencl(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_opencl, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "backends/compute/attempt.h"
+#include "backends/compute/device.h"
 #include "backends/opencl/opencl_api.h"
 
 namespace gpuprobe::backends {

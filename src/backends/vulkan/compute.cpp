@@ -5,9 +5,8 @@
 #include <array>
 #include <cstring>
 
-#include "backends/compute/host_memory.h"
-#include "backends/compute/wait.h"
-#include "backends/nvml/free_memory.h"
+#include "backends/compute/device.h"
+#include "backends/nvml/nvidia_gpu.h"
 #include "backends/vulkan/device_object.h"
 #include "backends/vulkan/logical_device.h"
 #include "base/result.h"
@@ -58,14 +57,12 @@ struct Allocation {
 class VulkanDevice final : public ComputeDevice {
 public:
     VulkanDevice(const PhysicalDevice& physical, LogicalDevice device, const ComputeLimits& limits)
-        : device_{std::move(device)}, limits_{limits}, waiting_{waiting_for(limits.is_cpu)} {
+        : ComputeDevice{limits}, device_{std::move(device)}, waiting_{waiting_for(limits.is_cpu)} {
         physical.vulkan.memory(physical.device, &memories_);
     }
 
     Attempt<Done> open();
-    [[nodiscard]] const ComputeLimits& limits() const override { return limits_; }
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
-    [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Done> prepare(Kernel kernel) override;
     Attempt<Done> transfer(Direction direction,
                            Buffer buffer,
@@ -93,7 +90,6 @@ private:
 
     // In this order: what comes later goes first, the device last.
     LogicalDevice device_;
-    ComputeLimits limits_;
     Waiting waiting_;
     VkPhysicalDeviceMemoryProperties memories_ = {};
     DeviceObject<VkDescriptorSetLayout> set_layout_ = {};
@@ -106,7 +102,6 @@ private:
     std::array<Allocation, 2> buffers_ = {};
     Allocation host_ = {};
     std::array<DeviceObject<VkPipeline>, kKernels> pipelines_ = {};
-    std::span<std::byte> staging_ = {};
 };
 
 template <class Handle, class Create, class Info>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/compute/attempt.h"
+#include "backends/compute/device.h"
 #include "backends/vulkan/instance.h"
 
 namespace gpuprobe::backends {

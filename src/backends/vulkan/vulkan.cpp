@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backends/compute/device_choice.h"
+#include "backends/compute/stages.h"
 #include "backends/driver_library.h"
 #include "backends/vulkan/compute.h"
 #include "backends/vulkan/device_facts.h"
@@ -125,6 +125,8 @@ Answer visit_devices(const LoaderSymbols& loader,
     return answer;
 }
 
+}  // namespace
+
 Answer visit_vulkan_on(const FileSystem& files,
                        const ProbeTarget& target,
                        Sink& sink,
@@ -156,27 +158,6 @@ Answer visit_vulkan_on(const FileSystem& files,
 
 Answer visit_vulkan(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
     return visit_vulkan_on(RootedFiles{}, target, sink, visit);
-}
-
-}  // namespace
-
-Answer query_vulkan(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_vulkan, target, sink);
-}
-
-Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink) {
-    return visit_vulkan_on(files, target, sink, [&](const DeviceFacts& facts, const auto&) {
-        sink.device(facts);
-        return true;
-    });
-}
-
-Answer verify_vulkan(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_vulkan, verify_device, target, sink);
-}
-
-Answer measure_vulkan(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_vulkan, measure_device, target, sink);
 }
 
 }  // namespace gpuprobe::backends

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/device_choice.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/compute/stages.h"
 #include "recording_sink.h"
 
 namespace gpuprobe::backends {
@@ -77,7 +76,7 @@ TEST(DeviceChoice, LetsTheDriversOwnRefusalStand) {
 
 TEST(DeviceChoice, TellsEveryDevice) {
     RecordingSink sink;
-    (void)tell_devices(enumerate_three, ProbeTarget{}, sink);
+    (void)query_devices<enumerate_three>(ProbeTarget{}, sink);
     EXPECT_EQ(sink.devices.size(), 3U);
 }
 

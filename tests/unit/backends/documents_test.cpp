@@ -30,7 +30,7 @@ TEST(WorkerReasons, AreDocumented) {
         if (entry.path().extension() != ".cpp")
             continue;
         const auto text = RootedFiles{}.read(entry.path().string(), mib(1)).value();
-        given.merge(matches(text, "(?:because\\(|\\.code = )\"([a-z-]+)\""));
+        given.merge(matches(text, "(?:because\\(|refused_call\\(|\\.code = )\"([a-z-]+)\""));
         given.merge(matches(text, "return \"([a-z]+(?:-[a-z]+)+)\";"));
     }
     EXPECT_GT(given.size(), 12U);

@@ -17,24 +17,25 @@ public:
     std::function<std::uint32_t(Kernel, std::uint32_t right)> spoil = {};
     /// Refuses that kernel.
     std::function<std::optional<Refusal>(const Work&)> refuse = {};
-    /// A processor: on a busy machine, a piece may take long.
-    ComputeLimits can = {.free = mib(32), .is_cpu = true, .has_fp16 = true, .has_int8 = true};
+    ComputeLimits& can = limits_;
     std::size_t allocated = 0;
     bool* destroyed = nullptr;
 
+    /// A processor: on a busy machine, a piece may take long.
+    FakeDevice()
+        : ComputeDevice{{.free = mib(32), .is_cpu = true, .has_fp16 = true, .has_int8 = true}} {}
     ~FakeDevice() override {
         if (destroyed)
             *destroyed = true;
     }
-    [[nodiscard]] const ComputeLimits& limits() const override { return can; }
     Attempt<Done> allocate(Bytes size, Bytes staging) override {
         for (auto& buffer : buffers_)
             buffer.assign(size.count / 4, 0);
-        staging_.assign(staging.count, std::byte{});
+        host_.assign(staging.count, std::byte{});
+        staging_ = host_;
         allocated = 2 * size.count;
         return Done{};
     }
-    [[nodiscard]] std::span<std::byte> staging() override { return staging_; }
     Attempt<Done> prepare(Kernel) override { return Done{}; }
     Attempt<Done> transfer(Direction direction, Buffer which, Bytes size, std::uint32_t) override {
         auto* const device = buffer(which).data();
@@ -88,7 +89,7 @@ private:
     }
 
     std::vector<std::uint32_t> buffers_[2] = {};
-    std::vector<std::byte> staging_ = {};
+    std::vector<std::byte> host_ = {};
 };
 
 }  // namespace gpuprobe::backends

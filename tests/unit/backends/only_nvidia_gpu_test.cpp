@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/only_nvidia_gpu.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/nvml/nvidia_gpu.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/wait.h"
+#include "backends/compute/device.h"
 
 #include <chrono>
 
@@ -7,8 +7,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/files.h"
+#include "base/parse.h"
 #include "base/record.h"
-#include "base/result.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -22,6 +23,26 @@ void nap() {
 }
 
 }  // namespace
+
+ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key) {
+    const bool is_cpu = facts.type == DeviceType::Cpu;
+    const auto told = facts.memory ? facts.memory->free : std::nullopt;
+    const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
+    return ComputeLimits{
+        .free = is_cpu ? free_host_memory() : told,
+        .max_buffer = largest ? std::optional{Bytes{*largest}} : std::nullopt,
+        .is_cpu = is_cpu,
+        .has_fp16 = facts.extra.at(fp16_key).as_bool().value_or(false),
+        .has_int8 = facts.extra.at("integer_dot_product").as_bool().value_or(false)};
+}
+
+std::optional<Bytes> free_host_memory() {
+    const auto text = RootedFiles{}.read("/proc/meminfo", kib(64));
+    const auto line = text ? value_of_line(*text, "MemAvailable") : std::nullopt;
+    const auto pieces = words(line.value_or(std::string_view{}));
+    const auto kilobytes = pieces.empty() ? std::nullopt : parse_number<std::uint64_t>(pieces[0]);
+    return kilobytes ? std::optional{kib(*kilobytes)} : std::nullopt;
+}
 
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how) {
     using Steady = std::chrono::steady_clock;
@@ -43,11 +64,9 @@ Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting 
 Refusal dispatch_timed_out(Waiting how) {
     const auto limit = max_wait(how);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
-    Value detail;
-    detail["limit_usec"] = to_value(limit);
     return Refusal{.code = "dispatch-timed-out",
                    .note = "the device did not finish within " + std::to_string(seconds) + " s",
-                   .detail = std::move(detail)};
+                   .detail = Value{Value::Object{{"limit_usec", to_value(limit)}}}};
 }
 
 }  // namespace gpuprobe::backends

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/only_nvidia_gpu.h"
+#include "backends/nvml/nvidia_gpu.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
+#include "backends/nvml/nvml.h"
 #include "base/parse.h"
+#include "base/record.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -40,8 +42,22 @@ std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTa
 }
 
 void start_only_wanted(const ProbeTarget& target) {
+    if (target.stage == "query")
+        return;
     if (const auto uuid = uuid_of_wanted(RootedFiles{}, target))
         ::setenv("CUDA_VISIBLE_DEVICES", uuid->c_str(), 0);
+}
+
+Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts) {
+    if (facts.vendor_id != "10de" || !facts.pci)
+        return std::optional<Bytes>{};
+    const auto free = nvml_free_memory(*facts.pci);
+    if (!free || *free >= kMinNvidiaFree)
+        return free;
+    return Refusal{.code = "out-of-memory",
+                   .note = "too little device memory is free for a context",
+                   .detail = Value{Value::Object{{"have", to_value(*free)},
+                                                 {"need", to_value(kMinNvidiaFree)}}}};
 }
 
 }  // namespace gpuprobe::backends
