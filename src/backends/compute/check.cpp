@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "backends/compute/expected.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -45,19 +46,14 @@ Check compared(Words input, Words output) {
     return check;
 }
 
-std::string hexadecimal(std::uint32_t word) {
-    char text[16] = {};
-    (void)std::snprintf(text, sizeof text, "0x%08x", word);
-    return text;
-}
-
 void explain(Check& check, Words input, Words output) {
     if (!check.first_wrong)
         return;
     const auto i = *check.first_wrong;
     check.note = std::to_string(*check.wrong_words) + " of " + std::to_string(*check.words) +
-                 " words are wrong; word " + std::to_string(i) + " is " + hexadecimal(output[i]) +
-                 " and should be " + hexadecimal(checked_word(input[i]));
+                 " words are wrong; word " + std::to_string(i) + " is 0x" +
+                 hexadecimal(output[i], 8) + " and should be 0x" +
+                 hexadecimal(checked_word(input[i]), 8);
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/compute/runtime_device.h"
 
-#include "backends/compute/device.h"
-#include "base/result.h"
-
 namespace gpuprobe::backends {
 namespace {
 
@@ -14,34 +11,26 @@ constexpr unsigned kDisableTiming = 2;
 
 }  // namespace
 
-Attempt<Done> RuntimeDevice::begin() {
-    (void)TRY(call(api_.create_event, &end_event_, kDisableTiming));
+Attempt<Done> RuntimeDevice::begin(Owned<void*> context) {
+    context_ = std::move(context);
+    void* event = nullptr;
+    (void)TRY(tried(api_.create_event, &event, kDisableTiming));
+    end_event_ = {event, api_.destroy_event};
     std::size_t free = 0;
     std::size_t total = 0;
-    if (api_.memory_info.call(&free, &total) == 0)
+    if (api_.memory_info(&free, &total) == 0)
         limits_.free = Bytes{free};
     return Done{};
 }
 
-/// Whatever a teardown answers, there is nothing left to do about it.
-void RuntimeDevice::end() {
-    for (auto* const module : modules_)
-        if (module)
-            (void)api_.unload_module.call(module);
-    for (auto* const buffer : buffers_)
-        if (buffer)
-            (void)api_.free.call(buffer);
-    if (!staging_.empty())
-        (void)api_.free_host.call(staging_.data());
-    if (end_event_)
-        (void)api_.destroy_event.call(end_event_);
-}
-
 Attempt<Done> RuntimeDevice::allocate(Bytes size, Bytes staging) {
-    for (auto& buffer : buffers_)
-        (void)TRY(call(api_.allocate, &buffer, size.count));
     void* memory = nullptr;
-    (void)TRY(call(api_.allocate_host, &memory, staging.count, 0U));
+    for (auto& buffer : buffers_) {
+        (void)TRY(tried(api_.allocate, &memory, size.count));
+        buffer = {memory, api_.free};
+    }
+    (void)TRY(tried(api_.allocate_host, &memory, staging.count, 0U));
+    host_ = {memory, api_.free_host};
     staging_ = {static_cast<std::byte*>(memory), staging.count};
     return Done{};
 }
@@ -50,25 +39,27 @@ Attempt<Done> RuntimeDevice::prepare(Kernel kernel) {
     auto& function = functions_[index_of(kernel)];
     if (function)
         return Done{};
-    auto& module = modules_[group_of(kernel)];
+    auto& module = modules_[module_of(kernel)];
     if (!module) {
         const auto* const image = TRY(image_of(kernel));
-        (void)TRY(call(api_.load_module, &module, image));
+        void* loaded = nullptr;
+        (void)TRY(tried(api_.load_module, &loaded, image));
+        module = {loaded, api_.unload_module};
     }
-    return call(api_.function, &function, module, kKernelNames[index_of(kernel)]);
+    return tried(api_.function, &function, module.get(), kKernelNames[index_of(kernel)]);
 }
 
 Attempt<Done> RuntimeDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
-    auto* from = buffers_[static_cast<std::size_t>(work.from)];
-    auto* to = buffers_[static_cast<std::size_t>(other(work.from))];
+    auto* from = buffers_[index_of(work.from)].get();
+    auto* to = buffers_[index_of(other(work.from))].get();
     auto arguments = work.arguments;
     std::array<void*, 5> parameters = {&from, &to, &arguments.rounds, &arguments.factor,
                                        &arguments.addend};
     auto* const function = functions_[index_of(work.kernel)];
     for (std::uint32_t i = 0; i < work.times; ++i)
-        (void)TRY(call(api_.launch, function, work.groups, 1U, 1U, kGroupThreads, 1U, 1U, 0U,
-                       nullptr, parameters.data(), nullptr));
+        (void)TRY(tried(api_.launch, function, work.groups, 1U, 1U, kGroupThreads, 1U, 1U, 0U,
+                        nullptr, parameters.data(), nullptr));
     return finish();
 }
 
@@ -76,23 +67,23 @@ Attempt<Done> RuntimeDevice::transfer(Direction direction,
                                       Buffer buffer,
                                       Bytes size,
                                       std::uint32_t times) {
-    auto* const device = buffers_[static_cast<std::size_t>(buffer)];
+    auto* const device = buffers_[index_of(buffer)].get();
     auto* const host = staging_.data();
     for (std::uint32_t i = 0; i < times; ++i) {
         if (direction == Direction::ToDevice)
-            (void)TRY(call(api_.to_device, device, host, size.count, nullptr));
+            (void)TRY(tried(api_.to_device, device, host, size.count, nullptr));
         else
-            (void)TRY(call(api_.to_host, host, device, size.count, nullptr));
+            (void)TRY(tried(api_.to_host, host, device, size.count, nullptr));
     }
     return finish();
 }
 
-/// By an event that is asked for: the wait for a whole context has no limit.
+/// Waits by asking an event: the wait for a whole context has no limit.
 Attempt<Done> RuntimeDevice::finish() {
-    (void)TRY(call(api_.record, end_event_, nullptr));
+    (void)TRY(tried(api_.record, end_event_.get(), nullptr));
     return wait_until(
         [this]() -> Attempt<bool> {
-            const int code = api_.query.call(end_event_);
+            const int code = api_.query(end_event_.get());
             if (code != 0 && code != kNotReady)
                 return refusal(api_.query.name, code);
             return code == 0;

@@ -3,6 +3,7 @@
 
 #include "backends/drm/drm_abi.h"
 #include "backends/drm/drm_facts.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -22,10 +23,6 @@ int query(const DrmDevice& device, std::uint32_t what, T& reply) {
               .return_size = sizeof reply,
               .query = what};
     return device.ask(kInfo, &info);
-}
-
-Value unless_zero(std::uint64_t number) {
-    return number > 0 ? Value{number} : Value{};
 }
 
 void add_device(const DrmDevice& device, DeviceFacts& facts) {

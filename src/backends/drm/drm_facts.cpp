@@ -6,8 +6,8 @@
 #include <string>
 
 #include "backends/drm/drm_abi.h"
+#include "backends/texts.h"
 #include "base/files.h"
-#include "base/parse.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -30,9 +30,7 @@ constexpr std::array kDrivers = std::to_array<Driver>({
 using Text = std::array<char, 128>;
 
 std::optional<std::string> text(const Text& buffer, std::size_t claimed) {
-    const std::string_view whole{buffer.data(), std::min(claimed, buffer.size())};
-    auto words = scrubbed(trimmed(whole.substr(0, whole.find('\0'))));
-    return words.empty() ? std::nullopt : std::optional{std::move(words)};
+    return clean_text({buffer.data(), std::min(claimed, buffer.size())});
 }
 
 }  // namespace
@@ -59,9 +57,9 @@ void add_drm_facts(const DrmDevice& device, DeviceFacts& facts) {
         return note_drm_error("DRM_IOCTL_VERSION", problem, facts);
     const auto driver = text(name, version.name_length);
     facts.extra["driver_name"] = to_value(driver);
-    facts.extra["driver_version"] = std::to_string(version.major) + "." +
-                                    std::to_string(version.minor) + "." +
-                                    std::to_string(version.patch);
+    facts.extra["driver_version"] =
+        dotted({static_cast<unsigned>(version.major), static_cast<unsigned>(version.minor),
+                static_cast<unsigned>(version.patch)});
     facts.extra["driver_description"] = to_value(text(description, version.description_length));
     add_driver_facts(device, driver.value_or(""), facts);
 }

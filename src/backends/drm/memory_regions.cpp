@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/drm/drm_abi.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -85,8 +86,7 @@ std::optional<std::string> xe_ip_version(std::span<const std::byte> reply) {
         return std::nullopt;
     for (const auto& gt : *gts)
         if (gt.type == kMainGt && gt.ip_major > 0)
-            return std::to_string(gt.ip_major) + "." + std::to_string(gt.ip_minor) + "." +
-                   std::to_string(gt.ip_revision);
+            return dotted({gt.ip_major, gt.ip_minor, gt.ip_revision});
     return std::nullopt;
 }
 

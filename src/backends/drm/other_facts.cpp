@@ -3,7 +3,7 @@
 
 #include "backends/drm/drm_abi.h"
 #include "backends/drm/drm_facts.h"
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 
 namespace gpuprobe::backends {

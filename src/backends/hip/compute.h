@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "backends/compute/device.h"
-#include "backends/hip/hip_abi.h"
+#include "backends/hip/abi.h"
 
 namespace gpuprobe::backends {
 

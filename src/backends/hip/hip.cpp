@@ -1,34 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/hip.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 
-#include "backends/compute/stages.h"
-#include "backends/hip/hip_query.h"
-#include "backends/hip/hsa_query.h"
+#include "backends/driver_library.h"
+#include "backends/hip/abi.h"
+#include "backends/hip/compute.h"
+#include "backends/hip/rocm_names.h"
+#include "backends/texts.h"
+#include "base/parse.h"
 
 namespace gpuprobe::backends {
 namespace {
+
+using hip::Device;
+using hip::kSuccess;
+using hip::Symbols;
+
+constexpr int kMaxDevices = 64;
+
+std::optional<std::string> name_of_device(const Symbols& api, Device device) {
+    std::array<char, 256> name = {};
+    if (api.name(name.data(), static_cast<int>(name.size() - 1), device) != kSuccess)
+        return std::nullopt;
+    return clean_text(name.data());
+}
+
+std::optional<PciAddress> pci_of(const Symbols& api, int index) {
+    std::array<char, 32> text = {};
+    if (api.pci_bus_id(text.data(), static_cast<int>(text.size() - 1), index) != kSuccess)
+        return std::nullopt;
+    return parse_text(std::string_view{text.data()}, std::type_identity<PciAddress>{});
+}
+
+std::optional<std::string> uuid_of(const Symbols& api, Device device) {
+    hip::Uuid uuid;
+    if (!api.uuid || api.uuid(&uuid, device) != kSuccess)
+        return std::nullopt;
+    return rocm_uuid(std::string_view{uuid.bytes, sizeof uuid.bytes});
+}
+
+DeviceFacts device_facts(const Symbols& api, Device device, int index) {
+    DeviceFacts facts;
+    facts.index = static_cast<std::uint32_t>(index);
+    facts.name = name_of_device(api, device);
+    facts.vendor_id = "1002";
+    facts.pci = pci_of(api, index);
+    facts.uuid = uuid_of(api, device);
+    std::size_t total = 0;
+    if (api.total_memory(&total, device) == kSuccess && total > 0)
+        facts.memory = FactMemory{.total = Bytes{total}};
+    facts.extra["gfx_target"] = Value{};
+    return facts;
+}
+
+std::optional<std::string> version_by(hip::HipResult (*query)(int*)) {
+    int version = 0;
+    return query(&version) == kSuccess ? hip_version_text(version) : std::nullopt;
+}
+
+void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
+    Value runtime{Value::Object{{"route", Value{"hip"}}}};
+    runtime["loader"] = runtime_of(library).at("loader");
+    runtime["version"] = to_value(version_by(api.runtime_version));
+    runtime["driver_version"] = to_value(version_by(api.driver_version));
+    sink.runtime(runtime);
+}
+
+Answer refused(const Symbols& api, const char* function, hip::HipResult code) {
+    const auto words = hip::words_of(api, code);
+    if (code == hip::kNoDevice)
+        return without_devices(std::string{function} + ": " + words, {{"api", "hip"}});
+    const auto* reason = code == hip::kInsufficientDriver ? "driver-mismatch" : "api-refused";
+    return answer_of(refused_call(reason, function, words, code));
+}
+
+/// The devices of a HIP runtime that has been loaded.
+Answer visit_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
+    const auto api = TRY(query_functions<Symbols>(library));
+    const auto refuse = [&](const char* function, hip::HipResult code) {
+        return refused(api, function, code);
+    };
+    send_runtime(api, library, sink);
+    sink.phase("enumerate");
+    int count = 0;
+    (void)TRY(call(refuse, api.device_count, &count));
+    if (count <= 0)
+        return refused(api, api.device_count.name, hip::kNoDevice);
+    sink.phase("query");
+    for (int index = 0; index < std::min(count, kMaxDevices); ++index) {
+        Device device = 0;
+        if (api.device_get(&device, index) != kSuccess)
+            continue;
+        const auto facts = device_facts(api, device, index);
+        if (!visit(facts, [&] { return open_hip(library, api, index); }))
+            break;
+    }
+    return Answer{};
+}
 
 struct Candidate {
     const char* name;
     Answer (*visit)(const DynamicLibrary&, Sink&, const VisitDevice&);
 };
 
-/// HSA opens no device here: what it runs would have to be compiled by the runtime above it.
-Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice&) {
-    return query_hsa(library, sink);
-}
-
 /// Best first. ROCm's own packages do not always put their folder in the linker's path.
 constexpr std::array<Candidate, 5> kCandidates = {{
     {"libhsa-runtime64.so.1", visit_hsa},
     {"/opt/rocm/lib/libhsa-runtime64.so.1", visit_hsa},
-    {"libamdhip64.so.7", visit_hip_runtime},
-    {"libamdhip64.so.6", visit_hip_runtime},
-    {"libamdhip64.so.5", visit_hip_runtime},
+    {"libamdhip64.so.7", visit_runtime},
+    {"libamdhip64.so.6", visit_runtime},
+    {"libamdhip64.so.5", visit_runtime},
 }};
 
 constexpr std::size_t kHsaCandidates = 2;

@@ -16,9 +16,6 @@ namespace gpuprobe::backends {
 /// Source: hsa_ext_amd.h, HSA_AMD_AGENT_INFO_UUID.
 std::optional<std::string> rocm_uuid(std::string_view text);
 
-/// "gfx90a" of an agent's name; nullopt when it names no AMD GPU target.
-std::optional<std::string> rocm_target(std::string_view agent_name);
-
 /// The function at a location: bus in bits 15 to 8, device in 7 to 3, function in 2 to 0. Bits
 /// above hold the number of a partition. Source: hsa_ext_amd.h, HSA_AMD_AGENT_INFO_BDFID; Linux,
 /// drivers/gpu/drm/amd/amdkfd/kfd_topology.c, location_id.

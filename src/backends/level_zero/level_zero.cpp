@@ -12,6 +12,7 @@
 #include "backends/level_zero/level_zero_abi.h"
 #include "backends/level_zero/level_zero_device.h"
 #include "backends/level_zero/level_zero_names.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 
 namespace gpuprobe::backends {
@@ -87,7 +88,7 @@ void send_loader_version(const Symbols& api, Sink& sink) {
         return;
     for (const auto& component : std::span{components}.first(std::min(count, components.size()))) {
         const std::string_view name{component.name, sizeof component.name};
-        if (level_zero_text(name) != "loader")
+        if (clean_text(name) != "loader")
             continue;
         Value runtime;
         runtime["version"] = std::to_string(component.major) + "." +
@@ -106,7 +107,7 @@ bool has_extension(const Symbols& api, Driver driver, std::string_view name) {
     if (listed(query, kMaxExtensions, extensions) != kSuccess)
         return false;
     return std::ranges::any_of(extensions, [&](const auto& extension) {
-        return level_zero_text({extension.name, sizeof extension.name}) == name;
+        return clean_text({extension.name, sizeof extension.name}) == name;
     });
 }
 
@@ -165,7 +166,8 @@ Answer ask(const Symbols& api,
     }
     if (gpus.code != kSuccess && (devices == 0 || gpus.code != ze::kUninitialized))
         return level_zero_refusal(kApi, gpus.call, gpus.code);
-    return devices > 0 ? Answer{} : level_zero_without_devices(kApi);
+    return devices > 0 ? Answer{}
+                       : without_devices("no driver lists a device", {{"api", Value{kApi}}});
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/hexadecimal.h"
 #include "backends/level_zero/level_zero_names.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -17,14 +17,10 @@ using ze::Symbols;
 constexpr std::uint32_t kMaxMemories = 64;
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 
-Value unless_zero(std::uint64_t number) {
-    return number > 0 ? Value{number} : Value{};
-}
-
 void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     ze::PciExtProperties pci;
     if (api.pci_properties && api.pci_properties(device, &pci) == kSuccess)
-        facts.pci = level_zero_address(pci.domain, pci.bus, pci.device, pci.function);
+        facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
 }
 
 /// The sum of a device's memories: one of each tile.
@@ -70,7 +66,7 @@ void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
 }  // namespace
 
 void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts) {
-    facts.name = level_zero_text({properties.name, sizeof properties.name});
+    facts.name = clean_text({properties.name, sizeof properties.name});
     facts.vendor_id = pci_id_text(properties.vendor_id);
     facts.device_id = pci_id_text(properties.device_id);
     facts.uuid = canonical_uuid(properties.uuid.bytes);
@@ -95,7 +91,7 @@ DeviceFacts level_zero_facts(const Symbols& api,
         return facts;
     }
     add_level_zero_identity(properties, facts);
-    facts.extra["intel_ip"] = to_value(level_zero_ip_text(ip.version));
+    facts.extra["intel_ip"] = to_value(intel_ip_text(ip.version));
     add_pci(api, device, facts);
     add_memory(api, device, facts);
     add_modules(api, device, facts);

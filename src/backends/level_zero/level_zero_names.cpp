@@ -3,18 +3,14 @@
 
 #include <array>
 
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 
 namespace gpuprobe::backends {
 namespace {
 
-struct CodeName {
-    ze::Result code;
-    std::string_view name;
-};
 /// Source: ze_api.h, ze_result_t.
-constexpr std::array<CodeName, 10> kCodes = {{
+constexpr std::array<NumberWord, 10> kCodes = {{
     {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"},
     {0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
     {0x70000003, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
@@ -26,13 +22,6 @@ constexpr std::array<CodeName, 10> kCodes = {{
     {0x78000002, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},
     {0x78000003, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
 }};
-
-std::string_view name_of_code(ze::Result code) {
-    for (const auto& entry : kCodes)
-        if (entry.code == code)
-            return entry.name;
-    return "unknown code";
-}
 
 }  // namespace
 
@@ -59,56 +48,22 @@ std::optional<DeviceType> level_zero_type(ze::DeviceKind kind, std::uint32_t fla
 std::optional<std::string> level_zero_version(std::uint32_t version) {
     if (version == 0)
         return std::nullopt;
-    return std::to_string(version >> 16U) + "." + std::to_string(version & 0xffffU);
+    return dotted({version >> 16U, version & 0xffffU});
 }
 
 std::optional<std::string> level_zero_driver_version(std::uint32_t version) {
     if (version == 0)
         return std::nullopt;
-    return std::to_string(version >> 24U) + "." + std::to_string(version >> 16U & 0xffU) + "." +
-           std::to_string(version & 0xffffU);
-}
-
-std::optional<std::string> level_zero_ip_text(std::uint32_t version) {
-    if (version == 0)
-        return std::nullopt;
-    return std::to_string(version >> 22U) + "." + std::to_string(version >> 14U & 0xffU) + "." +
-           std::to_string(version & 0x3fU);
-}
-
-std::optional<PciAddress> level_zero_address(std::uint32_t domain,
-                                             std::uint32_t bus,
-                                             std::uint32_t device,
-                                             std::uint32_t function) {
-    if (bus > 0xff || device > 0x1f || function > 7)
-        return std::nullopt;
-    return PciAddress{.domain = domain,
-                      .bus = static_cast<std::uint8_t>(bus),
-                      .device = static_cast<std::uint8_t>(device),
-                      .function = static_cast<std::uint8_t>(function)};
-}
-
-std::optional<std::string> level_zero_text(std::string_view array) {
-    auto text = scrubbed(trimmed(array.substr(0, array.find('\0'))));
-    return text.empty() ? std::nullopt : std::optional{std::move(text)};
+    return dotted({version >> 24U, version >> 16U & 0xffU, version & 0xffffU});
 }
 
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Result code) {
-    auto note = std::string{call} + ": " + std::string{name_of_code(code)} + " (0x" +
-                hexadecimal(code, 8) + ")";
+    const auto words =
+        word_for(kCodes, code).value_or("unknown code") + " (0x" + hexadecimal(code, 8) + ")";
+    const auto refusal = refused_call("api-refused", call, words, code);
     if (code == ze::kUninitialized)
-        return Answer{.outcome = Outcome::Absent,
-                      .note = std::move(note),
-                      .reasons = {because("no-device", {{"api", Value{api}}})}};
-    return Answer{.outcome = Outcome::Failed,
-                  .note = std::move(note),
-                  .reasons = {because("api-refused", {{"call", Value{call}}, {"code", code}})}};
-}
-
-Answer level_zero_without_devices(std::string_view api) {
-    return Answer{.outcome = Outcome::Absent,
-                  .note = "no driver lists a device",
-                  .reasons = {because("no-device", {{"api", Value{api}}})}};
+        return without_devices(refusal.note, {{"api", Value{api}}});
+    return answer_of(refusal);
 }
 
 }  // namespace gpuprobe::backends

@@ -27,23 +27,7 @@ std::optional<std::string> level_zero_version(std::uint32_t version);
 /// adapters/level_zero/platform.cpp.
 std::optional<std::string> level_zero_driver_version(std::uint32_t version);
 
-/// "20.4.4" of 10 bits of architecture, 8 of release and, at the bottom, 6 of revision; nullopt for
-/// 0. Source: compute-runtime, shared/source/helpers/hw_ip_version.h.
-std::optional<std::string> level_zero_ip_text(std::uint32_t version);
-
-/// nullopt when a number is none of an address.
-std::optional<PciAddress> level_zero_address(std::uint32_t domain,
-                                             std::uint32_t bus,
-                                             std::uint32_t device,
-                                             std::uint32_t function);
-
-/// A text in a fixed array, without trusting its end; nullopt when there is none.
-std::optional<std::string> level_zero_text(std::string_view array);
-
 /// An answer for a call that said no: `absent` where there is nothing to ask, else `failed`.
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Result code);
-
-/// `absent`: the API works and lists nothing.
-Answer level_zero_without_devices(std::string_view api);
 
 }  // namespace gpuprobe::backends

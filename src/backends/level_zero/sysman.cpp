@@ -10,6 +10,7 @@
 #include "backends/level_zero/level_zero_device.h"
 #include "backends/level_zero/level_zero_names.h"
 #include "backends/level_zero/sysman_abi.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 
 namespace gpuprobe::backends {
@@ -115,8 +116,8 @@ DeviceFacts device_facts(const Symbols& api, Device device, std::uint32_t index)
     zes::DeviceProperties properties;
     if (const auto code = api.device_properties(device, &properties); code == kSuccess) {
         add_level_zero_identity(properties.core, facts);
-        facts.extra["driver_version"] = to_value(
-            level_zero_text({properties.driver_version, sizeof properties.driver_version}));
+        facts.extra["driver_version"] =
+            to_value(clean_text({properties.driver_version, sizeof properties.driver_version}));
         facts.extra["tiles"] = properties.subdevices;
     } else {
         facts.extra["error"] =
@@ -124,7 +125,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, std::uint32_t index)
     }
     zes::PciProperties pci;
     if (api.pci_properties(device, &pci) == kSuccess)
-        facts.pci = level_zero_address(pci.domain, pci.bus, pci.device, pci.function);
+        facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
     add_memory(api, device, facts);
     return facts;
 }
@@ -148,7 +149,8 @@ Answer ask(const Symbols& api, Sink& sink) {
         for (auto* const device : devices)
             sink.device(device_facts(api, device, index++));
     }
-    return index > 0 ? Answer{} : level_zero_without_devices(kApi);
+    return index > 0 ? Answer{}
+                     : without_devices("no driver lists a device", {{"api", Value{kApi}}});
 }
 
 }  // namespace

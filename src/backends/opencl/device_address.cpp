@@ -6,21 +6,12 @@
 namespace gpuprobe::backends {
 namespace {
 
-std::optional<PciAddress> checked(cl_uint domain, cl_uint bus, cl_uint device, cl_uint function) {
-    const bool is_zero = (domain | bus | device | function) == 0;
-    if (is_zero || bus > 0xff || device > 31 || function > 7)
-        return std::nullopt;
-    return PciAddress{.domain = domain,
-                      .bus = static_cast<std::uint8_t>(bus),
-                      .device = static_cast<std::uint8_t>(device),
-                      .function = static_cast<std::uint8_t>(function)};
-}
-
 std::optional<PciAddress> khronos_address(const DeviceInfo& device) {
     const auto info = device.value<cl_device_pci_bus_info_khr>(CL_DEVICE_PCI_BUS_INFO_KHR);
     if (!info)
         return std::nullopt;
-    return checked(info->pci_domain, info->pci_bus, info->pci_device, info->pci_function);
+    return pci_address_unless_zero(info->pci_domain, info->pci_bus, info->pci_device,
+                                   info->pci_function);
 }
 
 std::optional<PciAddress> nvidia_address(const DeviceInfo& device) {
@@ -29,7 +20,7 @@ std::optional<PciAddress> nvidia_address(const DeviceInfo& device) {
     if (!bus || !slot)
         return std::nullopt;
     const auto domain = device.value<cl_uint>(kPciDomainIdNv).value_or(0);
-    return checked(domain, *bus, *slot >> 3, *slot & 7);
+    return pci_address_unless_zero(domain, *bus, *slot >> 3, *slot & 7);
 }
 
 std::optional<PciAddress> amd_address(const DeviceInfo& device) {
@@ -40,7 +31,8 @@ std::optional<PciAddress> amd_address(const DeviceInfo& device) {
         return static_cast<cl_uint>(static_cast<unsigned char>(number));
     };
     const auto& pcie = topology->pcie;
-    return checked(0, unsigned_of(pcie.bus), unsigned_of(pcie.device), unsigned_of(pcie.function));
+    return pci_address_unless_zero(0, unsigned_of(pcie.bus), unsigned_of(pcie.device),
+                                   unsigned_of(pcie.function));
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstring>
 
-#include "backends/hexadecimal.h"
 #include "backends/opencl/device_address.h"
 #include "backends/opencl/opencl_names.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 #include "base/record.h"
 
@@ -34,9 +34,9 @@ std::optional<Bytes> bytes_in(std::optional<cl_ulong> size) {
 std::optional<std::string> name_of(const DeviceInfo& device, const Extensions& extensions) {
     // CL_DEVICE_NAME is the compiler's target ("gfx90a:…") where AMD has a board name.
     if (lists(extensions, "cl_amd_device_attribute_query"))
-        if (auto board = clean_text(device.raw_text(CL_DEVICE_BOARD_NAME_AMD)))
+        if (auto board = device.text(CL_DEVICE_BOARD_NAME_AMD))
             return board;
-    return clean_text(device.raw_text(CL_DEVICE_NAME));
+    return device.text(CL_DEVICE_NAME);
 }
 
 /// AMD alone says what is free: two sizes in KiB, of all free memory and of the largest block.
@@ -88,24 +88,24 @@ Value il_list(const DeviceInfo& device) {
         return to_value(word_list(device.raw_text(CL_DEVICE_IL_VERSION)));
     Value::Array list;
     for (const cl_name_version& entry : *versions) {
-        const auto name = scrubbed({entry.name, strnlen(entry.name, sizeof entry.name)});
-        list.push_back(Value{name + "_" + std::to_string(entry.version >> 22) + "." +
-                             std::to_string((entry.version >> 12) & 0x3ff)});
+        const auto name = clean_text({entry.name, sizeof entry.name}).value_or("");
+        const auto version = dotted({entry.version >> 22, entry.version >> 12 & 0x3ff});
+        list.push_back(Value{name + "_" + version});
     }
     return Value{std::move(list)};
 }
 
 void add_versions(const DeviceInfo& device, Value& extra) {
-    const auto version = clean_text(device.raw_text(CL_DEVICE_VERSION));
+    const auto version = device.text(CL_DEVICE_VERSION);
     const auto numeric = device.value<cl_version>(CL_DEVICE_NUMERIC_VERSION);
     extra["version"] = to_value(version);
     extra["api_version"] = version ? to_value(api_version_in(*version)) : Value{};
     extra["numeric_version"] = numeric ? Value{packed_version_text(*numeric)} : Value{};
-    extra["driver_version"] = to_value(clean_text(device.raw_text(CL_DRIVER_VERSION)));
-    extra["c_version"] = to_value(clean_text(device.raw_text(CL_DEVICE_OPENCL_C_VERSION)));
+    extra["driver_version"] = to_value(device.text(CL_DRIVER_VERSION));
+    extra["c_version"] = to_value(device.text(CL_DEVICE_OPENCL_C_VERSION));
     extra["c_versions"] = version_list(device);
     extra["il_versions"] = il_list(device);
-    extra["profile"] = to_value(clean_text(device.raw_text(CL_DEVICE_PROFILE)));
+    extra["profile"] = to_value(device.text(CL_DEVICE_PROFILE));
 }
 
 void add_limits(const DeviceInfo& device, Value& extra) {
@@ -125,9 +125,9 @@ void add_limits(const DeviceInfo& device, Value& extra) {
 }
 
 void add_vendor_facts(const DeviceInfo& device, const Extensions& extensions, Value& extra) {
-    const auto name = clean_text(device.raw_text(CL_DEVICE_NAME));
+    const auto name = device.text(CL_DEVICE_NAME);
     extra["device_name"] = to_value(name);
-    extra["vendor_name"] = to_value(clean_text(device.raw_text(CL_DEVICE_VENDOR)));
+    extra["vendor_name"] = to_value(device.text(CL_DEVICE_VENDOR));
     extra["opencl_vendor_id"] = to_value(device.value<cl_uint>(CL_DEVICE_VENDOR_ID));
     extra["gfx_target"] = name ? to_value(gfx_target_in(*name)) : Value{};
     extra["compute_capability"] = Value{};
@@ -136,11 +136,11 @@ void add_vendor_facts(const DeviceInfo& device, const Extensions& extensions, Va
         const auto major = device.value<cl_uint>(CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
         const auto minor = device.value<cl_uint>(CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
         if (major && minor)
-            extra["compute_capability"] = std::to_string(*major) + "." + std::to_string(*minor);
+            extra["compute_capability"] = dotted({*major, *minor});
     }
     if (lists(extensions, "cl_intel_device_attribute_query"))
-        if (const auto ip = device.value<cl_uint>(CL_DEVICE_IP_VERSION_INTEL); ip && *ip != 0)
-            extra["intel_ip"] = intel_ip_text(*ip);
+        if (const auto ip = device.value<cl_uint>(CL_DEVICE_IP_VERSION_INTEL))
+            extra["intel_ip"] = to_value(intel_ip_text(*ip));
 }
 
 void add_extensions(const Extensions& extensions, Value& extra) {
@@ -206,9 +206,9 @@ DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Va
 
 Value platform_facts(const PlatformInfo& platform) {
     Value facts{Value::Object{}};
-    facts["platform_name"] = to_value(clean_text(platform.raw_text(CL_PLATFORM_NAME)));
-    facts["platform_vendor"] = to_value(clean_text(platform.raw_text(CL_PLATFORM_VENDOR)));
-    facts["platform_version"] = to_value(clean_text(platform.raw_text(CL_PLATFORM_VERSION)));
+    facts["platform_name"] = to_value(platform.text(CL_PLATFORM_NAME));
+    facts["platform_vendor"] = to_value(platform.text(CL_PLATFORM_VENDOR));
+    facts["platform_version"] = to_value(platform.text(CL_PLATFORM_VERSION));
     return facts;
 }
 

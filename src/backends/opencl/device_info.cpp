@@ -7,13 +7,6 @@
 
 namespace gpuprobe::backends {
 
-std::optional<std::string> clean_text(const std::optional<std::string>& raw) {
-    if (!raw)
-        return std::nullopt;
-    auto text = scrubbed(trimmed(*raw));
-    return text.empty() ? std::nullopt : std::optional{std::move(text)};
-}
-
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw) {
     if (!raw)
         return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/opencl/opencl_api.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 
@@ -47,7 +48,12 @@ public:
             return std::nullopt;
         return items;
     }
-    /// A text up to its first NUL, as the driver wrote it; it may be anything but UTF-8.
+    /// A text for a report; nullopt when refused or empty.
+    [[nodiscard]] std::optional<std::string> text(cl_uint what) const {
+        const auto bytes = list<char>(what);
+        return bytes ? clean_text({bytes->data(), bytes->size()}) : std::nullopt;
+    }
+    /// The same up to its first NUL, as the driver wrote it; it may be anything but UTF-8.
     [[nodiscard]] std::optional<std::string> raw_text(cl_uint what) const {
         const auto bytes = list<char>(what);
         if (!bytes)
@@ -65,9 +71,6 @@ private:
 
 using DeviceInfo = InfoReader<cl_device_id>;
 using PlatformInfo = InfoReader<cl_platform_id>;
-
-/// A text for a report; nullopt when refused or empty.
-std::optional<std::string> clean_text(const std::optional<std::string>& raw);
 
 /// The words of a text, scrubbed, sorted, each once, at most kMaxExtensionNames.
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw);

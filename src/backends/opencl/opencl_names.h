@@ -21,13 +21,6 @@ std::string packed_version_text(cl_version version);
 /// CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
 std::optional<std::string> api_version_in(std::string_view text);
 
-/// "12.55.8" of Intel's IP version: 10 bits of architecture, 8 of release, 6 of revision at the
-/// bottom. Source: compute-runtime, hw_ip_version.h; cl_intel_device_attribute_query.
-std::string intel_ip_text(cl_uint version);
-
-/// "gfx90a" of "gfx90a:sramecc+:xnack-"; nullopt when the name is no AMD target.
-std::optional<std::string> gfx_target_in(std::string_view device_name);
-
 /// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
 Value svm_words(cl_device_svm_capabilities capabilities);
 

@@ -8,8 +8,8 @@ extern "C" {
 #include <pci/pci.h>
 }
 
-#include "backends/hexadecimal.h"
 #include "backends/pci/library.h"
+#include "backends/texts.h"
 #include "base/files.h"
 #include "base/record.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 #include "backends/vulkan/feature_facts.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "base/parse.h"
@@ -15,11 +15,9 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The text in a character array that may lack its final NUL; nullopt when there is none.
 template <std::size_t size>
 std::optional<std::string> text_in(const char (&array)[size]) {
-    auto text = scrubbed(trimmed({array, strnlen(array, size)}));
-    return text.empty() ? std::nullopt : std::optional{std::move(text)};
+    return clean_text({array, size});
 }
 
 std::optional<std::uint32_t> driver_id(const DeviceReply& reply) {
@@ -32,13 +30,7 @@ std::optional<PciAddress> pci_address(const DeviceReply& reply) {
     if (!reply.pci)
         return std::nullopt;
     const auto& bus = *reply.pci;
-    const bool is_zero = (bus.pciDomain | bus.pciBus | bus.pciDevice | bus.pciFunction) == 0;
-    if (is_zero || bus.pciBus > 0xff || bus.pciDevice > 31 || bus.pciFunction > 7)
-        return std::nullopt;
-    return PciAddress{.domain = bus.pciDomain,
-                      .bus = static_cast<std::uint8_t>(bus.pciBus),
-                      .device = static_cast<std::uint8_t>(bus.pciDevice),
-                      .function = static_cast<std::uint8_t>(bus.pciFunction)};
+    return pci_address_unless_zero(bus.pciDomain, bus.pciBus, bus.pciDevice, bus.pciFunction);
 }
 
 /// Linux device numbers are 12 bits and 20 bits wide.
@@ -88,33 +80,27 @@ void add_driver(const DeviceReply& reply, Value& extra) {
     }
     const auto& version = reply.driver->conformanceVersion;
     extra["conformance_version"] =
-        std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
-        std::to_string(version.subminor) + "." + std::to_string(version.patch);
+        dotted({version.major, version.minor, version.subminor, version.patch});
 }
 
 void add_identity(const DeviceReply& reply, Value& extra) {
     const auto* identity = reply.identity ? &*reply.identity : nullptr;
     const bool has_luid = identity && identity->deviceLUIDValid;
-    extra["driver_uuid"] = identity ? to_value(uuid_text(identity->driverUUID)) : Value{};
-    extra["luid"] = has_luid ? to_value(luid_text(identity->deviceLUID)) : Value{};
+    extra["driver_uuid"] = identity ? to_value(canonical_uuid(identity->driverUUID)) : Value{};
+    extra["luid"] = has_luid ? to_value(hexadecimal_unless_zero(identity->deviceLUID)) : Value{};
     extra["vulkan_vendor_id"] = reply.properties.vendorID;
     extra["software"] = is_software(reply);
 }
 
-/// A size that a driver gave; 0 and values no integer of JSON holds say nothing.
-Value limit(std::uint64_t size) {
-    return size == 0 ? Value{} : Value{size};
-}
-
 void add_limits(const DeviceReply& reply, Value& extra) {
     const auto& limits = reply.properties.limits;
-    extra["max_compute_shared_memory_size"] = limit(limits.maxComputeSharedMemorySize);
-    extra["max_compute_workgroup_invocations"] = limit(limits.maxComputeWorkGroupInvocations);
-    extra["max_storage_buffer_range"] = limit(limits.maxStorageBufferRange);
+    extra["max_compute_shared_memory_size"] = unless_zero(limits.maxComputeSharedMemorySize);
+    extra["max_compute_workgroup_invocations"] = unless_zero(limits.maxComputeWorkGroupInvocations);
+    extra["max_storage_buffer_range"] = unless_zero(limits.maxStorageBufferRange);
     extra["max_memory_allocation_size"] =
-        reply.maintenance3 ? limit(reply.maintenance3->maxMemoryAllocationSize) : Value{};
+        reply.maintenance3 ? unless_zero(reply.maintenance3->maxMemoryAllocationSize) : Value{};
     extra["max_buffer_size"] =
-        reply.maintenance4 ? limit(reply.maintenance4->maxBufferSize) : Value{};
+        reply.maintenance4 ? unless_zero(reply.maintenance4->maxBufferSize) : Value{};
     const double period = static_cast<double>(limits.timestampPeriod);
     extra["timestamp_period"] = std::isfinite(period) && period > 0 ? Value{period} : Value{};
 }
@@ -180,7 +166,7 @@ DeviceFacts facts_of(const DeviceReply& reply) {
         .vendor_id = vendor,
         .device_id = vendor ? pci_id_text(properties.deviceID) : std::nullopt,
         .pci = pci_address(reply),
-        .uuid = reply.identity ? uuid_text(reply.identity->deviceUUID) : std::nullopt,
+        .uuid = reply.identity ? canonical_uuid(reply.identity->deviceUUID) : std::nullopt,
         .drm = drm_nodes(reply),
         .type = type,
         .memory = device_memory(heaps_of(reply), heap_rule(type, driver_id(reply))),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/vulkan/feature_facts.h"
 
+#include "backends/texts.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "backends/vulkan/webgpu.h"
 #include "base/record.h"
@@ -23,12 +24,11 @@ Value supported(const DeviceReply& reply,
 void add_subgroup(const DeviceReply& reply, Value& extra) {
     const auto& subgroup = reply.subgroup;
     const auto& sizes = reply.subgroup_size;
-    const auto number = [](std::uint32_t size) { return size == 0 ? Value{} : Value{size}; };
-    extra["subgroup_size"] = subgroup ? number(subgroup->subgroupSize) : Value{};
+    extra["subgroup_size"] = subgroup ? unless_zero(subgroup->subgroupSize) : Value{};
     extra["subgroup_operations"] =
         subgroup ? subgroup_operation_words(subgroup->supportedOperations) : Value{};
-    extra["subgroup_size_min"] = sizes ? number(sizes->minSubgroupSize) : Value{};
-    extra["subgroup_size_max"] = sizes ? number(sizes->maxSubgroupSize) : Value{};
+    extra["subgroup_size_min"] = sizes ? unless_zero(sizes->minSubgroupSize) : Value{};
+    extra["subgroup_size_max"] = sizes ? unless_zero(sizes->maxSubgroupSize) : Value{};
 }
 
 Value matrix_list(const std::vector<CooperativeMatrixProperties>& matrices) {

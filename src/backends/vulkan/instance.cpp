@@ -20,13 +20,13 @@ Pointer lookup(const LoaderSymbols& loader, VkInstance instance, const char* nam
 }
 
 template <class Pointer>
-Result<Symbol<std::remove_pointer_t<Pointer>>> required(const LoaderSymbols& loader,
-                                                        VkInstance instance,
-                                                        const char* name) {
+Result<FoundSymbol<std::remove_pointer_t<Pointer>>> required(const LoaderSymbols& loader,
+                                                             VkInstance instance,
+                                                             const char* name) {
     const auto found = lookup<Pointer>(loader, instance, name);
     if (!found)
         return Error{ErrorCode::NotFound, std::string{name} + ": no such function"};
-    return Symbol<std::remove_pointer_t<Pointer>>{found};
+    return FoundSymbol<std::remove_pointer_t<Pointer>>{found};
 }
 
 /// The core function, or the one of the extension that it comes from.

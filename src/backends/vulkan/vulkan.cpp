@@ -26,11 +26,6 @@ struct Session {
     bool is_egl_fallback = false;
 };
 
-Answer not_loaded(const Error& error) {
-    const bool is_absent = error.code == ErrorCode::NotFound;
-    return {.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = error.text};
-}
-
 Answer no_device(std::string note) {
     return {.outcome = Outcome::Absent,
             .note = std::move(note),

@@ -31,13 +31,6 @@ std::string driver_version_text(std::uint32_t version,
 
 std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 
-/// 32 lower-case hexadecimal digits, grouped 8-4-4-4-12, in byte order; nullopt when all zero.
-/// NVIDIA's text UUIDs have the same order.
-std::optional<std::string> uuid_text(const std::uint8_t (&bytes)[VK_UUID_SIZE]);
-
-/// 16 lower-case hexadecimal digits in byte order; nullopt when all zero.
-std::optional<std::string> luid_text(const std::uint8_t (&bytes)[VK_LUID_SIZE]);
-
 /// "float16", "sint8" …; the number as text for newer ones. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
 /// "subgroup", "workgroup" …; the number as text for newer ones. Source: VkScopeKHR.

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/texts.h"
+
 namespace gpuprobe::backends {
 namespace {
 
@@ -38,12 +40,12 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"Empty", "", std::nullopt}),
     [](const auto& row) { return row.param.name; });
 
-class ReadARocmTarget : public testing::TestWithParam<TextCase> {};
-TEST_P(ReadARocmTarget, FromTheAgentsName) {
-    EXPECT_EQ(rocm_target(GetParam().text), GetParam().want);
+class ReadAGfxTarget : public testing::TestWithParam<TextCase> {};
+TEST_P(ReadAGfxTarget, FromADevicesName) {
+    EXPECT_EQ(gfx_target_in(GetParam().text), GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(Table,
-                         ReadARocmTarget,
+                         ReadAGfxTarget,
                          testing::Values(TextCase{"Navi", "gfx1100", "gfx1100"},
                                          TextCase{"Aldebaran", "gfx90a", "gfx90a"},
                                          TextCase{"WithFeatures", "gfx90a:sramecc+:xnack-",

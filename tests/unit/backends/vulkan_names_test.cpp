@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -58,12 +58,12 @@ TEST(VulkanNames, SaysWhichVariantAVersionIsOf) {
 
 TEST(VulkanNames, WritesUuidsInByteOrderAndNoZeroes) {
     std::uint8_t bytes[VK_UUID_SIZE] = {};
-    EXPECT_EQ(uuid_text(bytes), std::nullopt);
+    EXPECT_EQ(canonical_uuid(bytes), std::nullopt);
     for (std::uint8_t i = 0; i < VK_UUID_SIZE; ++i)
         bytes[i] = static_cast<std::uint8_t>(0xa0 + i);
-    EXPECT_EQ(uuid_text(bytes), "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
+    EXPECT_EQ(canonical_uuid(bytes), "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
     const std::uint8_t luid[VK_LUID_SIZE] = {0, 0, 0, 1, 0, 0, 0, 0xff};
-    EXPECT_EQ(luid_text(luid), "00000001000000ff");
+    EXPECT_EQ(hexadecimal_unless_zero(luid), "00000001000000ff");
 }
 
 TEST(VulkanNames, KnowsNoTypeOfAnUnknownNumber) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/hip/hsa_query.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -9,9 +7,12 @@
 #include <unistd.h>
 
 #include "backends/denied_node.h"
-#include "backends/hexadecimal.h"
-#include "backends/hip/hsa_abi.h"
+#include "backends/driver_library.h"
+#include "backends/hip/abi.h"
+#include "backends/hip/hip.h"
 #include "backends/hip/rocm_names.h"
+#include "backends/texts.h"
+#include "base/files.h"
 #include "base/parse.h"
 
 namespace gpuprobe::backends {
@@ -69,12 +70,8 @@ std::optional<T> attribute(const Symbols& api, Agent agent, Attribute which) {
 }
 
 std::optional<std::string> text(const Symbols& api, Agent agent, Attribute which) {
-    auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
-    if (!buffer)
-        return std::nullopt;
-    buffer->back() = '\0';
-    auto words = scrubbed(trimmed(buffer->data()));
-    return words.empty() ? std::nullopt : std::optional{std::move(words)};
+    const auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
+    return buffer ? clean_text({buffer->data(), buffer->size()}) : std::nullopt;
 }
 
 template <class T>
@@ -133,7 +130,7 @@ DeviceFacts device_facts(const Symbols& api, Agent agent, std::uint32_t index) {
     facts.type = type_of(api, agent);
     add_memory(api, agent, facts);
     facts.extra["gfx_target"] =
-        to_value(rocm_target(text(api, agent, Attribute::Name).value_or("")));
+        to_value(gfx_target_in(text(api, agent, Attribute::Name).value_or("")));
     for (const auto& fact : kAttributes) {
         const auto value = attribute<std::uint32_t>(api, agent, fact.attribute);
         facts.extra[fact.key] = value ? Value{*value * fact.unit} : Value{};
@@ -143,9 +140,8 @@ DeviceFacts device_facts(const Symbols& api, Agent agent, std::uint32_t index) {
 
 /// "1.14" and the build that the library was made by; ROCm's own version is a file beside it.
 void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
-    Value runtime;
-    runtime["route"] = "hsa";
-    runtime["loader"] = library.path().value_or(library.name());
+    Value runtime{Value::Object{{"route", Value{"hsa"}}}};
+    runtime["loader"] = runtime_of(library).at("loader");
     std::uint16_t major = 0;
     std::uint16_t minor = 0;
     const auto ask = [&](hsa::SystemAttribute which, void* value) {
@@ -153,7 +149,7 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     };
     if (ask(hsa::SystemAttribute::VersionMajor, &major) &&
         ask(hsa::SystemAttribute::VersionMinor, &minor))
-        runtime["version"] = std::to_string(major) + "." + std::to_string(minor);
+        runtime["version"] = dotted({major, minor});
     const char* build = nullptr;
     if (ask(hsa::SystemAttribute::BuildVersion, &build) && build)
         runtime["build"] = scrubbed(build);
@@ -162,21 +158,18 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
-Answer refused(const Symbols& api, std::string_view call, hsa::Status code) {
+Answer refused(const Symbols& api, const char* function, hsa::Status code) {
     const char* words = nullptr;
     (void)api.status_string(code, &words);  // leaves words null for unknown codes
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
-    return Answer{.outcome = Outcome::Failed,
-                  .note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") +
-                          " (0x" + hexadecimal(static_cast<unsigned>(code), 4) + ")",
-                  .reasons = {Reason{.code = "api-refused", .detail = detail}}};
+    return answer_of(refused_call("api-refused", function,
+                                  scrubbed(words ? words : "unknown code") + " (0x" +
+                                      hexadecimal(static_cast<unsigned>(code), 4) + ")",
+                                  code));
 }
 
 /// hsa_init says "out of resources" for a missing and for a closed /dev/kfd alike.
-Answer init_refused(const Symbols& api, hsa::Status code) {
-    auto answer = refused(api, "hsa_init", code);
+Answer init_refused(const Symbols& api, const char* function, hsa::Status code) {
+    auto answer = refused(api, function, code);
     if (code != hsa::kOutOfResources)
         return answer;
     if (::access(kKfd, F_OK) != 0)
@@ -189,25 +182,24 @@ Answer init_refused(const Symbols& api, hsa::Status code) {
 
 }  // namespace
 
-Answer query_hsa(const DynamicLibrary& library, Sink& sink) {
-    const auto api = hsa::load(library);
-    if (!api)
-        return Answer{.outcome = Outcome::Failed, .note = api.error().text};
+Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
+    const auto api = TRY(query_functions<Symbols>(library));
     sink.phase("instance");
-    if (const auto code = api->init(); code != kSuccess)
-        return init_refused(*api, code);
-    send_runtime(*api, library, sink);
+    (void)TRY(
+        call([&](const char* name, hsa::Status code) { return init_refused(api, name, code); },
+             api.init));
+    send_runtime(api, library, sink);
     sink.phase("enumerate");
     Agents agents;
-    const auto code = api->iterate_agents(&Agents::add, &agents);
+    const auto code = api.iterate_agents(&Agents::add, &agents);
     if (code != kSuccess && code != hsa::kBreak)
-        return refused(*api, "hsa_iterate_agents", code);
+        return refused(api, api.iterate_agents.name, code);
     sink.phase("query");
     std::uint32_t gpus = 0;
     for (std::size_t i = 0; i < agents.count; ++i) {
-        const auto kind = attribute<std::uint32_t>(*api, agents.items[i], Attribute::Device);
-        if (kind == hsa::kDeviceTypeGpu)
-            sink.device(device_facts(*api, agents.items[i], gpus++));
+        const auto kind = attribute<std::uint32_t>(api, agents.items[i], Attribute::Device);
+        if (kind == hsa::kDeviceTypeGpu && !visit(device_facts(api, agents.items[i], gpus++), {}))
+            return {};
     }
     return gpus > 0 ? Answer{} : without_devices("no GPU among the HSA agents", {{"api", "hip"}});
 }
