@@ -13,9 +13,9 @@ Asked<DynamicLibrary> open_library(const std::string& name, Sink& sink);
 Answer not_loaded(const Error& problem);
 
 /// The functions that a query calls. Failed when the library lacks one.
-template <class Table>
-Asked<Table> query_functions(const DynamicLibrary& library) {
-    auto table = load<Table>(library);
+template <class Table, class Source>
+Asked<Table> query_functions(const Source& source) {
+    auto table = load<Table>(source);
     if (!table)
         return Answer{.outcome = Outcome::Failed, .note = table.error().text};
     return *std::move(table);

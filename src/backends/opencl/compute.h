@@ -5,7 +5,7 @@
 
 #include "backends/compute/device.h"
 #include "backends/dynamic_library.h"
-#include "backends/opencl/opencl_api.h"
+#include "backends/opencl/api.h"
 #include "report/facts.h"
 
 namespace gpuprobe::backends {

@@ -5,11 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "backends/compute/device.h"
 #include "backends/nvml/nvidia_gpu.h"
-#include "backends/vulkan/device_object.h"
-#include "backends/vulkan/logical_device.h"
-#include "base/result.h"
 #include "check.spv.h"
 #include "copy.spv.h"
 #include "fill.spv.h"
@@ -23,41 +19,25 @@ namespace {
 
 using Shader = std::span<const std::uint32_t>;
 
-Shader shader_of(Kernel kernel) {
-    switch (kernel) {
-        case Kernel::Check:
-            return shader_check;
-        case Kernel::Fill:
-            return shader_fill;
-        case Kernel::Read:
-            return shader_read;
-        case Kernel::Copy:
-            return shader_copy;
-        case Kernel::Fp32:
-            return shader_fp32;
-        case Kernel::Fp16:
-            return shader_fp16;
-        case Kernel::Int8:
-            return shader_int8;
-    }
-    return {};
-}
+/// By kernel.
+const std::array<Shader, kKernels> kShaders = {shader_check, shader_fill, shader_read, shader_copy,
+                                               shader_fp32,  shader_fp16, shader_int8};
 
-/// Everything before is seen by everything after, by the host too.
+/// What was written before it is seen by what comes after it, on the host too.
 constexpr VkMemoryBarrier kAllMemory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
                                         VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
                                         VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT};
 constexpr VkPipelineStageFlags kAllStages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
 
 struct Allocation {
-    DeviceObject<VkDeviceMemory> memory = {};
-    DeviceObject<VkBuffer> buffer = {};  // after its memory: it goes first
+    Owned<VkDeviceMemory> memory = {};
+    Owned<VkBuffer> buffer = {};  // after its memory: it goes first
 };
 
 class VulkanDevice final : public ComputeDevice {
 public:
     VulkanDevice(const PhysicalDevice& physical, LogicalDevice device, const ComputeLimits& limits)
-        : ComputeDevice{limits}, device_{std::move(device)}, waiting_{waiting_for(limits.is_cpu)} {
+        : ComputeDevice{limits}, logical_{std::move(device)}, waiting_{waiting_for(limits.is_cpu)} {
         physical.vulkan.memory(physical.device, &memories_);
     }
 
@@ -71,11 +51,17 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    template <class Handle, class Create, class Info>
-    Attempt<DeviceObject<Handle>> make(const char* call,
-                                       Create create,
-                                       typename DeviceObject<Handle>::Destroy destroy,
-                                       const Info& info);
+    [[nodiscard]] const DeviceSymbols& vulkan() const { return logical_.vulkan; }
+    [[nodiscard]] VkDevice device() const { return logical_.device.get(); }
+    template <class Handle, class Destroy>
+    [[nodiscard]] Owned<Handle> owned(Handle handle, const Symbol<Destroy>& destroy) const {
+        return {handle,
+                [destroy, device = device()](Handle one) { destroy(device, one, nullptr); }};
+    }
+    template <class Handle, class Create, class Destroy, class Info>
+    Attempt<Owned<Handle>> make(const Symbol<Create>& create,
+                                const Symbol<Destroy>& destroy,
+                                const Info& info);
     Attempt<Done> make_layout();
     Attempt<Done> make_commands();
     Attempt<Done> make_sets();
@@ -89,31 +75,28 @@ private:
     Attempt<Done> finish();
 
     // In this order: what comes later goes first, the device last.
-    LogicalDevice device_;
+    LogicalDevice logical_;
     Waiting waiting_;
     VkPhysicalDeviceMemoryProperties memories_ = {};
-    DeviceObject<VkDescriptorSetLayout> set_layout_ = {};
-    DeviceObject<VkPipelineLayout> layout_ = {};
-    DeviceObject<VkDescriptorPool> set_pool_ = {};
-    DeviceObject<VkCommandPool> command_pool_ = {};
-    DeviceObject<VkFence> fence_ = {};
+    Owned<VkDescriptorSetLayout> set_layout_ = {};
+    Owned<VkPipelineLayout> layout_ = {};
+    Owned<VkDescriptorPool> set_pool_ = {};
+    Owned<VkCommandPool> command_pool_ = {};
+    Owned<VkFence> fence_ = {};
     VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< the pool's
     std::array<VkDescriptorSet, 2> sets_ = {};   ///< by Work::from; the pool's
     std::array<Allocation, 2> buffers_ = {};
     Allocation host_ = {};
-    std::array<DeviceObject<VkPipeline>, kKernels> pipelines_ = {};
+    std::array<Owned<VkPipeline>, kKernels> pipelines_ = {};
 };
 
-template <class Handle, class Create, class Info>
-Attempt<DeviceObject<Handle>> VulkanDevice::make(const char* call,
-                                                 Create create,
-                                                 typename DeviceObject<Handle>::Destroy destroy,
-                                                 const Info& info) {
+template <class Handle, class Create, class Destroy, class Info>
+Attempt<Owned<Handle>> VulkanDevice::make(const Symbol<Create>& create,
+                                          const Symbol<Destroy>& destroy,
+                                          const Info& info) {
     Handle handle = {};
-    const VkResult result = create(device_.get(), &info, nullptr, &handle);
-    if (result != VK_SUCCESS)
-        return vulkan_refusal(call, result);
-    return DeviceObject<Handle>{device_.get(), handle, destroy};
+    (void)TRY(call(vulkan_refusal, create, device(), &info, nullptr, &handle));
+    return owned(handle, destroy);
 }
 
 Attempt<Done> VulkanDevice::open() {
@@ -122,7 +105,6 @@ Attempt<Done> VulkanDevice::open() {
 }
 
 Attempt<Done> VulkanDevice::make_layout() {
-    const auto& vulkan = device_.vulkan();
     std::array<VkDescriptorSetLayoutBinding, 2> bindings = {};
     for (std::uint32_t i = 0; i < bindings.size(); ++i)
         bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT,
@@ -131,8 +113,8 @@ Attempt<Done> VulkanDevice::make_layout() {
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
     set.bindingCount = bindings.size();
     set.pBindings = bindings.data();
-    set_layout_ = TRY(make<VkDescriptorSetLayout>(
-        "vkCreateDescriptorSetLayout", vulkan.create_set_layout, vulkan.destroy_set_layout, set));
+    set_layout_ = TRY(
+        make<VkDescriptorSetLayout>(vulkan().create_set_layout, vulkan().destroy_set_layout, set));
     const VkPushConstantRange arguments{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(KernelArguments)};
     VkPipelineLayoutCreateInfo layout{};
     layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
@@ -140,30 +122,27 @@ Attempt<Done> VulkanDevice::make_layout() {
     layout.pSetLayouts = set_layout_.address();
     layout.pushConstantRangeCount = 1;
     layout.pPushConstantRanges = &arguments;
-    layout_ = TRY(make<VkPipelineLayout>("vkCreatePipelineLayout", vulkan.create_pipeline_layout,
-                                         vulkan.destroy_pipeline_layout, layout));
+    layout_ = TRY(make<VkPipelineLayout>(vulkan().create_pipeline_layout,
+                                         vulkan().destroy_pipeline_layout, layout));
     return Done{};
 }
 
 Attempt<Done> VulkanDevice::make_commands() {
-    const auto& vulkan = device_.vulkan();
     VkCommandPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    pool.queueFamilyIndex = device_.queue_family();
-    command_pool_ = TRY(make<VkCommandPool>("vkCreateCommandPool", vulkan.create_command_pool,
-                                            vulkan.destroy_command_pool, pool));
+    pool.queueFamilyIndex = logical_.queue_family;
+    command_pool_ =
+        TRY(make<VkCommandPool>(vulkan().create_command_pool, vulkan().destroy_command_pool, pool));
     VkCommandBufferAllocateInfo commands{};
     commands.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
     commands.commandPool = command_pool_.get();
     commands.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
     commands.commandBufferCount = 1;
-    const VkResult result = vulkan.allocate_commands(device_.get(), &commands, &commands_);
-    if (result != VK_SUCCESS)
-        return vulkan_refusal("vkAllocateCommandBuffers", result);
+    (void)TRY(call(vulkan_refusal, vulkan().allocate_commands, device(), &commands, &commands_));
     VkFenceCreateInfo fence{};
     fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-    fence_ = TRY(make<VkFence>("vkCreateFence", vulkan.create_fence, vulkan.destroy_fence, fence));
+    fence_ = TRY(make<VkFence>(vulkan().create_fence, vulkan().destroy_fence, fence));
     return Done{};
 }
 
@@ -178,17 +157,15 @@ std::optional<std::uint32_t> VulkanDevice::memory_type(std::uint32_t allowed,
 
 Attempt<Allocation> VulkanDevice::allocation(Bytes size,
                                              std::span<const VkMemoryPropertyFlags> wishes) {
-    const auto& vulkan = device_.vulkan();
     VkBufferCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = size.count;
     info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     Allocation made;
-    made.buffer =
-        TRY(make<VkBuffer>("vkCreateBuffer", vulkan.create_buffer, vulkan.destroy_buffer, info));
+    made.buffer = TRY(make<VkBuffer>(vulkan().create_buffer, vulkan().destroy_buffer, info));
     VkMemoryRequirements needs{};
-    vulkan.requirements(device_.get(), made.buffer.get(), &needs);
+    vulkan().requirements(device(), made.buffer.get(), &needs);
     std::optional<std::uint32_t> type;
     for (const auto wish : wishes)
         type = type ? type : memory_type(needs.memoryTypeBits, wish);
@@ -196,11 +173,9 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     memory.allocationSize = needs.size;
     memory.memoryTypeIndex = type.value_or(0);
-    made.memory =
-        TRY(make<VkDeviceMemory>("vkAllocateMemory", vulkan.allocate, vulkan.free, memory));
-    const VkResult bound = vulkan.bind(device_.get(), made.buffer.get(), made.memory.get(), 0);
-    if (bound != VK_SUCCESS)
-        return vulkan_refusal("vkBindBufferMemory", bound);
+    made.memory = TRY(make<VkDeviceMemory>(vulkan().allocate, vulkan().free, memory));
+    (void)TRY(
+        call(vulkan_refusal, vulkan().bind, device(), made.buffer.get(), made.memory.get(), 0));
     return made;
 }
 
@@ -216,34 +191,29 @@ Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
         buffer = TRY(allocation(size, kOnDevice));
     host_ = TRY(allocation(staging, kOnHost));
     void* memory = nullptr;
-    const VkResult mapped =
-        device_.vulkan().map(device_.get(), host_.memory.get(), 0, VK_WHOLE_SIZE, 0, &memory);
-    if (mapped != VK_SUCCESS)
-        return vulkan_refusal("vkMapMemory", mapped);
+    (void)TRY(call(vulkan_refusal, vulkan().map, device(), host_.memory.get(), 0, VK_WHOLE_SIZE, 0,
+                   &memory));
     staging_ = {static_cast<std::byte*>(memory), staging.count};
     return make_sets();
 }
 
 /// One for each way round.
 Attempt<Done> VulkanDevice::make_sets() {
-    const auto& vulkan = device_.vulkan();
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
     VkDescriptorPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
     pool.maxSets = static_cast<std::uint32_t>(sets_.size());
     pool.poolSizeCount = 1;
     pool.pPoolSizes = &size;
-    set_pool_ = TRY(make<VkDescriptorPool>("vkCreateDescriptorPool", vulkan.create_descriptor_pool,
-                                           vulkan.destroy_descriptor_pool, pool));
+    set_pool_ = TRY(make<VkDescriptorPool>(vulkan().create_descriptor_pool,
+                                           vulkan().destroy_descriptor_pool, pool));
     const std::array layouts = {set_layout_.get(), set_layout_.get()};
     VkDescriptorSetAllocateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
     info.descriptorPool = set_pool_.get();
     info.descriptorSetCount = layouts.size();
     info.pSetLayouts = layouts.data();
-    const VkResult result = vulkan.allocate_sets(device_.get(), &info, sets_.data());
-    if (result != VK_SUCCESS)
-        return vulkan_refusal("vkAllocateDescriptorSets", result);
+    (void)TRY(call(vulkan_refusal, vulkan().allocate_sets, device(), &info, sets_.data()));
     for (std::size_t from = 0; from < sets_.size(); ++from) {
         const std::array<VkDescriptorBufferInfo, 2> buffers = {
             {{buffers_[from].buffer.get(), 0, VK_WHOLE_SIZE},
@@ -254,23 +224,22 @@ Attempt<Done> VulkanDevice::make_sets() {
         write.descriptorCount = buffers.size();
         write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
         write.pBufferInfo = buffers.data();
-        vulkan.update_sets(device_.get(), 1, &write, 0, nullptr);
+        vulkan().update_sets(device(), 1, &write, 0, nullptr);
     }
     return Done{};
 }
 
 Attempt<Done> VulkanDevice::prepare(Kernel kernel) {
-    auto& pipeline = pipelines_[static_cast<std::size_t>(kernel)];
+    auto& pipeline = pipelines_[index_of(kernel)];
     if (pipeline)
         return Done{};
-    const auto& vulkan = device_.vulkan();
-    const auto words = shader_of(kernel);
+    const auto words = kShaders[index_of(kernel)];
     VkShaderModuleCreateInfo code{};
     code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     code.codeSize = words.size_bytes();
     code.pCode = words.data();
-    const auto shader = TRY(make<VkShaderModule>("vkCreateShaderModule", vulkan.create_shader,
-                                                 vulkan.destroy_shader, code));
+    const auto shader =
+        TRY(make<VkShaderModule>(vulkan().create_shader, vulkan().destroy_shader, code));
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
@@ -279,15 +248,15 @@ Attempt<Done> VulkanDevice::prepare(Kernel kernel) {
     info.stage.pName = "main";
     info.layout = layout_.get();
     VkPipeline made = VK_NULL_HANDLE;
-    const VkResult result =
-        vulkan.create_pipelines(device_.get(), VK_NULL_HANDLE, 1, &info, nullptr, &made);
-    if (result != VK_SUCCESS) {
-        auto refusal = vulkan_refusal("vkCreateComputePipelines", result);
+    const auto built = call(vulkan_refusal, vulkan().create_pipelines, device(),
+                            VkPipelineCache{VK_NULL_HANDLE}, 1U, &info, nullptr, &made);
+    if (!built) {
+        auto refusal = built.error();
         if (refusal.code == "api-refused")
             refusal.code = "build-failed";
         return refusal;
     }
-    pipeline = {device_.get(), made, vulkan.destroy_pipeline};
+    pipeline = owned(made, vulkan().destroy_pipeline);
     return Done{};
 }
 
@@ -295,31 +264,28 @@ Attempt<Done> VulkanDevice::begin() {
     VkCommandBufferBeginInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    const VkResult result = device_.vulkan().begin(commands_, &info);
-    if (result != VK_SUCCESS)
-        return vulkan_refusal("vkBeginCommandBuffer", result);
+    (void)TRY(call(vulkan_refusal, vulkan().begin, commands_, &info));
     separate();  // what the host wrote, from what reads it
     return Done{};
 }
 
 void VulkanDevice::separate() {
-    device_.vulkan().barrier(commands_, kAllStages | VK_PIPELINE_STAGE_HOST_BIT,
-                             kAllStages | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &kAllMemory, 0, nullptr,
-                             0, nullptr);
+    vulkan().barrier(commands_, kAllStages | VK_PIPELINE_STAGE_HOST_BIT,
+                     kAllStages | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &kAllMemory, 0, nullptr, 0,
+                     nullptr);
 }
 
 Attempt<Done> VulkanDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     (void)TRY(begin());
-    const auto& vulkan = device_.vulkan();
-    vulkan.bind_pipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
-                         pipelines_[static_cast<std::size_t>(work.kernel)].get());
-    vulkan.bind_sets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_.get(), 0, 1,
-                     &sets_[static_cast<std::size_t>(work.from)], 0, nullptr);
-    vulkan.push(commands_, layout_.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof work.arguments,
-                &work.arguments);
+    vulkan().bind_pipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
+                           pipelines_[index_of(work.kernel)].get());
+    vulkan().bind_sets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_.get(), 0, 1,
+                       &sets_[index_of(work.from)], 0, nullptr);
+    vulkan().push(commands_, layout_.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof work.arguments,
+                  &work.arguments);
     for (std::uint32_t i = 0; i < work.times; ++i) {
-        vulkan.dispatch(commands_, work.groups, 1, 1);
+        vulkan().dispatch(commands_, work.groups, 1, 1);
         separate();
     }
     return finish();
@@ -331,40 +297,34 @@ Attempt<Done> VulkanDevice::transfer(Direction direction,
                                      std::uint32_t times) {
     (void)TRY(begin());
     const auto on_host = host_.buffer.get();
-    const auto on_device = buffers_[static_cast<std::size_t>(buffer)].buffer.get();
+    const auto on_device = buffers_[index_of(buffer)].buffer.get();
     const bool to_device = direction == Direction::ToDevice;
     const VkBufferCopy region{0, 0, size.count};
     for (std::uint32_t i = 0; i < times; ++i) {
-        device_.vulkan().copy(commands_, to_device ? on_host : on_device,
-                              to_device ? on_device : on_host, 1, &region);
+        vulkan().copy(commands_, to_device ? on_host : on_device, to_device ? on_device : on_host,
+                      1, &region);
         separate();
     }
     return finish();
 }
 
 Attempt<Done> VulkanDevice::finish() {
-    const auto& vulkan = device_.vulkan();
-    const VkResult ended = vulkan.end(commands_);
-    if (ended != VK_SUCCESS)
-        return vulkan_refusal("vkEndCommandBuffer", ended);
+    (void)TRY(call(vulkan_refusal, vulkan().end, commands_));
     VkSubmitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &commands_;
-    const VkResult submitted = vulkan.submit(device_.queue(), 1, &info, fence_.get());
-    if (submitted != VK_SUCCESS)
-        return vulkan_refusal("vkQueueSubmit", submitted);
+    VkQueue queue = VK_NULL_HANDLE;
+    vulkan().queue(device(), logical_.queue_family, 0, &queue);
+    (void)TRY(call(vulkan_refusal, vulkan().submit, queue, 1U, &info, fence_.get()));
     const auto limit = std::chrono::nanoseconds{max_wait(waiting_)}.count();
-    const VkResult waited =
-        vulkan.wait(device_.get(), 1, fence_.address(), VK_TRUE, static_cast<std::uint64_t>(limit));
+    const auto waited =
+        vulkan().wait(device(), 1, fence_.address(), VK_TRUE, static_cast<std::uint64_t>(limit));
     if (waited == VK_TIMEOUT)
         return dispatch_timed_out(waiting_);
     if (waited != VK_SUCCESS)
-        return vulkan_refusal("vkWaitForFences", waited);
-    const VkResult reset = vulkan.reset_fences(device_.get(), 1, fence_.address());
-    if (reset != VK_SUCCESS)
-        return vulkan_refusal("vkResetFences", reset);
-    return Done{};
+        return vulkan_refusal(vulkan().wait.name, waited);
+    return call(vulkan_refusal, vulkan().reset_fences, device(), 1U, fence_.address());
 }
 
 std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
@@ -380,30 +340,24 @@ std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
 /// 256 MiB (probe/spawn.cpp): two of these, and as much for the host's side, fit.
 constexpr Bytes kMaxSoftwareBuffer = mib(64);
 
-ComputeLimits limits_of(const DeviceFacts& facts, std::optional<Bytes> nvidia_free) {
-    const bool is_cpu = facts.type == DeviceType::Cpu;
-    const auto largest = max_buffer(facts);
-    const auto told = facts.memory ? facts.memory->free : std::nullopt;
-    const auto on_device = nvidia_free ? nvidia_free : told;
-    return ComputeLimits{
-        .free = is_cpu ? free_host_memory() : on_device,
-        .max_buffer =
-            is_cpu ? std::min(largest.value_or(kMaxSoftwareBuffer), kMaxSoftwareBuffer) : largest,
-        .is_cpu = is_cpu,
-        .has_fp16 = facts.extra.at("shader_float16").as_bool().value_or(false),
-        .has_int8 = facts.extra.at("integer_dot_product").as_bool().value_or(false)};
+ComputeLimits limits_of(const DeviceFacts& facts) {
+    auto limits = limits_from(facts, "shader_float16");
+    limits.max_buffer = max_buffer(facts);
+    if (limits.is_cpu)
+        limits.max_buffer =
+            std::min(limits.max_buffer.value_or(kMaxSoftwareBuffer), kMaxSoftwareBuffer);
+    return limits;
 }
 
 }  // namespace
 
 Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
                                                     const DeviceFacts& facts) {
-    const auto free = TRY(nvidia_free_memory(facts));
-    auto logical = TRY(LogicalDevice::create(device, facts));
-    auto opened =
-        std::make_unique<VulkanDevice>(device, std::move(logical), limits_of(facts, free));
-    (void)TRY(opened->open());
-    return std::unique_ptr<ComputeDevice>{std::move(opened)};
+    auto limits = limits_of(facts);
+    if (const auto free = TRY(nvidia_free_memory(facts)))
+        limits.free = free;
+    auto logical = TRY(make_logical_device(device, facts));
+    return opened(std::make_unique<VulkanDevice>(device, std::move(logical), limits));
 }
 
 }  // namespace gpuprobe::backends

@@ -3,20 +3,9 @@
 
 #include <memory>
 
-#include "backends/compute/device.h"
-#include "backends/vulkan/instance.h"
-#include "report/facts.h"
+#include "backends/vulkan/logical_device.h"
 
 namespace gpuprobe::backends {
-
-/// One physical device of an instance, and what asks it. All must outlive the device that is
-/// opened.
-struct PhysicalDevice {
-    const LoaderSymbols& loader;
-    const InstanceSymbols& vulkan;
-    VkInstance instance = VK_NULL_HANDLE;
-    VkPhysicalDevice device = VK_NULL_HANDLE;
-};
 
 /// A logical device with one queue of its first family that computes, without a surface.
 /// Refusals: `no-compute-queue`, `out-of-memory`, `device-lost`, `api-refused`.

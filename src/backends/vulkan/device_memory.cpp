@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 
 namespace gpuprobe::backends {
 namespace {

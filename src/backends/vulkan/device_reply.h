@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 
 namespace gpuprobe::backends {
 
@@ -72,5 +72,19 @@ struct DeviceReply {
     /// The device is known not to have it, whatever could be asked.
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
+
+/// Everything a physical device says about itself. Creates no VkDevice and takes no memory on it.
+/// A structure is chained only where the device offers it, and is zero before each call.
+DeviceReply ask_device(const InstanceSymbols& vulkan,
+                       VkPhysicalDevice device,
+                       std::uint32_t index,
+                       std::uint32_t instance_version);
+
+constexpr std::uint32_t kMaxQueueFamilies = 64;
+constexpr std::uint32_t kMaxCooperativeMatrices = 256;
+
+/// The names of a list that Vulkan hands out by count, sorted, at most `kMaxExtensions`.
+std::vector<std::string> extension_names(const std::vector<VkExtensionProperties>& extensions);
+constexpr std::uint32_t kMaxExtensions = 1024;
 
 }  // namespace gpuprobe::backends

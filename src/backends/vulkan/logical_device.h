@@ -3,34 +3,30 @@
 
 #include <cstdint>
 
-#include "backends/vulkan/compute.h"
-#include "backends/vulkan/compute_api.h"
+#include "backends/compute/device.h"
+#include "backends/vulkan/api.h"
+#include "report/facts.h"
 
 namespace gpuprobe::backends {
 
-/// A VkDevice with the features that the kernels want and the device has; destroyed with this.
-class LogicalDevice {
-public:
-    /// Refusals: `no-compute-queue`; what vkCreateDevice says.
-    static Attempt<LogicalDevice> create(const PhysicalDevice& device, const DeviceFacts& facts);
-    LogicalDevice(LogicalDevice&& other) noexcept;
-    LogicalDevice& operator=(LogicalDevice&&) = delete;
-    LogicalDevice(const LogicalDevice&) = delete;
-    LogicalDevice& operator=(const LogicalDevice&) = delete;
-    ~LogicalDevice();
-
-    [[nodiscard]] VkDevice get() const { return device_; }
-    [[nodiscard]] const ComputeSymbols& vulkan() const { return vulkan_; }
-    [[nodiscard]] std::uint32_t queue_family() const { return family_; }
-    [[nodiscard]] VkQueue queue() const;
-
-private:
-    LogicalDevice(VkDevice device, const ComputeSymbols& vulkan, std::uint32_t family)
-        : device_{device}, vulkan_{vulkan}, family_{family} {}
-
-    VkDevice device_;
-    ComputeSymbols vulkan_;
-    std::uint32_t family_;
+/// One physical device of an instance, and what asks it, which must outlive what is made of it.
+struct PhysicalDevice {
+    const InstanceSymbols& vulkan;
+    VkPhysicalDevice device = VK_NULL_HANDLE;
 };
+
+/// A VkDevice with the features that the kernels want and the device has, and one queue.
+struct LogicalDevice {
+    DeviceSymbols vulkan;
+    Owned<VkDevice> device = {};
+    std::uint32_t queue_family = 0;
+};
+
+/// On the first family of queues that computes. Refusals: `no-compute-queue`; what vkCreateDevice
+/// says.
+Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const DeviceFacts& facts);
+
+/// What a result that is no success means. Source: Vulkan 1.3 specification, "Return Codes".
+Refusal vulkan_refusal(std::string_view function, VkResult result);
 
 }  // namespace gpuprobe::backends

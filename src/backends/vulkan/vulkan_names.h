@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 #include "base/value.h"
 #include "report/facts.h"
 

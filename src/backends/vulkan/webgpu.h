@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 
 namespace gpuprobe::backends {
 

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/opencl/device_address.h"
-#include "backends/opencl/device_facts.h"
-#include "backends/opencl/opencl_names.h"
+#include "backends/opencl/facts.h"
+#include "backends/opencl/names.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "backends/vulkan/api.h"
 #include "backends/vulkan/device_memory.h"
-#include "backends/vulkan/vulkan_api.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/opencl/opencl_api.h"
+#include "backends/opencl/api.h"
 #include "base/value.h"
 
 /// OpenCL's numbers as the words and texts that facts carry.

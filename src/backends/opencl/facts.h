@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/opencl/opencl_api.h"
+#include "backends/opencl/api.h"
 #include "backends/texts.h"
+#include "report/facts.h"
 
 namespace gpuprobe::backends {
 
@@ -75,5 +76,31 @@ using PlatformInfo = InfoReader<cl_platform_id>;
 /// The words of a text, scrubbed, sorted, each once, at most kMaxExtensionNames.
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw);
 constexpr std::size_t kMaxExtensionNames = 1024;
+
+/// Where an OpenCL device sits on PCI, and which extension says so.
+struct DeviceAddress {
+    PciAddress address = {};
+    std::string_view source = {};
+};
+
+/// From cl_khr_pci_bus_info, cl_nv_device_attribute_query or cl_amd_device_attribute_query, in this
+/// order, each asked only when it is in `extensions` (sorted). AMD's has no domain and its numbers
+/// pass through a signed char; NVIDIA's older drivers have no domain either: 0 then. An all-zero or
+/// impossible address is nullopt.
+/// Sources: Khronos OpenCL extension specifications; clinfo, src/clinfo.c; NVIDIA and AMD headers.
+std::optional<DeviceAddress> device_address(const DeviceInfo& device,
+                                            const std::vector<std::string>& extensions);
+
+/// What one OpenCL device says about itself. docs/facts.md lists every key. Vendors' queries are
+/// asked only where their extension is listed. `platform` is an object whose members are added.
+DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Value& platform);
+
+/// The members platform_name, platform_vendor and platform_version.
+Value platform_facts(const PlatformInfo& platform);
+
+/// Source: OpenCL 3.0 API, CL_DEVICE_TYPE. A GPU is integrated when it shares the host's memory,
+/// and of no known type when it does not say.
+std::optional<DeviceType> opencl_device_type(std::optional<cl_device_type> type,
+                                             std::optional<bool> shares_memory);
 
 }  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/opencl/opencl_names.h"
+#include "backends/opencl/names.h"
 
 #include <array>
 
