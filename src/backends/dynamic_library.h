@@ -12,11 +12,6 @@ namespace gpuprobe::backends {
 
 /// A function of a type that is yet to be said.
 using AnyFunction = void (*)();
-template <class Function>
-struct FoundSymbol {
-    Function* address = nullptr;
-    operator Function*() const { return address; }
-};
 
 /// A vendor library, loaded at run time and never unloaded: drivers leave threads and exit handlers
 /// behind that a dlclose would pull the ground from.
@@ -30,16 +25,6 @@ public:
 
     /// The function of that name; null when there is none. Tables of them: symbols.h.
     [[nodiscard]] AnyFunction find(const char* function) const;
-    template <class Function>
-    [[nodiscard]] Result<FoundSymbol<Function>> symbol(const char* name) const {
-        if (const auto function = find(name))
-            return FoundSymbol<Function>{reinterpret_cast<Function*>(function)};
-        return Error{ErrorCode::NotFound, name_ + ": " + name + ": no such function"};
-    }
-    template <class Function>
-    [[nodiscard]] Function* optional_symbol(const char* name) const {
-        return reinterpret_cast<Function*>(find(name));
-    }
 
     /// As it was asked for.
     [[nodiscard]] const std::string& name() const { return name_; }

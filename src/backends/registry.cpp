@@ -8,7 +8,6 @@
 #include "backends/drm/drm.h"
 #include "backends/hip/hip.h"
 #include "backends/level_zero/level_zero.h"
-#include "backends/level_zero/sysman.h"
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"

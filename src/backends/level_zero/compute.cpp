@@ -5,40 +5,54 @@
 #include <array>
 #include <optional>
 
-#include "backends/compute/device.h"
-#include "backends/level_zero/compute_abi.h"
-#include "backends/level_zero/kernels.h"
-#include "backends/level_zero/sysman.h"
+#include "backends/driver_library.h"
+#include "backends/level_zero/facts.h"
+#include "backends/level_zero/level_zero.h"
 
 namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kMaxQueueGroups = 64;
 constexpr std::size_t kAlignment = 64;  // of a cache line
-/// Of a GPU's memory is taken to be free where nobody tells.
+/// Where nobody says what is free, this part of a GPU's memory is taken to be.
 constexpr std::uint64_t kSurelyFree = 8;
 
 using Bytecode = std::span<const unsigned char> (*)();
-struct KernelCode {
-    const char* name;
-    Bytecode module;
-};
 /// By kernel; those with one code are in one module.
-constexpr std::array<KernelCode, kKernels> kCodes = {{
-    {"check", level_zero_module_check},
-    {"fill", level_zero_module_memory},
-    {"read", level_zero_module_memory},
-    {"copy", level_zero_module_memory},
-    {"fp32", level_zero_module_fp32},
-    {"fp16", level_zero_module_fp16},
-    {"int8", level_zero_module_int8},
-}};
+constexpr std::array<Bytecode, kKernels> kCodes = {
+    level_zero_module_check,  level_zero_module_memory, level_zero_module_memory,
+    level_zero_module_memory, level_zero_module_fp32,   level_zero_module_fp16,
+    level_zero_module_int8};
+
+/// Source: "ze_result_t".
+const char* reason_of(ze::Code code) {
+    switch (code) {
+        case ze::kNotReady:
+            return "dispatch-timed-out";
+        case 0x70000001:  // ZE_RESULT_ERROR_DEVICE_LOST
+        case 0x70000006:  // ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET
+            return "device-lost";
+        case 0x70000002:  // ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+        case 0x70000003:  // ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
+            return "out-of-memory";
+        case 0x70000004:  // ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+        case 0x70000005:  // ZE_RESULT_ERROR_MODULE_LINK_FAILURE
+            return "build-failed";
+        case 0x70020000:  // ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE: the driver loads its compiler
+            return "compiler-missing";
+        default:
+            return "api-refused";
+    }
+}
+
+Refusal refusal(std::string_view function, ze::Code code) {
+    return refused_call(reason_of(code), function, level_zero_code_text(code), code);
+}
 
 class LevelZeroDevice final : public ComputeDevice {
 public:
     LevelZeroDevice(const ze::ComputeSymbols& api, ze::Device device, const ComputeLimits& limits)
         : ComputeDevice{limits}, api_{api}, device_{device} {}
-    ~LevelZeroDevice() override;
 
     Attempt<Done> open(ze::Driver driver);
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
@@ -50,49 +64,34 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    [[nodiscard]] static Attempt<Done> done(std::string_view call, ze::Result code) {
-        if (code != ze::kSuccess)
-            return ze::level_zero_compute_refusal(call, code);
-        return Done{};
-    }
     [[nodiscard]] std::optional<std::uint32_t> compute_group() const;
-    Attempt<Done> separate() {
-        return done("zeCommandListAppendBarrier", api_.append_barrier(list_, nullptr, 0, nullptr));
+    /// Memory of the context.
+    [[nodiscard]] Owned<void*> owned(void* memory) const {
+        const auto release = [free = api_.free, context = context_.get()](void* one) {
+            (void)free(context, one);
+        };
+        return {memory, release};
     }
-    Attempt<Done> build(Bytecode code, ze::Module& module);
+    Attempt<Owned<ze::Module>> build(Bytecode code);
     Attempt<Done> set_arguments(ze::Kernel kernel, const Work& work);
+    /// What is appended next begins when what was appended before has ended.
+    Attempt<Done> separate() {
+        return call(refusal, api_.append_barrier, list_.get(), nullptr, 0U, nullptr);
+    }
+    /// Executes what was appended, and waits for it.
     Attempt<Done> finish();
 
     ze::ComputeSymbols api_;
     ze::Device device_;
-    ze::Context context_ = nullptr;
-    ze::CommandQueue queue_ = nullptr;
-    ze::CommandList list_ = nullptr;
-    std::array<ze::Module, kKernels> modules_ = {};  ///< where the first of its kernels is
-    std::array<ze::Kernel, kKernels> kernels_ = {};
-    std::array<void*, 2> buffers_ = {};
+    // In this order: what comes later goes first.
+    Owned<ze::Context> context_ = {};
+    Owned<ze::CommandQueue> queue_ = {};
+    Owned<ze::CommandList> list_ = {};
+    Owned<void*> host_ = {};
+    std::array<Owned<void*>, 2> buffers_ = {};
+    std::array<Owned<ze::Module>, kKernels> modules_ = {};  ///< at the first kernel in it
+    std::array<Owned<ze::Kernel>, kKernels> kernels_ = {};
 };
-
-/// Whatever a teardown answers, there is nothing left to do about it.
-LevelZeroDevice::~LevelZeroDevice() {
-    for (auto* const kernel : kernels_)
-        if (kernel)
-            (void)api_.destroy_kernel(kernel);
-    for (auto* const module : modules_)
-        if (module)
-            (void)api_.destroy_module(module);
-    for (auto* const buffer : buffers_)
-        if (buffer)
-            (void)api_.free(context_, buffer);
-    if (!staging_.empty())
-        (void)api_.free(context_, staging_.data());
-    if (list_)
-        (void)api_.destroy_list(list_);
-    if (queue_)
-        (void)api_.destroy_queue(queue_);
-    if (context_)
-        (void)api_.destroy_context(context_);
-}
 
 std::optional<std::uint32_t> LevelZeroDevice::compute_group() const {
     std::array<ze::QueueGroupProperties, kMaxQueueGroups> groups = {};
@@ -109,68 +108,81 @@ Attempt<Done> LevelZeroDevice::open(ze::Driver driver) {
     const auto group = compute_group();
     if (!group)
         return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
-    const ze::ContextDesc context;
-    (void)TRY(done("zeContextCreate", api_.create_context(driver, &context, &context_)));
-    const ze::CommandQueueDesc queue{.ordinal = *group};
-    (void)TRY(done("zeCommandQueueCreate", api_.create_queue(context_, device_, &queue, &queue_)));
-    const ze::CommandListDesc list{.ordinal = *group};
-    return done("zeCommandListCreate", api_.create_list(context_, device_, &list, &list_));
+    const ze::ContextDesc for_context;
+    ze::Context context = nullptr;
+    (void)TRY(call(refusal, api_.create_context, driver, &for_context, &context));
+    context_ = {context, api_.destroy_context};
+    const ze::CommandQueueDesc for_queue{.ordinal = *group};
+    ze::CommandQueue queue = nullptr;
+    (void)TRY(call(refusal, api_.create_queue, context, device_, &for_queue, &queue));
+    queue_ = {queue, api_.destroy_queue};
+    const ze::CommandListDesc for_list{.ordinal = *group};
+    ze::CommandList list = nullptr;
+    (void)TRY(call(refusal, api_.create_list, context, device_, &for_list, &list));
+    list_ = {list, api_.destroy_list};
+    return Done{};
 }
 
 Attempt<Done> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
-    const ze::DeviceMemoryDesc on_device;
-    for (auto& buffer : buffers_)
-        (void)TRY(done("zeMemAllocDevice", api_.allocate_device(context_, &on_device, size.count,
-                                                                kAlignment, device_, &buffer)));
-    const ze::HostMemoryDesc on_host;
     void* memory = nullptr;
-    (void)TRY(done("zeMemAllocHost",
-                   api_.allocate_host(context_, &on_host, staging.count, kAlignment, &memory)));
+    const ze::DeviceMemoryDesc on_device;
+    for (auto& buffer : buffers_) {
+        (void)TRY(call(refusal, api_.allocate_device, context_.get(), &on_device, size.count,
+                       kAlignment, device_, &memory));
+        buffer = owned(memory);
+    }
+    const ze::HostMemoryDesc on_host;
+    (void)TRY(call(refusal, api_.allocate_host, context_.get(), &on_host, staging.count, kAlignment,
+                   &memory));
+    host_ = owned(memory);
     staging_ = {static_cast<std::byte*>(memory), staging.count};
     return Done{};
 }
 
-Attempt<Done> LevelZeroDevice::build(Bytecode code, ze::Module& module) {
+Attempt<Owned<ze::Module>> LevelZeroDevice::build(Bytecode code) {
     const auto bytes = code();
     const ze::ModuleDesc wanted{.size = bytes.size(), .bytes = bytes.data()};
-    return done("zeModuleCreate", api_.create_module(context_, device_, &wanted, &module, nullptr));
+    ze::Module module = nullptr;
+    (void)TRY(
+        call(refusal, api_.create_module, context_.get(), device_, &wanted, &module, nullptr));
+    return Owned<ze::Module>{module, api_.destroy_module};
 }
 
 Attempt<Done> LevelZeroDevice::prepare(backends::Kernel kernel) {
-    const auto number = static_cast<std::size_t>(kernel);
-    if (kernels_[number])
+    auto& prepared = kernels_[index_of(kernel)];
+    if (prepared)
         return Done{};
-    const auto& code = kCodes[number];
-    const auto first = static_cast<std::size_t>(
-        std::ranges::find(kCodes, code.module, &KernelCode::module) - kCodes.begin());
-    if (!modules_[first])
-        (void)TRY(build(code.module, modules_[first]));
-    const ze::KernelDesc wanted{.name = code.name};
-    (void)TRY(
-        done("zeKernelCreate", api_.create_kernel(modules_[first], &wanted, &kernels_[number])));
-    return done("zeKernelSetGroupSize", api_.set_group_size(kernels_[number], kGroupThreads, 1, 1));
+    auto& module = modules_[first_in_module(kCodes, kernel)];
+    if (!module)
+        module = TRY(build(kCodes[index_of(kernel)]));
+    const ze::KernelDesc wanted{.name = kKernelNames[index_of(kernel)]};
+    ze::Kernel made = nullptr;
+    (void)TRY(call(refusal, api_.create_kernel, module.get(), &wanted, &made));
+    prepared = {made, api_.destroy_kernel};
+    return call(refusal, api_.set_group_size, made, kGroupThreads, 1U, 1U);
 }
 
 Attempt<Done> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work& work) {
-    auto* const from = buffers_[static_cast<std::size_t>(work.from)];
-    auto* const to = buffers_[static_cast<std::size_t>(other(work.from))];
+    auto* const from = buffers_[index_of(work.from)].get();
+    auto* const to = buffers_[index_of(other(work.from))].get();
     const auto set = [&](std::uint32_t index, const auto& value) {
-        return api_.set_argument(kernel, index, sizeof value, &value);
+        return call(refusal, api_.set_argument, kernel, index, sizeof value, &value);
     };
-    for (const auto code : {set(0, from), set(1, to), set(2, work.arguments.rounds),
-                            set(3, work.arguments.factor), set(4, work.arguments.addend)})
-        (void)TRY(done("zeKernelSetArgumentValue", code));
-    return Done{};
+    (void)TRY(set(0, from));
+    (void)TRY(set(1, to));
+    (void)TRY(set(2, work.arguments.rounds));
+    (void)TRY(set(3, work.arguments.factor));
+    return set(4, work.arguments.addend);
 }
 
 Attempt<Done> LevelZeroDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
-    auto* const kernel = kernels_[static_cast<std::size_t>(work.kernel)];
+    auto* const kernel = kernels_[index_of(work.kernel)].get();
     (void)TRY(set_arguments(kernel, work));
     const ze::GroupCount groups{.x = work.groups};
     for (std::uint32_t i = 0; i < work.times; ++i) {
-        (void)TRY(done("zeCommandListAppendLaunchKernel",
-                       api_.append_launch(list_, kernel, &groups, nullptr, 0, nullptr)));
+        (void)TRY(
+            call(refusal, api_.append_launch, list_.get(), kernel, &groups, nullptr, 0U, nullptr));
         (void)TRY(separate());
     }
     return finish();
@@ -180,29 +192,28 @@ Attempt<Done> LevelZeroDevice::transfer(Direction direction,
                                         Buffer buffer,
                                         Bytes size,
                                         std::uint32_t times) {
-    void* const on_device = buffers_[static_cast<std::size_t>(buffer)];
+    void* const on_device = buffers_[index_of(buffer)].get();
     void* const on_host = staging_.data();
     const bool to_device = direction == Direction::ToDevice;
     for (std::uint32_t i = 0; i < times; ++i) {
-        (void)TRY(done(
-            "zeCommandListAppendMemoryCopy",
-            api_.append_copy(list_, to_device ? on_device : on_host,
-                             to_device ? on_host : on_device, size.count, nullptr, 0, nullptr)));
+        (void)TRY(call(refusal, api_.append_copy, list_.get(), to_device ? on_device : on_host,
+                       to_device ? on_host : on_device, size.count, nullptr, 0U, nullptr));
         (void)TRY(separate());
     }
     return finish();
 }
 
-/// Executes what was appended, and waits for it.
 Attempt<Done> LevelZeroDevice::finish() {
-    (void)TRY(done("zeCommandListClose", api_.close_list(list_)));
-    (void)TRY(done("zeCommandQueueExecuteCommandLists", api_.execute(queue_, 1, &list_, nullptr)));
+    auto* list = list_.get();
+    (void)TRY(call(refusal, api_.close_list, list));
+    (void)TRY(call(refusal, api_.execute, queue_.get(), 1U, &list, nullptr));
     const auto limit = std::chrono::nanoseconds{max_wait(Waiting::Spinning)}.count();
-    const auto code = api_.synchronize(queue_, static_cast<std::uint64_t>(limit));
+    const auto code = api_.synchronize(queue_.get(), static_cast<std::uint64_t>(limit));
     if (code == ze::kNotReady)
         return dispatch_timed_out(Waiting::Spinning);
-    (void)TRY(done("zeCommandQueueSynchronize", code));
-    return done("zeCommandListReset", api_.reset_list(list_));
+    if (code != ze::kSuccess)
+        return refusal(api_.synchronize.name, code);
+    return call(refusal, api_.reset_list, list);
 }
 
 /// An integrated GPU has what the host has.
@@ -215,27 +226,17 @@ std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     return total ? std::optional{Bytes{total->count / kSurelyFree}} : std::nullopt;
 }
 
-ComputeLimits limits_of(const DeviceFacts& facts) {
-    const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
-    return ComputeLimits{
-        .free = free_memory_of(facts),
-        .max_buffer = largest ? std::optional{Bytes{*largest}} : std::nullopt,
-        .has_fp16 = facts.extra.at("fp16").as_bool().value_or(false),
-        .has_int8 = facts.extra.at("integer_dot_product").as_bool().value_or(false)};
-}
-
 }  // namespace
 
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
                                                         ze::Driver driver,
                                                         ze::Device device,
                                                         const DeviceFacts& facts) {
-    const auto api = ze::load_compute(library);
-    if (!api)
-        return Refusal{.code = "api-refused", .note = api.error().text};
-    auto opened = std::make_unique<LevelZeroDevice>(*api, device, limits_of(facts));
-    (void)TRY(opened->open(driver));
-    return std::unique_ptr<ComputeDevice>{std::move(opened)};
+    const auto api = TRY(compute_functions<ze::ComputeSymbols>(library));
+    auto limits = limits_from(facts, "fp16");
+    limits.free = free_memory_of(facts);
+    limits.is_cpu = false;
+    return opened(std::make_unique<LevelZeroDevice>(api, device, limits), driver);
 }
 
 }  // namespace gpuprobe::backends

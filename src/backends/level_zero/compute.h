@@ -2,9 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "backends/compute/device.h"
-#include "backends/level_zero/level_zero_abi.h"
+#include "backends/level_zero/api.h"
 #include "report/facts.h"
 
 namespace gpuprobe::backends {
@@ -16,5 +17,12 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
                                                         ze::Driver driver,
                                                         ze::Device device,
                                                         const DeviceFacts& facts);
+
+/// The modules of kernels.spvasm, as spirv-as made them when this was built.
+std::span<const unsigned char> level_zero_module_check();   ///< Check alone
+std::span<const unsigned char> level_zero_module_memory();  ///< Fill, Read, Copy
+std::span<const unsigned char> level_zero_module_fp32();
+std::span<const unsigned char> level_zero_module_fp16();
+std::span<const unsigned char> level_zero_module_int8();
 
 }  // namespace gpuprobe::backends

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/level_zero/level_zero_names.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/level_zero/facts.h"
 #include "backends/texts.h"
 
 namespace gpuprobe::backends {

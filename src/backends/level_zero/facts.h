@@ -7,10 +7,25 @@
 #include <string_view>
 
 #include "backends/backend.h"
-#include "backends/level_zero/level_zero_abi.h"
+#include "backends/level_zero/api.h"
 
-/// Numbers of Level Zero as the words that facts carry.
 namespace gpuprobe::backends {
+
+/// What all devices of one driver have in common.
+struct LevelZeroDriver {
+    std::optional<std::string> api_version = {};
+    std::optional<std::string> driver_version = {};
+    bool knows_ip_version = false;
+};
+
+/// Everything one device says about itself; `error` in `extra` when it does not say what it is.
+DeviceFacts level_zero_facts(const ze::Symbols& api,
+                             ze::Device device,
+                             const LevelZeroDriver& driver,
+                             std::uint32_t index);
+
+/// The members that Sysman's description of a device shares with the core API's.
+void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts);
 
 /// "gpu", "cpu", "fpga", "mca", "npu"; a number as text when newer; nullopt for 0, which is not
 /// filled in.
@@ -27,7 +42,10 @@ std::optional<std::string> level_zero_version(std::uint32_t version);
 /// adapters/level_zero/platform.cpp.
 std::optional<std::string> level_zero_driver_version(std::uint32_t version);
 
+/// "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)".
+std::string level_zero_code_text(ze::Code code);
+
 /// An answer for a call that said no: `absent` where there is nothing to ask, else `failed`.
-Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Result code);
+Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code);
 
 }  // namespace gpuprobe::backends

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/level_zero/level_zero_device.h"
+#include "backends/level_zero/facts.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
-#include "backends/level_zero/level_zero_names.h"
 #include "backends/texts.h"
 
 namespace gpuprobe::backends {
@@ -25,13 +25,11 @@ void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
 
 /// The sum of a device's memories: one of each tile.
 void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
-    std::uint32_t count = 0;
-    if (api.memory_properties(device, &count, nullptr) != kSuccess)
-        return;
-    std::vector<ze::MemoryProperties> memories(std::min(count, kMaxMemories));
-    count = static_cast<std::uint32_t>(memories.size());
-    if (count == 0 || api.memory_properties(device, &count, memories.data()) != kSuccess)
-        return;
+    std::vector<ze::MemoryProperties> memories;
+    const auto query = [&](std::uint32_t* count, ze::MemoryProperties* list) {
+        return api.memory_properties(device, count, list);
+    };
+    (void)ze::listed(query, kMaxMemories, memories);  // none where it refuses
     std::uint64_t total = 0;
     for (const auto& memory : memories)
         total += memory.total_size;
@@ -63,6 +61,20 @@ void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
     facts.extra["ecc"] = (properties.flags & ze::kDeviceEcc) != 0;
 }
 
+/// Source: ze_api.h, ze_result_t.
+constexpr std::array<NumberWord, 10> kCodes = {{
+    {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"},
+    {0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
+    {0x70000003, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
+    {0x70000004, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"},
+    {0x70000006, "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET"},
+    {0x70010000, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
+    {0x70020000, "ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE"},
+    {ze::kUninitialized, "ZE_RESULT_ERROR_UNINITIALIZED"},
+    {0x78000002, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},
+    {0x78000003, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
+}};
+
 }  // namespace
 
 void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts) {
@@ -87,7 +99,7 @@ DeviceFacts level_zero_facts(const Symbols& api,
         properties.next = &ip;
     if (const auto code = api.device_properties(device, &properties); code != kSuccess) {
         facts.extra["error"] =
-            to_value(level_zero_refusal("level_zero", "zeDeviceGetProperties", code).note);
+            to_value(level_zero_refusal("level_zero", api.device_properties.name, code).note);
         return facts;
     }
     add_level_zero_identity(properties, facts);
@@ -97,6 +109,49 @@ DeviceFacts level_zero_facts(const Symbols& api,
     add_modules(api, device, facts);
     add_shape(properties, facts);
     return facts;
+}
+
+std::optional<std::string> level_zero_kind_word(ze::DeviceKind kind) {
+    constexpr std::array<std::string_view, 6> kWords = {"", "gpu", "cpu", "fpga", "mca", "npu"};
+    const auto number = static_cast<std::uint32_t>(kind);
+    if (number == 0)
+        return std::nullopt;
+    if (number >= kWords.size())
+        return std::to_string(number);
+    return std::string{kWords[number]};
+}
+
+std::optional<DeviceType> level_zero_type(ze::DeviceKind kind, std::uint32_t flags) {
+    if (kind == ze::DeviceKind{})
+        return std::nullopt;
+    if (kind == ze::DeviceKind::Cpu)
+        return DeviceType::Cpu;
+    if (kind != ze::DeviceKind::Gpu)
+        return DeviceType::Other;
+    return flags & ze::kDeviceIntegrated ? DeviceType::Integrated : DeviceType::Discrete;
+}
+
+std::optional<std::string> level_zero_version(std::uint32_t version) {
+    if (version == 0)
+        return std::nullopt;
+    return dotted({version >> 16U, version & 0xffffU});
+}
+
+std::optional<std::string> level_zero_driver_version(std::uint32_t version) {
+    if (version == 0)
+        return std::nullopt;
+    return dotted({version >> 24U, version >> 16U & 0xffU, version & 0xffffU});
+}
+
+std::string level_zero_code_text(ze::Code code) {
+    return word_for(kCodes, code).value_or("unknown code") + " (0x" + hexadecimal(code, 8) + ")";
+}
+
+Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code) {
+    const auto refusal = refused_call("api-refused", call, level_zero_code_text(code), code);
+    if (code == ze::kUninitialized)
+        return without_devices(refusal.note, {{"api", Value{api}}});
+    return answer_of(refusal);
 }
 
 }  // namespace gpuprobe::backends
