@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "backends/drm/memory_regions.h"
+#include "backends/drm/intel.h"
 #include "backends/hip/rocm_names.h"
 #include "backends/texts.h"
 #include "backends/vulkan/nvidia_egl.h"

@@ -3,9 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "backends/backend.h"
-#include "backends/drm/drm_device.h"
+#include "backends/drm/facts.h"
 #include "backends/drm/render_node.h"
 
 namespace gpuprobe::backends {
@@ -13,6 +14,12 @@ namespace gpuprobe::backends {
 /// What the kernel's own drivers say through render nodes: no library, less than a millisecond.
 /// Nodes of sleeping devices are not opened.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
+
+/// Opens a character device, and only if it is the one that sysfs speaks of ("226:128"): a
+/// container may have put another thing there. Errors: PermissionDenied, NotFound, also for another
+/// thing, Io.
+Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
+                                                   const std::string& device_number);
 
 using OpenDrmDevice = std::function<Result<std::unique_ptr<DrmDevice>>(const RenderNode&)>;
 

@@ -179,8 +179,8 @@ TEST(OpenDrmDevice, TakesOnlyTheDeviceThatSysfsSpeaksOf) {
 TEST(OpenDrmDevice, PassesOnWhatTheKernelSays) {
     const auto device = open_drm_device("/dev/null", "1:3");
     ASSERT_TRUE(device);
-    drm::Version version;
-    EXPECT_EQ((*device)->ask(drm::kVersion, &version), ENOTTY);
+    drm_version version = {};
+    EXPECT_EQ((*device)->ask(DRM_IOCTL_VERSION, &version), ENOTTY);
 }
 
 }  // namespace

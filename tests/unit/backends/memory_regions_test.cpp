@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/drm/memory_regions.h"
-
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-#include "backends/drm/drm_abi.h"
+#include "backends/drm/intel.h"
+#include "fake_drm.h"
 
 namespace gpuprobe::backends {
 namespace {
 
 using Reply = std::vector<std::byte>;
 
-template <class Head, class Entry>
-Reply reply_of(const Head& head, const std::vector<Entry>& entries) {
-    Reply reply(sizeof head + entries.size() * sizeof(Entry));
-    std::memcpy(reply.data(), &head, sizeof head);
+/// A head of that size, which begins with the number of entries, and they.
+template <class Entry>
+Reply reply_of(std::size_t head, const std::vector<Entry>& entries) {
+    Reply reply(head + entries.size() * sizeof(Entry));
+    const auto count = static_cast<std::uint32_t>(entries.size());
+    std::memcpy(reply.data(), &count, sizeof count);
     if (!entries.empty())
-        std::memcpy(reply.data() + sizeof head, entries.data(), entries.size() * sizeof(Entry));
+        std::memcpy(reply.data() + head, entries.data(), entries.size() * sizeof(Entry));
     return reply;
 }
 
-Reply i915_reply(const std::vector<drm::i915::Region>& regions) {
-    const auto count = static_cast<std::uint32_t>(regions.size());
-    return reply_of(drm::i915::RegionsHead{.count = count}, regions);
+Reply i915_reply(const std::vector<drm_i915_memory_region_info>& regions) {
+    return reply_of(sizeof(drm_i915_query_memory_regions), regions);
 }
 
 template <class Entry>
 Reply xe_reply(const std::vector<Entry>& entries) {
-    const auto count = static_cast<std::uint32_t>(entries.size());
-    return reply_of(drm::xe::Head{.count = count}, entries);
-}
-
-drm::i915::Region i915_region(std::uint16_t where, std::uint64_t size, std::uint64_t free) {
-    return {.memory_class = where, .probed_size = size, .unallocated_size = free};
+    return reply_of(sizeof(drm::xe::Head), entries);
 }
 
 drm::xe::Region xe_region(std::uint16_t where, std::uint64_t size, std::uint64_t used) {
