@@ -8,7 +8,6 @@
 
 #include "backends/compute/device.h"
 #include "backends/compute/stages.h"
-#include "backends/cpu/cpu_kernels.h"
 #include "backends/cpu/crew.h"
 
 namespace gpuprobe::backends {
@@ -28,8 +27,8 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// Not touched before its threads do: the pages then lie where they are
-    /// worked on.
+    /// Left untouched until the threads use it, so that pages lie near the processor that works on
+    /// them.
     using Words = std::unique_ptr<std::uint32_t[]>;
 
     [[nodiscard]] std::span<std::uint32_t> words(Buffer buffer) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/logical_device.h"
-
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "backends/driver_library.h"
+#include "backends/vulkan/compute.h"
 #include "backends/vulkan/device_reply.h"
 #include "backends/vulkan/vulkan_names.h"
 
