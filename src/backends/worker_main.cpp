@@ -182,10 +182,11 @@ int run(std::span<char*> arguments) {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
     if (const auto confined = confine_system_calls(); !confined)
-        (void)usage_error(confined.error().text);  // told, where the probe fails
+        (void)usage_error(confined.error().text);  // printed, and told where the probe fails
     FrameSink sink{std::move(frames)};
     const auto answer = answer_of(*backend, *target, sink);
-    sink.phase("end");  // what a driver's threads do from here on is not the last question's fault
+    sink.phase(
+        "end");  // what a driver's threads do from here on is not blamed on the last question
     sink.done(answer);
     // No destructor and no exit handler: drivers crash and hang in theirs.
     ::_exit(EXIT_SUCCESS);

@@ -80,10 +80,10 @@ struct Work {
 struct ComputeLimits {
     std::optional<Bytes> free = {};        ///< of device memory, now
     std::optional<Bytes> max_buffer = {};  ///< the largest that one buffer may be
-    bool is_cpu = false;                   ///< shares the processor with who waits for it
+    bool is_cpu = false;  ///< runs on the processor, which the waiting thread needs too
     bool has_fp16 = false;
     bool has_int8 = false;
-    bool has_host_copies = true;  ///< its memory is not simply the host's
+    bool has_host_copies = true;  ///< its memory is not the host's own
 };
 
 class ComputeDevice {

@@ -12,10 +12,11 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Copied in half a millisecond where copies are fastest; to pin more takes as long as to measure.
+/// Copied in half a millisecond where copies are fastest; pinning more would take as long as
+/// measuring.
 constexpr Bytes kStaging = mib(32);
 constexpr Bytes kUnknownFree = mib(256);  // assumed where nobody says what is free
-/// Large against every cache, and a pass long against a launch: 0.2 ms on an H200.
+/// Much larger than any cache, and a pass takes much longer than a launch: 0.2 ms on an H200.
 constexpr Bytes kMaxDeviceBuffer = gib(1);
 /// Workers have a gibibyte in all (systemd/gpuprobe-worker@.service).
 constexpr Bytes kMaxHostBuffer = mib(256);
@@ -23,7 +24,7 @@ constexpr Bytes kMaxHostBuffer = mib(256);
 constexpr std::uint32_t kPieceGroups = 64;            // of the smallest piece
 constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every GPU of today
 constexpr std::uint32_t kMaxSteps = 1U << 22;
-/// A processor's caches hold what it reads in a few milliseconds.
+/// Longer than for a GPU: a processor's caches hold what it reads in a few milliseconds.
 constexpr Seconds kHostMemoryPiece{0.02};
 constexpr Seconds kMaxHostPiece{2};
 constexpr Bytes kTransferPiece = kib(512);
@@ -63,7 +64,7 @@ private:
                              std::string_view name,
                              RateField rate,
                              SpreadField spread);
-    /// The same for what a device may lack although it says otherwise.
+    /// The same for a kernel that may not build although the device claims to support it.
     Attempt<Done> optional_arithmetic(Kernel kernel,
                                       std::string_view name,
                                       RateField rate,
@@ -222,7 +223,7 @@ Attempt<Done> Measuring::optional_arithmetic(Kernel kernel,
     return Done{};
 }
 
-/// Some threads of all: the last group counts as much as the first.
+/// Checks some of the threads, from the first group to the last.
 Attempt<Done> Measuring::check_arithmetic(Kernel kernel, std::string_view name, const Work& work) {
     constexpr std::uint32_t kSamples = 8;
     const auto words = TRY(output(std::size_t{work.groups} * kGroupThreads));
@@ -244,8 +245,8 @@ Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
     return words;
 }
 
-/// One group, waited for each time: the round trip is what is wanted. By a kernel that has been
-/// compiled for the others: to compile one more takes longer than all that is timed of it.
+/// Runs one group at a time and waits for it, since the round trip is what is measured. The kernel
+/// is one that is compiled already: compiling another would take longer than the measurement.
 Attempt<Done> Measuring::launch() {
     phase_("launch");
     const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Done> {

@@ -45,8 +45,8 @@ struct Measured {
 Value value_of(const Measured& measured);
 
 /// Measures all that the device can. Refusals: those of the device and the sampler;
-/// `miscomputed` when a kernel gave wrong numbers, for then its rate is none.
-/// `phase` is told what comes next.
+/// `miscomputed` when a kernel gave wrong numbers: their rate would mean nothing. `phase` is told
+/// what comes next.
 Attempt<Measured> measured(ComputeDevice& device,
                            const std::function<void(std::string_view)>& phase);
 

@@ -33,7 +33,7 @@ struct Rate {
 class Sampler {
 public:
     using Now = std::function<Seconds()>;
-    /// `max_piece`: what no piece may take. kMaxPiece, where a watchdog may be near.
+    /// `max_piece`: the longest that a piece may take; kMaxPiece keeps clear of watchdogs.
     explicit Sampler(Now now, Seconds max_piece = kMaxPiece)
         : now_{std::move(now)}, max_piece_{max_piece} {}
 

@@ -15,8 +15,8 @@ constexpr std::string_view kIndex = "index:";
 /// 256 KiB to the device, and as much on it.
 constexpr std::size_t kWords = 65536;
 
-/// What still runs, or has fallen off the bus, would be waited for: its context goes with the
-/// process, and the kernel's driver cleans up.
+/// To let go of a device that still runs, or has fallen off the bus, would wait for it. The context
+/// ends with the process, and the kernel's driver cleans up.
 void abandon_if_stuck(std::unique_ptr<ComputeDevice>& device, const Refusal& refusal) {
     if (refusal.code == "dispatch-timed-out" || refusal.code == "device-lost")
         (void)device.release();

@@ -28,7 +28,7 @@ Crew::Crew() {
         for (unsigned number = 1; number < wanted; ++number)
             threads_.emplace_back([this, number] { work(number); });
     } catch (const std::system_error&) {
-        // Those that there are will do.
+        // Works with as many as there are.
     }
 }
 

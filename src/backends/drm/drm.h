@@ -16,8 +16,8 @@ namespace gpuprobe::backends {
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
 /// Opens a character device, and only if it is the one that sysfs speaks of ("226:128"): a
-/// container may have put another thing there. Errors: PermissionDenied, NotFound, also for another
-/// thing, Io.
+/// container may have put something else there. Errors: PermissionDenied; NotFound, also when it is
+/// something else; Io.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
 

@@ -127,7 +127,8 @@ Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitD
         const auto library = DynamicLibrary::open(candidate.name);
         if (library)
             return candidate.visit(*library, sink, visit);
-        // The first name is the one people know; one that is there and does not load says more.
+        // The first name is the one that people know; but a library that is there and does not load
+        // says more.
         const bool is_broken = library.error().code != ErrorCode::NotFound;
         if (problem.empty() || (is_absent && is_broken))
             problem = library.error().text;

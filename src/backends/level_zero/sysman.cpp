@@ -39,7 +39,7 @@ std::string_view health_word(zes::Health health) {
     return number < kWords.size() ? kWords[number] : kWords.front();
 }
 
-/// Hears of devices, and keeps one fact of one of them.
+/// Keeps what is free on one device, and drops everything else.
 class FreeMemorySink final : public Sink {
 public:
     explicit FreeMemorySink(const PciAddress& address) : address_{address} {}

@@ -24,7 +24,7 @@ Value listed(const Extensions& extensions, const char* name) {
     return extensions ? Value{lists(extensions, name)} : Value{};
 }
 
-/// Zero says nothing of a size.
+/// A size of zero means that it is not known.
 std::optional<Bytes> bytes_in(std::optional<cl_ulong> size) {
     return size && *size != 0 ? std::optional{Bytes{*size}} : std::nullopt;
 }
@@ -148,7 +148,7 @@ void add_extensions(const Extensions& extensions, Value& extra) {
     extra["extensions"] = extensions ? to_value(*extensions) : Value{};
 }
 
-/// NVIDIA says it of its own accord too, and stays with it where the deprecated query is gone.
+/// NVIDIA has a query of its own, which still works where the deprecated one is gone.
 std::optional<bool> shares_memory(const DeviceInfo& device, const Extensions& extensions) {
     if (lists(extensions, "cl_nv_device_attribute_query"))
         if (const auto integrated = device.flag(CL_DEVICE_INTEGRATED_MEMORY_NV))

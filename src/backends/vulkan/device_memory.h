@@ -23,7 +23,7 @@ struct MemoryHeap {
 enum class HeapRule {
     SumLocal,      ///< disjoint device-local heaps (RADV and ANV with a small BAR)
     LargestLocal,  ///< further device-local heaps are windows into the largest (NVIDIA)
-    SumAll,        ///< one memory, told apart by policy only (integrated GPUs)
+    SumAll,        ///< one memory that is split by policy only (integrated GPUs)
 };
 
 /// Sources: Mesa, radv_physical_device.c and anv_device.c; NVIDIA's 214–256 MiB window heap without

@@ -9,7 +9,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Puts structures into a pNext chain, those that the device offers.
+/// Puts those structures into a pNext chain that the device offers.
 class Chain {
 public:
     explicit Chain(const DeviceReply& reply) : reply_{reply} {}

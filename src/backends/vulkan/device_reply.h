@@ -69,7 +69,7 @@ struct DeviceReply {
     /// The structure may be chained: the device lists its extension, or both device and instance
     /// have the version that made it core. Chained otherwise, it stays zero: a false fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
-    /// The device is known not to have it, whatever could be asked.
+    /// The device is known not to have it, even where it could not be asked.
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
 
