@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -43,6 +44,15 @@ std::optional<std::string> gfx_target_in(std::string_view name);
 /// A text up to its first NUL or to the end of its array, without white space around it; nullopt
 /// when nothing is left.
 std::optional<std::string> clean_text(std::string_view raw);
+/// The text that a function writes into a buffer of a given length; nullopt when it returns
+/// anything but 0, or writes nothing.
+template <class Write>
+std::optional<std::string> written_text(const Write& write) {
+    std::array<char, 256> buffer = {};
+    if (write(buffer.data(), static_cast<int>(buffer.size() - 1)) != 0)
+        return std::nullopt;
+    return clean_text(buffer.data());
+}
 /// What a compiler complained about first, cut to a line of a report.
 std::string first_line(std::string_view log);
 

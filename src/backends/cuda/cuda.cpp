@@ -56,18 +56,10 @@ std::optional<int> attribute(const Symbols& api, Attribute which, Device device)
     return value;
 }
 
-std::optional<std::string> name_of_device(const Symbols& api, Device device) {
-    std::array<char, 256> name = {};
-    if (api.name(name.data(), static_cast<int>(name.size() - 1), device) != kSuccess)
-        return std::nullopt;
-    return clean_text(name.data());
-}
-
 std::optional<PciAddress> pci_of(const Symbols& api, Device device) {
-    std::array<char, 32> text = {};
-    if (api.pci_bus_id(text.data(), static_cast<int>(text.size() - 1), device) != kSuccess)
-        return std::nullopt;
-    return parse_text(std::string_view{text.data()}, std::type_identity<PciAddress>{});
+    const auto text =
+        written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, device); });
+    return text ? parse_text(*text, std::type_identity<PciAddress>{}) : std::nullopt;
 }
 
 void add_attributes(const Symbols& api, Device device, DeviceFacts& facts) {
@@ -89,12 +81,13 @@ void add_attributes(const Symbols& api, Device device, DeviceFacts& facts) {
 DeviceFacts device_facts(const Symbols& api, Device device, int index) {
     DeviceFacts facts;
     facts.index = static_cast<std::uint32_t>(index);
-    facts.name = name_of_device(api, device);
+    facts.name =
+        written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
     facts.vendor_id = "10de";
     facts.pci = pci_of(api, device);
     cuda::Uuid uuid;
     if (api.uuid && api.uuid(&uuid, device) == kSuccess)
-        facts.uuid = "GPU-" + uuid_text(uuid.bytes);  // as CUDA_VISIBLE_DEVICES and nvidia-smi
+        facts.uuid = "GPU-" + uuid_text(uuid.bytes);  // as CUDA_VISIBLE_DEVICES has it
     std::size_t total = 0;
     if (api.total_memory(&total, device) == kSuccess && total > 0)
         facts.memory = FactMemory{.total = Bytes{total}};
@@ -103,7 +96,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
 }
 
 /// What cuInit's refusals mean; the numbers and causes are in docs/facts.md.
-std::string_view reason_for(cuda::CudaResult code) {
+std::string_view reason_of(cuda::CudaResult code) {
     switch (code) {
         case cuda::kNoDevice:
             return "no-device";
@@ -121,7 +114,7 @@ std::string_view reason_for(cuda::CudaResult code) {
 Answer refused(const Symbols& api, const char* function, cuda::CudaResult code) {
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
     auto answer =
-        answer_of(refused_call(reason_for(code), function, cuda::words_of(api, code), code),
+        answer_of(refused_call(reason_of(code), function, cuda::words_of(api, code), code),
                   not_there ? Outcome::Absent : Outcome::Failed);
     add_denial(kNvidiaControl, answer.reasons);
     return answer;

@@ -22,18 +22,10 @@ using hip::Symbols;
 
 constexpr int kMaxDevices = 64;
 
-std::optional<std::string> name_of_device(const Symbols& api, Device device) {
-    std::array<char, 256> name = {};
-    if (api.name(name.data(), static_cast<int>(name.size() - 1), device) != kSuccess)
-        return std::nullopt;
-    return clean_text(name.data());
-}
-
 std::optional<PciAddress> pci_of(const Symbols& api, int index) {
-    std::array<char, 32> text = {};
-    if (api.pci_bus_id(text.data(), static_cast<int>(text.size() - 1), index) != kSuccess)
-        return std::nullopt;
-    return parse_text(std::string_view{text.data()}, std::type_identity<PciAddress>{});
+    const auto text =
+        written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, index); });
+    return text ? parse_text(*text, std::type_identity<PciAddress>{}) : std::nullopt;
 }
 
 std::optional<std::string> uuid_of(const Symbols& api, Device device) {
@@ -46,7 +38,8 @@ std::optional<std::string> uuid_of(const Symbols& api, Device device) {
 DeviceFacts device_facts(const Symbols& api, Device device, int index) {
     DeviceFacts facts;
     facts.index = static_cast<std::uint32_t>(index);
-    facts.name = name_of_device(api, device);
+    facts.name =
+        written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
     facts.vendor_id = "1002";
     facts.pci = pci_of(api, index);
     facts.uuid = uuid_of(api, device);

@@ -23,13 +23,12 @@ constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
 constexpr unsigned kMaxMigDevices = 16;
 
-/// What a text query filled in; nullopt when it was refused.
-template <class Query>
-std::optional<std::string> text(Query query) {
-    std::array<char, 96> buffer = {};
-    if (query(buffer.data(), static_cast<unsigned>(buffer.size() - 1)) != kSuccess)
-        return std::nullopt;
-    return clean_text(buffer.data());
+/// The text that a query about the library or a device fills in.
+template <class Query, class... Subject>
+std::optional<std::string> text(const Query& query, Subject... subject) {
+    return written_text([&](char* buffer, int size) {
+        return query(subject..., buffer, static_cast<unsigned>(size));
+    });
 }
 
 /// The number that an optional function fills in; null when it is missing or refuses.
@@ -90,8 +89,7 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
             continue;
         Value entry;
         entry["index"] = slot;
-        entry["uuid"] = to_value(
-            text([&](char* buffer, unsigned size) { return api.uuid(instance, buffer, size); }));
+        entry["uuid"] = to_value(text(api.uuid, instance));
         DeviceFacts of_instance;
         add_memory(api, instance, of_instance);
         entry["memory"] = to_value(of_instance.memory);
@@ -109,8 +107,8 @@ Value utilization(const Symbols& api, Device device) {
 DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
-    facts.name = text([&](char* buffer, unsigned size) { return api.name(device, buffer, size); });
-    facts.uuid = text([&](char* buffer, unsigned size) { return api.uuid(device, buffer, size); });
+    facts.name = text(api.name, device);
+    facts.uuid = text(api.uuid, device);
     add_pci(api, device, facts);
     add_memory(api, device, facts);
     add_compute_capability(api, device, facts);
