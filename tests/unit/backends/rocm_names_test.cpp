@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/texts.h"
-
 namespace gpuprobe::backends {
 namespace {
 
@@ -39,22 +37,6 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"Processor", "CPU-0123456789abcdef", std::nullopt},
                     TextCase{"Empty", "", std::nullopt}),
     [](const auto& row) { return row.param.name; });
-
-class ReadAGfxTarget : public testing::TestWithParam<TextCase> {};
-TEST_P(ReadAGfxTarget, FromADevicesName) {
-    EXPECT_EQ(gfx_target_in(GetParam().text), GetParam().want);
-}
-INSTANTIATE_TEST_SUITE_P(Table,
-                         ReadAGfxTarget,
-                         testing::Values(TextCase{"Navi", "gfx1100", "gfx1100"},
-                                         TextCase{"Aldebaran", "gfx90a", "gfx90a"},
-                                         TextCase{"WithFeatures", "gfx90a:sramecc+:xnack-",
-                                                  "gfx90a"},
-                                         TextCase{"Processor", "AMD Ryzen 9", std::nullopt},
-                                         TextCase{"NoDigits", "gfx", std::nullopt},
-                                         TextCase{"Generic", "gfx11-generic", std::nullopt},
-                                         TextCase{"Empty", "", std::nullopt}),
-                         [](const auto& row) { return row.param.name; });
 
 TEST(RocmAddress, LeavesOutThePartition) {
     EXPECT_EQ(text_of(rocm_address(0, 0xc100)), "0000:c1:00.0");

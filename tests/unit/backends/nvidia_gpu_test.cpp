@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backends/nvml/nvidia_gpu.h"
+
 #include <gtest/gtest.h>
 
-#include "backends/nvml/nvidia_gpu.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/level_zero/facts.h"
-#include "backends/texts.h"
-
 namespace gpuprobe::backends {
 namespace {
 
@@ -14,15 +12,11 @@ TEST(LevelZeroVersions, AreUnpackedAsTheyArePacked) {
     EXPECT_EQ(level_zero_version(kAllBits), "65535.65535");
     EXPECT_EQ(level_zero_driver_version(0x0106832a), "1.6.33578");
     EXPECT_EQ(level_zero_driver_version(kAllBits), "255.255.65535");
-    EXPECT_EQ(intel_ip_text(0x0300dc00 | 8U), "12.3.8");
-    EXPECT_EQ(intel_ip_text(12U << 22U | 55U << 14U | 8U), "12.55.8");
-    EXPECT_EQ(intel_ip_text(kAllBits), "1023.255.63");
 }
 
 TEST(LevelZeroVersions, AreUnknownWhenZero) {
     EXPECT_EQ(level_zero_version(0), std::nullopt);
     EXPECT_EQ(level_zero_driver_version(0), std::nullopt);
-    EXPECT_EQ(intel_ip_text(0), std::nullopt);
 }
 
 TEST(LevelZeroKinds, KeepNpusApartFromGpus) {
@@ -34,21 +28,6 @@ TEST(LevelZeroKinds, KeepNpusApartFromGpus) {
     EXPECT_EQ(level_zero_kind_word(ze::DeviceKind::Vpu), "npu");
     EXPECT_EQ(level_zero_kind_word(ze::DeviceKind{6}), "6");
     EXPECT_EQ(level_zero_kind_word(ze::DeviceKind{}), std::nullopt);
-}
-
-TEST(LevelZeroAddress, RefusesNumbersThatDoNotFit) {
-    EXPECT_EQ(pci_address(0x10000, 0xff, 0x1f, 7),
-              (PciAddress{.domain = 0x10000, .bus = 0xff, .device = 0x1f, .function = 7}));
-    EXPECT_EQ(pci_address(0, 0x100, 0, 0), std::nullopt);
-    EXPECT_EQ(pci_address(0, 0, 0x20, 0), std::nullopt);
-    EXPECT_EQ(pci_address(0, 0, 0, 8), std::nullopt);
-}
-
-TEST(LevelZeroText, EndsAtItsZeroOrItsArray) {
-    EXPECT_EQ(clean_text(std::string_view{"Arc\0rubbish", 11}), "Arc");
-    EXPECT_EQ(clean_text("Arc"), "Arc");
-    EXPECT_EQ(clean_text(std::string_view{"\0\0", 2}), std::nullopt);
-    EXPECT_EQ(clean_text(""), std::nullopt);
 }
 
 TEST(LevelZeroRefusal, TellsAbsenceFromFailure) {
