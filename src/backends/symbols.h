@@ -3,8 +3,8 @@
 
 #include <concepts>
 #include <functional>
-#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "backends/dynamic_library.h"
@@ -80,10 +80,12 @@ Result<Table> load(const DynamicLibrary& library) {
 
 /// Calls a function whose success is 0. What `refuse` makes of its name and any other code is the
 /// error.
-template <class Refuse, class Function, class... Arguments>
-auto call(const Refuse& refuse, const Symbol<Function>& function, Arguments... arguments)
-    -> Result<Done, decltype(refuse(function.name, function(arguments...)))> {
-    if (const auto code = function(arguments...); code != decltype(code){})
+template <class Refuse, class Code, class... Parameters>
+auto call(const Refuse& refuse,
+          const Symbol<Code(Parameters...)>& function,
+          std::type_identity_t<Parameters>... arguments)
+    -> Result<Done, decltype(refuse(function.name, Code{}))> {
+    if (const auto code = function(arguments...); code != Code{})
         return refuse(function.name, code);
     return Done{};
 }
