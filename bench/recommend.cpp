@@ -7,7 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "recommend/evaluate.h"
+#include "policy/evaluate.h"
 
 namespace gpuprobe {
 namespace {

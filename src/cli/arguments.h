@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/value.h"
-#include "cli/screen.h"
+#include "cli/terminal.h"
 
 namespace gpuprobe {
 
@@ -91,11 +91,9 @@ struct RecommendArguments {
     std::optional<std::uint64_t> need_mib = {};
     std::optional<std::string> force = {};
     bool chain = false;
-    std::string format = {};                  ///< of export and import-manifest
-    std::optional<std::string> file = {};     ///< of verify and import-manifest
+    std::string format = {};                  ///< of export
+    std::optional<std::string> file = {};     ///< of verify
     std::optional<std::string> variant = {};  ///< of verify
-    std::optional<std::string> overlay = {};  ///< of import-manifest
-    std::string entry = {};                   ///< of import-manifest; empty: the only one
 };
 
 /// Of export and selector, beside RecommendArguments.

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/rates.h"
+#include "explain/rates.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/gpu_words.h"
+#include "explain/gpu_words.h"
 
 namespace gpuprobe {
 namespace {

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/obstacles.h"
-#include "cli/rates.h"
-#include "cli/table.h"
-#include "cli/wording.h"
+#include "explain/obstacles.h"
+#include "explain/rates.h"
+#include "explain/table.h"
+#include "explain/wording.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/bench_rows.h"
-#include "cli/screen.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 

@@ -4,7 +4,7 @@
 #include "base/event_loop.h"
 #include "cli/oracle.h"
 #include "cli/polkit_agent.h"
-#include "client/daemon_client.h"
+#include "wire/daemon_client.h"
 
 namespace gpuprobe {
 

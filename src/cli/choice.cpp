@@ -12,6 +12,7 @@
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
 #include "cli/suggestion.h"
+#include "cli/terminal.h"
 
 namespace gpuprobe {
 namespace {

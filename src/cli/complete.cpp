@@ -10,10 +10,10 @@
 
 #include "base/parse.h"
 #include "cli/completion.h"
-#include "cli/gpu_words.h"
 #include "cli/known_consumers.h"
 #include "cli/known_products.h"
 #include "cli/open_oracle.h"
+#include "explain/gpu_words.h"
 
 namespace gpuprobe {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/value.h"
 #include "cli/arguments.h"
 #include "cli/oracle.h"
-#include "cli/screen.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 

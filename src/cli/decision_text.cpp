@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/gpu_words.h"
-#include "cli/obstacles.h"
 #include "cli/shell_quote.h"
-#include "cli/text_width.h"
+#include "explain/gpu_words.h"
+#include "explain/obstacles.h"
+#include "explain/text_width.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/screen.h"
-#include "decide/decision.h"
+#include "explain/screen.h"
+#include "policy/decision.h"
 #include "report/report.h"
 
 namespace gpuprobe {

@@ -7,8 +7,8 @@
 
 #include "base/parse.h"
 #include "base/record.h"
-#include "cli/doctor_table.h"
-#include "doctor/doctor.h"
+#include "explain/doctor.h"
+#include "explain/doctor_table.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/value.h"
-#include "cli/screen.h"
-#include "cli/wording.h"
-#include "doctor/finding.h"
+#include "explain/finding.h"
+#include "explain/screen.h"
+#include "explain/wording.h"
 #include "report/report.h"
 
 namespace gpuprobe {

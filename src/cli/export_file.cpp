@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/staged_file.h"
-#include "recommend/manifest.h"
+#include "policy/manifest.h"
 
 namespace gpuprobe {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/value.h"
-#include "cli/screen.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 

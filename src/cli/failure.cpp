@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/record.h"
-#include "client/daemon_client.h"
+#include "wire/daemon_client.h"
 
 namespace gpuprobe {
 namespace {

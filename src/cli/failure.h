@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "cli/arguments.h"
 #include "cli/context.h"
-#include "decide/decision.h"
+#include "policy/decision.h"
 
 namespace gpuprobe {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "decide/gpu_selectors.h"
+#include "policy/gpu_selectors.h"
 
 namespace gpuprobe {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/text_width.h"
 #include "cli/verb.h"
+#include "explain/text_width.h"
 
 namespace gpuprobe {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/parse.h"
-#include "doctor/variables.h"
+#include "explain/variables.h"
 
 namespace gpuprobe {
 namespace {

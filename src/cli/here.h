@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/files.h"
-#include "doctor/surroundings.h"
+#include "explain/surroundings.h"
 
 namespace gpuprobe {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decide/profile_set.h"
+#include "policy/profile_set.h"
 
 namespace gpuprobe {
 

@@ -23,14 +23,10 @@ ProductSet known_products() {
     return products;
 }
 
-Result<std::string> text_of_file(const std::string& path, Bytes limit) {
+Result<std::string> manifest_text(const std::string& path) {
     std::error_code problem;
     const auto whole = std::filesystem::absolute(path, problem);
-    return RootedFiles{}.read(problem ? path : whole.string(), limit);
-}
-
-Result<std::string> manifest_text(const std::string& path) {
-    return text_of_file(path, kMaxManifest);
+    return RootedFiles{}.read(problem ? path : whole.string(), kMaxManifest);
 }
 
 Result<Manifest> manifest_in(const std::string& path) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/list_text.h"
 
-#include "cli/gpu_words.h"
-#include "cli/table.h"
+#include "explain/gpu_words.h"
+#include "explain/table.h"
 
 namespace gpuprobe {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/screen.h"
+#include "explain/screen.h"
 #include "report/report.h"
 
 namespace gpuprobe {

@@ -7,10 +7,10 @@
 
 #include "base/parse.h"
 #include "cli/bench_rows.h"
-#include "cli/obstacles.h"
-#include "cli/rates.h"
-#include "cli/text_width.h"
-#include "cli/wording.h"
+#include "explain/obstacles.h"
+#include "explain/rates.h"
+#include "explain/text_width.h"
+#include "explain/wording.h"
 
 namespace gpuprobe {
 namespace {

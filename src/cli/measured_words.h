@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/screen.h"
+#include "explain/screen.h"
 #include "report/promise.h"
 #include "report/report.h"
 

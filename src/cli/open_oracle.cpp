@@ -6,7 +6,7 @@
 #include "cli/direct_oracle.h"
 #include "cli/known_consumers.h"
 #include "cli/progress.h"
-#include "decide/select.h"
+#include "policy/select.h"
 
 namespace gpuprobe {
 namespace {

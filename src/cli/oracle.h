@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "decide/decision.h"
-#include "recommend/recommendation.h"
+#include "policy/decision.h"
+#include "policy/recommendation.h"
 #include "report/report.h"
 
 namespace gpuprobe {
@@ -58,7 +58,7 @@ public:
     /// Reads the free memory of `gpu` again where this can; wakes nothing, and what can't be read
     /// stays as it is, with its age. Errors: Cancelled on an interrupt.
     virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }
-    /// What an administrator decided for a consumer (decide/override_rule.h). Errors:
+    /// What an administrator decided for a consumer (policy/override_rule.h). Errors:
     /// NotAuthorized, InvalidRequest, TooManyRequests, Io.
     virtual Status set_override(const std::string& consumer, const Value& rule) = 0;
     /// False when there was none.

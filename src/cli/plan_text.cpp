@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/gpu_words.h"
-#include "cli/sizes.h"
-#include "cli/table.h"
-#include "cli/wording.h"
+#include "explain/gpu_words.h"
+#include "explain/sizes.h"
+#include "explain/table.h"
+#include "explain/wording.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "cli/screen.h"
+#include "explain/screen.h"
 #include "plan/plan.h"
 
 namespace gpuprobe {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/terminal.h"
+
 namespace gpuprobe {
 namespace {
 

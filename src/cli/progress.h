@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/arguments.h"
-#include "cli/screen.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 

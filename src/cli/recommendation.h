@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/context.h"
-#include "recommend/manifest.h"
-#include "recommend/recommendation.h"
+#include "policy/manifest.h"
+#include "policy/recommendation.h"
 
 namespace gpuprobe {
 

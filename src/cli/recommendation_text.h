@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/screen.h"
-#include "recommend/recommendation.h"
+#include "explain/screen.h"
+#include "policy/recommendation.h"
 #include "report/report.h"
 
 namespace gpuprobe {

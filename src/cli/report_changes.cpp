@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/gpu_words.h"
+#include "explain/gpu_words.h"
 
 namespace gpuprobe {
 namespace {

@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/manual.h"
 #include "cli/open_oracle.h"
+#include "cli/terminal.h"
 #include "cli/verb.h"
 
 namespace gpuprobe {

@@ -8,13 +8,13 @@
 
 #include "base/parse.h"
 #include "cli/fact_list.h"
-#include "cli/gpu_words.h"
 #include "cli/measured_words.h"
-#include "cli/obstacles.h"
-#include "cli/probe_words.h"
-#include "cli/sizes.h"
-#include "cli/wording.h"
-#include "decide/backend_words.h"
+#include "explain/gpu_words.h"
+#include "explain/obstacles.h"
+#include "explain/probe_words.h"
+#include "explain/sizes.h"
+#include "explain/wording.h"
+#include "policy/backend_words.h"
 #include "report/promise.h"
 
 namespace gpuprobe {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "cli/screen.h"
+#include "explain/screen.h"
 #include "report/report.h"
 
 namespace gpuprobe {

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/gpu_words.h"
 #include "cli/measured_words.h"
-#include "cli/obstacles.h"
-#include "cli/probe_words.h"
-#include "cli/table.h"
-#include "cli/text_width.h"
+#include "explain/gpu_words.h"
+#include "explain/obstacles.h"
+#include "explain/probe_words.h"
+#include "explain/table.h"
+#include "explain/text_width.h"
 
 namespace gpuprobe {
 namespace {

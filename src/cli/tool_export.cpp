@@ -7,8 +7,8 @@
 #include "base/record.h"
 #include "cli/recommendation.h"
 #include "cli/shell_quote.h"
-#include "decide/select.h"
-#include "recommend/exports.h"
+#include "policy/exports.h"
+#include "policy/select.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/doctor_text.h"
 #include "cli/here.h"
 #include "cli/verbs.h"
-#include "doctor/doctor.h"
+#include "explain/doctor.h"
 
 namespace gpuprobe {
 namespace {

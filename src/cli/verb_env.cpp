@@ -11,7 +11,7 @@
 #include "cli/shared_options.h"
 #include "cli/shell_quote.h"
 #include "cli/verbs.h"
-#include "recommend/exports.h"
+#include "policy/exports.h"
 
 namespace gpuprobe {
 namespace {

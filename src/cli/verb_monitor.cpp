@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/value_json.h"
-#include "cli/gpu_words.h"
 #include "cli/report_changes.h"
 #include "cli/verbs.h"
+#include "explain/gpu_words.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/value_json.h"
 #include "cli/choice.h"
 #include "cli/shared_options.h"
-#include "cli/table.h"
 #include "cli/verbs.h"
+#include "explain/table.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "base/record.h"
 #include "cli/pick_gpu.h"
-#include "cli/probe_words.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "explain/probe_words.h"
 
 namespace gpuprobe {
 namespace {

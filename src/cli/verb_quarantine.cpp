@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/probe_words.h"
 #include "cli/shared_options.h"
-#include "cli/sizes.h"
-#include "cli/table.h"
 #include "cli/verbs.h"
+#include "explain/probe_words.h"
+#include "explain/sizes.h"
+#include "explain/table.h"
 
 namespace gpuprobe {
 namespace {

@@ -13,6 +13,7 @@
 #include "cli/recommendation_text.h"
 #include "cli/shared_options.h"
 #include "cli/suggestion.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {

@@ -17,7 +17,6 @@ Verb export_verb();
 Verb selector_verb();
 Verb verify_verb();
 Verb products_verb();
-Verb import_manifest_verb();
 Verb plan_verb();
 Verb probe_verb();
 Verb bench_verb();

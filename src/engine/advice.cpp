@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "decide/backend_words.h"
+#include "policy/backend_words.h"
 
 namespace gpuprobe {
 namespace {
@@ -58,7 +58,7 @@ std::string fingerprint_of(const Report& machine,
     Value prints;
     for (const auto& each : machine.gpus)
         if (!gpu || each.id == *gpu)
-            prints.push_back(driver_print(each, api_of(choice)));
+            prints.push_back(driver_print(each, api_below(choice)));
     return json_line(prints);
 }
 

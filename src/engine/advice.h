@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "decide/experience.h"
-#include "decide/override_rule.h"
+#include "policy/experience.h"
+#include "policy/override_rule.h"
 #include "report/report.h"
-#include "state/outcomes.h"
-#include "state/overrides.h"
+#include "store/outcomes.h"
+#include "store/overrides.h"
 
 namespace gpuprobe {
 

@@ -6,11 +6,11 @@
 
 #include "base/parse.h"
 #include "base/version.h"
-#include "cache/fingerprint.h"
 #include "engine/lasting_part.h"
 #include "engine/schedule.h"
 #include "inventory/linker_cache.h"
 #include "report/assemble.h"
+#include "store/fingerprint.h"
 
 namespace gpuprobe {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "decide/select.h"
 #include "engine/profile_folders.h"
+#include "policy/select.h"
 
 namespace gpuprobe {
 

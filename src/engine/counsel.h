@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "decide/decision.h"
-#include "decide/profile_set.h"
 #include "engine/advice.h"
 #include "engine/recommender.h"
+#include "policy/decision.h"
+#include "policy/profile_set.h"
 
 namespace gpuprobe {
 

@@ -11,17 +11,17 @@
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/files.h"
-#include "cache/store.h"
-#include "decide/decision.h"
-#include "decide/profile.h"
 #include "engine/advice.h"
 #include "engine/live_memory.h"
 #include "engine/probe_ledger.h"
 #include "inventory/scan.h"
+#include "policy/decision.h"
+#include "policy/profile.h"
+#include "policy/recommendation.h"
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
-#include "recommend/recommendation.h"
 #include "report/report.h"
+#include "store/probe_cache.h"
 
 namespace gpuprobe {
 
@@ -142,7 +142,7 @@ public:
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
-    /// Lets drivers be asked again that are held back (state/quarantine.h), at the next occasion,
+    /// Lets drivers be asked again that are held back (store/quarantine.h), at the next occasion,
     /// and says how many. Errors: Io when it can't be kept, and nothing has changed then.
     Result<std::uint32_t> clear_quarantine(const QuarantineFilter& filter);
 

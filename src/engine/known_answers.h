@@ -7,10 +7,10 @@
 #include <tuple>
 #include <vector>
 
-#include "cache/store.h"
 #include "inventory/scan.h"
 #include "probe/target.h"
 #include "report/report.h"
+#include "store/probe_cache.h"
 
 namespace gpuprobe {
 

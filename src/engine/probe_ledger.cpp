@@ -3,9 +3,9 @@
 
 #include "base/parse.h"
 #include "base/version.h"
-#include "cache/fingerprint.h"
 #include "engine/schedule.h"
 #include "inventory/linker_cache.h"
+#include "store/fingerprint.h"
 
 namespace gpuprobe {
 namespace {

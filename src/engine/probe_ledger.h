@@ -10,11 +10,11 @@
 #include "base/files.h"
 #include "probe/target.h"
 #include "report/machine.h"
-#include "state/quarantine.h"
+#include "store/quarantine.h"
 
 namespace gpuprobe {
 
-/// Keeps the engine from asking again what did harm: probes as state/quarantine.h knows them.
+/// Keeps the engine from asking again what did harm: probes as store/quarantine.h knows them.
 class ProbeLedger {
 public:
     /// `folder`: where it is kept; it ends with this object without one. The others are borrowed.

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "decide/experience.h"
-#include "recommend/product_set.h"
-#include "recommend/recommend.h"
+#include "policy/experience.h"
+#include "policy/product_set.h"
+#include "policy/recommend.h"
 #include "report/report.h"
 
 namespace gpuprobe {

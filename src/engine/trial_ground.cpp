@@ -5,10 +5,10 @@
 #include <functional>
 
 #include "base/version.h"
-#include "cache/fingerprint.h"
 #include "engine/schedule.h"
 #include "inventory/linker_cache.h"
 #include "report/trials.h"
+#include "store/fingerprint.h"
 
 namespace gpuprobe {
 namespace {

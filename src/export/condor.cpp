@@ -3,7 +3,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 /// Source: HTCondor manual, "Startd Cron" and "ClassAd Language Reference": lines of
 /// "Name = expression", and "-" ends an ad.

@@ -8,10 +8,6 @@
 namespace gpuprobe {
 namespace {
 
-constexpr auto kApis =
-    std::to_array<VariantApi>({VariantApi::Cuda, VariantApi::Hip, VariantApi::LevelZero,
-                               VariantApi::OpenCl, VariantApi::Vulkan});
-
 struct IntelFamily {
     VersionRange graphics;
     const char* word;
@@ -60,17 +56,16 @@ std::string closed_vendor(const std::optional<std::string>& vendor) {
 }
 
 /// An API of another vendor is no news.
-bool is_meant(VariantApi api, const std::string& vendor) {
-    const auto owner = vendor_of_api(name_of(api));
-    return !owner || vendor == *owner;
+bool is_meant(const ApiInfo& api, const std::string& vendor) {
+    return api.vendor.empty() || vendor == api.vendor;
 }
 
 std::map<std::string, bool> apis_of(const ExportedGpu& gpu) {
     std::map<std::string, bool> apis;
-    for (const auto api : kApis)
-        if (const auto works = gpu.facts.usable[static_cast<std::size_t>(api)];
-            works && is_meant(api, gpu.vendor))
-            apis.emplace(api_word(api), *works);
+    for (const auto* api : computing_apis())
+        if (const auto works = gpu.facts.usable[place_of(api->id)];
+            works && is_meant(*api, gpu.vendor))
+            apis.emplace(api->fleet_word, *works);
     return apis;
 }
 
@@ -82,18 +77,11 @@ std::optional<std::string> card_of(const Gpu& gpu) {
 
 }  // namespace
 
-std::string_view api_word(VariantApi api) {
-    if (api == VariantApi::Hip)
-        return "rocm";
-    return api == VariantApi::LevelZero ? "level-zero" : name_of(api);
-}
-
 std::string_view own_api(std::string_view vendor) {
-    if (vendor == "nvidia")
-        return "cuda";
-    if (vendor == "amd")
-        return "rocm";
-    return vendor == "intel" ? "level-zero" : "";
+    for (const auto* api : computing_apis())
+        if (!vendor.empty() && api->vendor == vendor)
+            return api->fleet_word;
+    return "";
 }
 
 std::optional<std::string> arch_word(const Architecture& architecture) {
@@ -138,13 +126,13 @@ std::optional<Version> usable_vulkan(const ExportedGpu& gpu) {
     return device && loader ? std::min(*device, *loader) : device;
 }
 
-std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, VariantApi api) {
+std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, Api api) {
     std::optional<Version> least;
     for (const auto& gpu : gpus) {
-        const auto version = api == VariantApi::Cuda  ? gpu.facts.cuda.cuda.value
-                             : api == VariantApi::Hip ? gpu.facts.rocm.value
-                                                      : usable_vulkan(gpu);
-        if (works_with(gpu, api_word(api)) && version)
+        const auto version = api == Api::Cuda  ? gpu.facts.cuda.cuda.value
+                             : api == Api::Hip ? gpu.facts.rocm.value
+                                               : usable_vulkan(gpu);
+        if (works_with(gpu, info_of(api).fleet_word) && version)
             least = least ? std::min(*least, *version) : *version;
     }
     return least;

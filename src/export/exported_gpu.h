@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "export/subject.h"
-#include "recommend/machine_facts.h"
+#include "policy/machine_facts.h"
 
 namespace gpuprobe {
 
@@ -29,8 +29,6 @@ struct ExportedGpu {
 std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
                                        std::vector<ExportRemark>& left_out);
 
-/// cuda, rocm, vulkan, level-zero or opencl.
-std::string_view api_word(VariantApi api);
 /// The API that only this vendor's GPUs have; empty without one.
 std::string_view own_api(std::string_view vendor);
 
@@ -49,9 +47,9 @@ std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf 
 }
 
 /// The least of a fact among the GPUs on which an API works; nullopt when none tells.
-std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, VariantApi api);
+std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, Api api);
 
-/// Whether an API is known to work on it; the word of api_word().
+/// Whether an API is known to work on it; the word that fleets have for it.
 bool works_with(const ExportedGpu& gpu, std::string_view api);
 
 /// The version of Vulkan that programs can use on it: no more than the loader's.

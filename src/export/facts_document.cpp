@@ -6,7 +6,7 @@
 #include "export/formats.h"
 #include "export/instant_text.h"
 #include "export/verdicts.h"
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 /// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
 namespace gpuprobe {
@@ -35,10 +35,10 @@ Value gpu_document(const ExportedGpu& gpu) {
 }
 
 /// Why an API does not work, or is not known to; by the words of docs/reasons.md.
-Value api_document(const ExportedGpu& gpu, VariantApi api) {
+Value api_document(const ExportedGpu& gpu, const ApiInfo& api) {
     Value document{Value::Object{}};
-    document["usable"] = to_value(gpu.facts.usable[static_cast<std::size_t>(api)]);
-    const auto view = gpu.gpu->backends.find(std::string{backend_of(api)});
+    document["usable"] = to_value(gpu.facts.usable[place_of(api.id)]);
+    const auto view = gpu.gpu->backends.find(std::string{api.backend});
     document["verified"] = view != gpu.gpu->backends.end() && view->second.verified;
     Value::Array codes;
     if (view != gpu.gpu->backends.end())
@@ -52,9 +52,8 @@ Value api_document(const ExportedGpu& gpu, VariantApi api) {
 Value full_gpu_document(const ExportedGpu& gpu) {
     auto document = gpu_document(gpu);
     Value apis{Value::Object{}};
-    for (const auto api : {VariantApi::Cuda, VariantApi::Hip, VariantApi::LevelZero,
-                           VariantApi::OpenCl, VariantApi::Vulkan})
-        apis[api_word(api)] = api_document(gpu, api);
+    for (const auto* api : computing_apis())
+        apis[api->fleet_word] = api_document(gpu, *api);
     document["apis"] = std::move(apis);
     document["card"] = to_value(gpu.card);
     Value::Array nodes;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 namespace gpuprobe {
 namespace {
@@ -49,25 +49,22 @@ void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
                 {.name = "memory." + target + ".min-gib", .value = std::to_string(*least)});
 }
 
-std::string version_text(const std::vector<ExportedGpu>& gpus, VariantApi api) {
-    const bool has_version =
-        api == VariantApi::Cuda || api == VariantApi::Hip || api == VariantApi::Vulkan;
+std::string version_text(const std::vector<ExportedGpu>& gpus, Api api) {
+    const bool has_version = api == Api::Cuda || api == Api::Hip || api == Api::Vulkan;
     const auto version = has_version ? least_version(gpus, api) : std::nullopt;
     if (!version)
         return "true";
     return std::to_string(version->parts[0]) + "." + std::to_string(version->parts[1]);
 }
 
-void add_api(const std::vector<ExportedGpu>& gpus,
-             VariantApi api,
-             std::vector<FleetLabel>& labels) {
-    const std::string word{api_word(api)};
+void add_api(const std::vector<ExportedGpu>& gpus, Api api, std::vector<FleetLabel>& labels) {
+    const std::string word{info_of(api).fleet_word};
     const auto works = [&word](const ExportedGpu& gpu) { return works_with(gpu, word); };
     if (std::ranges::none_of(gpus, works))
         return;
     const auto version = version_text(gpus, api);
     labels.push_back({.name = "api." + word, .value = version});
-    if (api == VariantApi::Cuda && version != "true")
+    if (api == Api::Cuda && version != "true")
         labels.push_back({.name = "api.cuda.major", .value = version.substr(0, version.find('.'))});
     add_counts("api." + word + ".",
                counted(gpus,
@@ -111,9 +108,8 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                labels);
     add_counts("gpu.arch.", counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; }), labels);
     add_memory(gpus, labels);
-    for (const auto api : {VariantApi::Cuda, VariantApi::Hip, VariantApi::LevelZero,
-                           VariantApi::OpenCl, VariantApi::Vulkan})
-        add_api(gpus, api, labels);
+    for (const auto* api : computing_apis())
+        add_api(gpus, api->id, labels);
     add_driver(gpus, labels);
     add_host(host_facts(subject.report.host), labels);
     return labels;

@@ -57,7 +57,7 @@ private:
         switch (predicate.kind) {
             case PredicateKind::Backend:
                 return each([&](GpuNeed& need) {
-                    need.api = api_word(std::get<VariantApi>(predicate.need));
+                    need.api = info_of(std::get<Api>(predicate.need)).fleet_word;
                 });
             case PredicateKind::Vendor:
                 return add_vendors(std::get<Words>(predicate.need));

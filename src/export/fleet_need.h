@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "recommend/manifest.h"
-#include "recommend/rules.h"
+#include "policy/manifest.h"
+#include "policy/rules.h"
 #include "report/report.h"
 
 namespace gpuprobe {
 
 /// What a variant needs of one GPU, in the words of exports.
 struct GpuNeed {
-    std::optional<std::string> api = {};                ///< that works; a word of api_word()
+    std::optional<std::string> api = {};  ///< that works; a fleet_word of report/api_table.h
     std::optional<std::set<std::string>> targets = {};  ///< of ExportedGpu; one of them
     std::vector<std::string> vendors = {};              ///< one of them; empty: any
     std::optional<std::set<GpuKind>> kinds = {};        ///< likewise

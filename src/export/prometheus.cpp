@@ -5,7 +5,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 /// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
 /// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.

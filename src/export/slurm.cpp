@@ -7,7 +7,7 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
-#include "recommend/host_facts.h"
+#include "policy/host_facts.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
 /// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).
@@ -177,7 +177,7 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
         features.emplace_back("opencl");
     if (std::ranges::any_of(gpus, [](const auto& gpu) { return works_with(gpu, "vulkan"); }))
         features.emplace_back("vulkan");
-    if (const auto vulkan = least_version(gpus, VariantApi::Vulkan))
+    if (const auto vulkan = least_version(gpus, Api::Vulkan))
         features.push_back("vulkan" + std::to_string(vulkan->parts[0]) + "." +
                            std::to_string(vulkan->parts[1]));
     add_kinds(gpus, features);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "recommend/recommendation.h"
-#include "recommend/rules.h"
+#include "policy/recommendation.h"
+#include "policy/rules.h"
 #include "report/report.h"
 
 /// What a machine says about itself, in the words of the engines that run fleets.

@@ -6,12 +6,10 @@
 
 #include "plan/placement.h"
 #include "plan/size_math.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
-
-/// Those that llama.cpp splits a model over.
-constexpr std::array<std::string_view, 4> kBackends = {"cuda", "rocm", "sycl", "vulkan"};
 
 struct Candidate {
     const Gpu* gpu = nullptr;
@@ -169,11 +167,12 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
                              const Load& load,
                              const std::vector<Candidate>& candidates) {
     std::vector<SetPlan> sets;
-    for (const auto backend : kBackends) {
-        const auto members = members_of(request, candidates, backend);
+    for (const auto& api : kApis) {
+        const auto members = api.splits_models ? members_of(request, candidates, api.backend)
+                                               : std::vector<const Candidate*>{};
         if (members.size() < 2)
             continue;
-        auto set = set_of(request, load, backend, members);
+        auto set = set_of(request, load, api.backend, members);
         const bool is_new = std::ranges::none_of(
             sets, [&set](const SetPlan& earlier) { return earlier.gpus == set.gpus; });
         if (is_new)

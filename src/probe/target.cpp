@@ -6,13 +6,11 @@
 
 #include "base/parse.h"
 #include "probe/manifest.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
 
-/// APIs with one driver, found by the name of its library.
-constexpr std::array kWithoutManifests = {
-    "pci", "nvml", "cuda", "hip", "level_zero", "level_zero_sysman", "drm"};
 constexpr std::size_t kMaxDrivers = 64;
 constexpr int kWordBits = static_cast<int>(sizeof(void*)) * 8;
 constexpr std::size_t kMaxNote = 512;
@@ -97,8 +95,9 @@ Result<std::optional<std::string>> opencl_library(std::string_view text, std::st
 
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders) {
     TargetSearch search;
-    for (const auto* api : kWithoutManifests)
-        search.targets.push_back(ProbeTarget{.api = api});
+    for (const auto& api : kApis)
+        if (!api.has_manifests && api.id != Api::Cpu)
+            search.targets.push_back(ProbeTarget{.api = std::string{api.word}});
     DriverSearch vulkan{files, "vulkan", ".json", vulkan_library};
     for (const auto& folder : folders.vulkan)
         vulkan.visit(folder);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/api_table.h"
 #include "report/api_view.h"
 #include "report/architecture.h"
 #include "report/backend_view.h"
@@ -37,7 +38,7 @@ void add_trials(const Subject& subject,
                 const std::vector<const ProbeResult*>& probes,
                 std::map<std::string, BackendView>& backends) {
     for (auto& [name, view] : backends) {
-        const auto api = api_of_backend(name);
+        const auto api = api_below(name);
         const auto* claim = preferred_claim(subject, api);
         if (claim)
             add_trials(trials_of(probes, api, claim->device.probe->driver,

@@ -5,25 +5,19 @@
 #include <array>
 #include <span>
 
+#include "report/api_table.h"
 #include "report/api_view.h"
 #include "report/health.h"
 
 namespace gpuprobe {
 namespace {
 
+/// A backend on the API that it stands on.
 struct Backend {
     std::string_view name;
     std::string_view api;
     std::string_view vendor;  ///< the only one it serves; empty for any
 };
-constexpr std::array kBackends = std::to_array<Backend>({
-    {"cuda", "cuda", "nvidia"},
-    {"opencl", "opencl", ""},
-    {"rocm", "hip", "amd"},
-    {"sycl", "level_zero", "intel"},
-    {"vulkan", "vulkan", ""},
-    {"webgpu", "vulkan", ""},
-});
 
 /// Findings of the kernel that rule out any answer from a driver.
 constexpr std::array kBlockers = std::to_array<std::string_view>(
@@ -167,11 +161,6 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
 
 }  // namespace
 
-std::string_view api_of_backend(std::string_view backend) {
-    const auto* found = std::ranges::find(kBackends, backend, &Backend::name);
-    return found == kBackends.end() ? std::string_view{} : found->api;
-}
-
 std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,
                                const Gpu& gpu) {
@@ -187,8 +176,10 @@ std::vector<Reason> shut_nodes(std::string_view backend,
 
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu) {
     std::map<std::string, BackendView> views;
-    for (const auto& backend : kBackends)
-        views[std::string{backend.name}] = judged(backend, machine, gpu);
+    for (const auto& [name, api] : gpu_backends()) {
+        const auto& row = info_of(api);
+        views[std::string{name}] = judged({name, row.word, row.vendor}, machine, gpu);
+    }
     return views;
 }
 

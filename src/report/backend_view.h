@@ -13,13 +13,8 @@ namespace gpuprobe {
 
 /// Whether each backend can run on one GPU, from its API's view and what the kernel says.
 ///
-/// | backend | rests on | serves |
-/// | --- | --- | --- |
-/// | cuda | cuda | NVIDIA |
-/// | rocm | hip | AMD |
-/// | sycl | level_zero | Intel |
-/// | vulkan, opencl | vulkan, opencl | any |
-/// | webgpu | vulkan and the features Dawn asks for | any |
+/// Which API a backend rests on and whom it serves: report/api_table.h; webgpu also wants the
+/// features that Dawn asks Vulkan for.
 ///
 /// True when the API lists the GPU and can compute on it.
 ///
@@ -37,9 +32,6 @@ namespace gpuprobe {
 /// `gpu` needs its kind, vendor, driver, nodes, findings and apis.
 /// Sources: docs of each API; Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.
 std::map<std::string, BackendView> backend_views(const Machine& machine, const Gpu& gpu);
-
-/// The API that a backend rests on; "" for one that is none of these.
-std::string_view api_of_backend(std::string_view backend);
 
 /// `no-permission` with node, group and mode for each node that the backend opens and that is
 /// closed to the prober: the GPU's own, and those in `shared` that are not of one device.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/parse.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -28,14 +29,6 @@ constexpr std::array kManifests = std::to_array<KnownDriver>({
     {"swiftshader", "", "", true},
     {"virtio", "virtio", "virtio-pci virtio_gpu"},
     {"vk_swiftshader", "", "", true},
-});
-
-constexpr std::array kApis = std::to_array<KnownDriver>({
-    {"cuda", "nvidia", "nvidia nvgpu gk20a tegra"},
-    {"hip", "amd", "amdgpu"},
-    {"level_zero", "intel", "i915 xe"},
-    {"level_zero_sysman", "intel", "i915 xe"},
-    {"nvml", "nvidia", "nvidia"},
 });
 
 constexpr int kPlain = 10;
@@ -73,9 +66,8 @@ std::string_view file_name(std::string_view path) {
 }
 
 KnownDriver known_driver(const ProbeResult& probe) {
-    for (const auto& api : kApis)
-        if (api.prefix == probe.api)
-            return api;
+    if (const auto* api = find_api(probe.api); api && !api->vendor.empty())
+        return {.vendor = api->vendor, .kernel_drivers = api->kernel_drivers};
     const auto name = lower_case(file_name(probe.driver));
     for (const auto& manifest : kManifests)
         if (name.starts_with(manifest.prefix))

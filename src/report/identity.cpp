@@ -6,15 +6,13 @@
 #include <utility>
 
 #include "base/parse.h"
+#include "report/api_table.h"
 #include "report/api_view.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
-
-constexpr std::array kNameSources =
-    std::to_array<std::string_view>({"nvml", "cuda", "hip", "level_zero", "vulkan", "opencl"});
 
 const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
     const auto* claim = preferred_claim(subject, api);
@@ -208,8 +206,8 @@ std::optional<PciInfo> pci_of(const Subject& subject) {
 }
 
 std::optional<std::string> name_of(const Subject& subject) {
-    for (const auto api : kNameSources)
-        if (const auto* facts = facts_of(subject, api))
+    for (const auto* api : by_trust(&ApiTrust::name))
+        if (const auto* facts = facts_of(subject, api->word))
             if (auto name = marketing_name(*facts))
                 return name;
     if (subject.hardware && subject.hardware->model)

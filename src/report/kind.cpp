@@ -5,15 +5,13 @@
 #include <array>
 
 #include "base/parse.h"
+#include "report/api_table.h"
 #include "report/identity.h"
 #include "report/memory.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
-
-constexpr std::array kTypeSources = std::to_array<std::string_view>(
-    {"vulkan", "cuda", "nvml", "hip", "level_zero", "drm", "opencl"});
 
 std::optional<GpuKind> kind_from(std::optional<DeviceType> type) {
     if (type == DeviceType::Discrete)
@@ -26,9 +24,9 @@ std::optional<GpuKind> kind_from(std::optional<DeviceType> type) {
 }
 
 std::optional<GpuKind> kind_by_apis(const Subject& subject) {
-    for (const auto api : kTypeSources)
+    for (const auto* api : by_trust(&ApiTrust::kind))
         for (const auto& claim : subject.claims)
-            if (claim.device.probe->api == api)
+            if (claim.device.probe->api == api->word)
                 if (const auto kind = kind_from(claim.device.facts->type))
                     return kind;
     return std::nullopt;

@@ -2,10 +2,9 @@
 #include "report/memory.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <span>
 
+#include "report/api_table.h"
 #include "report/identity.h"
 #include "report/kind.h"
 
@@ -19,16 +18,7 @@ struct Sample {
     std::optional<WallTime> at = {};
 };
 
-using Sources = std::span<const std::string_view>;
 constexpr std::string_view kKernel = "kernel";
-constexpr std::array kPhysicalSources = std::to_array<std::string_view>(
-    {kKernel, "drm", "nvml", "vulkan", "cuda", "level_zero_sysman", "level_zero", "hip", "opencl"});
-constexpr std::array kAllocatableSources =
-    std::to_array<std::string_view>({"cuda", "hip", "level_zero", "vulkan", "opencl"});
-constexpr std::array kUnifiedSources =
-    std::to_array<std::string_view>({"vulkan", "cuda", "level_zero", "hip", "opencl"});
-constexpr std::array kFreeSources = std::to_array<std::string_view>(
-    {kKernel, "nvml", "vulkan", "cuda", "hip", "level_zero_sysman", "drm"});
 
 Bytes times(Bytes bytes, std::uint64_t factor) {
     return Bytes{std::min(bytes.count, kMaxGpuMemory.count) * factor};
@@ -53,7 +43,13 @@ bool comes_from(const Sample& sample, std::string_view source) {
 class Samples {
 public:
     Samples(const Subject& subject, const Host& host, WallTime now);
-    [[nodiscard]] std::optional<Sample> first(Sources sources, std::string_view what) const;
+    [[nodiscard]] std::optional<Sample> from(std::string_view source, std::string_view what) const;
+    /// From the API that is trusted most.
+    [[nodiscard]] std::optional<Sample> first(std::uint8_t ApiTrust::*trust,
+                                              std::string_view what) const;
+    /// The same where the kernel's own word, if there is one, comes first.
+    [[nodiscard]] std::optional<Sample> kernel_or(std::uint8_t ApiTrust::*trust,
+                                                  std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> carve_out() const;
     [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
@@ -139,22 +135,34 @@ bool Samples::is_usable(const Sample& sample) const {
     return !total || sample.reading.bytes <= *total;
 }
 
-std::optional<Sample> Samples::first(Sources sources, std::string_view what) const {
-    for (const auto source : sources)
-        for (const auto& sample : samples_)
-            if (comes_from(sample, source) && sample.reading.what == what &&
-                sample.reading.source != "pci-bar" && is_usable(sample))
-                return sample;
+std::optional<Sample> Samples::from(std::string_view source, std::string_view what) const {
+    for (const auto& sample : samples_)
+        if (comes_from(sample, source) && sample.reading.what == what &&
+            sample.reading.source != "pci-bar" && is_usable(sample))
+            return sample;
     return std::nullopt;
 }
 
+std::optional<Sample> Samples::first(std::uint8_t ApiTrust::*trust, std::string_view what) const {
+    for (const auto* api : by_trust(trust))
+        if (auto sample = from(api->word, what))
+            return sample;
+    return std::nullopt;
+}
+
+std::optional<Sample> Samples::kernel_or(std::uint8_t ApiTrust::*trust,
+                                         std::string_view what) const {
+    auto sample = from(kKernel, what);
+    return sample ? sample : first(trust, what);
+}
+
 std::optional<Bytes> Samples::kernel(std::string_view what) const {
-    const auto sample = first(std::array{kKernel}, what);
+    const auto sample = from(kKernel, what);
     return sample ? std::optional{sample->reading.bytes} : std::nullopt;
 }
 
 std::optional<Bytes> Samples::carve_out() const {
-    const auto sample = first(std::array{kKernel}, "total");
+    const auto sample = from(kKernel, "total");
     const bool is_set_aside = sample && sample->reading.source != "kfd";
     return is_set_aside ? std::optional{sample->reading.bytes} : std::nullopt;
 }
@@ -202,15 +210,16 @@ std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept
 
 /// What a process may have: an API's word, or NVML's total less what the driver keeps.
 std::optional<Bytes> dedicated_allocatable(const Samples& samples) {
-    constexpr std::array kNvml = std::to_array<std::string_view>({"nvml"});
-    if (const auto cuda = samples.first(std::array<std::string_view, 1>{"cuda"}, "total"))
+    constexpr auto kCuda = info_of(Api::Cuda).word;
+    constexpr auto kNvml = info_of(Api::Nvml).word;
+    if (const auto cuda = samples.from(kCuda, "total"))
         return cuda->reading.bytes;
-    const auto total = samples.first(kNvml, "total");
-    const auto reserved = samples.first(kNvml, "reserved");
+    const auto total = samples.from(kNvml, "total");
+    const auto reserved = samples.from(kNvml, "reserved");
     if (total && reserved)
         if (const auto left = less(total->reading.bytes, reserved->reading.bytes))
             return left;
-    const auto api = samples.first(kAllocatableSources, "total");
+    const auto api = samples.first(&ApiTrust::allocatable, "total");
     return api ? std::optional{api->reading.bytes} : std::nullopt;
 }
 
@@ -224,13 +233,13 @@ void set_free(GpuMemory& memory, const std::optional<Sample>& sample) {
 MemoryFindings dedicated(Samples& samples) {
     MemoryFindings result;
     samples.limit_by_kernel();
-    if (const auto physical = samples.first(kPhysicalSources, "total")) {
+    if (const auto physical = samples.kernel_or(&ApiTrust::physical, "total")) {
         result.memory.physical = physical->reading.bytes;
         result.findings = mismatches(samples, physical->reading);
     }
     result.memory.allocatable = dedicated_allocatable(samples);
-    auto free = samples.first(std::array<std::string_view, 1>{"kernel-derived"}, "free");
-    set_free(result.memory, free ? free : samples.first(kFreeSources, "free"));
+    auto free = samples.from("kernel-derived", "free");
+    set_free(result.memory, free ? free : samples.kernel_or(&ApiTrust::free, "free"));
     return result;
 }
 
@@ -241,7 +250,7 @@ MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) 
     result.memory.physical = carved;
     if (carved && gtt)
         result.memory.allocatable = sum(*carved, *gtt);
-    else if (const auto api = samples.first(kUnifiedSources, "total"))
+    else if (const auto api = samples.first(&ApiTrust::shared, "total"))
         result.memory.allocatable = api->reading.bytes;
     const auto carved_free = less(carved, samples.kernel("used"));
     const auto gtt_free = less(gtt, samples.kernel("gtt-used"));
@@ -256,7 +265,7 @@ MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) 
 
 MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, WallTime now) {
     MemoryFindings result;
-    if (const auto api = samples.first(kUnifiedSources, "total"))
+    if (const auto api = samples.first(&ApiTrust::shared, "total"))
         result.memory.allocatable = api->reading.bytes;
     if (host.memory.available) {
         const auto available = host.memory.available->count;
@@ -264,7 +273,7 @@ MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, 
         result.memory.free_at = now;
         return result;
     }
-    set_free(result.memory, samples.first(kFreeSources, "free"));
+    set_free(result.memory, samples.kernel_or(&ApiTrust::free, "free"));
     return result;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "report/api_table.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -33,14 +35,6 @@ constexpr std::array kKernelDrivers = std::to_array<Word>({
     {"vc4", "broadcom"},    {"xe", "intel"},
 });
 
-constexpr std::array kApis = std::to_array<Word>({
-    {"cuda", "nvidia"},
-    {"hip", "amd"},
-    {"level_zero", "intel"},
-    {"level_zero_sysman", "intel"},
-    {"nvml", "nvidia"},
-});
-
 std::optional<std::string> looked_up(std::span<const Word> table, std::string_view key) {
     for (const auto& entry : table)
         if (entry.key == key)
@@ -61,7 +55,8 @@ std::optional<std::string> vendor_of(const HardwareDevice& device) {
 }
 
 std::optional<std::string> vendor_of_api(std::string_view api) {
-    return looked_up(kApis, api);
+    const auto* row = find_api(api);
+    return row && !row->vendor.empty() ? std::optional<std::string>{row->vendor} : std::nullopt;
 }
 
 }  // namespace gpuprobe

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "bus/text.h"
-#include "bus/value.h"
+#include "wire/text.h"
+#include "wire/value.h"
 
 namespace gpuprobe {
 

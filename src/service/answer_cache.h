@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/value.h"
-#include "bus/recorded_body.h"
+#include "wire/recorded_body.h"
 
 namespace gpuprobe {
 

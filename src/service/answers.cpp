@@ -6,9 +6,9 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "bus/reason.h"
-#include "bus/text.h"
-#include "bus/value.h"
+#include "wire/reason.h"
+#include "wire/text.h"
+#include "wire/value.h"
 
 namespace gpuprobe {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "bus/sdbus.h"
-#include "decide/decision.h"
 #include "engine/engine.h"
-#include "recommend/recommendation.h"
+#include "policy/decision.h"
+#include "policy/recommendation.h"
 #include "report/report.h"
+#include "wire/sdbus.h"
 
 /// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
 namespace gpuprobe {

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "bus/errors.h"
+#include "wire/errors.h"
 
 namespace gpuprobe {
 namespace {

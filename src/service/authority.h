@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/record.h"
 #include "base/result.h"
-#include "bus/callers.h"
-#include "bus/sdbus.h"
+#include "wire/callers.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe {
 

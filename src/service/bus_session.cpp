@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bus/errors.h"
+#include "wire/errors.h"
 
 namespace gpuprobe {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "bus/callers.h"
-#include "bus/reply.h"
 #include "service/audience.h"
 #include "service/authority.h"
+#include "wire/callers.h"
+#include "wire/reply.h"
 
 namespace gpuprobe {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/value_json.h"
-#include "bus/errors.h"
-#include "bus/text.h"
 #include "service/answers.h"
 #include "service/power.h"
+#include "wire/errors.h"
+#include "wire/text.h"
 
 namespace gpuprobe {
 namespace {

@@ -10,13 +10,13 @@
 #include <org.gpuprobe.GpuProbe1.Gpu.adaptor.h>
 
 #include "base/files.h"
-#include "bus/reply.h"
-#include "bus/sdbus.h"
 #include "engine/engine.h"
 #include "service/call_budget.h"
 #include "service/clientele.h"
 #include "service/gpu_properties.h"
 #include "service/inline_budget.h"
+#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bus/names.h"
+#include "wire/names.h"
 
 namespace gpuprobe {
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/parse.h"
-#include "bus/text.h"
+#include "wire/text.h"
 
 namespace gpuprobe {
 namespace {

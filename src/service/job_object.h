@@ -6,8 +6,8 @@
 
 #include <org.gpuprobe.GpuProbe1.Job.adaptor.h>
 
-#include "bus/reply.h"
-#include "bus/sdbus.h"
+#include "wire/reply.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe {
 

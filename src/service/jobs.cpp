@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "bus/names.h"
 #include "service/answers.h"
+#include "wire/names.h"
 
 namespace gpuprobe {
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "bus/callers.h"
-#include "bus/connection.h"
 #include "engine/engine.h"
 #include "service/gpu_object.h"
 #include "service/job_object.h"
+#include "wire/callers.h"
+#include "wire/connection.h"
 
 namespace gpuprobe {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/log_control.h"
 
-#include "bus/errors.h"
-#include "bus/names.h"
+#include "wire/errors.h"
+#include "wire/names.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <org.freedesktop.LogControl1.adaptor.h>
 
-#include "bus/sdbus.h"
 #include "service/log.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe {
 

@@ -3,14 +3,14 @@
 
 #include "base/value_json.h"
 #include "base/version.h"
-#include "bus/errors.h"
-#include "bus/names.h"
-#include "bus/text.h"
-#include "bus/value.h"
 #include "report/trials.h"
 #include "service/answers.h"
 #include "service/memory_file.h"
 #include "service/power.h"
+#include "wire/errors.h"
+#include "wire/names.h"
+#include "wire/text.h"
+#include "wire/value.h"
 
 namespace gpuprobe {
 namespace {

@@ -8,12 +8,12 @@
 
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
-#include "bus/connection.h"
 #include "service/advice_calls.h"
 #include "service/answer_cache.h"
 #include "service/clientele.h"
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
+#include "wire/connection.h"
 
 namespace gpuprobe {
 

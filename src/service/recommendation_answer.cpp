@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bus/reason.h"
-#include "bus/text.h"
-#include "bus/value.h"
 #include "service/answers.h"
+#include "wire/reason.h"
+#include "wire/text.h"
+#include "wire/value.h"
 
 namespace gpuprobe {
 namespace {

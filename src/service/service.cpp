@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/service.h"
 
-#include "bus/names.h"
+#include "wire/names.h"
 
 namespace gpuprobe {
 

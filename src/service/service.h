@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bus/connection.h"
 #include "service/advice_calls.h"
 #include "service/log_control.h"
 #include "service/manager_object.h"
 #include "service/sleep_watch.h"
+#include "wire/connection.h"
 
 namespace gpuprobe {
 

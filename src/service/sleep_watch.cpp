@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/sleep_watch.h"
 
-#include "bus/errors.h"
+#include "wire/errors.h"
 
 namespace gpuprobe {
 namespace {

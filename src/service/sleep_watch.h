@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "bus/sdbus.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "bus/errors.h"
-#include "bus/text.h"
-#include "decide/gpu_selectors.h"
+#include "policy/gpu_selectors.h"
+#include "wire/errors.h"
+#include "wire/text.h"
 
 namespace gpuprobe {
 namespace {

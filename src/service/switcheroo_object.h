@@ -7,8 +7,8 @@
 
 #include <net.hadess.SwitcherooControl.adaptor.h>
 
-#include "bus/sdbus.h"
 #include "engine/engine.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe {
 

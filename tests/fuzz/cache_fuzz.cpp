@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cache/store.h"
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
+#include "store/probe_cache.h"
 
 /// What was kept of past probes: what can be read is the same when kept and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include "base/value_json.h"
-#include "bus/value.h"
-#include "client/decode.h"
 #include "fuzz/input.h"
+#include "wire/decode.h"
+#include "wire/value.h"
 
 namespace {
 
@@ -28,7 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     const auto dictionary = bus::dictionary_from(*value);
     (void)bus::value_from(dictionary);
-    (void)bus::value_from(bus::variant_from(*value));
     (void)bus::record_dictionary(*value);
     check([&] { return client::decision_value(dictionary, {}); });
     check([&] { return client::recommendation_value(dictionary, {}); });

@@ -22,7 +22,4 @@ inline std::pair<std::string_view, std::string_view> halves_at(std::string_view 
     return {text.substr(0, at), text.substr(at + mark.size())};
 }
 
-/// Between the two documents of one input.
-constexpr std::string_view kSecondDocument = "\n%%\n";
-
 }  // namespace gpuprobe::testing

@@ -2,11 +2,11 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "decide/override_rule.h"
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
-#include "state/outcomes.h"
-#include "state/overrides.h"
+#include "policy/override_rule.h"
+#include "store/outcomes.h"
+#include "store/overrides.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
-#include "state/quarantine.h"
+#include "store/quarantine.h"
 
 namespace {
 

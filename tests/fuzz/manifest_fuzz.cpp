@@ -5,8 +5,8 @@
 #include "base/value_json.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "recommend/product_set.h"
-#include "recommend/recommend.h"
+#include "policy/product_set.h"
+#include "policy/recommend.h"
 
 namespace {
 

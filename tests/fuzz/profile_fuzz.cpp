@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include "base/value_json.h"
-#include "decide/select.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
+#include "policy/select.h"
 
 /// A consumer's policy, and what it decides on a laptop with two GPUs: the same each time, and one
 /// of the backends that it names.

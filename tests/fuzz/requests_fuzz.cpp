@@ -3,13 +3,13 @@
 #include <cstdlib>
 
 #include "base/value_json.h"
-#include "decide/override_rule.h"
-#include "decide/profile_set.h"
-#include "decide/select.h"
 #include "engine/probe_ledger.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "recommend/recommend.h"
+#include "policy/override_rule.h"
+#include "policy/profile_set.h"
+#include "policy/recommend.h"
+#include "policy/select.h"
 
 namespace {
 

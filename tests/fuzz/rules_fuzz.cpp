@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz/input.h"
-#include "recommend/rules.h"
+#include "policy/rules.h"
 
 namespace {
 

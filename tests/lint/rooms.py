@@ -14,33 +14,26 @@ import tempfile
 ARROWS = {
     "base": [],
     "report": ["base"],
-    "decide": ["base", "report"],
+    "policy": ["base", "report"],
     "plan": ["base", "report"],
-    "doctor": ["base", "report"],
-    "recommend": ["base", "report"],
-    "export": ["base", "report", "recommend"],
+    "explain": ["base", "report", "policy"],
+    "export": ["base", "report", "policy"],
     "inventory": ["base", "report"],
     "probe": ["base", "report"],
     "backends": ["base", "report", "probe"],
-    "state": ["base", "report"],
-    "cache": ["base", "report", "state"],
-    "engine": ["base", "report", "decide", "recommend", "inventory", "probe", "state", "cache"],
-    "bus": ["base"],
-    "service": ["base", "report", "decide", "recommend", "engine", "bus"],
-    "client": ["base", "report", "decide", "bus"],
-    "cli": ["base", "report", "decide", "recommend", "inventory", "probe", "engine", "client", "plan", "doctor",
-            "export"],
-    "daemon": ["base", "report", "decide", "recommend", "inventory", "probe", "cache", "engine", "bus", "service",
-               "export"],
+    "store": ["base", "report"],
+    "engine": ["base", "report", "policy", "inventory", "probe", "store"],
+    "wire": ["base", "report", "policy"],
+    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "export"],
+    "cli": ["base", "report", "policy", "inventory", "probe", "engine", "wire", "plan", "explain", "export"],
 }
 
 # foreign header -> where it may be included: rooms, or single files.
 FOREIGN = [
-    (r"sdbus-c\+\+/", ["bus", "service", "client", "daemon"]),
-    (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["service", "client"]),
+    (r"sdbus-c\+\+/", ["wire", "service"]),
+    (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["wire", "service"]),
     (r"libudev\.h", ["inventory"]),
     (r"nlohmann/", ["base/value_json.cpp"]),
-    (r"yaml-cpp/", ["recommend/yaml_tree.cpp"]),
     (r"nettle/", ["base/sha256.cpp"]),
     (r"vulkan/", ["backends/vulkan"]),
     (r"CL/", ["backends/opencl"]),
@@ -48,13 +41,13 @@ FOREIGN = [
     (r"(lib)?drm/", ["backends/drm"]),
     (r"dlfcn\.h", ["backends"]),
     (r"seccomp\.h", ["backends/confinement.cpp"]),
-    (r"CLI/", ["cli", "daemon", "backends/worker_main.cpp"]),
-    (r"fmt/", ["cli"]),
-    (r"zlib\.h", ["probe", "state"]),
-    (r"systemd/", ["base/event_loop.cpp", "daemon", "service", "bus"]),
+    (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
+    (r"fmt/", ["cli", "explain"]),
+    (r"zlib\.h", ["probe", "store"]),
+    (r"systemd/", ["base/event_loop.cpp", "service", "wire"]),
 ]
 # Rooms without files, time, environment or log.
-PURE = ["report", "decide", "plan", "recommend", "export", "doctor"]
+PURE = ["report", "policy", "plan", "export", "explain"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -102,17 +95,17 @@ def self_test():
     licence = "// SPDX-License-Identifier: Apache-2.0\n"
     rows = [
         ("report/a.h", licence + '#include "base/value.h"\n', 0),
-        ("report/a.h", licence + '#include "decide/select.h"\n', 1),
+        ("report/a.h", licence + '#include "policy/select.h"\n', 1),
         ("base/a.h", licence + '#include "report/report.h"\n', 1),
         ("engine/a.cpp", licence + "#include <sdbus-c++/sdbus-c++.h>\n", 1),
         ("service/a.cpp", licence + "#include <sdbus-c++/sdbus-c++.h>\n", 0),
         ("report/a.cpp", licence + "#include <nlohmann/json.hpp>\n", 1),
-        ("daemon/a.cpp", licence + '#include "backends/backend.h"\n', 1),
+        ("service/a.cpp", licence + '#include "backends/backend.h"\n', 1),
         ("probe/a.cpp", licence + "#include <dlfcn.h>\n", 1),
         ("inventory/a.cpp", licence + "#include <drm/drm.h>\n", 1),
-        ("decide/a.cpp", licence + "#include <fstream>\n", 1),
-        ("decide/a.cpp", "#include <map>\n", 1),
-        ("decide/a.cpp", licence + '#include "elsewhere/a.h"\n', 1),
+        ("policy/a.cpp", licence + "#include <fstream>\n", 1),
+        ("policy/a.cpp", "#include <map>\n", 1),
+        ("policy/a.cpp", licence + '#include "elsewhere/a.h"\n', 1),
     ]
     for path, text, wanted in rows:
         with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ def checks():
 
 class Pages(unittest.TestCase):
     def test_each_check_has_words(self):
-        text = (SOURCE / "src/cli/doctor_table.h").read_text(encoding="utf-8")
+        text = (SOURCE / "src/explain/doctor_table.h").read_text(encoding="utf-8")
         self.assertEqual(set(re.findall(r'^    \{"([a-z0-9-]+)",', text, re.M)), set(checks()))
 
     def test_each_check_is_on_its_page_with_its_severity(self):

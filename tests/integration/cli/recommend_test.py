@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""recommend, export, verify, products and import-manifest, as somebody would use them."""
+"""recommend, export, verify and products, as somebody would use them."""
 import hashlib
 import json
 import pathlib
@@ -159,54 +159,6 @@ class Verify(unittest.TestCase):
         self.assertIn("no variant 'z'", self.verify("z").stderr)
         self.file.unlink()
         self.assertEqual(self.verify().returncode, 1)
-
-
-class Import(unittest.TestCase):
-    def test_makes_a_manifest_that_recommend_takes(self):
-        overlay = {"schema": "gpuprobe.overlay/1", "name": "llama.cpp", "rules": [
-            {"pattern": "llama-*-ubuntu-cuda-x64.tar.gz", "platform": "linux-x86_64", "variant": "cuda",
-             "family": "cuda", "tier": 200, "requires": {"device": {"backend": "cuda"}}}]}
-        assets = [{"name": f"llama-b1-bin-ubuntu-{what}-x64.tar.gz", "size": 1, "digest": "sha256:" + "a" * 64,
-                   "browser_download_url": f"https://example.org/{what}"} for what in ("cuda", "rocm-9")]
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "o.json").write_text(json.dumps(overlay), encoding="utf-8")
-            (folder / "r.json").write_text(json.dumps({"tag_name": "b1", "assets": assets}), encoding="utf-8")
-            done = run("import-manifest", "--format=github", f"--overlay={folder}/o.json", f"{folder}/r.json")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("left out: llama-b1-bin-ubuntu-rocm-9-x64.tar.gz: no rule", done.stderr)
-            (folder / "m.json").write_text(done.stdout, encoding="utf-8")
-            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "cuda\n")
-
-    def test_makes_one_of_a_backend_of_localai(self):
-        index = """
-- &x
-  name: llama-cpp
-  capabilities: {default: cpu-llama-cpp, nvidia: cuda12-llama-cpp, metal: metal-llama-cpp}
-- !!merge <<: *x
-  name: cpu-llama-cpp
-  uri: quay.io/x:latest-cpu-llama-cpp
-- !!merge <<: *x
-  name: cuda12-llama-cpp
-  uri: quay.io/x:latest-gpu-nvidia-cuda-12-llama-cpp
-"""
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "index.yaml").write_text(index, encoding="utf-8")
-            done = run("import-manifest", "--format=localai", f"{folder}/index.yaml")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("left out: metal: stands for no GPU known on Linux", done.stderr)
-            self.assertEqual(
-                run("import-manifest", "--format=localai", "--entry=llama-cpp", f"{folder}/index.yaml").stdout,
-                done.stdout)
-            (folder / "m.json").write_text(done.stdout, encoding="utf-8")
-            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json").stdout, "nvidia\n")
-            self.assertEqual(ask("-q", "recommend", "--manifest", folder / "m.json", machine=BARE).stdout, "default\n")
-            done = run("import-manifest", "--format=localai", "--entry=vllm", f"{folder}/index.yaml")
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("index: vllm: no entry with capabilities and without uri", done.stderr)
-            self.assertEqual(run("import-manifest", "--format=localai", "--overlay=o", "i").returncode, 2)
-            self.assertEqual(run("import-manifest", "--format=github", "--overlay=o", "--entry=e", "i").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ import unittest
 from cli_case import SOURCE, run
 
 MACHINES = sorted(path.parent for path in (SOURCE / "tests/data/machines").glob("*/capture.json"))
-PREDICATES = SOURCE / "src/recommend/predicate_words.cpp"
+PREDICATES = SOURCE / "src/policy/predicate_words.cpp"
 GIVEN = re.compile(r'(?:because|[^_a-z]reason|doubt|reject)\(\s*"([a-z0-9-]+)"|\.code = "([a-z0-9-]+)"')
 
 
 def worded():
-    text = (SOURCE / "src/cli/wording_table.h").read_text(encoding="utf-8")
+    text = (SOURCE / "src/explain/wording_table.h").read_text(encoding="utf-8")
     return set(re.findall(r'^    \{"([a-z0-9-]+)",', text, re.M))
 
 

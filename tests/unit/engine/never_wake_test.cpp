@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cache/fingerprint.h"
 #include "engine/live_memory.h"
 #include "engine/recording.h"
 #include "inventory/scan.h"
+#include "store/fingerprint.h"
 #include "support/places.h"
 
 namespace gpuprobe {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/gpu_words.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "explain/sizes.h"
+#include "report/api_table.h"
+
+namespace gpuprobe {
+namespace {
+
+struct Spelling {
+    std::string_view word;
+    std::string_view title;
+};
+constexpr std::array<Spelling, 8> kVendors = {{{"nvidia", "NVIDIA"},
+                                               {"amd", "AMD"},
+                                               {"intel", "Intel"},
+                                               {"apple", "Apple"},
+                                               {"arm", "Arm"},
+                                               {"qualcomm", "Qualcomm"},
+                                               {"microsoft", "Microsoft"},
+                                               {"aspeed", "ASPEED"}}};
+
+std::string joined(const std::vector<std::string>& items) {
+    std::string text;
+    for (const auto& item : items)
+        text += (text.empty() ? "" : " ") + item;
+    return text;
+}
+
+/// Backends of the GPU whose `usable` is that, in our order.
+std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usable) {
+    std::vector<std::string> names;
+    for (const auto& backend : gpu_backends()) {
+        const auto found = gpu.backends.find(std::string{backend.name});
+        if (found != gpu.backends.end() && found->second.usable == usable)
+            names.push_back(found->first);
+    }
+    for (const auto& [name, view] : gpu.backends)
+        if (!api_of_backend(name) && view.usable == usable)
+            names.push_back(name);
+    return names;
+}
+
+}  // namespace
+
+std::string vendor_title(std::string_view vendor) {
+    for (const auto& spelling : kVendors)
+        if (spelling.word == vendor)
+            return std::string{spelling.title};
+    return std::string{vendor};
+}
+
+std::string gpu_title(const Gpu& gpu) {
+    if (gpu.name)
+        return *gpu.name;
+    const auto vendor = gpu.vendor ? vendor_title(*gpu.vendor) : std::string{};
+    if (gpu.pci && gpu.pci->vendor_id && gpu.pci->device_id)
+        return fmt::format("{}{}[{}:{}]", vendor, vendor.empty() ? "" : " ", *gpu.pci->vendor_id,
+                           *gpu.pci->device_id);
+    return vendor.empty() ? gpu.id : vendor + " GPU";
+}
+
+std::string driver_title(const DriverInfo& driver, const Screen& screen) {
+    if (!driver.name)
+        return std::string{screen.dash()};
+    auto text = *driver.name;
+    if (driver.version)
+        text += " " + *driver.version;
+    if (driver.flavour)
+        text += " (" + *driver.flavour + ")";
+    return text;
+}
+
+std::string size_or_dash(const std::optional<Bytes>& size, const Screen& screen) {
+    return size ? size_text(*size) : std::string{screen.dash()};
+}
+
+std::string kind_title(const Gpu& gpu) {
+    const std::string kind{name_of(gpu.kind)};
+    return gpu.health == "ok" ? kind : kind + " !";
+}
+
+std::vector<std::string> usable_backends(const Gpu& gpu) {
+    return backends_with(gpu, true);
+}
+
+std::vector<std::string> backend_names(const Report& report) {
+    std::vector<std::string> names;
+    for (const auto& backend : gpu_backends())
+        names.emplace_back(backend.name);
+    const auto ours = static_cast<std::ptrdiff_t>(names.size());
+    for (const auto& gpu : report.gpus)
+        for (const auto& [name, view] : gpu.backends)
+            if (name != kCpu && std::find(names.begin(), names.end(), name) == names.end())
+                names.push_back(name);
+    std::sort(names.begin() + ours, names.end());
+    return names;
+}
+
+Cell backends_cell(const Gpu& gpu, const Screen& screen) {
+    auto names = usable_backends(gpu);
+    const bool any = !names.empty();
+    for (const auto& name : backends_with(gpu, std::nullopt))
+        names.push_back(name + "?");
+    if (names.empty())
+        return {.text = std::string{screen.dash()}, .tone = Tone::Faint};
+    return {.text = joined(names), .tone = any ? Tone::Good : Tone::Unsure};
+}
+
+}  // namespace gpuprobe

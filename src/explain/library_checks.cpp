@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/library_checks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "explain/driver_package.h"
+#include "explain/evidence.h"
+
+namespace gpuprobe {
+namespace {
+
+Evidence with_package(Evidence found, const Gpu& gpu, std::string_view api) {
+    for (auto& evidence : found)
+        evidence["package"] = to_value(driver_package(gpu, api));
+    return found;
+}
+
+bool names_a_driver(const Value& evidence) {
+    const auto* driver = evidence.at("driver").as_string();
+    return driver && !driver->empty();
+}
+
+/// No manifest for this vendor: the reason names none.
+Evidence driver_missing(const Gpu& gpu, std::string_view api) {
+    auto found = said_by(gpu, api, "driver-missing");
+    std::erase_if(found, names_a_driver);
+    return found;
+}
+
+/// Whether Mesa's drivers are installed already.
+bool has_mesa(const Report& report) {
+    constexpr std::array kManifests =
+        std::to_array<std::string_view>({"lvp_icd", "radeon_icd", "intel_icd", "intel_hasvk_icd"});
+    return std::ranges::any_of(report.probes, [&](const ProbeEntry& probe) {
+        return std::ranges::any_of(kManifests, [&probe](std::string_view name) {
+            return probe.driver.find(name) != std::string::npos;
+        });
+    });
+}
+
+/// The library of CUDA is installed, whatever it says.
+bool has_nvidia_libraries(const Report& report, const Gpu& gpu) {
+    const auto cuda = report.runtimes.find("cuda");
+    return gpu.vendor == "nvidia" && cuda != report.runtimes.end() && cuda->second.loader;
+}
+
+bool is_nvidias_own(const Gpu& gpu) {
+    return gpu.driver.name == "nvidia" || gpu.driver.name == "gk20a" || gpu.driver.name == "nvgpu";
+}
+
+}  // namespace
+
+Evidence no_driver(const Report& report, const Gpu& gpu) {
+    auto found = with_package(findings(gpu, "no-driver"), gpu, "kernel");
+    if (has_nvidia_libraries(report, gpu))
+        return in_case(std::move(found), "libraries");
+    const auto support = nvidia_support(gpu);
+    return support.empty() ? found : in_case(std::move(found), support);
+}
+
+/// NVIDIA has a driver of its own for it.
+Evidence nouveau(const Report&, const Gpu& gpu) {
+    const bool is_open = gpu.driver.name == "nouveau" || gpu.driver.name == "nova-core";
+    auto found = when(gpu.vendor == "nvidia" && is_open, {{"driver", to_value(gpu.driver.name)}});
+    const auto support = nvidia_support(gpu);
+    return support.empty() ? found : in_case(std::move(found), support);
+}
+
+/// The kernel's half of NVIDIA's driver without the other.
+Evidence cuda_library_missing(const Report&, const Gpu& gpu) {
+    auto found = is_nvidias_own(gpu) ? said_by(gpu, "cuda", "loader-missing") : Evidence{};
+    return gpu.driver.name == "nvidia" ? found : in_case(std::move(found), "tegra");
+}
+
+Evidence vulkan_loader_missing(const Report&, const Gpu& gpu) {
+    return said_by(gpu, "vulkan", "loader-missing");
+}
+
+Evidence opencl_loader_missing(const Report&, const Gpu& gpu) {
+    return said_by(gpu, "opencl", "loader-missing");
+}
+
+Evidence rocm_missing(const Report&, const Gpu& gpu) {
+    return gpu.vendor == "amd" ? said_by(gpu, "hip", "loader-missing") : Evidence{};
+}
+
+Evidence level_zero_missing(const Report&, const Gpu& gpu) {
+    return gpu.vendor == "intel" ? said_by(gpu, "level_zero", "loader-missing") : Evidence{};
+}
+
+Evidence vulkan_driver_missing(const Report& report, const Gpu& gpu) {
+    auto found = with_package(driver_missing(gpu, "vulkan"), gpu, "vulkan");
+    for (auto& evidence : found)
+        if (evidence.at("package") == Value{kMesaVulkan} && has_mesa(report))
+            evidence["package"] = Value{};  // and it has none for this GPU
+    return found;
+}
+
+Evidence opencl_driver_missing(const Report&, const Gpu& gpu) {
+    return with_package(driver_missing(gpu, "opencl"), gpu, "opencl");
+}
+
+Evidence stale_manifest(const Report&, const Gpu& gpu) {
+    auto found = said(gpu, "driver-missing");
+    std::erase_if(found, [](const Value& evidence) { return !names_a_driver(evidence); });
+    return found;
+}
+
+}  // namespace gpuprobe

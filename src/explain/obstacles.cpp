@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/obstacles.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/parse.h"
+#include "explain/gpu_words.h"
+#include "report/api_table.h"
+
+namespace gpuprobe {
+namespace {
+
+bool has_gpu_of(const Report& report, std::string_view vendor) {
+    return std::any_of(report.gpus.begin(), report.gpus.end(),
+                       [vendor](const Gpu& gpu) { return gpu.vendor == vendor; });
+}
+
+/// Not worth a line: the backend is not meant for such a GPU.
+bool is_by_nature(const Reason& reason) {
+    return reason.code == "vendor-mismatch" || reason.code == "display-only";
+}
+
+void add_once(std::vector<std::string>& items, const std::string& item) {
+    if (std::find(items.begin(), items.end(), item) == items.end())
+        items.push_back(item);
+}
+
+std::string software_sentence(const Report& report, std::string_view api) {
+    for (const auto& software : report.software)
+        if (software.api == api)
+            return "only in software, on the CPU: " + scrubbed(software.name.value_or("unnamed"));
+    return "";
+}
+
+std::string runtime_sentence(const Report& report, std::string_view api) {
+    const auto runtime = report.runtimes.find(std::string{api});
+    if (runtime == report.runtimes.end())
+        return report.gpus.empty() ? "no GPU" : "not known on any GPU here";
+    switch (runtime->second.outcome) {
+        case Outcome::Answered:
+            return "its driver shows no GPU";
+        case Outcome::Absent:
+            return "its loader or driver is not installed";
+        case Outcome::Failed:
+            return "its driver said no";
+        case Outcome::TimedOut:
+            return "its driver did not answer in time";
+        case Outcome::Crashed:
+            return "its driver crashed when asked";
+        case Outcome::Skipped:
+            break;
+    }
+    return "it was not asked";
+}
+
+/// For a backend that no GPU says anything about.
+Obstacle general_obstacle(const Report& report, const std::string& backend) {
+    Obstacle obstacle{.backend = backend};
+    const auto vendor = vendor_of_backend(backend);
+    if (!vendor.empty() && !has_gpu_of(report, vendor))
+        obstacle.sentence = "no " + vendor_title(vendor) + " GPU";
+    else
+        obstacle.sentence = software_sentence(report, api_below(backend));
+    if (obstacle.sentence.empty())
+        obstacle.sentence = runtime_sentence(report, api_below(backend));
+    return obstacle;
+}
+
+std::vector<Obstacle> gpu_obstacles(const Report& report, const std::string& backend) {
+    std::vector<Obstacle> found;
+    for (const auto& gpu : report.gpus) {
+        const auto view = gpu.backends.find(backend);
+        if (view == gpu.backends.end() || view->second.usable == true)
+            continue;
+        const auto& reasons = view->second.reasons;
+        if (std::all_of(reasons.begin(), reasons.end(), is_by_nature))
+            continue;
+        auto obstacle = explained(reasons);
+        obstacle.backend = backend;
+        obstacle.gpu = gpu.id;
+        obstacle.is_uncertain = !view->second.usable;
+        found.push_back(std::move(obstacle));
+    }
+    return found;
+}
+
+/// One line for the GPUs on which it is the same; no GPU named when that is all of them.
+std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpus) {
+    std::vector<Obstacle> lines;
+    for (const auto& obstacle : found) {
+        const auto same = std::find_if(lines.begin(), lines.end(), [&](const Obstacle& line) {
+            return line.sentence == obstacle.sentence && line.is_uncertain == obstacle.is_uncertain;
+        });
+        if (same == lines.end())
+            lines.push_back(obstacle);
+        else
+            ++same->others;
+    }
+    if (gpus > 1 && lines.size() == 1 && lines.front().others + 1 == gpus) {
+        lines.front().gpu.reset();
+        lines.front().others = 0;
+    }
+    return lines;
+}
+
+void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
+    const auto same = std::find_if(all.begin(), all.end(), [&obstacle](const Obstacle& other) {
+        return other.gpu == obstacle.gpu && other.others == obstacle.others &&
+               other.sentence == obstacle.sentence && other.is_uncertain == obstacle.is_uncertain;
+    });
+    if (same == all.end())
+        all.push_back(std::move(obstacle));
+    else
+        same->backend += ", " + obstacle.backend;
+}
+
+}  // namespace
+
+Obstacle explained(const std::vector<Reason>& reasons) {
+    Obstacle obstacle;
+    std::vector<std::string> sentences;
+    for (const auto& reason : reasons) {
+        const auto explanation = explain(reason);
+        add_once(sentences, explanation.sentence);
+        if (explanation.hint)
+            add_once(obstacle.hints, *explanation.hint);
+    }
+    for (const auto& sentence : sentences)
+        obstacle.sentence += (obstacle.sentence.empty() ? "" : "; ") + sentence;
+    return obstacle;
+}
+
+std::vector<Obstacle> obstacles(const Report& report) {
+    std::vector<Obstacle> all;
+    for (const auto& backend : backend_names(report)) {
+        auto found = gpu_obstacles(report, backend);
+        const bool works = std::any_of(report.gpus.begin(), report.gpus.end(), [&](const Gpu& gpu) {
+            const auto view = gpu.backends.find(backend);
+            return view != gpu.backends.end() && view->second.usable == true;
+        });
+        if (found.empty() && !works)
+            found.push_back(general_obstacle(report, backend));
+        for (auto& obstacle : merged(found, report.gpus.size()))
+            add_or_join(all, std::move(obstacle));
+    }
+    return all;
+}
+
+}  // namespace gpuprobe

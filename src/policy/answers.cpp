@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/answers.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "policy/predicate.h"
+#include "policy/text_template.h"
+
+namespace gpuprobe {
+namespace {
+
+std::string with_dashes(std::string_view name) {
+    std::string text{name};
+    std::ranges::replace(text, '_', '-');
+    return text;
+}
+
+std::optional<std::string> answer_fact(std::string_view name,
+                                       const FactScope& scope,
+                                       const Selection& selection) {
+    if (is_selector_fact(name))
+        return selection.gpus.empty() ? std::nullopt : selector_fact(name, selection);
+    const auto fact = machine_fact(with_dashes(name), scope);
+    if (!fact.is_known || fact.words.empty())
+        return std::nullopt;
+    std::string list;
+    for (const auto& word : fact.words)
+        list += (list.empty() ? "" : ",") + word;
+    return list;
+}
+
+std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
+                                       const FactScope& scope,
+                                       const Selection& selection) {
+    for (const auto& rule : rules)
+        for (const auto& [text, predicates] : rule) {
+            const auto holds = test_all(predicates, scope);
+            if (!holds)
+                return std::nullopt;
+            if (*holds)
+                return filled_template(text, [&](std::string_view name) {
+                    return answer_fact(name, scope, selection);
+                });
+        }
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool is_answer_fact(std::string_view name) {
+    return is_selector_fact(name) ||
+           (name.find('-') == std::string_view::npos && find_machine_fact(with_dashes(name)));
+}
+
+std::map<std::string, std::string> answers_of(const Profile& profile,
+                                              const FactScope& scope,
+                                              const Selection& selection) {
+    std::map<std::string, std::string> answers;
+    for (const auto& [name, rules] : profile.answers)
+        if (auto answer = answer_from(rules, scope, selection))
+            answers.emplace(name, std::move(*answer));
+    return answers;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/manifest.h"
+#include "policy/recommendation.h"
+
+namespace gpuprobe {
+
+/// The APIs through which a variant computes where this alternative of its holds: those that its
+/// predicates name, else the one that its family is called after ("cuda", "rocm"). None: nothing
+/// tells.
+std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alternative);
+
+/// The API that a predicate is about; nullopt for one about any.
+std::optional<Api> api_of(const Predicate& predicate);
+
+/// Whether each of these APIs, and at least one, has computed a checked result on the GPU.
+bool is_verified(const std::vector<Api>& apis, const GpuFacts& gpu);
+
+/// `not-verified` {where, predicate, backend, result} for each backend that the variant may use on
+/// the GPU and that was not verified; what can't be used anyway has its reasons.
+std::vector<Reason> unverified(const Variant& variant, const GpuFacts& gpu, const Gpu* reported);
+
+}  // namespace gpuprobe

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/evaluate.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "policy/computing_api.h"
+#include "report/vendor.h"
+
+namespace gpuprobe {
+namespace {
+
+/// What holds on each of up to 64 GPUs: bit n is about the nth.
+struct GpuMask {
+    std::uint64_t yes = 0;    ///< it is true
+    std::uint64_t maybe = 0;  ///< it is not false; `yes` is a part of it
+
+    void narrow(const GpuMask& other) {
+        yes &= other.yes;
+        maybe &= other.maybe;
+    }
+};
+
+/// GPUs that no predicate tells apart are asked once.
+class LikeGpus {
+public:
+    LikeGpus(const std::vector<GpuFacts>& gpus, const Rules& rules) : rules_{rules} {
+        for (std::size_t i = 0; i < gpus.size(); ++i) {
+            const auto found = std::ranges::find_if(
+                groups_, [&](const Group& group) { return is_like(*group.first, gpus[i]); });
+            auto& group =
+                found == groups_.end() ? groups_.emplace_back(Group{.first = &gpus[i]}) : *found;
+            group.members |= 1ULL << i;
+            all_ |= 1ULL << i;
+        }
+    }
+
+    [[nodiscard]] std::uint64_t all() const { return all_; }
+
+    [[nodiscard]] GpuMask ask(const Predicate& predicate) const {
+        GpuMask mask;
+        for (const auto& group : groups_) {
+            const auto truth = holds(predicate, *group.first, rules_);
+            if (truth == Truth::True)
+                mask.yes |= group.members;
+            if (truth != Truth::False)
+                mask.maybe |= group.members;
+        }
+        return mask;
+    }
+
+private:
+    struct Group {
+        const GpuFacts* first = nullptr;
+        std::uint64_t members = 0;
+    };
+    const Rules& rules_;
+    std::vector<Group> groups_ = {};
+    std::uint64_t all_ = 0;
+};
+
+/// Every predicate of a platform, answered once. Of one about the host, all bits are the same.
+std::vector<GpuMask> answers_to(const VariantIndex& index,
+                                const MachineFacts& machine,
+                                const LikeGpus& gpus,
+                                const Rules& rules) {
+    std::vector<GpuMask> answers;
+    answers.reserve(index.predicates.size());
+    for (const auto& predicate : index.predicates) {
+        if (!is_about_host(predicate.kind)) {
+            answers.push_back(gpus.ask(predicate));
+            continue;
+        }
+        const auto truth = holds(predicate, machine.host, rules);
+        answers.push_back(
+            {.yes = truth == Truth::True ? ~0ULL : 0, .maybe = truth != Truth::False ? ~0ULL : 0});
+    }
+    return answers;
+}
+
+class Evaluator {
+public:
+    Evaluator(const VariantPlatform& platform,
+              const RecommendRequest& request,
+              const MachineFacts& machine,
+              const Rules& rules,
+              std::span<const FailedVariant> failed)
+        : platform_{platform},
+          request_{request},
+          machine_{machine},
+          failed_{failed},
+          gpus_{machine.gpus, rules},
+          answers_{answers_to(platform.index, machine, gpus_, rules)} {
+        if (const auto added = added_predicate(request))
+            added_ = gpus_.ask(*added);
+    }
+
+    [[nodiscard]] JudgedVariant judge(std::size_t place) const {
+        const auto& variant = platform_.variants[place];
+        const auto& entry = platform_.index.entries[place];
+        JudgedVariant judged{.variant = &variant,
+                             .exclusion = exclusion_of(variant),
+                             .preference = preference_of(variant),
+                             .tier = entry.tier,
+                             .priority = entry.priority};
+        const auto host = entry.is_supported ? host_holds(entry) : Truth::False;
+        const auto devices = devices_hold(entry, judged);
+        judged.verdict = verdict_of(entry, both(host, devices));
+        if (!failed_.empty())
+            take_back(variant.needs, judged);
+        if (judged.exclusion != Exclusion::None)
+            judged.verdict = VariantVerdict::Rejected;
+        count(judged);
+        return judged;
+    }
+
+private:
+    Exclusion exclusion_of(const Variant& variant) const {
+        const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
+        if (std::ranges::any_of(request_.exclude, is_meant))
+            return Exclusion::Excluded;
+        for (const auto* words : {&request_.only, &request_.allowed})
+            if (*words && std::ranges::none_of(**words, is_meant))
+                return Exclusion::NotRequested;
+        const bool has_failed =
+            std::ranges::any_of(failed_, [&variant](const FailedVariant& failed) {
+                return !failed.gpu && means(failed.word, variant);
+            });
+        return has_failed ? Exclusion::ReportedFailed : Exclusion::None;
+    }
+
+    /// The GPUs on which the variant was tried and failed.
+    std::uint64_t failed_gpus(const Variant& variant) const {
+        std::uint64_t gpus = 0;
+        for (const auto& failed : failed_)
+            for (std::size_t i = 0; failed.gpu && i < machine_.gpus.size(); ++i)
+                if (machine_.gpus[i].id == *failed.gpu && means(failed.word, variant))
+                    gpus |= 1ULL << i;
+        return gpus;
+    }
+
+    /// A failure on one GPU leaves the variant to the others, if it does not need them all.
+    void take_back(const Requirements& needs, JudgedVariant& judged) const {
+        const auto failed = judged.covered & failed_gpus(*judged.variant);
+        judged.covered &= ~failed;
+        if (failed != 0 && (judged.covered == 0 || needs.scope == VariantScope::All))
+            judged.exclusion = Exclusion::ReportedFailed;
+    }
+
+    std::size_t preference_of(const Variant& variant) const {
+        const auto found = std::ranges::find_if(
+            request_.prefer, [&variant](const auto& word) { return means(word, variant); });
+        return static_cast<std::size_t>(found - request_.prefer.begin());
+    }
+
+    /// All of so many predicates, from a place in the index on.
+    [[nodiscard]] GpuMask all_of(std::size_t first, std::size_t count, GpuMask mask) const {
+        for (std::size_t i = first; i < first + count; ++i)
+            mask.narrow(answers_[platform_.index.words[i]]);
+        return mask;
+    }
+
+    [[nodiscard]] Truth host_holds(const VariantIndex::Entry& entry) const {
+        const auto mask = all_of(entry.first, entry.host, {.yes = 1, .maybe = 1});
+        if (mask.yes != 0)
+            return Truth::True;
+        return mask.maybe != 0 ? Truth::Unknown : Truth::False;
+    }
+
+    /// The GPUs on which what the variant computes with was verified.
+    [[nodiscard]] std::uint64_t verified(const Variant& variant, std::size_t alternative) const {
+        const auto apis = computing_apis(variant, variant.needs.devices[alternative]);
+        std::uint64_t gpus = 0;
+        for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
+            if (is_verified(apis, machine_.gpus[i]))
+                gpus |= 1ULL << i;
+        return gpus;
+    }
+
+    [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry, const Variant& variant) const {
+        GpuMask covered;
+        std::size_t place = entry.first + entry.host;
+        for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
+            const auto count = platform_.index.words[place];
+            const auto gpus = request_.require_verified ? verified(variant, i) : gpus_.all();
+            const auto mask = all_of(place + 1, count, {.yes = gpus, .maybe = gpus});
+            covered.yes |= mask.yes;
+            covered.maybe |= mask.maybe;
+            place += 1 + count;
+        }
+        if (added_)
+            covered.narrow(*added_);
+        return covered;
+    }
+
+    Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
+        if (entry.alternatives == 0)
+            return Truth::True;
+        const auto mask = covered(entry, *judged.variant);
+        judged.covered = mask.yes;
+        const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
+        if (mask.yes != 0 && (mask.yes & wanted) == wanted)
+            return Truth::True;
+        const bool is_open = mask.maybe != 0 && (mask.maybe & wanted) == wanted;
+        return is_open ? Truth::Unknown : Truth::False;
+    }
+
+    /// The GPUs of the vendors that the variant is for, and those whose vendor is not known.
+    std::uint64_t gpus_meant(const Requirements& needs) const {
+        const auto vendors = vendors_of(needs);
+        std::uint64_t meant = 0;
+        for (std::size_t i = 0; i < machine_.gpus.size(); ++i) {
+            const auto& vendor = machine_.gpus[i].vendor.value;
+            if (vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end())
+                meant |= 1ULL << i;
+        }
+        return meant;
+    }
+
+    static VariantVerdict verdict_of(const VariantIndex::Entry& entry, Truth truth) {
+        if (truth == Truth::True)
+            return VariantVerdict::Accepted;
+        if (truth == Truth::Unknown && entry.accepts_unknown)
+            return VariantVerdict::Uncertain;
+        return VariantVerdict::Rejected;
+    }
+
+    void count(JudgedVariant& judged) const {
+        judged.gpus = std::popcount(judged.covered);
+        for (auto rest = judged.covered; rest != 0; rest &= rest - 1) {
+            const auto& gpu = machine_.gpus[static_cast<std::size_t>(std::countr_zero(rest))];
+            if (!gpu.is_discrete)
+                continue;
+            judged.gib += gpu.gib;
+            ++judged.discrete;
+        }
+    }
+
+    const VariantPlatform& platform_;
+    const RecommendRequest& request_;
+    const MachineFacts& machine_;
+    std::span<const FailedVariant> failed_;
+    LikeGpus gpus_;
+    std::vector<GpuMask> answers_;
+    std::optional<GpuMask> added_ = {};  ///< what the request asks of every GPU
+};
+
+/// Variants are in the order of their names, so that their places compare as these.
+bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
+    const bool is_rejected = left.verdict == VariantVerdict::Rejected;
+    if (is_rejected != (right.verdict == VariantVerdict::Rejected))
+        return !is_rejected;
+    if (is_rejected)
+        return left.variant < right.variant;
+    if (left.preference != right.preference)
+        return left.preference < right.preference;
+    if (left.tier != right.tier)
+        return left.tier > right.tier;
+    if (left.verdict != right.verdict)
+        return left.verdict == VariantVerdict::Accepted;
+    const auto coverage = [](const JudgedVariant& judged) {
+        return std::tuple{judged.gib, judged.discrete, judged.gpus, judged.priority};
+    };
+    if (coverage(left) != coverage(right))
+        return coverage(left) > coverage(right);
+    return left.variant < right.variant;
+}
+
+/// The vendor that an alternative is for by what it asks; empty when it may be any.
+std::vector<std::string> vendors_of(const Conjunction& alternative) {
+    for (const auto& predicate : alternative)
+        if (predicate.kind == PredicateKind::Vendor)
+            return std::get<std::vector<std::string>>(predicate.need);
+    for (const auto& predicate : alternative)
+        if (const auto api = api_of(predicate); api && !info_of(*api).vendor.empty())
+            return {std::string{info_of(*api).vendor}};
+    return {};
+}
+
+}  // namespace
+
+bool means(std::string_view word, const Variant& variant) {
+    constexpr std::string_view kFamily = "family:";
+    constexpr std::string_view kVariant = "variant:";
+    if (word.starts_with(kFamily))
+        return word.substr(kFamily.size()) == variant.family;
+    if (word.starts_with(kVariant))
+        return word.substr(kVariant.size()) == variant.name;
+    return word == variant.name || word == variant.family;
+}
+
+std::optional<Predicate> added_predicate(const RecommendRequest& request) {
+    if (!request.need)
+        return std::nullopt;
+    return Predicate{
+        .kind = PredicateKind::DeviceMemoryMin, .name = "need-mib", .need = *request.need};
+}
+
+std::vector<std::string> vendors_of(const Requirements& requirements) {
+    std::vector<std::string> vendors;
+    for (const auto& alternative : requirements.devices) {
+        const auto more = vendors_of(alternative);
+        if (more.empty() || std::ranges::find(more, "other") != more.end())
+            return {};
+        vendors.insert(vendors.end(), more.begin(), more.end());
+    }
+    return vendors;
+}
+
+std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
+                                    const RecommendRequest& request,
+                                    const MachineFacts& machine,
+                                    const Rules& rules,
+                                    std::span<const FailedVariant> failed) {
+    const Evaluator evaluator{platform, request, machine, rules, failed};
+    std::vector<JudgedVariant> judged;
+    judged.reserve(platform.variants.size());
+    for (std::size_t i = 0; i < platform.variants.size(); ++i)
+        judged.push_back(evaluator.judge(i));
+    std::ranges::sort(judged, comes_before);
+    return judged;
+}
+
+}  // namespace gpuprobe

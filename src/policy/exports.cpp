@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/exports.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/parse.h"
+#include "policy/machine_facts.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Facts of the GPUs that can be used by an API.
+std::vector<const GpuFacts*> usable_by(const MachineFacts& machine, Api api) {
+    std::vector<const GpuFacts*> gpus;
+    for (const auto& gpu : machine.gpus)
+        if (gpu.usable[place_of(api)] == true)
+            gpus.push_back(&gpu);
+    return gpus;
+}
+
+std::set<ComputeCapability> capabilities(const std::vector<const GpuFacts*>& gpus) {
+    std::set<ComputeCapability> all;
+    for (const auto* gpu : gpus)
+        if (gpu->cuda.capability.value)
+            all.insert(*gpu->cuda.capability.value);
+    return all;
+}
+
+/// "13.0": of CUDA, patches are not told.
+std::string major_minor(const Version& version) {
+    return std::to_string(version.parts[0]) + "." + std::to_string(version.parts[1]);
+}
+
+std::vector<const Gpu*> gpus_named(const Report& report, const std::vector<std::string>& ids) {
+    std::vector<const Gpu*> gpus;
+    for (const auto& gpu : report.gpus)
+        if (ids.empty() || std::ranges::find(ids, gpu.id) != ids.end())
+            gpus.push_back(&gpu);
+    return gpus;
+}
+
+std::string joined(const std::set<std::string>& words, char separator) {
+    std::string text;
+    for (const auto& word : words)
+        text += (text.empty() ? "" : std::string{separator}) + word;
+    return text;
+}
+
+/// "86;89": capabilities as CMake writes them.
+std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
+    std::set<std::string> all;
+    for (const auto* gpu : gpus)
+        if (const auto& text = gpu->architecture.cuda_compute_capability)
+            if (const auto capability = parse_text(*text, std::type_identity<ComputeCapability>{}))
+                all.insert(std::to_string(capability->major) + std::to_string(capability->minor));
+    return joined(all, ';');
+}
+
+std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
+    std::set<std::string> all;
+    for (const auto* gpu : gpus)
+        if (const auto& target = gpu->architecture.gfx_target)
+            if (parse_text(*target, std::type_identity<GfxTarget>{}))
+                all.insert(*target);
+    return joined(all, ';');
+}
+
+Variables ggml_settings(const Report& report,
+                        const std::string& backend,
+                        const std::vector<std::string>& ids,
+                        const char* on) {
+    const auto* api = find_api_of_backend(backend);
+    if (!api || api->ggml_option.empty())
+        return {};
+    Variables settings{{std::string{api->ggml_option}, on}};
+    const auto gpus = gpus_named(report, ids);
+    const auto cuda = backend == "cuda" ? cuda_architectures(gpus) : std::string{};
+    const auto gfx = backend == "rocm" ? gfx_targets(gpus) : std::string{};
+    if (!cuda.empty())
+        settings.emplace_back("CMAKE_CUDA_ARCHITECTURES", cuda);
+    if (!gfx.empty())
+        settings.emplace_back("AMDGPU_TARGETS", gfx);
+    return settings;
+}
+
+bool is_torch_backend(std::string_view word) {
+    const auto has_number_after = [word](std::string_view lead) {
+        return word.size() > lead.size() && word.starts_with(lead) && word[lead.size()] >= '0' &&
+               word[lead.size()] <= '9';
+    };
+    return word == "cpu" || word == "xpu" || has_number_after("cu") || has_number_after("rocm");
+}
+
+void add_intel(const MachineFacts& machine, Variables& variables) {
+    std::set<std::string> ips;
+    for (const auto* gpu : usable_by(machine, Api::LevelZero))
+        if (gpu->intel_ip.value)
+            ips.insert(text_of(*gpu->intel_ip.value));
+    if (!ips.empty())
+        variables.emplace_back("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", joined(ips, ','));
+}
+
+void add_amd(const MachineFacts& machine, Variables& variables) {
+    std::set<std::string> targets;
+    std::optional<Version> rocm;
+    for (const auto* gpu : usable_by(machine, Api::Hip)) {
+        if (gpu->gfx.value)
+            targets.insert(gpu->gfx.value->processor);
+        rocm = gpu->rocm.value;
+    }
+    if (!targets.empty())
+        variables.emplace_back("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", joined(targets, ','));
+    if (rocm)
+        variables.emplace_back("AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION",
+                               major_minor(*rocm) + "." + std::to_string(rocm->parts[2]));
+}
+
+/// A device node as an argument that docker and podman share.
+void add_node(const std::string& path, std::vector<std::string>& arguments) {
+    const auto argument = "--device=" + path;
+    if (std::ranges::find(arguments, argument) == arguments.end())
+        arguments.push_back(argument);
+}
+
+void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
+    if (gpu.identity.nvidia_uuid)
+        return arguments.push_back("--device=nvidia.com/gpu=" + *gpu.identity.nvidia_uuid);
+    add_node("nvidia.com/gpu=all", arguments);
+}
+
+}  // namespace
+
+Variables conda_variables(const Report& report, const Rules& rules) {
+    const auto machine = machine_facts(report, rules);
+    const auto gpus = usable_by(machine, Api::Cuda);
+    const auto found = capabilities(gpus);
+    const bool has_cuda = !gpus.empty() && gpus.front()->cuda.cuda.value;
+    Variables variables{
+        {"CONDA_OVERRIDE_CUDA", has_cuda ? major_minor(*gpus.front()->cuda.cuda.value) : ""},
+        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
+    if (machine.host.glibc.value)
+        variables.emplace_back("CONDA_OVERRIDE_GLIBC", text_of(*machine.host.glibc.value));
+    if (const auto level = machine.host.cpu_level.value; level && machine.host.arch == "x86_64")
+        variables.emplace_back("CONDA_OVERRIDE_ARCHSPEC",
+                               *level == 1 ? "x86_64" : "x86_64_v" + std::to_string(*level));
+    return variables;
+}
+
+Variables uv_variables(const Report& report, const Rules& rules, const Recommendation* answer) {
+    const auto machine = machine_facts(report, rules);
+    Variables variables;
+    if (answer && answer->variant && is_torch_backend(*answer->variant) &&
+        answer->artifact.at("type") == Value{"index"})
+        variables.emplace_back("UV_TORCH_BACKEND", *answer->variant);
+    for (const auto* gpu : usable_by(machine, Api::Cuda)) {
+        const auto found = std::ranges::find(report.gpus, gpu->id, &Gpu::id);
+        if (gpu->driver.value && found->driver.version) {
+            variables.emplace_back("UV_CUDA_DRIVER_VERSION", *found->driver.version);
+            return variables;
+        }
+    }
+    for (const auto* gpu : usable_by(machine, Api::Hip))
+        if (gpu->gfx.value) {
+            variables.emplace_back("UV_AMD_GPU_ARCHITECTURE", gpu->gfx.value->processor);
+            return variables;
+        }
+    return variables;
+}
+
+Variables wheel_variables(const Report& report, const Rules& rules) {
+    const auto machine = machine_facts(report, rules);
+    const auto gpus = usable_by(machine, Api::Cuda);
+    const auto found = capabilities(gpus);
+    Variables variables;
+    if (!gpus.empty() && gpus.front()->cuda.cuda.value)
+        variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION",
+                               major_minor(*gpus.front()->cuda.cuda.value));
+    if (!found.empty())
+        variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", text_of(*found.rbegin()));
+    add_amd(machine, variables);
+    add_intel(machine, variables);
+    return variables;
+}
+
+std::vector<std::string> ggml_options(const Report& report,
+                                      const std::string& backend,
+                                      const std::vector<std::string>& gpus) {
+    std::vector<std::string> options;
+    for (const auto& [name, value] : ggml_settings(report, backend, gpus, "ON"))
+        options.push_back("-D" + name + "=" + value);
+    return options;
+}
+
+Variables ggml_variables(const Report& report,
+                         const std::string& backend,
+                         const std::vector<std::string>& gpus) {
+    return ggml_settings(report, backend, gpus, "1");
+}
+
+std::vector<std::string> container_arguments(const Report& report,
+                                             const std::vector<std::string>& gpus) {
+    std::vector<std::string> arguments;
+    for (const auto* gpu : gpus_named(report, gpus)) {
+        if (gpu->kind == GpuKind::DisplayOnly)
+            continue;
+        if (gpu->vendor == "nvidia" && gpu->driver.name == "nvidia") {
+            add_nvidia(*gpu, arguments);
+            continue;
+        }
+        const bool uses_kfd = gpu->vendor == "amd";
+        if (uses_kfd)
+            add_node("/dev/kfd", arguments);
+        for (const auto& node : gpu->nodes)
+            if (node.path.starts_with("/dev/dri/renderD"))
+                add_node(node.path, arguments);
+    }
+    return arguments;
+}
+
+std::vector<std::string> pip_arguments(const Recommendation& answer) {
+    const auto* urls = answer.artifact.at("urls").as_array();
+    if (answer.artifact.at("type") != Value{"index"} || !urls || urls->empty())
+        return {};
+    return {"--index-url", *urls->front().as_string()};
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/gpu_selectors.h"
+
+#include "policy/environment.h"
+#include "policy/selector_facts.h"
+
+namespace gpuprobe {
+namespace {
+
+struct Recipe {
+    const char* api;
+    SelectorKind kind;
+    EnvironmentRule variables = {};
+    const char* argument = "";
+    EnvironmentRule environment = {};
+};
+
+/// In the order in which one API's are to be preferred.
+const std::vector<Recipe>& recipes() {
+    using enum SelectorKind;
+    const EnvironmentRule one_driver{{"VK_DRIVER_FILES", "{vulkan_manifests}"},
+                                     {"VK_ICD_FILENAMES", "{vulkan_manifests}"}};
+    const EnvironmentRule pci_order{{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"},
+                                    {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}};
+    static const std::vector<Recipe> all{
+        {"cuda", Stable, {{"CUDA_VISIBLE_DEVICES", "{nvidia_uuids}"}}},
+        {"cuda",
+         Index,
+         {{"CUDA_VISIBLE_DEVICES", "{cuda_pci_ranks}"}},
+         "",
+         {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}},
+        // HIP counts what ROCr leaves over.
+        {"hip",
+         Stable,
+         {{"ROCR_VISIBLE_DEVICES", "{hip_ids}"}, {"HIP_VISIBLE_DEVICES", "{ordinals}"}}},
+        {"hip", Index, {{"HIP_VISIBLE_DEVICES", "{hip_indices}"}}},
+        {"hip", Index, {{"ROCR_VISIBLE_DEVICES", "{hip_indices}"}}},
+        {"level_zero",
+         Index,
+         {{"ONEAPI_DEVICE_SELECTOR", "level_zero:{level_zero_pci_ranks}"}},
+         "",
+         pci_order},
+        {"level_zero", Index, {{"ZE_AFFINITY_MASK", "{level_zero_pci_ranks}"}}, "", pci_order},
+        {"vulkan",
+         Stable,
+         {{"VK_DRIVER_FILES", "{vulkan_own_manifest}"},
+          {"VK_ICD_FILENAMES", "{vulkan_own_manifest}"}}},
+        {"vulkan", Stable, {{"MESA_VK_DEVICE_SELECT", "{mesa_device}!"}}, "", one_driver},
+        {"vulkan", Stable, {{"DRI_PRIME", "{mesa_tag}!"}}, "", one_driver},
+        {"vulkan",
+         Index,
+         {{"GGML_VK_VISIBLE_DEVICES", "{vulkan_indices}"}},
+         "",
+         {{"VK_DRIVER_FILES", "{vulkan_manifests}"},
+          {"VK_ICD_FILENAMES", "{vulkan_manifests}"},
+          {"NODEVICE_SELECT", "1"}}},
+        {"opencl",
+         Stable,
+         {{"GGML_OPENCL_PLATFORM", "{opencl_platform}"},
+          {"GGML_OPENCL_DEVICE", "{opencl_device}"}}},
+        {"opencl", Index, {{"GPU_DEVICE_ORDINAL", "{rocm_opencl_indices}"}}},
+        // Platform and device, for a loader that takes a file here (ocl-icd).
+        {"opencl", Index, {}, "0:{opencl_indices}", {{"OCL_ICD_VENDORS", "{opencl_vendor}"}}},
+        {"opengl", Stable, {{"DRI_PRIME", "{mesa_tag}"}}},
+        {"opengl",
+         Stable,
+         {{"__GLX_VENDOR_LIBRARY_NAME", "{glx_offload}"},
+          {"__NV_PRIME_RENDER_OFFLOAD", "1"},
+          {"__VK_LAYER_NV_optimus", "NVIDIA_only"}}},
+        {"container", Stable, {{"NVIDIA_VISIBLE_DEVICES", "{nvidia_uuids}"}}},
+        // A name of the Container Device Interface, as nvidia-ctk writes them by UUID.
+        {"container", Stable, {}, "nvidia.com/gpu={nvidia_uuids}"},
+    };
+    return all;
+}
+
+std::optional<GpuSelector> made(const Recipe& recipe, const Selection& selection) {
+    auto variables = filled(recipe.variables, selection);
+    auto argument = filled(recipe.argument, selection);
+    auto environment = filled(recipe.environment, selection);
+    if (!variables || !argument || !environment)
+        return std::nullopt;
+    return GpuSelector{.api = recipe.api,
+                       .kind = recipe.kind,
+                       .variables = std::move(*variables),
+                       .argument = argument->empty() ? std::nullopt : std::move(argument),
+                       .environment = std::move(*environment)};
+}
+
+/// A MIG instance has a UUID of its own, which CUDA takes like a GPU's.
+/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+std::vector<GpuSelector> partition_selectors(const Gpu& gpu) {
+    std::vector<GpuSelector> selectors;
+    for (const auto& part : gpu.partitions) {
+        const auto* name = part.at("name").as_string();
+        const auto* uuid = part.at("uuid").as_string();
+        if (!name || !uuid || !uuid->starts_with("MIG-") || uuid->find(',') != std::string::npos)
+            continue;
+        selectors.push_back(GpuSelector{
+            .api = "cuda", .partition = *name, .variables = {{"CUDA_VISIBLE_DEVICES", *uuid}}});
+        selectors.push_back(GpuSelector{.api = "container",
+                                        .partition = *name,
+                                        .variables = {{"NVIDIA_VISIBLE_DEVICES", *uuid}}});
+    }
+    return selectors;
+}
+
+}  // namespace
+
+std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
+    const Selection selection{.report = report, .gpus = {&gpu}};
+    std::vector<GpuSelector> selectors;
+    for (const auto& recipe : recipes())
+        if (auto selector = made(recipe, selection))
+            selectors.push_back(std::move(*selector));
+    for (auto& selector : partition_selectors(gpu))
+        selectors.push_back(std::move(selector));
+    return selectors;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/judge.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "policy/backend_words.h"
+#include "policy/predicate.h"
+#include "report/api_view.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Collects reasons; the gravest one makes the verdict.
+class Trial {
+public:
+    Trial(const std::string& backend, const Gpu* gpu) : judged_{.gpu = gpu} {
+        judged_.candidate.backend = backend;
+        if (gpu)
+            judged_.candidate.gpu = gpu->id;
+        judged_.candidate.verdict = Verdict::Accepted;
+    }
+    void reject(Reason reason) { judged_.reject(std::move(reason)); }
+    void doubt(Reason reason) {
+        if (judged_.candidate.verdict == Verdict::Accepted)
+            judged_.candidate.verdict = Verdict::Unknown;
+        judged_.candidate.reasons.push_back(std::move(reason));
+    }
+    void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
+    [[nodiscard]] Judged end() && { return std::move(judged_); }
+
+private:
+    Judged judged_;
+};
+
+Value words_of(const Terms& terms, const std::set<std::string>& backends) {
+    Value::Array words;
+    for (const auto& backend : backends)
+        words.push_back(Value{terms.word_for(backend)});
+    return Value{std::move(words)};
+}
+
+/// What profile and request say about the backend, whatever the GPU.
+void try_backend(const Terms& terms, const std::string& backend, Trial& trial) {
+    if (terms.built && !terms.built->contains(backend))
+        trial.reject(because("not-built", {{"built", words_of(terms, *terms.built)}}));
+    if (terms.denied.contains(backend))
+        trial.reject(because("denied", {{"backend", terms.word_for(backend)}}));
+    if (terms.only && !terms.only->contains(backend))
+        trial.reject(because("not-requested", {{"requested", words_of(terms, *terms.only)}}));
+}
+
+/// What the report says: the reasons are the report's own.
+void try_facts(const std::string& backend, const Gpu& gpu, Trial& trial) {
+    const auto found = gpu.backends.find(backend);
+    if (found == gpu.backends.end())
+        return trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
+    const auto& view = found->second;
+    for (const auto& why : view.reasons)
+        if (view.usable == true)
+            trial.remark(why);
+        else if (view.usable == false)
+            trial.reject(why);
+        else
+            trial.doubt(why);
+    if (view.usable == false && view.reasons.empty())
+        trial.reject(because("not-usable"));
+    if (!view.usable && view.reasons.empty())
+        trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
+    if (view.usable != false && gpu.health != "ok")
+        trial.remark(because("unhealthy", {{"health", gpu.health}}));
+}
+
+/// A floor of the request's; what can't be used anyway has its reasons.
+void try_verified(const Terms& terms, const std::string& backend, const Gpu& gpu, Trial& trial) {
+    const auto found = gpu.backends.find(backend);
+    if (!terms.requires_verified || terms.is_simulated || found == gpu.backends.end())
+        return;
+    const auto& view = found->second;
+    if (view.verified || view.usable == false)
+        return;
+    trial.reject(
+        because("not-verified",
+                {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
+}
+
+/// A profile's vendor rule says nothing new about a GPU that can't use the backend anyway.
+void try_vendor(const Terms& terms, const std::string& backend, const Gpu& gpu, Trial& trial) {
+    const auto found = gpu.backends.find(backend);
+    if (found != gpu.backends.end() && found->second.usable == false)
+        return;
+    const auto allowed = terms.backends_for(gpu.vendor);
+    if (std::ranges::find(allowed, backend) == allowed.end())
+        trial.reject(because("not-in-profile-for-vendor",
+                             {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
+}
+
+/// A rule that is unknown leaves the candidate unknown: what is not known is no promise.
+void try_predicate(const std::string& predicate, const FactScope& scope, Trial& trial) {
+    auto tested = test_predicate(predicate, scope);
+    if (tested.holds == false)
+        trial.reject(std::move(tested.why));
+    else if (!tested.holds)
+        trial.doubt(std::move(tested.why));
+}
+
+const std::vector<std::string>& floors_of(const Profile& profile, std::string_view backend) {
+    static const std::vector<std::string> kNone;
+    const auto found = profile.floors.find(std::string{backend});
+    return found == profile.floors.end() ? kNone : found->second;
+}
+
+/// Floors of the profile and of the request. They say nothing new about a GPU of a vendor that the
+/// backend does not serve, and made-up GPUs have no facts to compare.
+void try_floors(const Terms& terms, const FactScope& scope, Trial& trial) {
+    const auto view = scope.gpu->backends.find(std::string{scope.backend});
+    const bool is_served =
+        view == scope.gpu->backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
+    if (terms.is_simulated || !is_served)
+        return;
+    for (const auto* rules : {&floors_of(terms.profile, kAnyBackend),
+                              &floors_of(terms.profile, scope.backend), &terms.require})
+        for (const auto& predicate : *rules)
+            try_predicate(predicate, scope, trial);
+    if (terms.min_memory)
+        try_predicate("memory>=" + std::to_string(terms.min_memory->count), scope, trial);
+}
+
+/// Integrated, and nothing in the profile lifts it out of its kind.
+bool is_fallback(const Terms& terms, const FactScope& scope) {
+    return scope.gpu->kind == GpuKind::Integrated &&
+           std::ranges::none_of(terms.profile.as_discrete, [&scope](const auto& predicate) {
+               return test_predicate(predicate, scope).holds == true;
+           });
+}
+
+void try_gpu(const Terms& terms, const Gpu& gpu, bool is_fallback, Trial& trial) {
+    if (terms.denied_gpus.contains(gpu.id))
+        trial.reject(because("denied", {{"gpu", gpu.id}}));
+    if (terms.gpus && !terms.gpus->contains(gpu.id))
+        trial.reject(because("not-requested",
+                             {{"requested", to_value(std::vector<std::string>(
+                                                terms.gpus->begin(), terms.gpus->end()))}}));
+    if (is_fallback && terms.profile.integrated == IntegratedPolicy::Never)
+        trial.reject(because("integrated-not-allowed"));
+}
+
+/// Whoever tried and failed knows better than any probe.
+void try_experience(const Terms& terms, const std::string& backend, const Gpu* gpu, Trial& trial) {
+    for (const auto& failure : terms.failures)
+        if (failure.backend == backend && (!failure.gpu || (gpu && *failure.gpu == gpu->id)))
+            trial.reject(because("reported-failed",
+                                 {{"detail", failure.detail}, {"at_usec", to_value(failure.at)}}));
+}
+
+bool can_use(const Gpu& gpu, const std::string& backend) {
+    const auto found = gpu.backends.find(backend);
+    return gpu.kind != GpuKind::DisplayOnly && found != gpu.backends.end() &&
+           found->second.usable == true;
+}
+
+std::optional<double> score_on(const Gpu& gpu, const std::string& backend) {
+    const auto found = gpu.backends.find(backend);
+    return found == gpu.backends.end() ? std::nullopt : found->second.score;
+}
+
+Value text_or_null(const std::optional<std::string>& text) {
+    return text ? Value{*text} : Value{};
+}
+
+std::vector<const SoftwareDevice*> software_for(std::string_view api, const Report& report) {
+    std::vector<const SoftwareDevice*> devices;
+    for (const auto& device : report.software)
+        if (device.api == api)
+            devices.push_back(&device);
+    std::ranges::sort(devices, {}, [](const SoftwareDevice* device) {
+        return std::tie(device->name, device->driver, device->score);
+    });
+    return devices;
+}
+
+/// What became of an API that has no device here; empty when it just has none.
+std::string_view code_of(const RuntimeInfo& runtime) {
+    switch (runtime.outcome) {
+        case Outcome::Answered:
+            return "";
+        case Outcome::Absent:
+            return runtime.loader ? "" : "loader-missing";
+        case Outcome::Failed:
+            return "driver-failed";
+        case Outcome::TimedOut:
+            return "driver-timed-out";
+        case Outcome::Crashed:
+            return "driver-crashed";
+        case Outcome::Skipped:
+            return "skipped";
+    }
+    return "";
+}
+
+Judged judge_absence(const Terms& terms, const std::string& backend, const Report& report) {
+    const auto api = api_below(backend);
+    Trial trial{backend, nullptr};
+    trial.reject(because("no-gpu", {{"api", api}}));
+    const auto runtime = report.runtimes.find(std::string{api});
+    if (runtime != report.runtimes.end())
+        if (const auto code = code_of(runtime->second); !code.empty())
+            trial.reject(because(std::string{code}, {{"api", api}}));
+    try_backend(terms, backend, trial);
+    return std::move(trial).end();
+}
+
+}  // namespace
+
+void Judged::reject(Reason reason) {
+    candidate.verdict = Verdict::Rejected;
+    candidate.reasons.push_back(std::move(reason));
+}
+
+Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, const Report& report) {
+    const FactScope scope{
+        .report = report, .gpu = &gpu, .backend = backend, .backend_word = terms.word_for(backend)};
+    Trial trial{backend, &gpu};
+    if (gpu.kind == GpuKind::DisplayOnly) {
+        trial.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
+        return std::move(trial).end();
+    }
+    try_facts(backend, gpu, trial);
+    try_verified(terms, backend, gpu, trial);
+    try_vendor(terms, backend, gpu, trial);
+    try_backend(terms, backend, trial);
+    const bool is_spare = is_fallback(terms, scope);
+    try_gpu(terms, gpu, is_spare, trial);
+    try_floors(terms, scope, trial);
+    try_experience(terms, backend, &gpu, trial);
+    auto judged = std::move(trial).end();
+    judged.is_fallback = is_spare;
+    judged.score = score_on(gpu, backend);
+    return judged;
+}
+
+std::vector<Judged> judge_without_gpu(const Terms& terms,
+                                      const std::string& backend,
+                                      const Report& report) {
+    const auto uses = [&backend](const Gpu& gpu) { return can_use(gpu, backend); };
+    if (std::ranges::any_of(report.gpus, uses))
+        return {};
+    std::vector<Judged> candidates;
+    for (const auto* device : software_for(api_below(backend), report)) {
+        Trial trial{backend, nullptr};
+        trial.reject(because("software-rasterizer", {{"name", text_or_null(device->name)},
+                                                     {"api", device->api},
+                                                     {"driver", text_or_null(device->driver)}}));
+        try_backend(terms, backend, trial);
+        candidates.push_back(std::move(trial).end());
+        candidates.back().score = device->score;
+    }
+    if (candidates.empty() && report.gpus.empty())
+        candidates.push_back(judge_absence(terms, backend, report));
+    return candidates;
+}
+
+Judged judge_switched_off(const std::string& backend) {
+    Trial trial{backend, nullptr};
+    trial.reject(because("switched-off"));
+    return std::move(trial).end();
+}
+
+/// What is required of a GPU says nothing about the CPU.
+Judged judge_cpu(const Terms& terms, const Report& report) {
+    const std::string cpu{kCpu};
+    const FactScope scope{.report = report, .backend = cpu, .backend_word = terms.word_for(cpu)};
+    Trial trial{cpu, nullptr};
+    if (terms.profile.cpu == CpuPolicy::Forbid)
+        trial.reject(because("cpu-forbidden"));
+    try_backend(terms, cpu, trial);
+    for (const auto* rules : {&floors_of(terms.profile, kCpu), &terms.require})
+        for (const auto& predicate : *rules)
+            if (is_about_host(predicate))
+                try_predicate(predicate, scope, trial);
+    try_experience(terms, cpu, nullptr, trial);
+    auto judged = std::move(trial).end();
+    judged.score = report.host.cpu.score;
+    return judged;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/manifest.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/sha256.h"
+#include "base/value_json.h"
+#include "policy/manifest_reading.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kSchema = "gpuprobe.variants/1";
+constexpr std::size_t kMaxVersionText = 64;
+constexpr std::size_t kMaxHint = 400;
+constexpr std::size_t kMaxPlatforms = 64;
+
+struct Architecture {
+    std::string_view word;
+    std::string_view machine;  ///< as uname -m
+};
+constexpr Architecture kArchitectures[] = {
+    {"x86_64", "x86_64"},   {"amd64", "x86_64"},    {"aarch64", "aarch64"}, {"arm64", "aarch64"},
+    {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"}, {"s390x", "s390x"},
+};
+
+/// The platform that a key such as "linux-amd64-glibc" names; false when it names none.
+bool read_platform_key(std::string_view key, VariantPlatform& out) {
+    const auto pieces = split(key, '-');
+    if (pieces.size() < 2 || pieces.size() > 3 || pieces[0] != "linux")
+        return false;
+    const auto* row = std::ranges::find(kArchitectures, pieces[1], &Architecture::word);
+    if (row == std::end(kArchitectures))
+        return false;
+    if (pieces.size() == 3 && pieces[2] != "glibc" && pieces[2] != "musl")
+        return false;
+    out.key = key;
+    out.arch = row->machine;
+    if (pieces.size() == 3)
+        out.libc = std::string{pieces[2]};
+    return true;
+}
+
+ReadProblem read_variants(const Value& value, std::size_t limit, std::vector<Variant>& out) {
+    const auto* members = value.as_object();
+    if (!members)
+        return wrong_type(value, "object");
+    if (members->empty() || members->size() > limit)
+        return ReadProblem{"needs 1 to " + std::to_string(limit) + " variants"};
+    out.reserve(members->size());
+    for (const auto& member : *members) {
+        auto problem = read_variant(member.key, member.value, out.emplace_back());
+        if (!problem.empty())
+            return std::move(problem).in(path_part(member.key));
+    }
+    std::ranges::sort(out, {}, &Variant::name);
+    return {};
+}
+
+/// Companions are variants of the same platform.
+ReadProblem check_companions(const VariantPlatform& platform) {
+    for (const auto& variant : platform.variants) {
+        const auto* companions = variant.artifact.at("companions").as_array();
+        if (!companions)
+            continue;
+        for (const auto& companion : *companions)
+            if (!find_variant(platform, *companion.as_string()))
+                return ReadProblem{"names no variant"}
+                    .in("companions")
+                    .in("artifact")
+                    .in(path_part(variant.name))
+                    .in("variants");
+    }
+    return {};
+}
+
+ReadProblem read_platform_member(const std::string& key,
+                                 const Value& value,
+                                 std::size_t limit,
+                                 VariantPlatform& out) {
+    if (key == "variants")
+        return read_variants(value, limit, out.variants);
+    if (key == "default")
+        return read_value(value, out.fallback.emplace());
+    if (key == "none_hint")
+        return read_plain_text(value, out.none_hint.emplace(), kMaxHint);
+    if (key != "on_none")
+        return "unknown member";
+    const auto problem = read_value(value, out.on_none);
+    return problem.empty() ? problem : ReadProblem{"neither error nor default"};
+}
+
+ReadProblem read_platform(const Value& value, std::size_t limit, VariantPlatform& out) {
+    auto problem = read_members(value, [&](const std::string& key, const Value& member) {
+        return read_platform_member(key, member, limit, out);
+    });
+    if (!problem.empty())
+        return problem;
+    if (out.variants.empty())
+        return ReadProblem{"missing"}.in("variants");
+    if (out.fallback && !find_variant(out, *out.fallback))
+        return ReadProblem{"names no variant"}.in("default");
+    return check_companions(out);
+}
+
+/// tsuku's oldest form: the platform is its only variant.
+ReadProblem read_flat_platform(const Value& value, VariantPlatform& out) {
+    auto& variant = out.variants.emplace_back();
+    auto problem = read_variant("default", value, variant);
+    if (problem.empty() && variant.artifact.is_null())
+        return ReadProblem{"missing"}.in("url");
+    out.fallback = variant.name;
+    return problem;
+}
+
+bool is_same_platform(const VariantPlatform& left, const VariantPlatform& right) {
+    return left.arch == right.arch && left.libc == right.libc;
+}
+
+class ManifestReader {
+public:
+    ManifestReader(const ManifestLimits& limits, Manifest& out) : limits_{limits}, out_{out} {}
+
+    ReadProblem read(const Value& root) {
+        if (!root.is_object())
+            return wrong_type(root, "object");
+        is_tsuku_ = root.find("schema") == nullptr;
+        auto problem = read_members(root, [this](const std::string& key, const Value& value) {
+            return read_member(key, value);
+        });
+        if (!problem.empty())
+            return problem;
+        if (out_.name.empty() && !is_tsuku_)
+            return ReadProblem{"missing"}.in("name");
+        if (!has_platforms_)
+            return ReadProblem{"missing"}.in("platforms");
+        return {};
+    }
+
+private:
+    ReadProblem read_member(const std::string& key, const Value& value) {
+        if (key == "schema")
+            return value == Value{kSchema} ? ReadProblem{}
+                                           : ReadProblem{"not " + std::string{kSchema}};
+        if (key == "name")
+            return read_name(value);
+        if (key == "version")
+            return read_plain_text(value, out_.version.emplace(), kMaxVersionText);
+        if (key == "issued")
+            return read_instant(value, out_.issued.emplace());
+        if (key == "expires")
+            return read_instant(value, out_.expires.emplace());
+        if (key == "rules")
+            return read_value(value, out_.rules.emplace());
+        if (key == "source")
+            return value.is_object() ? read_value(value, out_.source)
+                                     : ReadProblem{wrong_type(value, "object")};
+        return key == "platforms" ? read_platforms(value) : ReadProblem{"unknown member"};
+    }
+
+    ReadProblem read_name(const Value& value) {
+        auto problem = read_value(value, out_.name);
+        return !problem.empty() || is_label(out_.name) ? problem : ReadProblem{"not a label"};
+    }
+
+    static ReadProblem read_instant(const Value& value, std::string& out) {
+        auto problem = read_value(value, out);
+        if (problem.empty() && !instant_from(out))
+            problem = "not an instant such as 2026-08-22T00:00:00Z";
+        return problem;
+    }
+
+    ReadProblem read_platforms(const Value& value) {
+        has_platforms_ = true;
+        const auto* members = value.as_object();
+        if (!members)
+            return wrong_type(value, "object");
+        if (members->empty() || members->size() > kMaxPlatforms)
+            return "needs 1 to 64 platforms";
+        for (const auto& member : *members) {
+            auto problem = read_one_platform(member.key, member.value);
+            if (!problem.empty())
+                return std::move(problem).in(path_part(member.key));
+        }
+        std::ranges::sort(out_.platforms, {}, &VariantPlatform::key);
+        return {};
+    }
+
+    ReadProblem read_one_platform(const std::string& key, const Value& value) {
+        VariantPlatform platform;
+        if (!read_platform_key(key, platform))
+            // tsuku's manifests are for other systems as well.
+            return is_tsuku_ && is_label(key) && !key.starts_with("linux")
+                       ? ReadProblem{}
+                       : ReadProblem{"not a platform such as linux-x86_64 or linux-arm64-musl"};
+        const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
+        auto problem = is_flat ? read_flat_platform(value, platform)
+                               : read_platform(value, limits_.variants, platform);
+        if (!problem.empty())
+            return problem;
+        for (const auto& other : out_.platforms)
+            if (is_same_platform(other, platform))
+                return ReadProblem{"the same platform as " + other.key};
+        platform.index = index_of(platform.variants);
+        out_.platforms.push_back(std::move(platform));
+        return {};
+    }
+
+    const ManifestLimits& limits_;
+    Manifest& out_;
+    bool is_tsuku_ = false;
+    bool has_platforms_ = false;
+};
+
+}  // namespace
+
+std::optional<WallTime> instant_from(std::string_view text) {
+    constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
+    const auto fits = [](char c, char form) {
+        return form == '0' ? c >= '0' && c <= '9' : c == form;
+    };
+    if (!std::ranges::equal(text, kForm, fits))
+        return std::nullopt;
+    const auto number = [text](std::size_t from, std::size_t count) {
+        return parse_number<unsigned>(text.substr(from, count)).value_or(0);
+    };
+    const std::chrono::year_month_day day{std::chrono::year{static_cast<int>(number(0, 4))},
+                                          std::chrono::month{number(5, 2)},
+                                          std::chrono::day{number(8, 2)}};
+    if (!day.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 60)
+        return std::nullopt;
+    return WallTime{std::chrono::sys_days{day}.time_since_epoch() +
+                    std::chrono::hours{number(11, 2)} + std::chrono::minutes{number(14, 2)} +
+                    std::chrono::seconds{number(17, 2)}};
+}
+
+Result<Manifest> parse_manifest(std::string_view json) {
+    return parse_manifest(json, ManifestLimits{});
+}
+
+Result<Manifest> parse_manifest(std::string_view json, const ManifestLimits& limits) {
+    auto root = parse_json(json, limits.text);
+    if (!root)
+        return std::move(root).error().in("manifest");
+    Manifest manifest;
+    const auto problem = ManifestReader{limits, manifest}.read(*root);
+    if (!problem.empty())
+        return Error{ErrorCode::Malformed, "manifest: " + problem.text()};
+    manifest.sha256 = sha256_of(json);
+    return manifest;
+}
+
+const VariantPlatform* platform_for(const Manifest& manifest, const HostFacts& host) {
+    const VariantPlatform* found = nullptr;
+    for (const auto& platform : manifest.platforms) {
+        if (host.os != "linux" || platform.arch != host.arch)
+            continue;
+        if (platform.libc && platform.libc == host.libc.value)
+            return &platform;
+        if (!platform.libc)
+            found = &platform;
+    }
+    return found;
+}
+
+const Variant* find_variant(const VariantPlatform& platform, std::string_view name) {
+    const auto found = std::ranges::lower_bound(platform.variants, name, {}, &Variant::name);
+    return found == platform.variants.end() || found->name != name ? nullptr : &*found;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/messages.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/parse.h"
+#include "policy/backend_words.h"
+#include "policy/machine_fact.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxMessage = 1024;
+
+constexpr auto kSituations = std::to_array<std::string_view>(
+    {"disabled", "simulated", "fake-ignored", "fake-forbidden", "unknown-backend", "not-built",
+     "not-available", "fell-back", "reported-failed", "granted", "selected", "nothing-built",
+     "too-little-memory", "software-only", "no-gpu", "none"});
+
+constexpr auto kOwnFacts =
+    std::to_array<std::string_view>({"requested", "known", "selected", "detected", "compiled",
+                                     "failed", "detail", "gpu", "available_gb", "required_gb"});
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+    std::string list;
+    for (const auto& word : words)
+        list += (list.empty() ? "" : std::string{separator}) + word;
+    return list;
+}
+
+/// "7.5": of 10⁹ bytes, with one digit behind the point, rounded down so that a size below a floor
+/// never reads as if it reached it.
+std::optional<std::string> gigabytes(const Value& bytes) {
+    const auto count = bytes.as_unsigned();
+    if (!count)
+        return std::nullopt;
+    const auto tenths = *count / 100'000'000;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+/// The reason of the first candidate that would do but for its memory.
+const Reason* memory_shortage(const std::vector<Judged>& all) {
+    for (const auto& judged : all) {
+        const auto& reasons = judged.candidate.reasons;
+        if (judged.candidate.verdict == Verdict::Rejected && !reasons.empty() &&
+            std::ranges::all_of(reasons,
+                                [](const Reason& why) { return why.code == "too-little-memory"; }))
+            return &reasons.front();
+    }
+    return nullptr;
+}
+
+bool is_compute_gpu(const Gpu& gpu) {
+    return gpu.kind != GpuKind::DisplayOnly;
+}
+
+/// The facts of one scene, and of one failure where a text is about one.
+class SceneFacts {
+public:
+    explicit SceneFacts(const MessageScene& scene, const ReportedFailure* failure = nullptr)
+        : scene_{scene}, failure_{failure} {}
+
+    std::optional<std::string> operator()(std::string_view name) const {
+        const auto& terms = scene_.terms;
+        if (name == "requested")
+            return terms.requested;
+        if (name == "known")
+            return known_requests(terms.profile);
+        if (name == "selected")
+            return scene_.decision.backend;
+        if (name == "detected")
+            return scene_.detected.empty() ? "None" : joined(scene_.detected, ",");
+        if (name == "compiled")
+            return joined(terms.compiled(), ", ");
+        if (name == "gpu")
+            return gpu_name();
+        if (name == "failed" || name == "detail")
+            return of_failure(name);
+        const auto* shortage = memory_shortage(scene_.all);
+        if (!shortage)
+            return std::nullopt;
+        return gigabytes(shortage->detail.at(name == "available_gb" ? "have" : "need"));
+    }
+
+private:
+    [[nodiscard]] std::optional<std::string> of_failure(std::string_view name) const {
+        if (!failure_)
+            return std::nullopt;
+        return name == "failed" ? scene_.terms.word_for(failure_->backend)
+                                : scrubbed(failure_->detail);
+    }
+    [[nodiscard]] std::optional<std::string> gpu_name() const {
+        if (scene_.decision.gpus.empty())
+            return std::nullopt;
+        for (const auto& gpu : scene_.report.gpus)
+            if (gpu.id == scene_.decision.gpus.front())
+                return gpu.name;
+        return std::nullopt;
+    }
+
+    const MessageScene& scene_;
+    const ReportedFailure* failure_;
+};
+
+class Speaker {
+public:
+    explicit Speaker(const MessageScene& scene) : scene_{scene} {}
+
+    /// Whether the profile has something to say.
+    bool say(std::string_view situation,
+             std::string_view word = {},
+             const ReportedFailure* failure = nullptr) {
+        auto text = message_for(scene_.terms.profile, situation, word, SceneFacts{scene_, failure});
+        if (text)
+            texts_.push_back(std::move(*text));
+        return text.has_value();
+    }
+    [[nodiscard]] std::vector<std::string> end() && { return std::move(texts_); }
+
+private:
+    const MessageScene& scene_;
+    std::vector<std::string> texts_ = {};
+};
+
+bool has_nothing_asked_for_built(const Terms& terms) {
+    const auto& built = terms.built;
+    return built && terms.forced && !terms.forced->empty() &&
+           std::ranges::none_of(*terms.forced,
+                                [&](const auto& backend) { return built->contains(backend); });
+}
+
+/// Whether what was asked for is not what came out.
+bool is_in_vain(const MessageScene& scene) {
+    return scene.was_given_up || (scene.terms.forced && !scene.decision.backend);
+}
+
+void speak_of_request(const MessageScene& scene, Speaker& speaker) {
+    const auto& terms = scene.terms;
+    const auto& word = terms.requested;
+    if (terms.is_simulated)
+        speaker.say("simulated");
+    else if (scene.request.fake)
+        speaker.say("fake-ignored");
+    if (terms.is_unknown_request)
+        speaker.say("unknown-backend", word);
+    if (is_in_vain(scene) &&
+        !(has_nothing_asked_for_built(terms) && speaker.say("not-built", word)))
+        speaker.say("not-available", word);
+    for (const auto& failure : terms.failures)
+        speaker.say("reported-failed", terms.word_for(failure.backend), &failure);
+}
+
+void speak_of_choice(const MessageScene& scene, Speaker& speaker) {
+    const auto& terms = scene.terms;
+    const auto& word = *scene.decision.backend;
+    const bool is_asked = terms.forced && !scene.was_given_up;
+    const bool is_spare = word == terms.word_for(std::string{kCpu}) && !terms.asks_for(kCpu);
+    if (is_asked && is_spare && speaker.say("fell-back", terms.requested))
+        return;
+    if (!(is_asked && !is_spare && speaker.say("granted", word)))
+        speaker.say("selected", word);
+}
+
+/// The nearest cause that the profile has a text for.
+void speak_of_none(const MessageScene& scene, Speaker& speaker) {
+    if (scene.terms.built && scene.terms.built->empty() && speaker.say("nothing-built"))
+        return;
+    if (memory_shortage(scene.all) && speaker.say("too-little-memory"))
+        return;
+    const bool has_gpu = std::ranges::any_of(scene.report.gpus, is_compute_gpu);
+    if (!has_gpu && !scene.report.software.empty() && speaker.say("software-only"))
+        return;
+    if (!has_gpu && speaker.say("no-gpu"))
+        return;
+    speaker.say("none");
+}
+
+}  // namespace
+
+std::optional<std::string> message_problem(std::string_view key, std::string_view text) {
+    const auto situation = key.substr(0, key.find(':'));
+    if (std::ranges::find(kSituations, situation) == kSituations.end())
+        return "no such situation";
+    if (text.empty() || text.size() > kMaxMessage)
+        return "expected 1 to 1024 bytes";
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == '\x7f'; };
+    if (std::ranges::any_of(text, is_control))
+        return "a control character";
+    return template_problem(text, [](std::string_view fact) {
+        return std::ranges::find(kOwnFacts, fact) != kOwnFacts.end();
+    });
+}
+
+std::optional<std::string> message_for(const Profile& profile,
+                                       std::string_view situation,
+                                       std::string_view word,
+                                       const FactLookup& fact) {
+    auto found = profile.messages.find(std::string{situation} + ":" + std::string{word});
+    if (found == profile.messages.end())
+        found = profile.messages.find(std::string{situation});
+    if (found == profile.messages.end())
+        return std::nullopt;
+    return filled_template(found->second, fact);
+}
+
+std::string known_requests(const Profile& profile) {
+    std::vector<std::string> known;
+    if (profile.requests)
+        for (const auto& [word, backends] : *profile.requests)
+            known.push_back(word);
+    else
+        for (const auto& backend : profile.backends) {
+            const auto translation = profile.translate.find(backend);
+            known.push_back(translation == profile.translate.end() ? backend : translation->second);
+        }
+    return joined(known, ", ");
+}
+
+std::vector<std::string> messages_of(const MessageScene& scene) {
+    if (scene.terms.profile.messages.empty())
+        return {};
+    Speaker speaker{scene};
+    if (is_switched_off(scene.request)) {
+        speaker.say("disabled");
+        return std::move(speaker).end();
+    }
+    speak_of_request(scene, speaker);
+    if (scene.decision.backend)
+        speak_of_choice(scene, speaker);
+    else if (!is_in_vain(scene))
+        speak_of_none(scene, speaker);
+    return std::move(speaker).end();
+}
+
+}  // namespace gpuprobe

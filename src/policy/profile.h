@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/record.h"
+
+namespace gpuprobe {
+
+enum class CpuPolicy { Last, Forbid };
+constexpr std::array<EnumName<CpuPolicy>, 2> names_of(CpuPolicy) {
+    return {{{CpuPolicy::Last, "last"}, {CpuPolicy::Forbid, "forbid"}}};
+}
+
+enum class IntegratedPolicy { Fallback, Always, Never };
+constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
+    return {{{IntegratedPolicy::Fallback, "fallback"},
+             {IntegratedPolicy::Always, "always"},
+             {IntegratedPolicy::Never, "never"}}};
+}
+
+/// What becomes of a request for a backend that this consumer does not have or know.
+enum class UnknownRequest { Refuse, Auto };
+constexpr std::array<EnumName<UnknownRequest>, 2> names_of(UnknownRequest) {
+    return {{{UnknownRequest::Refuse, "refuse"}, {UnknownRequest::Auto, "auto"}}};
+}
+
+/// What becomes of a request for a backend that can't be used here.
+enum class UnavailableRequest { Fail, Auto };
+constexpr std::array<EnumName<UnavailableRequest>, 2> names_of(UnavailableRequest) {
+    return {{{UnavailableRequest::Fail, "fail"}, {UnavailableRequest::Auto, "auto"}}};
+}
+
+/// What comes first of what could be chosen.
+enum class Rank { Documented, Measured };
+constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
+    return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
+}
+
+/// Variable → template. Applies whole or not at all: when every fact that its templates name is
+/// known (policy/selector_facts.h) and no earlier rule has set one of its variables.
+using EnvironmentRule = std::map<std::string, std::string>;
+
+/// One value (a template) → the predicates under which it is the answer.
+using AnswerRule = std::map<std::string, std::vector<std::string>>;
+
+/// The key of `Profile::floors` for every GPU backend.
+constexpr std::string_view kAnyBackend = "*";
+
+/// The key of `Profile::vendors` for every vendor that has none of its own.
+constexpr std::string_view kAnyVendor = "*";
+
+/// One consumer's policy as data: data/profiles/<name>.json, schema
+/// data/schema/profile.schema.json, meaning docs/profiles.md.
+struct Profile {
+    int schema = 1;
+    std::string name = {};
+    std::string description = {};
+    std::vector<std::string> backends = {};  ///< in order of preference; cpu, if any, is last
+    /// Vendor → backends it may use, in order for one GPU; empty: every vendor, every backend.
+    std::map<std::string, std::vector<std::string>> vendors = {};
+    CpuPolicy cpu = CpuPolicy::Last;
+    IntegratedPolicy integrated = IntegratedPolicy::Fallback;
+    bool strict = false;
+    std::map<std::string, std::string> translate = {};  ///< our backend name → the consumer's
+    std::map<std::string, std::vector<EnvironmentRule>> environment = {};  ///< by our backend name
+    /// Backend → predicates that must hold (policy/predicate.h).
+    std::map<std::string, std::vector<std::string>> floors = {};
+    /// An integrated GPU for which one of these predicates holds counts as a discrete one.
+    std::vector<std::string> as_discrete = {};
+    /// Word → our backends that it asks for; absent: the profile's own, each by its names.
+    std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
+    std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
+    std::optional<UnavailableRequest> unavailable_request = {};  ///< absent: fail
+    std::optional<Rank> rank = {};                               ///< absent: documented
+    /// Another platform → the consumer's names of its backends there, in order.
+    std::map<std::string, std::vector<std::string>> platforms = {};
+    /// Name → rules; the first whose predicates all hold gives the value.
+    std::map<std::string, std::vector<AnswerRule>> answers = {};
+    std::map<std::string, std::string> messages = {};  ///< situation → template (policy/messages.h)
+    bool operator==(const Profile&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, Profile& profile) {
+    visit("schema", profile.schema);
+    visit("name", profile.name);
+    visit("description", profile.description);
+    visit("backends", profile.backends);
+    visit("vendors", profile.vendors);
+    visit("cpu", profile.cpu);
+    visit("integrated", profile.integrated);
+    visit("strict", profile.strict);
+    visit("translate", profile.translate);
+    visit("environment", profile.environment);
+    visit("floors", profile.floors);
+    visit("as_discrete", profile.as_discrete);
+    visit("requests", profile.requests);
+    visit("unknown_request", profile.unknown_request);
+    visit("unavailable_request", profile.unavailable_request);
+    visit("rank", profile.rank);
+    visit("platforms", profile.platforms);
+    visit("answers", profile.answers);
+    visit("messages", profile.messages);
+}
+
+constexpr Bytes kMaxProfileText = kib(64);
+
+/// A profile from its JSON. Errors: TooLarge; Malformed with the member at fault, for a member,
+/// backend or fact that is not known, for a limit of docs/profiles.md, and for a contradiction.
+Result<Profile> parse_profile(std::string_view json);
+
+}  // namespace gpuprobe

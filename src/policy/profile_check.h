@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/record.h"
+#include "policy/profile.h"
+
+namespace gpuprobe {
+
+/// What a profile says that none may say: words, limits and contradictions of docs/profiles.md,
+/// with the member at fault. Empty when nothing is wrong.
+ReadProblem profile_problem(const Profile& profile);
+
+}  // namespace gpuprobe

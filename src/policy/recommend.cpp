@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/recommend.h"
+
+#include <algorithm>
+
+#include "policy/evaluate.h"
+#include "policy/variant_reasons.h"
+
+namespace gpuprobe {
+namespace {
+
+std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < machine.gpus.size(); ++i)
+        if ((judged.covered >> i & 1U) != 0)
+            ids.push_back(machine.gpus[i].id);
+    return ids;
+}
+
+VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationContext& context) {
+    const auto& variant = *judged.variant;
+    VariantCandidate candidate{.variant = variant.name,
+                               .family = variant.family,
+                               .tier = variant.tier,
+                               .priority = variant.priority,
+                               .verdict = judged.verdict,
+                               .gpus = covered_ids(judged, context.machine),
+                               .reasons = reasons_for(judged, context),
+                               .note = variant.note};
+    if (judged.verdict != VariantVerdict::Rejected)
+        candidate.warnings = warnings_for(judged, context);
+    return candidate;
+}
+
+void take(const Variant& variant, Recommendation& answer) {
+    answer.variant = variant.name;
+    answer.artifact = variant.artifact;
+    answer.environment = variant.environment;
+}
+
+void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer) {
+    for (const auto& entry : judged) {
+        if (entry.verdict == VariantVerdict::Rejected)
+            break;
+        if (answer.variant)
+            answer.fallback.push_back(entry.variant->name);
+        else
+            take(*entry.variant, answer);
+    }
+    if (answer.variant)
+        answer.status = RecommendStatus::Ok;
+}
+
+/// What the manifest is for, and what this is: "linux-aarch64-musl".
+Reason other_platform(const Manifest& manifest, const HostFacts& host) {
+    std::vector<std::string> offered;
+    for (const auto& platform : manifest.platforms)
+        offered.push_back(platform.key);
+    Value have;
+    if (!host.os.empty() && !host.arch.empty())
+        have = host.os + "-" + host.arch + (host.libc.value ? "-" + *host.libc.value : "");
+    return because("platform-not-offered", {{"have", have}, {"want", to_value(offered)}});
+}
+
+/// Nothing fits: the manifest may want its default unverified, and may say what to do. Who requires
+/// a checked result does not get a default that computes on a GPU.
+void take_default(const VariantPlatform& platform,
+                  const RecommendRequest& request,
+                  Recommendation& answer) {
+    answer.hint = platform.none_hint;
+    const auto* fallback = platform.on_none == OnNone::Default && platform.fallback
+                               ? find_variant(platform, *platform.fallback)
+                               : nullptr;
+    if (!fallback || (request.require_verified && !fallback->needs.devices.empty()))
+        return;
+    take(*fallback, answer);
+    answer.status = RecommendStatus::DefaultUnverified;
+}
+
+void add_candidates(const std::vector<JudgedVariant>& judged,
+                    const ExplanationContext& context,
+                    Recommendation& answer) {
+    for (const auto& entry : judged) {
+        if (entry.verdict == VariantVerdict::Rejected && !context.request.include_rejected)
+            continue;
+        answer.candidates.push_back(candidate_from(entry, context));
+    }
+    if (answer.status != RecommendStatus::Ok)
+        return;
+    const auto& first = answer.candidates.front();
+    answer.gpus = first.gpus;
+    answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
+}
+
+/// A word that means nothing here may be a slip of the pen, or of a manifest of another release.
+void warn_of_words(const VariantPlatform& platform,
+                   const RecommendRequest& request,
+                   Recommendation& answer) {
+    auto words = request.prefer;
+    words.insert(words.end(), request.exclude.begin(), request.exclude.end());
+    if (request.only)
+        words.insert(words.end(), request.only->begin(), request.only->end());
+    for (const auto& word : words)
+        if (std::ranges::none_of(platform.variants,
+                                 [&word](const Variant& variant) { return means(word, variant); }))
+            answer.warnings.push_back(because("no-such-variant", {{"word", word}}));
+}
+
+void warn_of_limits(const Manifest& manifest,
+                    const MachineFacts& machine,
+                    const Rules& rules,
+                    Recommendation& answer) {
+    if (machine.left_out > 0)
+        answer.warnings.push_back(
+            because("gpus-left-out", {{"count", static_cast<unsigned long>(machine.left_out)}}));
+    const auto serial = parse_text(std::string_view{rules.serial()}, std::type_identity<Version>{});
+    if (manifest.rules && (!serial || *serial < *manifest.rules))
+        answer.warnings.push_back(because(
+            "rules-too-old", {{"have", rules.serial()}, {"need", text_of(*manifest.rules)}}));
+}
+
+}  // namespace
+
+Recommendation recommend(const Manifest& manifest,
+                         const RecommendRequest& request,
+                         const Report& report,
+                         const Rules& rules,
+                         std::span<const FailedVariant> failed) {
+    const auto machine = machine_facts(report, rules);
+    Recommendation answer{.product = manifest.name,
+                          .version = manifest.version,
+                          .status = RecommendStatus::NoPlatform,
+                          .manifest_sha256 = manifest.sha256,
+                          .rules = rules.serial(),
+                          .generation = report.generation};
+    const auto* platform = platform_for(manifest, machine.host);
+    if (!platform) {
+        answer.warnings.push_back(other_platform(manifest, machine.host));
+        return answer;
+    }
+    answer.status = RecommendStatus::None;
+    answer.platform = platform->key;
+    answer.project_default = platform->fallback;
+    warn_of_limits(manifest, machine, rules, answer);
+    warn_of_words(*platform, request, answer);
+    const auto judged = evaluate(*platform, request, machine, rules, failed);
+    take_chain(judged, answer);
+    if (answer.status != RecommendStatus::Ok)
+        take_default(*platform, request, answer);
+    add_candidates(judged, {request, machine, report, rules, failed}, answer);
+    return answer;
+}
+
+std::optional<Reason> staleness(const Manifest& manifest, WallTime now) {
+    const auto expires = manifest.expires ? instant_from(*manifest.expires) : std::nullopt;
+    if (!expires || now < *expires)
+        return std::nullopt;
+    return because("stale-catalogue", {{"product", manifest.name},
+                                       {"issued", to_value(manifest.issued)},
+                                       {"expired", *manifest.expires}});
+}
+
+}  // namespace gpuprobe

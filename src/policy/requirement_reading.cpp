@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "policy/manifest_reading.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxWord = 128;
+constexpr std::uint64_t kMaxMib = 1ULL << 40;
+
+/// One predicate's reader: adds to what must hold.
+struct PredicateReader {
+    std::string_view key;
+    ReadProblem (*read)(const Value& value, Conjunction& out);
+};
+
+ReadProblem named(ReadProblem problem, const char* reason) {
+    if (problem.reason == "malformed" || problem.reason == "unknown word")
+        problem.reason = reason;
+    return problem;
+}
+
+/// Readers that hide a word would let a newer manifest through; here it becomes a predicate that
+/// is false.
+void add_unsupported(const std::string& name, Conjunction& out) {
+    out.push_back({.kind = PredicateKind::Unsupported, .name = scrubbed(name, kMaxWord)});
+}
+
+template <std::size_t N>
+ReadProblem read_predicates(const Value& object,
+                            const PredicateReader (&readers)[N],
+                            std::string_view prefix,
+                            Conjunction& out) {
+    return read_members(object, [&](const std::string& key, const Value& value) -> ReadProblem {
+        for (const auto& reader : readers)
+            if (reader.key == key)
+                return reader.read(value, out);
+        add_unsupported(std::string{prefix} + key, out);
+        return {};
+    });
+}
+
+template <PredicateKind Kind, class T>
+void add(const char* name, T need, Conjunction& out) {
+    out.push_back({.kind = Kind, .name = name, .need = std::move(need)});
+}
+
+ReadProblem read_version(const Value& value, Version& out) {
+    return named(read_value(value, out), "not a version of one to four numbers");
+}
+
+ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
+    const auto* items = value.as_array();
+    if (!items)
+        return wrong_type(value, "array");
+    if (items->size() > kMaxList)
+        return "more than 256 items";
+    for (const auto& item : *items) {
+        std::string word;
+        auto problem = read_plain_text(item, word, kMaxWord);
+        if (!problem.empty())
+            return std::move(problem).in("[" + std::to_string(out.size()) + "]");
+        out.push_back(std::move(word));
+    }
+    return {};
+}
+
+ReadProblem read_mib(const Value& value, Bytes& out) {
+    std::uint64_t count = 0;
+    auto problem = read_value(value, count);
+    if (problem.empty() && count > kMaxMib)
+        problem = "number out of range";
+    if (problem.empty())
+        out = mib(count);
+    return problem;
+}
+
+template <PredicateKind Kind>
+ReadProblem version_need(const char* name, const Value& value, Conjunction& out) {
+    Version need;
+    auto problem = read_version(value, need);
+    add<Kind>(name, need, out);
+    return problem;
+}
+
+template <PredicateKind Kind>
+ReadProblem words_need(const char* name, const Value& value, Conjunction& out) {
+    std::vector<std::string> need;
+    auto problem = read_words(value, need);
+    add<Kind>(name, std::move(need), out);
+    return problem;
+}
+
+template <PredicateKind Kind>
+ReadProblem mib_need(const char* name, const Value& value, Conjunction& out) {
+    Bytes need;
+    auto problem = read_mib(value, need);
+    add<Kind>(name, need, out);
+    return problem;
+}
+
+// The host's ------------------------------------------------------------------------------------
+
+ReadProblem read_libc(const Value& value, Conjunction& out) {
+    std::string need;
+    auto problem = read_value(value, need);
+    if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
+        return "none of glibc, musl and static";
+    add<PredicateKind::Libc>("libc", std::move(need), out);
+    return problem;
+}
+
+ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
+    constexpr std::string_view kPrefix = "x86-64-v";
+    std::string need;
+    auto problem = read_value(value, need);
+    if (!problem.empty())
+        return problem;
+    const bool is_level = need.size() == kPrefix.size() + 1 && need.starts_with(kPrefix) &&
+                          need.back() >= '1' && need.back() <= '4';
+    if (!is_level)
+        return "none of x86-64-v1 to x86-64-v4";
+    add<PredicateKind::CpuLevelMin>("cpu_level_min", need.back() - '0', out);
+    return {};
+}
+
+ReadProblem read_l4t(const Value& value, Conjunction& out) {
+    std::string need;
+    auto problem = read_value(value, need);
+    if (!problem.empty())
+        return problem;
+    if (need.size() < 2 || need.size() > 4 || need.front() != 'R' ||
+        !parse_number<unsigned>(std::string_view{need}.substr(1)))
+        return "not a release such as R36";
+    add<PredicateKind::L4t>("l4t", std::move(need), out);
+    return {};
+}
+
+constexpr PredicateReader kHostReaders[] = {
+    {"libc", read_libc},
+    {"glibc_min",
+     [](const Value& value, Conjunction& out) {
+         return version_need<PredicateKind::GlibcMin>("glibc_min", value, out);
+     }},
+    {"kernel_min",
+     [](const Value& value, Conjunction& out) {
+         return version_need<PredicateKind::KernelMin>("kernel_min", value, out);
+     }},
+    {"cpu_level_min", read_cpu_level},
+    {"cpu_features",
+     [](const Value& value, Conjunction& out) {
+         return words_need<PredicateKind::CpuFeatures>("cpu_features", value, out);
+     }},
+    {"libs", [](const Value& value,
+                Conjunction& out) { return words_need<PredicateKind::Libs>("libs", value, out); }},
+    {"l4t", read_l4t},
+    {"memory_min_mib",
+     [](const Value& value, Conjunction& out) {
+         return mib_need<PredicateKind::HostMemoryMin>("memory_min_mib", value, out);
+     }},
+};
+
+// A device's ------------------------------------------------------------------------------------
+
+ReadProblem read_backend(const Value& value, Conjunction& out) {
+    std::string word;
+    if (auto problem = read_value(value, word); !problem.empty())
+        return problem;
+    const auto* api = find_api(word);
+    if (!api || !computes(*api))
+        return "none of cuda, hip, vulkan, level_zero and opencl";
+    add<PredicateKind::Backend>("backend", api->id, out);
+    return {};
+}
+
+ReadProblem read_vendor(const Value& value, Conjunction& out) {
+    std::vector<std::string> need;
+    auto problem = read_words(value, need);
+    if (!problem.empty())
+        return problem;
+    for (std::size_t i = 0; i < need.size(); ++i)
+        if (std::ranges::find(kVariantVendors, need[i]) == kVariantVendors.end())
+            return ReadProblem{"unknown vendor"}.in("[" + std::to_string(i) + "]");
+    add<PredicateKind::Vendor>("vendor", std::move(need), out);
+    return {};
+}
+
+ReadProblem read_kinds(const Value& value, Conjunction& out) {
+    std::vector<VariantKind> need;
+    auto problem =
+        named(read_list(value, need, kMaxList), "none of discrete, integrated, tegra and virtual");
+    add<PredicateKind::Kinds>("kinds", std::move(need), out);
+    return problem;
+}
+
+struct CudaNeed {
+    std::optional<Version> toolkit = {};
+    CudaCode code = {};
+    std::optional<Version> min_driver = {};
+    Conjunction others = {};  ///< words that are not known
+};
+
+ReadProblem read_targets(const Value& value, std::optional<std::vector<CodeTarget>>& out) {
+    out.emplace();
+    return named(read_list(value, *out, kMaxList), "not a compute capability such as 9.0");
+}
+
+ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNeed& need) {
+    if (key == "toolkit")
+        return read_version(value, need.toolkit.emplace());
+    if (key == "min_driver")
+        return read_version(value, need.min_driver.emplace());
+    if (key == "sass")
+        return read_targets(value, need.code.sass);
+    if (key == "ptx")
+        return read_targets(value, need.code.ptx);
+    if (key == "exact")
+        return read_value(value, need.code.exact);
+    add_unsupported("cuda." + key, need.others);
+    return {};
+}
+
+ReadProblem read_cuda(const Value& value, Conjunction& out) {
+    CudaNeed need;
+    auto problem = read_members(value, [&need](const std::string& key, const Value& member) {
+        return read_cuda_member(key, member, need);
+    });
+    if (!problem.empty())
+        return problem;
+    if (!need.toolkit)
+        return ReadProblem{"missing"}.in("toolkit");
+    need.code.toolkit = *need.toolkit;
+    add<PredicateKind::CudaDriver>(
+        "cuda.driver", CudaDriverNeed{.toolkit = *need.toolkit, .min_driver = need.min_driver},
+        out);
+    add<PredicateKind::CudaCode>("cuda.code", std::move(need.code), out);
+    std::ranges::move(need.others, std::back_inserter(out));
+    return {};
+}
+
+/// `min` and one upper bound, whose key says whether it is included.
+ReadProblem read_range(const Value& value,
+                       const std::string& name,
+                       const std::string& upper_key,
+                       std::optional<Version>& upper,
+                       std::optional<Version>& min,
+                       Conjunction& out) {
+    return read_members(value, [&](const std::string& key, const Value& member) -> ReadProblem {
+        if (key == "min")
+            return read_version(member, min.emplace());
+        if (key == upper_key)
+            return read_version(member, upper.emplace());
+        add_unsupported(name + "." + key, out);
+        return {};
+    });
+}
+
+ReadProblem read_cuda_api(const Value& value, Conjunction& out) {
+    VersionRange range;
+    auto problem = read_range(value, "cuda_api", "below", range.below, range.min, out);
+    add<PredicateKind::CudaApi>("cuda_api", range, out);
+    return problem;
+}
+
+ReadProblem read_rocm(const Value& value, Conjunction& out) {
+    VersionRange range;
+    auto problem = read_range(value, "rocm", "max", range.max, range.min, out);
+    add<PredicateKind::Rocm>("rocm", range, out);
+    return problem;
+}
+
+ReadProblem read_gfx(const Value& value, Conjunction& out) {
+    std::vector<GfxTarget> need;
+    auto problem = named(read_list(value, need, kMaxList), "not a target such as gfx1100");
+    add<PredicateKind::Gfx>("gfx", std::move(need), out);
+    return problem;
+}
+
+constexpr PredicateReader kVulkanReaders[] = {
+    {"instance_min",
+     [](const Value& value, Conjunction& out) {
+         return version_need<PredicateKind::VulkanInstanceMin>("vulkan", value, out);
+     }},
+    {"api_min",
+     [](const Value& value, Conjunction& out) {
+         return version_need<PredicateKind::VulkanApiMin>("vulkan", value, out);
+     }},
+    {"features",
+     [](const Value& value, Conjunction& out) {
+         return words_need<PredicateKind::VulkanFeatures>("vulkan", value, out);
+     }},
+    {"extensions",
+     [](const Value& value, Conjunction& out) {
+         return words_need<PredicateKind::VulkanExtensions>("vulkan", value, out);
+     }},
+};
+
+constexpr PredicateReader kLevelZeroReaders[] = {
+    {"ip",
+     [](const Value& value, Conjunction& out) {
+         std::vector<Version> need;
+         auto problem = named(read_list(value, need, kMaxList), "not a version such as 20.1.0");
+         add<PredicateKind::LevelZeroIp>("level_zero", std::move(need), out);
+         return problem;
+     }},
+};
+
+constexpr PredicateReader kDeviceReaders[] = {
+    {"backend", read_backend},
+    {"vendor", read_vendor},
+    {"kinds", read_kinds},
+    {"driver_min",
+     [](const Value& value, Conjunction& out) {
+         return version_need<PredicateKind::DriverMin>("driver_min", value, out);
+     }},
+    {"cuda", read_cuda},
+    {"cuda_api", read_cuda_api},
+    {"gfx", read_gfx},
+    {"rocm", read_rocm},
+    {"vulkan",
+     [](const Value& value, Conjunction& out) {
+         return read_predicates(value, kVulkanReaders, "vulkan.", out);
+     }},
+    {"level_zero",
+     [](const Value& value, Conjunction& out) {
+         return read_predicates(value, kLevelZeroReaders, "level_zero.", out);
+     }},
+    {"vram_min_mib",
+     [](const Value& value, Conjunction& out) {
+         return mib_need<PredicateKind::DeviceMemoryMin>("vram_min_mib", value, out);
+     }},
+};
+
+/// So that neither verdict nor reasons depend on the order of keys.
+void sort_predicates(Conjunction& predicates) {
+    std::ranges::stable_sort(predicates, {}, [](const Predicate& predicate) {
+        return std::pair{predicate.kind, std::string_view{predicate.name}};
+    });
+}
+
+ReadProblem read_device(const Value& value, Requirements& out) {
+    Conjunction predicates;
+    auto problem = read_predicates(value, kDeviceReaders, "", predicates);
+    if (!problem.empty())
+        return problem;
+    if (std::ranges::find(predicates, PredicateKind::Kinds, &Predicate::kind) == predicates.end())
+        add<PredicateKind::Kinds>(
+            "kinds",
+            std::vector{VariantKind::Discrete, VariantKind::Integrated, VariantKind::Tegra},
+            predicates);
+    sort_predicates(predicates);
+    out.devices.push_back(std::move(predicates));
+    return {};
+}
+
+ReadProblem read_devices(const Value& value, Requirements& out) {
+    const auto* items = value.as_array();
+    if (!items)
+        return read_device(value, out);
+    if (items->empty() || items->size() > kMaxAlternatives)
+        return "needs 1 to 16 alternatives";
+    for (const auto& item : *items) {
+        auto problem = read_device(item, out);
+        if (!problem.empty())
+            return std::move(problem).in("[" + std::to_string(out.devices.size()) + "]");
+    }
+    return {};
+}
+
+}  // namespace
+
+ReadProblem read_requirements(const Value& value, Requirements& out) {
+    auto problem =
+        read_members(value, [&out](const std::string& key, const Value& member) -> ReadProblem {
+            if (key == "host")
+                return read_predicates(member, kHostReaders, "", out.host);
+            if (key == "device")
+                return read_devices(member, out);
+            if (key == "scope")
+                return named(read_value(member, out.scope), "neither any nor all");
+            out.unsupported.push_back(scrubbed(key, kMaxWord));
+            return {};
+        });
+    sort_predicates(out.host);
+    std::ranges::sort(out.unsupported);
+    return problem;
+}
+
+}  // namespace gpuprobe

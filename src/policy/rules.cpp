@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/rules.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxRules = kib(256);
+
+struct MajorFloor {
+    std::uint32_t major = 0;
+    Version driver = {};
+    std::map<std::string, Version> exceptions = {};  ///< by toolkit
+};
+template <class Visitor>
+void describe(Visitor& visit, MajorFloor& floor) {
+    visit("toolkit_major", floor.major);
+    visit("min_driver", floor.driver);
+    visit("exceptions", floor.exceptions);
+}
+
+struct ToolkitFloor {
+    Version toolkit = {};
+    Version driver = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ToolkitFloor& floor) {
+    visit("toolkit", floor.toolkit);
+    visit("min_driver", floor.driver);
+}
+
+struct Branch {
+    std::uint32_t branch = 0;
+    Version cuda = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, Branch& branch) {
+    visit("branch", branch.branch);
+    visit("cuda", branch.cuda);
+}
+
+struct CudaDriverTable {
+    std::vector<MajorFloor> majors = {};
+    std::vector<ToolkitFloor> toolkits = {};
+    std::vector<Branch> branches = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, CudaDriverTable& table) {
+    visit("mvc_floor", table.majors);
+    visit("exact_floor", table.toolkits);
+    visit("branch_to_cuda", table.branches);
+}
+
+struct SmRow {
+    ComputeCapability capability = {};
+    std::optional<bool> is_tegra = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, SmRow& row) {
+    visit("sm", row.capability);
+    visit("tegra", row.is_tegra);
+}
+
+struct SmTable {
+    std::vector<SmRow> rows = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, SmTable& table) {
+    visit("sm", table.rows);
+}
+
+struct IpRow {
+    Version ip = {};
+    std::optional<Version> base = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, IpRow& row) {
+    visit("ip", row.ip);
+    visit("compat", row.base);
+}
+
+struct IpTable {
+    std::vector<IpRow> rows = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, IpTable& table) {
+    visit("ip", table.rows);
+}
+
+struct GfxTable {
+    std::map<std::string, std::vector<std::string>> families = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, GfxTable& table) {
+    visit("family_wildcards", table.families);
+}
+
+struct CpuTable {
+    std::map<std::string, std::string> aliases = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, CpuTable& table) {
+    visit("aliases", table.aliases);
+}
+
+struct IndexTable {
+    std::string serial = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, IndexTable& table) {
+    visit("serial", table.serial);
+}
+
+template <class Table>
+Result<Table> table_from(std::string_view json) {
+    return record_from<Table>(TRY(parse_json(json, kMaxRules)));
+}
+
+}  // namespace
+
+Status Rules::read_cuda_driver(std::string_view json) {
+    const auto table = TRY(table_from<CudaDriverTable>(json));
+    for (const auto& floor : table.majors) {
+        floors_by_major_.emplace_back(floor.major, floor.driver);
+        for (const auto& [toolkit, driver] : floor.exceptions)
+            if (const auto version = parse_text(toolkit, std::type_identity<Version>{}))
+                floors_by_toolkit_.emplace(*version, driver);
+    }
+    for (const auto& floor : table.toolkits)
+        floors_by_toolkit_.emplace(floor.toolkit, floor.driver);
+    for (const auto& branch : table.branches)
+        cuda_by_branch_.emplace(branch.branch, branch.cuda);
+    return Done{};
+}
+
+Status Rules::read_cuda_sm(std::string_view json) {
+    const auto table = TRY(table_from<SmTable>(json));
+    for (const auto& row : table.rows) {
+        capabilities_.insert(row.capability);
+        if (row.is_tegra == true)
+            tegra_.insert(row.capability);
+    }
+    return Done{};
+}
+
+Status Rules::read_intel_ip(std::string_view json) {
+    const auto table = TRY(table_from<IpTable>(json));
+    for (const auto& row : table.rows)
+        if (row.base)
+            intel_base_.emplace(row.ip, *row.base);
+    return Done{};
+}
+
+Status Rules::read_rocm_gfx(std::string_view json) {
+    const auto table = TRY(table_from<GfxTable>(json));
+    gfx_families_.insert(table.families.begin(), table.families.end());
+    return Done{};
+}
+
+Status Rules::read_cpu_levels(std::string_view json) {
+    const auto table = TRY(table_from<CpuTable>(json));
+    cpu_aliases_.insert(table.aliases.begin(), table.aliases.end());
+    return Done{};
+}
+
+Status Rules::read_index(std::string_view json) {
+    serial_ = TRY(table_from<IndexTable>(json)).serial;
+    return Done{};
+}
+
+Result<Rules> Rules::builtin() {
+    return from(builtin_rules());
+}
+
+Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
+    struct Reader {
+        std::string_view name;
+        Status (Rules::*read)(std::string_view);
+    };
+    constexpr Reader kReaders[] = {
+        {"cpu_levels", &Rules::read_cpu_levels}, {"cuda_driver", &Rules::read_cuda_driver},
+        {"cuda_sm", &Rules::read_cuda_sm},       {"index", &Rules::read_index},
+        {"intel_ip", &Rules::read_intel_ip},     {"rocm_gfx", &Rules::read_rocm_gfx},
+    };
+    Rules rules;
+    for (const auto& reader : kReaders) {
+        const auto found = std::ranges::find(documents, reader.name, &BuiltinDocument::name);
+        if (found == documents.end())
+            return Error{ErrorCode::NotFound, "rules: " + std::string{reader.name} + ": missing"};
+        auto read = (rules.*reader.read)(found->json);
+        if (!read)
+            return std::move(read).error().in("rules: " + std::string{reader.name});
+    }
+    return rules;
+}
+
+std::optional<std::uint32_t> Rules::branch_of_cuda(const Version& cuda) const {
+    const auto found = std::ranges::find_if(
+        cuda_by_branch_, [&cuda](const auto& row) { return row.second >= cuda; });
+    return found == cuda_by_branch_.end() ? std::nullopt : std::optional{found->first};
+}
+
+std::vector<std::uint32_t> Rules::driver_branches() const {
+    std::vector<std::uint32_t> branches;
+    for (const auto& [branch, cuda] : cuda_by_branch_)
+        branches.push_back(branch);
+    return branches;
+}
+
+std::vector<Version> Rules::intel_ips_of(const Version& ip) const {
+    std::vector<Version> ips{ip};
+    for (const auto& [other, base] : intel_base_)
+        if (base == ip && other != ip)
+            ips.push_back(other);
+    return ips;
+}
+
+std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
+    const Version release{.parts = {toolkit.parts[0], toolkit.parts[1], 0, 0}};
+    // Asked for each variant and GPU: newer toolkits have no row of their own.
+    const bool may_have_row =
+        !floors_by_toolkit_.empty() && release <= floors_by_toolkit_.rbegin()->first;
+    if (may_have_row)
+        if (const auto found = floors_by_toolkit_.find(release); found != floors_by_toolkit_.end())
+            return found->second;
+    for (const auto& [major, driver] : floors_by_major_)
+        if (major == toolkit.major())
+            return driver;
+    return std::nullopt;
+}
+
+std::optional<Version> Rules::cuda_of_driver(const Version& driver) const {
+    const auto next = cuda_by_branch_.upper_bound(driver.major());
+    return next == cuda_by_branch_.begin() ? std::nullopt : std::optional{std::prev(next)->second};
+}
+
+bool Rules::is_tegra(const ComputeCapability& capability) const {
+    return tegra_.contains(capability);
+}
+
+std::optional<Version> Rules::intel_base(const Version& ip) const {
+    const auto found = intel_base_.find(ip);
+    return found == intel_base_.end() ? std::nullopt : std::optional{found->second};
+}
+
+std::string Rules::cpu_feature(std::string_view word) const {
+    auto lower = lower_case(word);
+    const auto found = cpu_aliases_.find(lower);
+    return found == cpu_aliases_.end() ? lower : found->second;
+}
+
+}  // namespace gpuprobe

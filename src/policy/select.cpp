@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/select.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/answers.h"
+#include "policy/backend_words.h"
+#include "policy/environment.h"
+#include "policy/gpu_order.h"
+#include "policy/judge.h"
+#include "policy/made_up.h"
+#include "policy/measured.h"
+#include "policy/messages.h"
+#include "policy/terms.h"
+
+namespace gpuprobe {
+namespace {
+
+bool is_accepted(const Judged& judged) {
+    return judged.candidate.verdict == Verdict::Accepted;
+}
+
+/// A GPU that puts integrated ones out.
+bool is_discrete(const Judged& judged) {
+    const bool was_lifted =
+        judged.gpu && judged.gpu->kind == GpuKind::Integrated && !judged.is_fallback;
+    return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
+}
+
+/// By backend in order of preference, within one by GPU, best first; then what has no GPU.
+std::vector<Judged> judge_all(const Terms& terms, const Report& report) {
+    const auto gpus = in_order(report);
+    std::vector<Judged> all;
+    for (const auto& backend : terms.backends) {
+        for (const auto* gpu : gpus)
+            all.push_back(judge(terms, backend, *gpu, report));
+        std::ranges::move(judge_without_gpu(terms, backend, report), std::back_inserter(all));
+    }
+    all.push_back(judge_cpu(terms, report));
+    return all;
+}
+
+std::vector<Judged> judge_without_looking(const Terms& terms, const Report& report) {
+    std::vector<Judged> all;
+    for (const auto& backend : terms.backends)
+        all.push_back(judge_switched_off(backend));
+    all.push_back(judge_cpu(terms, report));
+    return all;
+}
+
+/// The consumer's words for the backends that could be chosen, in order.
+std::vector<std::string> detected(const Terms& terms, const std::vector<Judged>& all) {
+    std::vector<std::string> words;
+    for (const auto& judged : all) {
+        auto word = terms.word_for(judged.candidate.backend);
+        if (is_accepted(judged) && (words.empty() || words.back() != word))
+            words.push_back(std::move(word));
+    }
+    return words;
+}
+
+/// Whether the request's word means this backend. The CPU behind others is what they fall back to,
+/// for whoever was built with one of them: else a GPU would have been asked for in vain.
+bool is_meant(const Terms& terms, const std::string& backend) {
+    const auto& forced = *terms.forced;
+    if (std::ranges::find(forced, backend) == forced.end())
+        return false;
+    if (backend != kCpu || forced.size() == 1 || !terms.built)
+        return true;
+    return std::ranges::any_of(forced, [&terms](const std::string& other) {
+        return other != kCpu && terms.built->contains(other);
+    });
+}
+
+void keep_to_forced(const Terms& terms, std::vector<Judged>& all) {
+    if (!terms.forced)
+        return;
+    const Value requested{Value::Array{Value{terms.requested}}};
+    for (auto& judged : all)
+        if (!is_meant(terms, judged.candidate.backend))
+            judged.reject(because("not-requested", {{"requested", requested}}));
+}
+
+/// Integrated GPUs are a fallback: any discrete one that could be chosen puts them out.
+void prefer_discrete(const Terms& terms, std::vector<Judged>& all) {
+    if (terms.profile.integrated != IntegratedPolicy::Fallback)
+        return;
+    const auto discrete = std::ranges::find_if(
+        all, [](const Judged& judged) { return is_accepted(judged) && is_discrete(judged); });
+    if (discrete == all.end())
+        return;
+    const auto better = because(
+        "discrete-preferred",
+        {{"backend", terms.word_for(discrete->candidate.backend)}, {"gpu", discrete->gpu->id}});
+    for (auto& judged : all)
+        if (judged.is_fallback && is_accepted(judged))
+            judged.reject(better);
+}
+
+/// Strict: the CPU only for those who ask for it.
+void keep_cpu_out(const Terms& terms, std::vector<Judged>& all) {
+    const bool is_asked_for =
+        terms.asks_for(kCpu) || (terms.only && *terms.only == std::set{std::string{kCpu}});
+    for (auto& judged : all)
+        if (terms.strict && !is_asked_for && judged.candidate.backend == kCpu)
+            judged.reject(because("strict"));
+}
+
+/// Facts that are not known are no promise; whoever reads the trace is told so.
+void mark_unknown(std::vector<Judged>& all) {
+    for (auto& judged : all)
+        if (judged.candidate.verdict == Verdict::Unknown)
+            judged.candidate.reasons.push_back(because("unknown-not-chosen"));
+}
+
+std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
+    return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
+}
+
+/// Whether another accepted backend on the same GPU comes first for the GPU's vendor.
+bool is_outdone(const Terms& terms, const std::vector<Judged>& all, const Judged& judged) {
+    const auto order = terms.backends_for(judged.gpu->vendor);
+    const auto place = place_in(order, judged.candidate.backend);
+    return std::ranges::any_of(all, [&](const Judged& other) {
+        return other.gpu == judged.gpu && is_accepted(other) &&
+               place_in(order, other.candidate.backend) < place;
+    });
+}
+
+/// What was measured fastest, where that counts; the first accepted candidate that is its GPU's own
+/// first choice; else the CPU; null for none.
+const Judged* best_of(const Terms& terms, const std::vector<Judged>& all) {
+    if (const auto* fastest = terms.ranks_by_measurement ? fastest_of(all) : nullptr)
+        return fastest;
+    for (const auto& judged : all)
+        if (is_accepted(judged) && (!judged.gpu || !is_outdone(terms, all, judged)))
+            return &judged;
+    return nullptr;
+}
+
+/// The GPUs on which the chosen backend is accepted and that are like the best one: that one, then
+/// the others in order.
+std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& all) {
+    std::vector<const Gpu*> gpus;
+    for (const auto& judged : all)
+        if (best.gpu && judged.gpu && is_accepted(judged) &&
+            judged.candidate.backend == best.candidate.backend && is_alike(*best.gpu, *judged.gpu))
+            gpus.push_back(judged.gpu);
+    std::stable_partition(gpus.begin(), gpus.end(),
+                          [&best](const Gpu* gpu) { return gpu == best.gpu; });
+    return gpus;
+}
+
+std::map<std::string, std::string> environment_for(const Terms& terms,
+                                                   const std::string& backend,
+                                                   const Selection& selection) {
+    const auto rules = terms.profile.environment.find(backend);
+    if (rules == terms.profile.environment.end())
+        return {};
+    return environment_of(rules->second, selection);
+}
+
+std::string summary_of(const Terms& terms,
+                       const std::vector<std::string>& available,
+                       const std::optional<std::string>& chosen) {
+    std::string list;
+    for (const auto& word : available)
+        list += (list.empty() ? "" : ",") + word;
+    return "requested=" + terms.requested + " detected=[" + list +
+           "] selected=" + chosen.value_or("none");
+}
+
+std::vector<Candidate> candidates_of(const Terms& terms,
+                                     std::vector<Judged> all,
+                                     bool include_rejected) {
+    std::vector<Candidate> candidates;
+    for (auto& judged : all) {
+        if (judged.candidate.verdict == Verdict::Rejected && !include_rejected)
+            continue;
+        judged.candidate.backend = terms.word_for(judged.candidate.backend);
+        candidates.push_back(std::move(judged.candidate));
+    }
+    return candidates;
+}
+
+/// Every candidate with its final verdict, and what came of it.
+struct Attempt {
+    std::vector<Judged> all = {};
+    std::vector<std::string> detected = {};  ///< the consumer's words
+    bool was_given_up = false;               ///< what was asked for is not there
+
+    [[nodiscard]] const Judged* best(const Terms& terms) const { return best_of(terms, all); }
+};
+
+Attempt attempt(const Terms& terms, const SelectRequest& request, const Report& report) {
+    Attempt made;
+    made.all =
+        is_switched_off(request) ? judge_without_looking(terms, report) : judge_all(terms, report);
+    made.detected = detected(terms, made.all);
+    keep_to_forced(terms, made.all);
+    prefer_discrete(terms, made.all);
+    keep_cpu_out(terms, made.all);
+    mark_unknown(made.all);
+    if (terms.ranks_by_measurement)
+        mark_measured(made.all);
+    return made;
+}
+
+/// A profile may take a request that can't be met for none; whoever is strict may not.
+Attempt attempt_or_give_up(Terms& terms, const SelectRequest& request, const Report& report) {
+    auto made = attempt(terms, request, report);
+    const bool may_give_up = terms.forced && !terms.strict &&
+                             terms.profile.unavailable_request == UnavailableRequest::Auto;
+    if (made.best(terms) || !may_give_up)
+        return made;
+    const auto forced = std::exchange(terms.forced, std::nullopt);
+    made = attempt(terms, request, report);
+    made.was_given_up = true;
+    terms.forced = forced;  // for the texts
+    return made;
+}
+
+Decision decision_from(const Terms& terms, const Attempt& made, const Report& report) {
+    Decision decision{.consumer = terms.profile.name, .generation = report.generation};
+    Selection selection{.report = report};
+    FactScope scope{.report = report, .backend_word = ""};
+    if (const auto* best = made.best(terms)) {
+        selection.gpus = group_of(*best, made.all);
+        decision.backend = terms.word_for(best->candidate.backend);
+        decision.environment = environment_for(terms, best->candidate.backend, selection);
+        scope.gpu = best->gpu;
+        scope.backend = best->candidate.backend;
+        scope.backend_word = decision.backend;
+    }
+    for (const auto* gpu : selection.gpus)
+        decision.gpus.push_back(gpu->id);
+    decision.summary = summary_of(terms, made.detected, decision.backend);
+    decision.answers = answers_of(terms.profile, scope, selection);
+    return decision;
+}
+
+/// `report` is the machine, or a made-up one.
+Result<Decision> decided(const Profile& profile,
+                         const SelectRequest& request,
+                         const Report& report,
+                         const Experience& experience,
+                         bool is_simulated) {
+    auto terms = TRY(terms_of(profile, request, report, experience));
+    terms.is_simulated = is_simulated;
+    auto made = attempt_or_give_up(terms, request, report);
+    auto decision = decision_from(terms, made, report);
+    decision.messages = messages_of({.terms = terms,
+                                     .request = request,
+                                     .report = report,
+                                     .all = made.all,
+                                     .detected = made.detected,
+                                     .decision = decision,
+                                     .was_given_up = made.was_given_up});
+    decision.candidates = candidates_of(terms, std::move(made.all), request.include_rejected);
+    return decision;
+}
+
+Error fake_forbidden(const Profile& profile) {
+    const auto text = message_for(profile, "fake-forbidden", "",
+                                  [](std::string_view) { return std::optional<std::string>{}; });
+    return Error{ErrorCode::InvalidRequest,
+                 text.value_or("request: fake: forbidden by \"forbid-fake\"")};
+}
+
+bool makes_gpus_up(const Profile& profile, const SelectRequest& request) {
+    return request.fake && !request.strict.value_or(profile.strict);
+}
+
+}  // namespace
+
+bool is_switched_off(const SelectRequest& request) {
+    return request.backend == "none" || request.backend == "off";
+}
+
+bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request) {
+    return is_switched_off(request) || makes_gpus_up(profile, request) ||
+           (request.platform && profile.platforms.contains(*request.platform));
+}
+
+Result<Decision> select(const Profile& profile,
+                        const SelectRequest& request,
+                        const Report& report,
+                        const Experience& experience) {
+    if (request.fake && request.forbid_fake)
+        return fake_forbidden(profile);
+    if (request.platform && request.platform != platform_of(report.host)) {
+        auto decision = decision_for_platform(profile, request, *request.platform);
+        decision.generation = report.generation;
+        return decision;
+    }
+    if (makes_gpus_up(profile, request))
+        return decided(profile, request, simulated_report(profile, *request.fake, report),
+                       experience, true);
+    return decided(profile, request, report, experience, false);
+}
+
+}  // namespace gpuprobe

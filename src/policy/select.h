@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "policy/decision.h"
+#include "policy/experience.h"
+#include "policy/profile.h"
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// What only the caller knows. Backends go by the consumer's names or by ours, in lower case.
+struct SelectRequest {
+    std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
+    std::vector<std::string> deny = {};                  ///< backends or GPU ids never to use
+    std::vector<std::string> require = {};               ///< predicates that must hold
+    std::optional<std::string> backend = {};             ///< forced; "auto" is the same as absent
+    std::optional<bool> strict = {};                     ///< absent: as the profile says
+    std::optional<Bytes> min_memory = {};                ///< per GPU, of `allocatable`
+    std::vector<std::string> prefer = {};                ///< GPU backends before all others
+    std::optional<std::vector<std::string>> only = {};   ///< backends; absent: any
+    std::optional<std::vector<std::string>> gpus = {};   ///< ids; absent: any
+    bool any_vendor = false;  ///< the profile's vendor rules are no more than an order
+    std::optional<std::string> platform = {};           ///< of another machine: "darwin-arm64"
+    std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to make up
+    std::optional<Rank> rank = {};                      ///< absent: as the profile says
+    bool require_verified = false;                      ///< a dispatch was checked on it, and right
+    bool forbid_fake = false;                           ///< making some up is an error
+    bool include_rejected = true;                       ///< among the decision's candidates
+    bool operator==(const SelectRequest&) const = default;
+};
+
+/// A request from its named values (docs/profiles.md, "The request"); null is an empty one.
+/// Errors: InvalidRequest, with the key at fault, for an unknown key, a wrong type or an impossible
+/// value.
+Result<SelectRequest> select_request_from(const Value& object);
+
+/// "none" and "off" as a backend: no GPU, whatever there is.
+bool is_switched_off(const SelectRequest& request);
+
+/// Whether the answer is the same on every machine: GPUs are switched off or made up, or the
+/// platform is another one that the profile knows.
+bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request);
+
+/// The choice, and every candidate with its verdict. Pure: the same inputs give the same answer
+/// whatever their order.
+///
+/// Only what is known counts: a candidate whose verdict is unknown is never chosen. What the
+/// consumer reported as failed is rejected with `reported-failed`. Errors:
+/// InvalidRequest, when the request forces a backend that the profile does not know and refuses,
+/// has a word that is no backend or GPU id, or makes GPUs up and forbids it; UnknownDevice, when it
+/// asks for a GPU that is not there.
+Result<Decision> select(const Profile& profile,
+                        const SelectRequest& request,
+                        const Report& report,
+                        const Experience& experience = {});
+
+}  // namespace gpuprobe

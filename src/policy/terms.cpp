@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/terms.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "policy/backend_words.h"
+#include "policy/messages.h"
+#include "policy/predicate.h"
+
+namespace gpuprobe {
+namespace {
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+Error refused(std::string_view key, std::string_view word, std::string_view reason) {
+    return Error{ErrorCode::InvalidRequest, "request: " + std::string{key} + ": " +
+                                                scrubbed(word, 64) + ": " + std::string{reason}};
+}
+
+/// Adds the backend that the word means here; one that only others have is no mistake.
+Status add_backend(const Profile& profile,
+                   std::string_view key,
+                   const std::string& word,
+                   std::set<std::string>& out) {
+    if (auto backend = backend_named(profile, word))
+        out.insert(std::move(*backend));
+    else if (!api_of_backend(word) && !is_foreign_backend(word))
+        return refused(key, word, "no such backend");
+    return Done{};
+}
+
+Result<std::optional<std::set<std::string>>> backends_from(
+    const Profile& profile,
+    std::string_view key,
+    const std::optional<std::vector<std::string>>& words) {
+    if (!words)
+        return std::optional<std::set<std::string>>{};
+    std::set<std::string> backends;
+    for (const auto& word : *words)
+        TRY(add_backend(profile, key, word, backends));
+    return std::optional{std::move(backends)};
+}
+
+const Gpu* find_gpu(const Report& report, std::string_view id) {
+    const auto found = std::ranges::find_if(
+        report.gpus, [id](const Gpu& gpu) { return lower_case(gpu.id) == id; });
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+/// The id as the report would write it; a PCI address may be given in any of its spellings.
+std::optional<std::string> gpu_id_from(const Report& report, const std::string& word) {
+    if (const auto* gpu = find_gpu(report, word))
+        return gpu->id;
+    if (const auto address = parse_text(std::string_view{word}, std::type_identity<PciAddress>{}))
+        return "pci:" + text_of(*address);
+    return word.starts_with("platform:") ? std::optional{word} : std::nullopt;
+}
+
+Status add_denied(const Report& report, const std::string& word, Terms& terms) {
+    if (word.find(':') == std::string::npos)
+        return add_backend(terms.profile, "deny", word, terms.denied);
+    auto id = gpu_id_from(report, word);
+    if (!id)
+        return refused("deny", word, "no id of a GPU");
+    terms.denied_gpus.insert(std::move(*id));
+    return Done{};
+}
+
+Status add_wanted_gpu(const Report& report, const std::string& word, Terms& terms) {
+    auto id = gpu_id_from(report, word);
+    if (!id || !find_gpu(report, lower_case(*id)))
+        return Error{ErrorCode::UnknownDevice,
+                     "request: gpus: " + scrubbed(word, 64) + ": no such GPU"};
+    terms.gpus->insert(std::move(*id));
+    return Done{};
+}
+
+Status add_gpus(const SelectRequest& request, const Report& report, Terms& terms) {
+    for (const auto& word : request.deny)
+        TRY(add_denied(report, word, terms));
+    if (!request.gpus)
+        return Done{};
+    terms.gpus.emplace();
+    for (const auto& word : *request.gpus)
+        TRY(add_wanted_gpu(report, word, terms));
+    return Done{};
+}
+
+/// The backends that a word asks for; nullopt when the consumer does not know the word.
+std::optional<std::vector<std::string>> backends_asked_for(const Profile& profile,
+                                                           const std::string& word) {
+    if (!profile.requests) {
+        auto backend = backend_named(profile, word);
+        return backend ? std::optional{std::vector{std::move(*backend)}} : std::nullopt;
+    }
+    const auto found = profile.requests->find(word);
+    return found == profile.requests->end() ? std::nullopt : std::optional{found->second};
+}
+
+Error unknown_backend(const Profile& profile, const std::string& word) {
+    const auto known = known_requests(profile);
+    if (auto text = message_for(profile, "unknown-backend", word,
+                                [&](std::string_view fact) -> std::optional<std::string> {
+                                    return fact == "requested" ? scrubbed(word, 64) : known;
+                                }))
+        return Error{ErrorCode::InvalidRequest, std::move(*text)};
+    return refused("backend", word, "none of " + known);
+}
+
+Status force(const SelectRequest& request, Terms& terms) {
+    if (!request.backend || is_switched_off(request))
+        return Done{};
+    const auto& profile = terms.profile;
+    terms.forced = backends_asked_for(profile, *request.backend);
+    terms.requested = scrubbed(*request.backend, 64);
+    if (terms.forced && !profile.requests)
+        terms.requested = terms.word_for(terms.forced->front());
+    if (terms.forced)
+        return Done{};
+    terms.is_unknown_request = true;
+    if (profile.unknown_request == UnknownRequest::Auto && !terms.strict)
+        return Done{};
+    return unknown_backend(profile, *request.backend);
+}
+
+Status require(const SelectRequest& request, Terms& terms) {
+    for (const auto& predicate : request.require)
+        if (const auto problem = predicate_problem(predicate))
+            return refused("require", predicate, *problem);
+    terms.require = request.require;
+    return Done{};
+}
+
+Status prefer(const SelectRequest& request, Terms& terms) {
+    for (const auto& word : request.prefer) {
+        const auto backend = backend_named(terms.profile, word);
+        if (backend == kCpu)
+            return refused("prefer", word, "always last; ask for it with \"backend\"");
+        if (backend && !contains(terms.preferred, *backend))
+            terms.preferred.push_back(*backend);
+        if (!backend && !api_of_backend(word) && !is_foreign_backend(word))
+            return refused("prefer", word, "no such backend");
+    }
+    return Done{};
+}
+
+/// A report about a backend that the profile has no more is about nothing.
+std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
+    std::vector<ReportedFailure> failures;
+    for (auto failure : experience.failures)
+        if (auto backend = backend_named(profile, failure.backend)) {
+            failure.backend = std::move(*backend);
+            failures.push_back(std::move(failure));
+        }
+    return failures;
+}
+
+/// The list with what the request prefers in front, as far as the list has it.
+std::vector<std::string> preferred_first(const Terms& terms, std::vector<std::string> backends) {
+    auto next = backends.begin();
+    for (const auto& backend : terms.preferred) {
+        const auto found = std::find(next, backends.end(), backend);
+        if (found == backends.end())
+            continue;
+        std::rotate(next, found, found + 1);
+        ++next;
+    }
+    return backends;
+}
+
+}  // namespace
+
+std::optional<std::string> backend_named(const Profile& profile, const std::string& word) {
+    for (const auto& [backend, translation] : profile.translate)
+        if (translation == word)
+            return backend;
+    if (contains(profile.backends, word) || word == kCpu)
+        return word;
+    return std::nullopt;
+}
+
+std::string Terms::word_for(const std::string& backend) const {
+    const auto found = profile.translate.find(backend);
+    return found == profile.translate.end() ? backend : found->second;
+}
+
+bool Terms::asks_for(std::string_view backend) const {
+    return forced && contains(*forced, backend) && (backend != kCpu || forced->size() == 1);
+}
+
+std::vector<std::string> Terms::compiled() const {
+    std::vector<std::string> words;
+    for (const auto& backend : profile.backends)
+        if (!built || built->contains(backend))
+            words.push_back(word_for(backend));
+    return words;
+}
+
+/// Whoever asks for a backend by name gets it on every vendor: the rules are for choosing.
+std::vector<std::string> Terms::backends_for(const std::optional<std::string>& vendor) const {
+    if (profile.vendors.empty())
+        return backends;
+    auto found = profile.vendors.find(vendor.value_or(std::string{kAnyVendor}));
+    if (found == profile.vendors.end())
+        found = profile.vendors.find(std::string{kAnyVendor});
+    auto allowed = found == profile.vendors.end() ? std::vector<std::string>{} : found->second;
+    for (const auto& backend : backends)
+        if ((any_vendor || asks_for(backend)) && !contains(allowed, backend))
+            allowed.push_back(backend);
+    return preferred_first(*this, std::move(allowed));
+}
+
+Result<Terms> terms_of(const Profile& profile,
+                       const SelectRequest& request,
+                       const Report& report,
+                       const Experience& experience) {
+    Terms terms{.profile = profile};
+    terms.built = TRY(backends_from(profile, "built", request.built));
+    terms.only = TRY(backends_from(profile, "only", request.only));
+    terms.strict = request.strict.value_or(profile.strict);
+    terms.min_memory = request.min_memory;
+    terms.failures = failures_for(profile, experience);
+    TRY(add_gpus(request, report, terms));
+    terms.any_vendor = request.any_vendor;
+    const auto rank = request.rank ? request.rank : profile.rank;
+    terms.ranks_by_measurement = rank == Rank::Measured;
+    terms.requires_verified = request.require_verified;
+    TRY(require(request, terms));
+    TRY(force(request, terms));
+    TRY(prefer(request, terms));
+    terms.backends = preferred_first(terms, profile.backends);
+    std::erase(terms.backends, kCpu);
+    return terms;
+}
+
+}  // namespace gpuprobe

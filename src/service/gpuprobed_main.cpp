@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <malloc.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/event_loop.h"
+#include "base/file_lock.h"
+#include "base/files.h"
+#include "base/version.h"
+#include "engine/engine.h"
+#include "inventory/scan.h"
+#include "service/bus_session.h"
+#include "service/call_budget.h"
+#include "service/inline_budget.h"
+#include "service/launchers.h"
+#include "service/log.h"
+#include "service/report_file.h"
+#include "wire/names.h"
+
+namespace gpuprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
+constexpr const char* kCatalogueFolder = "/etc/gpuprobe/catalogue";
+
+struct Settings {
+    std::string bus = "system";
+    std::optional<std::string> replay = {};
+    std::optional<std::string> worker = {};
+    LaunchChoice launch = {};
+    std::optional<std::string> cache_folder = {};
+    std::optional<std::string> state_folder = {};
+    std::optional<std::string> report_file = {};
+    bool has_cache = true;
+    bool verifies = false;
+    std::vector<std::string> profiles = {};
+    TargetFolders drivers = {};
+    unsigned settle_ms = 250;
+    std::chrono::milliseconds deadline =
+        std::chrono::duration_cast<std::chrono::milliseconds>(ProbeLimits{}.query);
+    bool serves_switcheroo = false;
+    LogLevel log_level = LogLevel::Info;
+};
+
+/// What ended the daemon. Codes: sysexits.h.
+int exit_code(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::NotAuthorized:
+            return EX_NOPERM;
+        case ErrorCode::Unavailable:
+            return EX_UNAVAILABLE;
+        case ErrorCode::NotFound:
+        case ErrorCode::Malformed:
+            return EX_NOINPUT;
+        default:
+            return EX_SOFTWARE;
+    }
+}
+
+/// The worker named, else the one beside this program. Errors: NotFound.
+Result<std::string> worker_program(const Settings& settings) {
+    if (settings.replay || settings.launch.mode == LaunchMode::Socket)
+        return std::string{};  // a capture's probes have been answered
+    std::error_code problem;
+    const auto beside =
+        fs::read_symlink("/proc/self/exe", problem).parent_path() / "gpuprobe-worker";
+    const auto path = settings.worker.value_or(beside.string());
+    if (::access(path.c_str(), X_OK) != 0)
+        return Error{ErrorCode::NotFound, "no probe worker at " + path};
+    return path;
+}
+
+/// An absolute path in the environment, with `below` under it.
+std::optional<std::string> folder_from(const char* variable, const char* below) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value != '/')
+        return std::nullopt;
+    return (fs::path{value} / below).lexically_normal().string();
+}
+
+/// The folder itself, made when missing; nullopt when it cannot be used.
+std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
+    if (!folder)
+        return std::nullopt;
+    std::error_code problem;
+    if (fs::create_directories(*folder, problem))
+        ::chmod(folder->c_str(), 0700);
+    return ::access(folder->c_str(), W_OK) == 0 ? folder : std::nullopt;
+}
+
+/// The first that is known.
+std::optional<std::string> first_of(std::initializer_list<std::optional<std::string>> folders) {
+    for (const auto& folder : folders)
+        if (folder)
+            return folder;
+    return std::nullopt;
+}
+
+/// The folder for what drivers said and what they cache: the one named, else systemd's
+/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt when it cannot be
+/// used: the daemon then probes at each start.
+std::optional<std::string> cache_folder(const Settings& settings) {
+    if (!settings.has_cache || settings.replay)
+        return std::nullopt;
+    return own_folder(first_of({settings.cache_folder, folder_from("CACHE_DIRECTORY", ""),
+                                folder_from("XDG_CACHE_HOME", "gpuprobe"),
+                                folder_from("HOME", ".cache/gpuprobe")}));
+}
+
+/// The folder for what people said: the one named, else systemd's StateDirectory=, else
+/// $XDG_STATE_HOME/gpuprobe or ~/.local/state/gpuprobe. A captured machine has only a named one:
+/// its overrides are not this machine's.
+std::optional<std::string> state_folder(const Settings& settings) {
+    if (settings.replay || settings.state_folder)
+        return own_folder(settings.state_folder);
+    return own_folder(
+        first_of({folder_from("STATE_DIRECTORY", ""), folder_from("XDG_STATE_HOME", "gpuprobe"),
+                  folder_from("HOME", ".local/state/gpuprobe")}));
+}
+
+/// A lock that keeps other daemons from that folder: what one holds against a driver the other
+/// would not know, and would ask it. `gpuprobectl --direct` takes none. Errors: Unavailable.
+Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
+    if (!folder)
+        return UniqueFd{};
+    auto lock = lock_file(*folder + "/daemon.lock");
+    if (!lock)
+        return UniqueFd{};  // where nothing can be written, the report says so
+    if (!*lock)
+        return Error{ErrorCode::Unavailable, *folder +
+                                                 ": another gpuprobed keeps its state there; end "
+                                                 "it, or name another folder with --state-dir"};
+    return lock;
+}
+
+std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
+    if (!folder)
+        return "";
+    const auto home = fs::path{*folder} / "drivers";
+    std::error_code problem;
+    fs::create_directories(home, problem);
+    return problem ? "" : home.string();
+}
+
+template <class E>
+std::vector<std::string> words_of(E) {
+    std::vector<std::string> words;
+    for (const auto& entry : names_of(E{}))
+        words.emplace_back(entry.name);
+    return words;
+}
+
+/// Parses, or ends the program as CLI11 does for --help and mistakes.
+Settings settings_from(int argc, char** argv) {
+    Settings settings;
+    CLI::App app{"Knows the GPUs of this machine and answers on D-Bus.", "gpuprobed"};
+    app.set_version_flag("--version", "gpuprobed " + std::string{kVersion});
+    app.add_option("--bus", settings.bus, "system, session, or the address of a bus")
+        ->capture_default_str();
+    app.add_option("--replay", settings.replay, "Serve the captured machine in this folder")
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--worker", settings.worker, "The program that loads drivers");
+    std::string mode{name_of(settings.launch.mode)};
+    app.add_option("--launcher", mode, "How workers start: by systemd's socket, or as our children")
+        ->check(CLI::IsMember(words_of(LaunchMode{})))
+        ->capture_default_str();
+    app.add_option("--worker-socket", settings.launch.socket, "Where systemd listens for workers")
+        ->capture_default_str();
+    app.add_option("--worker-user", settings.launch.worker_user,
+                   "Whose the socket's workers are, and so which devices they may open");
+    app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
+    app.add_option("--state-dir", settings.state_folder,
+                   "Where to keep overrides, outcomes and the quarantine");
+    app.add_option(
+        "--report-file", settings.report_file,
+        "Where to keep what export json prints; $RUNTIME_DIRECTORY/report.json by itself");
+    app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
+    app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
+        ->check(CLI::ExistingDirectory);
+    app.add_flag("--verify", settings.verifies,
+                 "Run a small checked kernel on each GPU through each API, once, by itself");
+    app.add_option("--settle-ms", settings.settle_ms, "How long it must be calm after hot-plug")
+        ->check(CLI::Range(0U, 10'000U))
+        ->capture_default_str();
+    auto deadline_ms = settings.deadline.count();
+    app.add_option("--deadline-ms", deadline_ms, "How long a driver may take to answer")
+        ->check(CLI::Range(100, 300'000))
+        ->capture_default_str();
+    app.add_option("--vulkan-drivers", settings.drivers.vulkan,
+                   "A folder of Vulkan manifests, in place of the usual ones; repeatable");
+    app.add_option("--opencl-vendors", settings.drivers.opencl,
+                   "A folder of .icd files, in place of /etc/OpenCL/vendors; repeatable");
+    app.add_flag("--switcheroo", settings.serves_switcheroo,
+                 "Answer as net.hadess.SwitcherooControl too, in place of switcheroo-control")
+        ->envname("GPUPROBE_SWITCHEROO");
+    std::string level{name_of(settings.log_level)};
+    app.add_option("--log-level", level, "The least important entries to log")
+        ->check(CLI::IsMember(words_of(LogLevel{})))
+        ->capture_default_str();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+        std::exit(app.exit(problem) == 0 ? 0 : EX_USAGE);
+    }
+    settings.log_level = enum_from<LogLevel>(level).value_or(settings.log_level);
+    settings.launch.mode = enum_from<LaunchMode>(mode).value_or(settings.launch.mode);
+    settings.deadline = std::chrono::milliseconds{deadline_ms};
+    return settings;
+}
+
+EngineOptions engine_options(const Settings& settings,
+                             const std::optional<std::string>& cache,
+                             const std::optional<std::string>& state) {
+    EngineOptions options;
+    if (cache)
+        options.cache_file = *cache + "/probes";
+    options.state_folder = state;
+    options.profile_folders = {kProfileFolder};
+    options.catalogue_folders = {kCatalogueFolder};
+    options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
+                                   settings.profiles.end());
+    options.settle = std::chrono::milliseconds{settings.settle_ms};
+    options.limits.query = settings.deadline;
+    options.limits.warn = options.limits.query / 3;
+    options.folders = settings.drivers;
+    options.watch_hardware = !settings.replay;
+    options.verifies = settings.verifies;
+    return options;
+}
+
+/// The captured machine, or this one. Its nodes are judged for whoever opens them.
+Result<MachineSource> machine(const Settings& settings, const Log& log) {
+    if (settings.replay)
+        return replayed_machine(*settings.replay);
+    auto source = live_machine();
+    if (!settings.launch.uses_socket() || !settings.launch.worker_user)
+        return source;
+    const auto prober = user_named(*settings.launch.worker_user);
+    if (prober)
+        source.nodes = std::make_shared<LiveNodes>(prober);
+    else
+        log.write(LogLevel::Warning, "no user " + *settings.launch.worker_user);
+    return source;
+}
+
+/// Lets large messages leave nothing behind. glibc learns from each large block that is freed to
+/// keep the next one, up to 32 MiB, for later: after 9,000 calls with hostile values 38 MiB stayed
+/// resident instead of 8. Source: mallopt(3), M_MMAP_THRESHOLD.
+void give_back_large_blocks() {
+    constexpr int kLarge = 64 * 1024;
+    ::mallopt(M_MMAP_THRESHOLD, kLarge);
+    ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+}
+
+void reload(Engine& engine, const Log& log) {
+    sd_notify(0, "RELOADING=1");
+    const auto done = engine.reload();
+    log.write(done ? LogLevel::Info : LogLevel::Error,
+              done ? "profiles and catalogues read again" : done.error().text);
+    sd_notify(0, "READY=1");
+}
+
+/// Everything from the loop to READY. The name is owned before anything is probed, because bus
+/// activation gives up after 25 seconds.
+Result<int> serve(const Settings& settings, Log& log) {
+    auto source = TRY(machine(settings, log));
+    const auto worker = TRY(worker_program(settings));
+    const auto cache = cache_folder(settings);
+    const auto state = state_folder(settings);
+    const auto claim = TRY(claim_of(state));
+    const auto files = source.files;
+    const auto loop = TRY(SystemLoop::create());
+    TRY(loop->stop_on_signals());
+    TRY(loop->feed_watchdog());
+
+    const SystemClock clock;
+    Launchers launchers{
+        settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
+            log.write(LogLevel::Warning, "no worker through the socket: " + problem);
+        }};
+    const auto engine = TRY(Engine::create(std::move(source), *loop, launchers.chosen(), clock,
+                                           engine_options(settings, cache, state)));
+    InlineBudget budget{clock};
+    CallBudget calls{clock};
+    const ServiceContext context{
+        .engine = *engine, .files = *files, .budget = budget, .calls = calls};
+    BusSession session{settings.bus, bus::kBusName, *loop, context, log};
+    engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
+    std::optional<ReportFile> report_file;
+    if (const auto path =
+            first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")})) {
+        report_file.emplace(*path, *engine, log);
+        session.on_update([&report_file] { report_file->update(); });
+    }
+    if (settings.serves_switcheroo)
+        session.serve_switcheroo();
+    TRY(session.start());
+    TRY(loop->on_hangup([&] { reload(*engine, log); }));
+    engine->start();
+    log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
+    sd_notify(0, "READY=1");
+    auto code = loop->run();
+    sd_notify(0, "STOPPING=1");
+    return code;
+}
+
+}  // namespace
+}  // namespace gpuprobe
+
+int main(int argc, char** argv) try {
+    using namespace gpuprobe;
+    give_back_large_blocks();
+    const Settings settings = settings_from(argc, argv);
+    Log log{"gpuprobed"};
+    log.set_level(settings.log_level);
+    log.set_target(Log::usual_target());
+    const auto code = serve(settings, log);
+    if (code)
+        return *code;
+    log.write(LogLevel::Error, code.error().text);
+    return exit_code(code.error());
+} catch (const std::exception& problem) {
+    std::fprintf(stderr, "gpuprobed: %s\n", problem.what());
+    return EX_SOFTWARE;
+}

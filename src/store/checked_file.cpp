@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/checked_file.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/file_lock.h"
+#include "base/files.h"
+#include "base/handle.h"
+#include "base/value_json.h"
+
+namespace gpuprobe {
+namespace {
+
+std::string checksum(std::string_view text) {
+    const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+    char digits[9] = {};
+    std::snprintf(digits, sizeof digits, "%08lx", sum);
+    return digits;
+}
+
+Status check_owner(const UniqueFd& fd, const std::string& path) {
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0)
+        return errno_error(path, errno);
+    if (!S_ISREG(info.st_mode))
+        return Error{ErrorCode::Io, path + ": not a regular file"};
+    if (info.st_uid != ::geteuid())
+        return Error{ErrorCode::PermissionDenied, path + ": belongs to another user"};
+    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return Error{ErrorCode::PermissionDenied, path + ": others may write it"};
+    return Done{};
+}
+
+Result<std::string> read_own_file(const std::string& path, Bytes limit) {
+    const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    if (!fd)
+        return errno_error(path, errno);
+    (void)TRY(check_owner(fd, path));
+    std::string text;
+    char buffer[16384];
+    for (;;) {
+        const auto count = ::read(fd.get(), buffer, sizeof buffer);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return errno_error(path, errno);
+        if (count == 0)
+            return text;
+        text.append(buffer, static_cast<std::size_t>(count));
+        if (text.size() > limit.count)
+            return Error{ErrorCode::TooLarge, path + ": too large"};
+    }
+}
+
+/// The JSON after the first line, if the line fits it.
+Result<std::string_view> checked_body(std::string_view text, std::string_view magic) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos || !text.starts_with(magic))
+        return Error{ErrorCode::Malformed, "another kind or version of file"};
+    const auto body = text.substr(end + 1);
+    if (text.substr(magic.size(), end - magic.size()) != checksum(body))
+        return Error{ErrorCode::Malformed, "checksum does not fit"};
+    return body;
+}
+
+}  // namespace
+
+CheckedFile::CheckedFile(std::string path, std::string_view kind, int version, Bytes limit)
+    : path_{std::move(path)},
+      magic_{"gpuprobe-" + std::string{kind} + " " + std::to_string(version) + " "},
+      limit_{limit} {}
+
+Result<Value> CheckedFile::load() const {
+    const auto text = TRY(read_own_file(path_, limit_));
+    const auto body = checked_body(text, magic_);
+    if (!body)
+        return Error{body.error()}.in(path_);
+    auto document = parse_json(*body, limit_);
+    if (!document)
+        return std::move(document).error().in(path_);
+    return document;
+}
+
+Status CheckedFile::take(const std::function<Status(const Value& document)>& read) const {
+    const auto document = load();
+    if (!document && document.error().code == ErrorCode::NotFound)
+        return Done{};
+    auto taken = document ? read(*document) : Status{document.error()};
+    if (!taken)
+        (void)set_aside();  // what can't be read can't be renamed either: the error says so
+    return taken;
+}
+
+Status CheckedFile::save(const Value& document) const {
+    const auto body = json_line(document) + "\n";
+    return write_atomically(path_, magic_ + checksum(body) + "\n" + body, 0600);
+}
+
+Result<bool> CheckedFile::claim() {
+    if (lock_)
+        return false;
+    auto lock = TRY(lock_file(path_ + ".lock"));
+    if (!lock)
+        return Error{ErrorCode::Io, path_ + ": another process keeps this file"};
+    lock_ = std::move(lock);
+    return true;
+}
+
+Status CheckedFile::set_aside() const {
+    if (std::rename(path_.c_str(), (path_ + ".broken").c_str()) != 0)
+        return errno_error(path_, errno);
+    return Done{};
+}
+
+}  // namespace gpuprobe

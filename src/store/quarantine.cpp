@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/quarantine.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+
+#include "base/file_lock.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxFile = mib(4);
+/// How long harm of that level is held against a driver. Once may be chance.
+constexpr std::array<Duration, 6> kLengths = {Duration::zero(),         Duration::zero(),
+                                              std::chrono::minutes{10}, std::chrono::hours{1},
+                                              std::chrono::hours{6},    std::chrono::hours{24}};
+constexpr std::uint32_t kHighest = kLengths.size() - 1;
+/// Six hours: nobody wants to see the machine go down every ten minutes.
+constexpr std::uint32_t kOfAMachine = 4;
+
+Duration length_of(std::uint32_t level) {
+    return kLengths[std::min(level, kHighest)];
+}
+
+/// What is left of a time that ends at `until`, and never more than all of it: the clock may have
+/// been set.
+Duration rest_of(WallTime until, Duration length, WallTime now) {
+    if (until <= now)
+        return Duration::zero();
+    return until >= now + length ? length : until - now;
+}
+
+bool is_meant(const QuarantineFilter& filter, const QuarantinedProbe& probe) {
+    return (!filter.api || *filter.api == probe.api) &&
+           (!filter.driver || *filter.driver == probe.driver);
+}
+
+template <class Entries>
+auto* entry_of(const ProbeKey& key, Entries& entries) {
+    const auto found = std::ranges::find_if(entries, [&key](const auto& entry) {
+        return entry.probe.api == key.api && entry.probe.driver == key.driver &&
+               entry.probe.stage == key.stage && entry.probe.device == key.device &&
+               entry.fingerprint == key.fingerprint;
+    });
+    return found == entries.end() ? nullptr : &*found;
+}
+
+template <class T>
+Status read_list(const Value& document, std::string_view name, std::size_t most, T& list) {
+    const auto problem = read_value(document.at(name), list);
+    if (!problem.empty())
+        return Error{ErrorCode::Malformed, "quarantine: " + problem.text()};
+    if (list.size() > most)
+        return Error{ErrorCode::TooLarge, "quarantine: too many"};
+    return Done{};
+}
+
+}  // namespace
+
+Quarantine::Quarantine(const std::optional<std::string>& folder, const Clock& clock)
+    : clock_{clock} {
+    if (folder)
+        file_.emplace(*folder + "/quarantine", "quarantine", 1, kMaxFile);
+}
+
+Quarantine::~Quarantine() {
+    running_.clear();
+    (void)settle();  // what can't be written now is judged at the next start
+}
+
+Status Quarantine::open(std::string boot) {
+    boot_ = std::move(boot);
+    is_cold_ = !boot_.empty();
+    if (!file_)
+        return Done{};
+    auto lock = lock_file(file_->path() + ".lock");
+    if (lock)
+        lock_ = std::move(lock).value();
+    else
+        no_lock_ = lock.error();
+    const auto left = load();
+    if (!left && left.error().code == ErrorCode::NotFound)
+        return Done{};
+    if (!left) {
+        entries_.clear();
+        if (lock_)
+            (void)file_->set_aside();  // what can't be renamed can't be read either: it is told
+        return left.error();
+    }
+    if (!lock_ || left->empty())
+        return Done{};  // what runs is another's, who is there
+    judge(*left);
+    return save();
+}
+
+Result<std::vector<ProbeKey>> Quarantine::load() {
+    const auto document = TRY(file_->load());
+    std::vector<ProbeKey> left;
+    TRY(read_list(document, "running", kMaxRunning, left));
+    TRY(read_list(document, "entries", kMaxEntries, entries_));
+    if (const auto* boot = document.at("boot").as_string())
+        left_boot_ = *boot;
+    is_cold_ = is_cold_ && left_boot_ != boot_;
+    for (auto& entry : entries_)
+        entry.over =
+            clock_.monotonic() + rest_of(entry.probe.until, length_of(entry.level), clock_.wall());
+    return left;
+}
+
+void Quarantine::judge(const std::vector<ProbeKey>& left) {
+    const bool is_another_boot = !boot_.empty() && !left_boot_.empty() && boot_ != left_boot_;
+    for (const auto& key : left)
+        (void)strike(key, is_another_boot ? Harm::MachineWentDown : Harm::DaemonWentDown,
+                     std::nullopt);
+}
+
+bool Quarantine::holds(const Entry& entry) const {
+    return clock_.monotonic() < entry.over;
+}
+
+Status Quarantine::begin(const std::vector<ProbeKey>& keys) {
+    for (const auto& key : keys)
+        if (running_.size() < kMaxRunning)
+            running_.insert(key);
+    return settle();
+}
+
+bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string> note) {
+    auto* entry = entry_of(key, entries_);
+    if (!entry)
+        entry = &entries_.emplace_back(Entry{
+            .fingerprint = key.fingerprint,
+            .probe = {
+                .api = key.api, .driver = key.driver, .stage = key.stage, .device = key.device}});
+    const auto least = why == Harm::MachineWentDown ? kOfAMachine : 0;
+    entry->level = std::clamp(entry->level + 1, least, kHighest);
+    auto& probe = entry->probe;
+    if (probe.times < std::numeric_limits<std::uint32_t>::max())
+        ++probe.times;
+    probe.why = why;
+    probe.note = std::move(note);
+    probe.since = clock_.wall();
+    probe.until = probe.since + length_of(entry->level);
+    entry->over = clock_.monotonic() + length_of(entry->level);
+    const bool is_held = holds(*entry);
+    is_changed_ = true;
+    drop_old();
+    return is_held;
+}
+
+void Quarantine::pardon(const ProbeKey& key) {
+    if (const auto* entry = entry_of(key, entries_)) {
+        entries_.erase(entries_.begin() + (entry - entries_.data()));
+        is_changed_ = true;
+    }
+}
+
+void Quarantine::drop_old() {
+    const auto oldest_kept = clock_.wall() - kRemembers;
+    std::erase_if(entries_, [&](const Entry& entry) {
+        return entry.probe.since < oldest_kept && !holds(entry);
+    });
+    if (entries_.size() > kMaxEntries)
+        entries_.erase(std::ranges::min_element(
+            entries_, {}, [](const Entry& entry) { return entry.probe.since; }));
+}
+
+Status Quarantine::settle() {
+    return is_changed_ || running_ != written_ ? save() : Status{Done{}};
+}
+
+Status Quarantine::save() {
+    if (no_lock_)
+        return *no_lock_;
+    if (!lock_)
+        return Done{};
+    Value document;
+    document["boot"] = boot_;
+    document["running"] = to_value(std::vector<ProbeKey>{running_.begin(), running_.end()});
+    document["entries"] = to_value(entries_);
+    TRY(file_->save(document));
+    written_ = running_;
+    is_changed_ = false;
+    return Done{};
+}
+
+const QuarantinedProbe* Quarantine::find(const ProbeKey& key) const {
+    const auto* entry = entry_of(key, entries_);
+    return entry && holds(*entry) ? &entry->probe : nullptr;
+}
+
+std::vector<QuarantinedProbe> Quarantine::held() const {
+    std::vector<QuarantinedProbe> held;
+    for (const auto& entry : entries_)
+        if (holds(entry))
+            held.push_back(entry.probe);
+    std::ranges::stable_sort(held, {}, [](const QuarantinedProbe& probe) {
+        return std::tie(probe.api, probe.driver, probe.stage, probe.device);
+    });
+    return held;
+}
+
+Result<std::uint32_t> Quarantine::clear(const QuarantineFilter& filter) {
+    auto before = entries_;
+    std::uint32_t cleared = 0;
+    std::erase_if(entries_, [&](const Entry& entry) {
+        if (!is_meant(filter, entry.probe))
+            return false;
+        cleared += holds(entry) ? 1 : 0;
+        return true;
+    });
+    if (entries_.size() == before.size())
+        return cleared;
+    const auto saved = save();
+    if (saved)
+        return cleared;
+    entries_ = std::move(before);
+    return saved.error();
+}
+
+}  // namespace gpuprobe

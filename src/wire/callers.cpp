@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/callers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/errors.h"
+
+namespace gpuprobe::bus {
+namespace {
+
+constexpr const char* kDriver = "org.freedesktop.DBus";
+
+/// Errors: NotAuthorized without a user. A list of groups of another type counts as none.
+Result<Credentials> credentials_from(const Dictionary& facts) try {
+    const auto uid = facts.find("UnixUserID");
+    if (uid == facts.end())
+        return Error{ErrorCode::NotAuthorized, "the bus does not know the caller's user"};
+    Credentials credentials{.uid = uid->second.get<std::uint32_t>()};
+    const auto groups = facts.find("UnixGroupIDs");
+    if (groups != facts.end() && signature_in(groups->second) == "au")
+        credentials.groups = groups->second.get<std::vector<std::uint32_t>>();
+    return credentials;
+} catch (const sdbus::Error& problem) {
+    return error_from(problem);
+}
+
+}  // namespace
+
+Callers::Callers(sdbus::IConnection& connection)
+    : bus_{make_proxy(connection, kDriver, "/org/freedesktop/DBus")} {
+#ifndef GPUPROBE_SDBUS_2
+    bus_->finishRegistration();
+#endif
+}
+
+Callers::~Callers() = default;
+
+const Credentials* Callers::known(const std::string& sender) {
+    const auto known = std::ranges::find(known_, sender, &Known::sender);
+    if (known == known_.end())
+        return nullptr;
+    known_.splice(known_.begin(), known_, known);
+    return &known->credentials;
+}
+
+void Callers::keep(const std::string& sender, const Credentials& credentials) {
+    const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
+    if (is_large || known(sender))
+        return;
+    if (known_.size() >= kMaxKnown)
+        known_.pop_back();
+    known_.push_front({.sender = sender, .credentials = credentials});
+}
+
+void Callers::credentials_of(const std::string& sender,
+                             std::function<void(const Result<Credentials>&)> answer) {
+    const auto reply = [this, sender, answer](ReplyError problem, const Dictionary& facts) {
+        const auto credentials =
+            problem ? Error{ErrorCode::NotAuthorized, "the bus does not know the caller"}
+                    : credentials_from(facts);
+        if (credentials)
+            keep(sender, *credentials);
+        (void)attempt([&] { answer(credentials); });
+    };
+    const bool asked = attempt([&] {
+        bus_->callMethodAsync("GetConnectionCredentials")
+            .onInterface(kDriver)
+            .withArguments(sender)
+            .uponReplyInvoke(reply);
+    });
+    if (!asked)
+        answer(Error{ErrorCode::Unavailable, "the bus does not answer"});
+}
+
+void Callers::uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer) {
+    const auto reply = [answer](ReplyError problem, std::uint32_t uid) {
+        if (problem)
+            answer(Error{ErrorCode::NotAuthorized, "the bus does not know the caller"});
+        else
+            answer(static_cast<uid_t>(uid));
+    };
+    const bool asked = attempt([&] {
+        bus_->callMethodAsync("GetConnectionUnixUser")
+            .onInterface(kDriver)
+            .withArguments(sender)
+            .uponReplyInvoke(reply);
+    });
+    if (!asked)
+        answer(Error{ErrorCode::Unavailable, "the bus does not answer"});
+}
+
+}  // namespace gpuprobe::bus

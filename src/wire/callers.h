@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "wire/sdbus.h"
+
+namespace gpuprobe::bus {
+
+/// What the bus knows of a connection since it was made: the process may have changed since.
+struct Credentials {
+    uid_t uid = 0;
+    /// The primary one too; nullopt where the bus or the kernel does not tell.
+    std::optional<std::vector<std::uint32_t>> groups = {};
+};
+
+/// Who is behind a name on the bus. It asks the bus without waiting for it: a wait would stop
+/// everyone else's calls.
+///
+/// What it learned of a unique name stays true as long as the bus lives, as no name is given out
+/// twice and credentials are those of the moment of connecting; so it is remembered, for the
+/// kMaxKnown that called last. Source: D-Bus specification, "Unique Connection Name" and
+/// GetConnectionCredentials.
+class Callers {
+public:
+    static constexpr std::size_t kMaxKnown = 256;
+    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< with more one is asked about anew
+
+    explicit Callers(sdbus::IConnection& connection);
+    ~Callers();
+
+    /// nullptr when credentials_of() has to ask. Holds until the next call of any function here.
+    [[nodiscard]] const Credentials* known(const std::string& sender);
+    /// Calls `answer` once, never from within unless the bus cannot be asked.
+    /// Errors, in the callback: NotAuthorized when the bus does not say (the caller left). After
+    /// this object is gone, the callback is destroyed unused.
+    void credentials_of(const std::string& sender,
+                        std::function<void(const Result<Credentials>&)> answer);
+    /// The same for the user alone; never calls `answer` from within.
+    void uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer);
+
+private:
+    struct Known {
+        std::string sender = {};
+        Credentials credentials = {};
+    };
+    void keep(const std::string& sender, const Credentials& credentials);
+
+    std::list<Known> known_ = {};  ///< who called last first
+    std::unique_ptr<sdbus::IProxy> bus_;
+};
+
+}  // namespace gpuprobe::bus

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/connection.h"
+
+#include <poll.h>
+#include <systemd/sd-id128.h>
+
+#include "wire/errors.h"
+#include "wire/message_size.h"
+
+namespace gpuprobe::bus {
+namespace {
+
+std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
+    if (where == "system")
+        return sdbus::createSystemBusConnection();
+    if (where == "session")
+        return sdbus::createSessionBusConnection();
+    return sdbus::createSessionBusConnectionWithAddress(where);
+}
+
+/// Answers Peer.GetMachineId on a machine without an id, as containers are: sd-bus, which answers
+/// it elsewhere, has the whole turn fail here instead of the call. Both ask the same function,
+/// which remembers an id. Sources: systemd, src/libsystemd/sd-bus/sd-bus.c, process_message and
+/// process_builtin; sd_id128_get_machine(3), "Errors".
+int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
+    sd_id128_t id;
+    if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Peer", "GetMachineId") <= 0 ||
+        sd_id128_get_machine(&id) >= 0)
+        return 0;
+    (void)sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FILE_NOT_FOUND,
+                                     "this machine has no id");  // the caller may be gone
+    return 1;
+}
+
+int refuse_too_much(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
+    if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0 || !holds_too_much(message))
+        return 0;
+    (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::InvalidRequest).c_str(),
+                                     "over %d values in one call", kMaxElements);
+    return 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
+                                                     EventLoop& loop) try {
+    return std::unique_ptr<Connection>{new Connection{connect(where), loop}};
+} catch (const sdbus::Error& problem) {
+    return Error{ErrorCode::Unavailable, "bus " + where + ": " + problem.getMessage()};
+}
+
+Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
+    : bus_{std::move(bus)}, loop_{loop} {
+    // Filters go with the connection. They run before whatever else handles a message.
+    for (const auto filter : {answer_without_id, refuse_too_much})
+        (void)sd_bus_add_filter(raw_connection(*bus_), nullptr, filter, nullptr);
+}
+
+Connection::~Connection() = default;
+
+Status Connection::own_name(const std::string& name) try {
+    bus_->requestName(ServiceName{name});
+    return Done{};
+} catch (const sdbus::Error& problem) {
+    // sd_bus_request_name(3) says EEXIST for a name with an owner, and EACCES for a denied one,
+    // which the library turns into org.freedesktop.DBus.Error.FileExists and AccessDenied.
+    const std::string& kind = problem.getName();
+    const bool denied = kind.ends_with(".AccessDenied");
+    return Error{denied ? ErrorCode::NotAuthorized : ErrorCode::Unavailable,
+                 "bus name " + name + ": " +
+                     (denied ? "the bus policy does not let this user own it"
+                             : std::string{problem.getMessage()})};
+}
+
+void Connection::start(std::function<void(const std::string&)> lost) {
+    lost_ = std::move(lost);
+    update();
+}
+
+void Connection::step() {
+    try {
+        process(*bus_);
+    } catch (const std::exception& problem) {
+        return lose(problem.what());
+    }
+    update();
+}
+
+void Connection::update() {
+    if (!lost_ || farewell_)
+        return;
+    try {
+        const auto wish = poll_wish(*bus_);
+        watch(wish);
+        schedule(wish);
+    } catch (const std::exception& problem) {
+        lose(problem.what());
+    }
+}
+
+void Connection::watch(const PollWish& wish) {
+    if (ready_ && wish.events == watched_)
+        return;
+    watched_ = wish.events;
+    ready_.reset();  // first: epoll takes a descriptor once
+    ready_ = loop_.watch(wish.fd, wish.events, EventLoop::Priority::Normal,
+                         [this](std::uint32_t) { step(); });
+}
+
+void Connection::schedule(const PollWish& wish) {
+    const auto now = loop_.now();
+    const bool at_once = wish.deadline && *wish.deadline <= now;
+    const auto at = at_once ? std::nullopt : wish.deadline;
+    if (!wish.deadline) {
+        due_.reset();
+        due_at_.reset();
+        return;
+    }
+    if (due_ && at == due_at_)
+        return;
+    due_at_ = at;
+    const auto run = [this] {
+        due_.reset();
+        step();
+    };
+    due_ = at_once ? loop_.defer(run) : loop_.after(*at - now, run);
+}
+
+bool Connection::congested() const {
+    bool full = true;
+    (void)attempt([&] { full = (poll_wish(*bus_).events & POLLOUT) != 0; });
+    return full;
+}
+
+void Connection::lose(const std::string& reason) {
+    ready_.reset();
+    due_.reset();
+    farewell_ = loop_.defer([this, reason] {
+        const auto tell = std::exchange(lost_, nullptr);
+        if (tell)
+            tell(reason);
+    });
+}
+
+}  // namespace gpuprobe::bus

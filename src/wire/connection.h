@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/result.h"
+#include "wire/sdbus.h"
+
+namespace gpuprobe::bus {
+
+/// One connection to a bus, driven by the event loop: one message per turn, so that whatever has a
+/// higher priority goes first.
+class Connection {
+public:
+    /// `where`: "system", "session" or a D-Bus address. Errors: Unavailable.
+    static Result<std::unique_ptr<Connection>> open(const std::string& where, EventLoop& loop);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    /// Errors: Unavailable when the name has an owner, NotAuthorized when the bus denies it. The
+    /// text holds name and reason.
+    Status own_name(const std::string& name);
+    [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }
+
+    /// Starts to handle messages. `lost` is called once, from the loop, when the bus is gone; it
+    /// may destroy this.
+    void start(std::function<void(const std::string& reason)> lost);
+    /// To be called after sending from anywhere but a bus handler.
+    void update();
+    /// True while the bus does not take what we sent.
+    [[nodiscard]] bool congested() const;
+
+private:
+    Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
+    void step();
+    void watch(const PollWish& wish);
+    void schedule(const PollWish& wish);
+    void lose(const std::string& reason);
+
+    std::unique_ptr<sdbus::IConnection> bus_;
+    EventLoop& loop_;
+    std::function<void(const std::string&)> lost_ = {};
+    EventHandle ready_ = {};
+    std::uint32_t watched_ = 0;  ///< the events of ready_
+    EventHandle due_ = {};
+    std::optional<MonotonicTime> due_at_ = {};  ///< when due_ runs; nullopt: in the next turn
+    EventHandle farewell_ = {};
+};
+
+}  // namespace gpuprobe::bus

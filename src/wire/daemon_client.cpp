@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/daemon_client.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/value_json.h"
+#include "wire/connection.h"
+#include "wire/decode.h"
+#include "wire/errors.h"
+#include "wire/names.h"
+#include "wire/value.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kManager = "org.gpuprobe.GpuProbe1.Manager";
+constexpr const char* kGpu = "org.gpuprobe.GpuProbe1.Gpu";
+constexpr const char* kJob = "org.gpuprobe.GpuProbe1.Job";
+constexpr const char* kProperties = "org.freedesktop.DBus.Properties";
+constexpr const char* kObjectManager = "org.freedesktop.DBus.ObjectManager";
+constexpr Bytes kMaxReportText = mib(8);
+/// sd-bus's own.
+constexpr auto kPatience = std::chrono::seconds{25};
+constexpr auto kProbePatience = std::chrono::minutes{5};
+/// Longer than the daemon gives polkit to find a password.
+constexpr auto kPatienceWithPeople = std::chrono::minutes{3};
+
+using Changed = std::map<std::string, sdbus::Variant>;
+using Interfaces = std::map<std::string, Changed>;
+
+/// Whatever sdbus-c++ throws as an Error; `body` returns a Result.
+template <class Body>
+auto at_the_door(Body&& body) -> decltype(body()) try {
+    return body();
+} catch (const sdbus::Error& problem) {
+    return bus::error_from(problem);
+}
+
+void finish_registration(sdbus::IProxy& proxy) {
+#ifdef GPUPROBE_SDBUS_2
+    (void)proxy;  // version 2 registers a handler at once
+#else
+    proxy.finishRegistration();
+#endif
+}
+
+/// The whole memory file, from its start.
+Result<std::string> content_of(int fd) {
+    std::string text;
+    std::array<char, 16384> block{};
+    for (;;) {
+        const auto got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(text.size()));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return errno_error("report", errno);
+        if (got == 0)
+            return text;
+        text.append(block.data(), static_cast<std::size_t>(got));
+        if (text.size() > kMaxReportText.count)
+            return Error{ErrorCode::TooLarge, "report: over 8 MiB"};
+    }
+}
+
+/// NoMatch carries the whole decision behind a line for people.
+Result<Value> refused_decision(Error error) {
+    const auto line_end = error.text.find('\n');
+    if (error.code != ErrorCode::NoMatch || line_end == std::string::npos)
+        return error;
+    auto decision = parse_json(std::string_view{error.text}.substr(line_end + 1), kMaxReportText);
+    if (!decision || !decision->is_object())
+        return Error{ErrorCode::NoMatch, error.text.substr(0, line_end)};
+    (*decision)["backend"] = Value{};
+    return decision;
+}
+
+/// What one probe call waits for.
+struct Waiting {
+    std::optional<Status> answer = {};
+    std::unique_ptr<sdbus::IProxy> job = {};
+    DaemonClient::Progress progress = {};
+};
+
+}  // namespace
+
+std::string bus_error_name(ErrorCode code) {
+    return bus::error_name(code);
+}
+
+struct DaemonClient::Impl {
+    explicit Impl(SystemLoop& event_loop) : loop{event_loop} {}
+
+    [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path) const {
+        return bus::make_proxy(connection->bus(), bus::kBusName, path);
+    }
+    /// A call of the manager that needs leave, and its answer.
+    template <class... Words>
+    sdbus::MethodReply petition(const std::string& method, const Words&... words) const {
+        auto call = bus::method_call(*root, kManager, method, may_ask);
+        (call << ... << words);
+        const std::chrono::microseconds patience = may_ask ? kPatienceWithPeople : kPatience;
+        return root->callMethod(call, static_cast<std::uint64_t>(patience.count()));
+    }
+    void load_properties();
+    [[nodiscard]] client::GpuIds gpu_ids() const;
+    Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
+    void follow_job(Waiting& waiting, const std::string& path, const Interfaces& added);
+    /// Turns the loop until `done`. Errors: Unavailable when the bus is lost.
+    Status turn_until(const std::function<bool()>& done);
+
+    SystemLoop& loop;
+    std::unique_ptr<bus::Connection> connection = {};
+    std::unique_ptr<sdbus::IProxy> root = {};
+    Value properties = {};
+    bool may_ask = false;  ///< polkit, its user
+};
+
+void DaemonClient::Impl::load_properties() {
+    bus::Dictionary all;
+    root->callMethod("GetAll")
+        .onInterface(kProperties)
+        .withArguments(std::string{kManager})
+        .storeResultsTo(all);
+    properties = client::properties_value(all);
+}
+
+client::GpuIds DaemonClient::Impl::gpu_ids() const {
+    client::ManagedObjects objects;
+    root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
+    return client::gpu_ids(objects);
+}
+
+Result<std::vector<sdbus::ObjectPath>> DaemonClient::Impl::paths_of(
+    const std::vector<std::string>& ids) const {
+    std::vector<sdbus::ObjectPath> paths;
+    if (ids.empty())
+        return paths;
+    const auto known = gpu_ids();
+    for (const auto& id : ids) {
+        const auto found =
+            std::ranges::find_if(known, [&id](const auto& entry) { return entry.second == id; });
+        if (found == known.end())
+            return Error{ErrorCode::UnknownDevice, "no GPU '" + id + "'"};
+        paths.emplace_back(found->first);
+    }
+    return paths;
+}
+
+Status DaemonClient::Impl::turn_until(const std::function<bool()>& done) {
+    std::optional<std::string> lost;
+    connection->start([&lost](const std::string& reason) { lost = reason; });
+    const auto turned = loop.run_until([&] { return lost || done(); });
+    connection->start(nullptr);  // nobody waits any more
+    if (!turned)
+        return Error{ErrorCode::Cancelled, "interrupted"};
+    if (lost)
+        return Error{ErrorCode::Unavailable, "the bus went away: " + *lost};
+    return Done{};
+}
+
+/// Progress of the job that our own call started; a job of someone else is none of our business.
+void DaemonClient::Impl::follow_job(Waiting& waiting,
+                                    const std::string& path,
+                                    const Interfaces& added) {
+    const auto job = added.find(kJob);
+    if (waiting.job || job == added.end() || !waiting.progress)
+        return;
+    const auto starter = job->second.find("StartedByUid");
+    if (starter == job->second.end() || starter->second.get<std::uint32_t>() != ::getuid())
+        return;
+    waiting.job = proxy(path);
+    waiting.job->uponSignal("PropertiesChanged")
+        .onInterface(kProperties)
+        .call([&waiting](const std::string&, const Changed& changed,
+                         const std::vector<std::string>&) {
+            const auto share = changed.find("Progress");
+            if (share != changed.end())
+                waiting.progress(share->second.get<double>());
+        });
+    finish_registration(*waiting.job);
+}
+
+DaemonClient::DaemonClient(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+DaemonClient::~DaemonClient() = default;
+
+Result<std::unique_ptr<DaemonClient>> DaemonClient::connect(const std::string& where,
+                                                            SystemLoop& loop) {
+    auto impl = std::make_unique<Impl>(loop);
+    impl->connection = TRY(bus::Connection::open(where, loop));
+    const auto asked = at_the_door([&]() -> Status {
+        impl->root = impl->proxy(bus::kRootPath);
+        impl->load_properties();
+        return Done{};
+    });
+    if (!asked)
+        return asked.error();
+    return std::unique_ptr<DaemonClient>{new DaemonClient{std::move(impl)}};
+}
+
+void DaemonClient::allow_questions() {
+    impl_->may_ask = true;
+}
+
+const Value& DaemonClient::properties() const {
+    return impl_->properties;
+}
+
+Result<std::string> DaemonClient::report_json() {
+    return at_the_door([this]() -> Result<std::string> {
+        sdbus::UnixFd file;
+        impl_->root->callMethod("DescribeFd").onInterface(kManager).storeResultsTo(file);
+        return content_of(file.get());
+    });
+}
+
+Result<Value> DaemonClient::select(const std::string& consumer, const Value& request) {
+    auto decision = at_the_door([&]() -> Result<Value> {
+        bus::Dictionary answer;
+        impl_->root->callMethod("SelectBackend")
+            .onInterface(kManager)
+            .withArguments(consumer, bus::dictionary_from(request))
+            .storeResultsTo(answer);
+        return client::decision_value(answer, impl_->gpu_ids());
+    });
+    if (!decision)
+        decision = refused_decision(std::move(decision).error());
+    if (decision)
+        (*decision)["consumer"] = consumer;
+    return decision;
+}
+
+Result<Value> DaemonClient::memory(const std::string& gpu) {
+    return at_the_door([&]() -> Result<Value> {
+        const auto paths = TRY(impl_->paths_of({gpu}));
+        bus::Dictionary answer;
+        impl_->proxy(paths.front())
+            ->callMethod("GetMemory")
+            .onInterface(kGpu)
+            .withArguments(bus::Dictionary{})
+            .storeResultsTo(answer);
+        return client::memory_value(answer);
+    });
+}
+
+Result<Value> DaemonClient::recommend(const std::string& product,
+                                      const std::string& manifest,
+                                      const Value& request) {
+    return at_the_door([&]() -> Result<Value> {
+        bus::Dictionary answer;
+        impl_->root->callMethod("RecommendVariant")
+            .onInterface(kManager)
+            .withArguments(product, manifest, bus::dictionary_from(request))
+            .storeResultsTo(answer);
+        return client::recommendation_value(answer, impl_->gpu_ids());
+    });
+}
+
+Status DaemonClient::probe(const ProbeCall& wanted, const Progress& progress) {
+    return at_the_door([&]() -> Status {
+        const auto paths = TRY(impl_->paths_of(wanted.gpus));
+        Waiting waiting{.progress = progress};
+        const auto caller = impl_->proxy(bus::kRootPath);
+        caller->uponSignal("InterfacesAdded")
+            .onInterface(kObjectManager)
+            .call([&](const sdbus::ObjectPath& path, const Interfaces& added) {
+                impl_->follow_job(waiting, path, added);
+            });
+        finish_registration(*caller);
+        bus::Dictionary options;
+        options.emplace("allow-wake", sdbus::Variant{wanted.allow_wake});
+        options.emplace("stage", sdbus::Variant{wanted.stage});
+        if (wanted.force)
+            options.emplace("force", sdbus::Variant{true});
+        auto call = bus::method_call(*caller, kManager, "Probe", impl_->may_ask);
+        call << paths << wanted.apis << options;
+        bus::call_later(*caller, call, kProbePatience, [&waiting](const sdbus::Error* error) {
+            waiting.answer = error ? Status{bus::error_from(*error)} : Status{Done{}};
+        });
+        TRY(impl_->turn_until([&waiting] { return waiting.answer.has_value(); }));
+        return *waiting.answer;
+    });
+}
+
+Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
+    return at_the_door([&]() -> Status {
+        (void)impl_->petition("SetOverride", consumer, bus::dictionary_from(rule));
+        return Done{};
+    });
+}
+
+Result<bool> DaemonClient::clear_override(const std::string& consumer) {
+    return at_the_door([&]() -> Result<bool> {
+        bool cleared = false;
+        impl_->petition("ClearOverride", consumer) >> cleared;
+        return cleared;
+    });
+}
+
+Result<Value> DaemonClient::overrides() {
+    return at_the_door([&]() -> Result<Value> {
+        std::map<std::string, bus::Dictionary> answer;
+        impl_->root->callMethod("ListOverrides").onInterface(kManager).storeResultsTo(answer);
+        Value overrides{Value::Object{}};
+        for (const auto& [consumer, entry] : answer)
+            overrides[consumer] = client::override_value(entry);
+        return overrides;
+    });
+}
+
+Status DaemonClient::report_outcome(const Value& outcome) {
+    return at_the_door([&]() -> Status {
+        impl_->root->callMethod("ReportOutcome")
+            .onInterface(kManager)
+            .withArguments(bus::dictionary_from(outcome));
+        return Done{};
+    });
+}
+
+Result<std::uint32_t> DaemonClient::clear_quarantine(const Value& filter) {
+    return at_the_door([&]() -> Result<std::uint32_t> {
+        std::uint32_t cleared = 0;
+        impl_->petition("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
+        return cleared;
+    });
+}
+
+Status DaemonClient::watch(const std::function<void()>& changed) {
+    return at_the_door([&]() -> Status {
+        bool is_changed = false;
+        bool has_left = false;
+        const auto manager = impl_->proxy(bus::kRootPath);
+        manager->uponSignal("PropertiesChanged")
+            .onInterface(kProperties)
+            .call([&is_changed](const std::string&, const Changed&,
+                                const std::vector<std::string>&) { is_changed = true; });
+        finish_registration(*manager);
+        const auto names = bus::make_proxy(impl_->connection->bus(), "org.freedesktop.DBus",
+                                           "/org/freedesktop/DBus");
+        names->uponSignal("NameOwnerChanged")
+            .onInterface("org.freedesktop.DBus")
+            .call(
+                [&has_left](const std::string& name, const std::string&, const std::string& owner) {
+                    has_left = has_left || (name == bus::kBusName && owner.empty());
+                });
+        finish_registration(*names);
+        while (!has_left) {
+            TRY(impl_->turn_until([&] { return is_changed || has_left; }));
+            if (std::exchange(is_changed, false))
+                changed();
+        }
+        return Error{ErrorCode::Unavailable, "the daemon left the bus"};
+    });
+}
+
+}  // namespace gpuprobe

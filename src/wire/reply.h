@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "wire/errors.h"
+#include "wire/recorded_body.h"
+
+namespace gpuprobe::bus {
+
+/// The answer that a caller of an asynchronous method waits for. It is sent exactly once: whoever
+/// drops it unsent sends Error.Cancelled, because sdbus-c++ would leave the caller waiting.
+///
+/// To be used on the loop's thread, and to be gone before its connection is.
+template <class... Results>
+class Reply {
+public:
+    explicit Reply(sdbus::Result<Results...>&& result) : result_{std::move(result)} {}
+    Reply(Reply&& other) noexcept : result_{std::exchange(other.result_, std::nullopt)} {}
+    Reply& operator=(Reply&&) = delete;
+    ~Reply() { fail(Error{ErrorCode::Cancelled, "the operation was given up"}); }
+
+    void send(const Results&... results) {
+        if (!result_)
+            return;
+        // A descriptor is duplicated on its way, which may be one too many.
+        const auto sent = attempt([&] { result_->returnResults(results...); });
+        if (sent)
+            result_.reset();
+        else
+            fail(Error{ErrorCode::Internal, "the answer could not be sent"});
+    }
+    /// The same with a recorded answer; `call` is the one that this replies to.
+    void send(const RecordedBody& body, sd_bus_message* call) {
+        const auto sent = body.answer(call);
+        if (sent)
+            result_.reset();
+        else
+            fail(sent.error());
+    }
+    void fail(const Error& error) {
+        if (auto result = std::exchange(result_, std::nullopt))
+            (void)attempt([&] { result->returnError(sdbus_error(error)); });
+    }
+
+private:
+    std::optional<sdbus::Result<Results...>> result_;
+};
+
+}  // namespace gpuprobe::bus

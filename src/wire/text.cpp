@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/text.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gpuprobe::bus {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// One character at the start of a text: its length in bytes, 0 when the first byte starts none.
+struct Character {
+    std::size_t length = 0;
+    char32_t code = 0;
+};
+
+bool is_allowed(char32_t code) {
+    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    const bool non_character = (code >= 0xFDD0 && code <= 0xFDEF) || (code & 0xFFFE) == 0xFFFE;
+    return code != 0 && code <= 0x10FFFF && !surrogate && !non_character;
+}
+
+std::size_t announced_length(std::uint8_t lead) {
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xC2 && lead < 0xE0)
+        return 2;
+    if (lead >= 0xE0 && lead < 0xF0)
+        return 3;
+    return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+}
+
+Character first_character(std::string_view text) {
+    constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const auto lead = static_cast<std::uint8_t>(text.front());
+    const auto length = announced_length(lead);
+    if (length == 0 || length > text.size())
+        return {};
+    if (length == 1)
+        return {.length = 1, .code = lead};
+    char32_t code = lead & (0x7FU >> length);
+    for (const char byte : text.substr(1, length - 1)) {
+        const auto bits = static_cast<std::uint8_t>(byte);
+        if ((bits & 0xC0) != 0x80)
+            return {};
+        code = (code << 6) | (bits & 0x3FU);
+    }
+    if (code < kSmallest[length])
+        return {};
+    return {.length = length, .code = code};
+}
+
+bool is_plain(char byte) {
+    return static_cast<signed char>(byte) > 0;
+}
+
+}  // namespace
+
+std::string bus_text(std::string_view text, Bytes limit) {
+    if (text.size() <= limit.count && std::ranges::all_of(text, is_plain))
+        return std::string{text};
+    std::string clean;
+    clean.reserve(std::min<std::size_t>(text.size(), limit.count));
+    while (!text.empty()) {
+        const auto character = first_character(text);
+        const auto length = std::max<std::size_t>(character.length, 1);
+        const bool keep = character.length != 0 && is_allowed(character.code);
+        const auto piece = keep ? text.substr(0, length) : kReplacement;
+        if (clean.size() + piece.size() > limit.count)
+            break;
+        clean += piece;
+        text.remove_prefix(length);
+    }
+    return clean;
+}
+
+}  // namespace gpuprobe::bus

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What gpuprobectl answers on every recorded machine, frozen in answers.json.xz, so that a change of the code shows
+each answer that it changes.
+
+Usage: golden.py check [PART/PARTS]   compares; prints "machine, question, path: before -> after" and ends with 1
+       golden.py accept               freezes the answers as they are now
+       golden.py show MACHINE [WORD]  prints the frozen answers of a machine whose question has the word
+The program is the one of GPUPROBE_BIN (build/dev/src without it).
+"""
+import concurrent.futures
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent
+MACHINES = SOURCE / "tests/data/machines"
+FROZEN = HERE / "answers.json.xz"
+SHOWN = 60  # differences printed of one part
+# When a report was made and how old its facts are says nothing about the machine.
+MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated"}
+
+
+def questions():
+    return json.loads((HERE / "questions.json").read_text(encoding="utf-8"))["gpuprobectl"]
+
+
+def machines():
+    return sorted(place.name for place in MACHINES.iterdir() if place.is_dir() and place.name != "LICENSES")
+
+
+def is_of_today(value):
+    return isinstance(value, dict) and value.get("code") == "stale-catalogue"
+
+
+def without_moments(value):
+    if isinstance(value, dict):
+        return {key: without_moments(part) for key, part in value.items() if key not in MOMENTS}
+    return [without_moments(part) for part in value if not is_of_today(part)] if isinstance(value, list) else value
+
+
+def lines_of(text):
+    return [line for line in text.splitlines()
+            if not any(word in line for word in ("timestamp", "expiry-time", "stale-catalogue", "has expired"))]
+
+
+def parsed(text):
+    try:
+        return without_moments(json.loads(text))
+    except ValueError:
+        return lines_of(text)
+
+
+def answer(machine, question, home):
+    program = pathlib.Path(os.environ.get("GPUPROBE_BIN", SOURCE / "build/dev/src")) / "gpuprobectl"
+    run = subprocess.run([program, "--replay", f"tests/data/machines/{machine}", *question], cwd=SOURCE,
+                         env={"HOME": home, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, capture_output=True,
+                         text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+    return {"status": run.returncode, "answer": parsed(run.stdout), "errors": lines_of(run.stderr)}
+
+
+def ask(names):
+    """{machine: {question: answer}}"""
+    asked = [(name, question) for name in names for question in questions()]
+    with tempfile.TemporaryDirectory() as home, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        given = pool.map(lambda pair: answer(*pair, home), asked)
+        answers = {name: {} for name in names}
+        for (name, question), said in zip(asked, given):
+            answers[name][" ".join(question)] = said
+    return answers
+
+
+def frozen():
+    return json.loads(lzma.decompress(FROZEN.read_bytes()))
+
+
+def differences(before, after, path=""):
+    """("gpus[0].name", before, after) for each leaf that differs."""
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted({*before, *after}):
+            yield from differences(before.get(key, "(nothing)"), after.get(key, "(nothing)"), f"{path}.{key}")
+    elif isinstance(before, list) and isinstance(after, list):
+        for place in range(max(len(before), len(after))):
+            yield from differences(before[place] if place < len(before) else "(nothing)",
+                                   after[place] if place < len(after) else "(nothing)", f"{path}[{place}]")
+    else:
+        yield path.lstrip("."), before, after
+
+
+def short(value):
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else text[:157] + "…"
+
+
+def check(part):
+    number, count = (int(word) for word in part.split("/"))
+    before = frozen()
+    names = sorted({*machines(), *before})[number - 1::count]
+    after = ask([name for name in names if name in machines()])
+    found = [(name, question, *difference)
+             for name in names
+             for question in sorted({*before.get(name, {}), *after.get(name, {})})
+             for difference in differences(before.get(name, {}).get(question, "(nothing)"),
+                                           after.get(name, {}).get(question, "(nothing)"))]
+    for name, question, path, old, new in found[:SHOWN]:
+        print(f"{name}, {question}, {path}: {short(old)} -> {short(new)}")
+    answers = len({(name, question) for name, question, *_ in found})
+    print(f"{len(names)} machines: {answers} answers differ in {len(found)} places")
+    return 1 if found else 0
+
+
+def accept():
+    text = json.dumps(ask(machines()), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    FROZEN.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{FROZEN.name}: {len(machines())} machines, {len(questions())} questions, {FROZEN.stat().st_size} bytes")
+    return 0
+
+
+def show(machine, word=""):
+    for question, said in frozen()[machine].items():
+        if word in question:
+            print(f"{question}\n{json.dumps(said, indent=1, ensure_ascii=False)}")
+    return 0
+
+
+def main(words):
+    if words[:1] == ["check"]:
+        return check(words[1] if len(words) > 1 else "1/1")
+    if words == ["accept"]:
+        return accept()
+    if len(words) in (2, 3) and words[0] == "show":
+        return show(*words[1:])
+    print(__doc__.strip(), file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/doctor.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "explain/checks.h"
+#include "explain/variables.h"
+#include "unit/report/machines.h"
+
+namespace gpuprobe::test {
+namespace {
+
+using Ids = std::vector<std::string>;
+
+Ids ids_of(const std::vector<Finding>& findings) {
+    Ids ids;
+    for (const auto& finding : findings)
+        ids.push_back(finding.id);
+    return ids;
+}
+
+Finding only(const std::vector<Finding>& findings, std::string_view id) {
+    const auto found = std::ranges::find(findings, id, &Finding::id);
+    EXPECT_NE(found, findings.end()) << id;
+    EXPECT_EQ(std::ranges::count(findings, id, &Finding::id), 1) << id;
+    return found == findings.end() ? Finding{} : *found;
+}
+
+/// A report with one NVIDIA card on which nothing is wrong.
+Report healthy() {
+    Report report{.gpus = {Gpu{.id = "pci:0000:01:00.0",
+                               .kind = GpuKind::Discrete,
+                               .vendor = "nvidia",
+                               .driver = {.name = "nvidia"},
+                               .nodes = {{.path = "/dev/nvidia0", .accessible = true}}}}};
+    for (const auto* api : {"cuda", "nvml", "vulkan", "opencl"})
+        report.gpus[0].apis[api] = {.outcome = Outcome::Answered,
+                                    .device = Value{Value::Object{{"index", 0}}}};
+    for (const auto* backend : {"cuda", "vulkan", "opencl"})
+        report.gpus[0].backends[backend] = {.usable = true};
+    return report;
+}
+
+Gpu& gpu_of(Report& report) {
+    return report.gpus[0];
+}
+void find(Report& report, Reason finding) {
+    gpu_of(report).findings.push_back(std::move(finding));
+}
+void say(Report& report, const char* api, Outcome outcome, Reason reason) {
+    gpu_of(report).apis[api] = {.outcome = outcome, .reasons = {std::move(reason)}};
+}
+void judge(Report& report, const char* backend, Reason reason) {
+    gpu_of(report).backends[backend] = {.usable = false, .reasons = {std::move(reason)}};
+}
+void be_amd(Report& report) {
+    auto& gpu = gpu_of(report);
+    gpu = Gpu{.id = gpu.id,
+              .kind = GpuKind::Discrete,
+              .vendor = "amd",
+              .driver = {.name = "amdgpu"},
+              .nodes = {{.path = "/dev/dri/renderD128", .accessible = true}}};
+    report.nodes = {{.path = "/dev/kfd", .accessible = true}};
+}
+
+struct Case {
+    const char* name;
+    void (*harm)(Report&, Surroundings&);
+    Ids ids;
+    Severity severity;
+};
+class Examine : public testing::TestWithParam<Case> {};
+
+TEST_P(Examine, FindsWhatIsWrong) {
+    auto report = healthy();
+    Surroundings surroundings;
+    GetParam().harm(report, surroundings);
+    const auto findings = examine(report, surroundings);
+    EXPECT_EQ(ids_of(findings), GetParam().ids);
+    EXPECT_EQ(gravest(findings), GetParam().severity);
+}
+
+constexpr auto kAbsent = Outcome::Absent;
+constexpr auto kFailed = Outcome::Failed;
+
+INSTANTIATE_TEST_SUITE_P(
+    Machine,
+    Examine,
+    testing::Values(
+        Case{"Nothing", [](Report&, Surroundings&) {}, {}, Severity::Ok},
+        Case{"NoGpu",
+             [](Report& r, Surroundings&) { r.gpus.clear(); },
+             {"no-gpu"},
+             Severity::Warning},
+        Case{"ContainerWithoutGpu",
+             [](Report& r, Surroundings&) {
+                 r.gpus.clear();
+                 r.host.container = "docker";
+             },
+             {"container-without-gpu"},
+             Severity::Warning},
+        Case{"ContainerWithGpu",
+             [](Report& r, Surroundings&) { r.host.container = "docker"; },
+             {},
+             Severity::Ok},
+        Case{"WslWithoutLibraries",
+             [](Report& r, Surroundings& s) {
+                 r.host.wsl = true;
+                 s.has_wsl_libraries = false;
+             },
+             {"wsl-libraries-missing"},
+             Severity::Error},
+        Case{"WslUnknown", [](Report& r, Surroundings&) { r.host.wsl = true; }, {}, Severity::Ok},
+        Case{"SecureBootAlone",
+             [](Report&, Surroundings& s) { s.secure_boot = true; },
+             {},
+             Severity::Ok},
+        Case{"SecureBootWithoutDriver",
+             [](Report& r, Surroundings& s) {
+                 s.secure_boot = true;
+                 find(r, because("no-driver"));
+             },
+             {"secure-boot", "no-driver"},
+             Severity::Error},
+        Case{"Nomodeset",
+             [](Report&, Surroundings& s) { s.kernel_command_line = "quiet nomodeset\n"; },
+             {"nomodeset"},
+             Severity::Warning},
+        Case{"NomodesetInAnotherWord",
+             [](Report&, Surroundings& s) { s.kernel_command_line = "xnomodeset=1 nomodesetx"; },
+             {},
+             Severity::Ok},
+        Case{"OnlySoftware",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).apis.erase("vulkan");
+                 r.software = {{.api = "vulkan", .name = "llvmpipe"}};
+             },
+             {"only-software"},
+             Severity::Warning},
+        Case{"SoftwareToo",
+             [](Report& r, Surroundings&) { r.software = {{.api = "vulkan", .name = "llvmpipe"}}; },
+             {},
+             Severity::Ok},
+        Case{"LibraryWithoutDevice",
+             [](Report& r, Surroundings&) { r.runtimes["hip"].loader = "libhsa-runtime64.so.1"; },
+             {"library-without-device"},
+             Severity::Info},
+        Case{"LibraryWithDevice",
+             [](Report& r, Surroundings&) { r.runtimes["cuda"].loader = "libcuda.so.1"; },
+             {},
+             Severity::Ok},
+        Case{"DevicesHidden",
+             [](Report&, Surroundings& s) { s.environment["CUDA_VISIBLE_DEVICES"] = ""; },
+             {"devices-hidden"},
+             Severity::Warning},
+        Case{"DriversOverridden",
+             [](Report&, Surroundings& s) { s.environment["VK_ICD_FILENAMES"] = "/x"; },
+             {"drivers-overridden"},
+             Severity::Warning},
+        Case{"ArchitectureOverridden",
+             [](Report&, Surroundings& s) { s.environment["HSA_OVERRIDE_GFX_VERSION"] = "11.0.0"; },
+             {"architecture-overridden"},
+             Severity::Warning},
+        Case{"AnotherVariable",
+             [](Report&, Surroundings& s) { s.environment["HOME"] = "/"; },
+             {},
+             Severity::Ok},
+        Case{"Layers",
+             [](Report&, Surroundings& s) { s.vulkan_layers = {"/x.json"}; },
+             {"vulkan-layers"},
+             Severity::Info},
+        Case{"MesasLayer",
+             [](Report&, Surroundings& s) {
+                 s.vulkan_layers = {
+                     "/usr/share/vulkan/implicit_layer.d/VkLayer_MESA_device_select.json"};
+             },
+             {},
+             Severity::Ok},
+        Case{"Of32Bits",
+             [](Report& r, Surroundings&) { r.host.arch = "i686"; },
+             {"word-size"},
+             Severity::Info},
+        Case{"Notes",
+             [](Report& r, Surroundings&) {
+                 r.notes = {because("no-hotplug"), because("unreadable"), because("conflict"),
+                            because("profile-ignored"), because("another")};
+             },
+             {"profile-ignored", "conflict", "unreadable", "no-hotplug"},
+             Severity::Warning}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Hardware,
+    Examine,
+    testing::Values(
+        Case{"NoDriver",
+             [](Report& r, Surroundings&) { find(r, because("no-driver")); },
+             {"no-driver"},
+             Severity::Error},
+        Case{"NoDriverHidesItsConsequences",
+             [](Report& r, Surroundings&) {
+                 find(r, because("no-driver"));
+                 say(r, "vulkan", kAbsent, because("driver-missing"));
+             },
+             {"no-driver"},
+             Severity::Error},
+        Case{"Passthrough",
+             [](Report& r, Surroundings&) { find(r, because("passthrough")); },
+             {"passthrough"},
+             Severity::Info},
+        Case{"Firmware",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).kind = GpuKind::DisplayOnly;
+                 gpu_of(r).driver.name = "simpledrm";
+             },
+             {"no-gpu", "firmware-framebuffer"},
+             Severity::Warning},
+        Case{"DisplayOnly",
+             [](Report& r, Surroundings&) {
+                 r.gpus.push_back(
+                     {.id = "bmc", .kind = GpuKind::DisplayOnly, .driver = {.name = "ast"}});
+             },
+             {"display-only"},
+             Severity::Info},
+        Case{"Nouveau",
+             [](Report& r, Surroundings&) { gpu_of(r).driver.name = "nouveau"; },
+             {"nouveau"},
+             Severity::Warning},
+        Case{"MismatchOnce",
+             [](Report& r, Surroundings&) {
+                 find(r, because("driver-mismatch", {{"kernel", "1"}, {"userspace", "2"}}));
+                 say(r, "cuda", kFailed, because("driver-mismatch", {{"call", "cuInit"}}));
+             },
+             {"driver-mismatch"},
+             Severity::Error},
+        Case{"MismatchFromADriverAlone",
+             [](Report& r, Surroundings&) {
+                 say(r, "cuda", kFailed, because("driver-mismatch", {{"call", "cuInit"}}));
+             },
+             {"driver-mismatch"},
+             Severity::Error},
+        Case{"NoPermissionOnceForAFindingAndItsBackends",
+             [](Report& r, Surroundings&) {
+                 find(r, because("no-permission", {{"node", "/dev/nvidia0"}}));
+                 for (const auto* backend : {"cuda", "vulkan"})
+                     judge(r, backend, because("no-permission", {{"node", "/dev/nvidia0"}}));
+             },
+             {"no-permission"},
+             Severity::Error},
+        Case{"NoPermissionForTwoNodes",
+             [](Report& r, Surroundings&) {
+                 find(r, because("no-permission", {{"node", "/dev/nvidia0"}}));
+                 judge(r, "cuda", because("no-permission", {{"node", "/dev/nvidia-uvm"}}));
+             },
+             {"no-permission", "no-permission"},
+             Severity::Error},
+        Case{"NodeMissing",
+             [](Report& r, Surroundings&) {
+                 find(r, because("node-missing", {{"node", "/x"}}));
+             },
+             {"node-missing"},
+             Severity::Error},
+        Case{"DeviceDenied",
+             [](Report& r, Surroundings&) {
+                 find(r, because("device-denied", {{"node", "/x"}}));
+             },
+             {"device-denied"},
+             Severity::Error},
+        Case{"ProberShutOut",
+             [](Report& r, Surroundings&) {
+                 judge(r, "cuda", because("prober-no-permission", {{"node", "/x"}}));
+             },
+             {"prober-no-permission"},
+             Severity::Warning},
+        Case{"UvmMissing",
+             [](Report& r, Surroundings&) {
+                 find(r, because("uvm-missing"));
+                 gpu_of(r).apis["cuda"] = {.outcome = kFailed};
+             },
+             {"uvm-missing"},
+             Severity::Warning},
+        Case{"UvmNotMissed",
+             [](Report& r, Surroundings&) { find(r, because("uvm-missing")); },
+             {},
+             Severity::Ok},
+        Case{"KfdMissing",
+             [](Report& r, Surroundings&) {
+                 be_amd(r);
+                 r.nodes.clear();
+             },
+             {"kfd-missing"},
+             Severity::Warning},
+        Case{"KfdThere", [](Report& r, Surroundings&) { be_amd(r); }, {}, Severity::Ok},
+        Case{"KfdUnknown",
+             [](Report& r, Surroundings&) {
+                 be_amd(r);
+                 r.nodes.clear();
+                 gpu_of(r).nodes[0].accessible.reset();
+             },
+             {},
+             Severity::Ok}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Libraries,
+    Examine,
+    testing::Values(
+        Case{"CudaLibrary",
+             [](Report& r, Surroundings&) { say(r, "cuda", kAbsent, because("loader-missing")); },
+             {"cuda-library-missing"},
+             Severity::Error},
+        Case{"CudaLibraryWithoutItsModule",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).driver.name = "nouveau";
+                 say(r, "cuda", kAbsent, because("loader-missing"));
+             },
+             {"nouveau"},
+             Severity::Warning},
+        Case{"Loaders",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kAbsent, because("loader-missing"));
+                 say(r, "opencl", kAbsent, because("loader-missing"));
+             },
+             {"vulkan-loader-missing", "opencl-loader-missing"},
+             Severity::Warning},
+        Case{"Drivers",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kAbsent, because("driver-missing", {{"vendor", "nvidia"}}));
+                 say(r, "opencl", kAbsent, because("driver-missing", {{"vendor", "nvidia"}}));
+             },
+             {"vulkan-driver-missing", "opencl-driver-missing"},
+             Severity::Warning},
+        Case{"AnotherVendorsRuntimeIsNotMissed",
+             [](Report& r, Surroundings&) {
+                 say(r, "hip", kAbsent, because("loader-missing"));
+                 say(r, "level_zero", kAbsent, because("loader-missing"));
+             },
+             {},
+             Severity::Ok},
+        Case{"Rocm",
+             [](Report& r, Surroundings&) {
+                 be_amd(r);
+                 say(r, "hip", kAbsent, because("loader-missing"));
+             },
+             {"rocm-missing"},
+             Severity::Info},
+        Case{"LevelZero",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).vendor = "intel";
+                 gpu_of(r).driver.name = "xe";
+                 say(r, "level_zero", kAbsent, because("loader-missing"));
+             },
+             {"level-zero-missing"},
+             Severity::Info},
+        Case{"StaleManifest",
+             [](Report& r, Surroundings&) {
+                 say(r, "opencl", kAbsent, because("driver-missing", {{"driver", "/etc/x.icd"}}));
+             },
+             {"stale-manifest"},
+             Severity::Warning},
+        Case{"Manifests",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kFailed, because("malformed-manifest"));
+                 say(r, "opencl", kFailed, because("unreadable-manifest"));
+             },
+             {"malformed-manifest", "unreadable-manifest"},
+             Severity::Warning},
+        Case{"Headless",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).apis["vulkan"].reasons = {because("nvidia-icd-needs-egl")};
+             },
+             {"nvidia-icd-needs-egl"},
+             Severity::Warning},
+        Case{"Cuda",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).apis["cuda"] = {
+                     .outcome = kFailed,
+                     .reasons = {because("stub-library"), because("fabric-manager-not-ready")}};
+                 judge(r, "cuda", because("compute-prohibited"));
+             },
+             {"stub-library", "fabric-manager-not-ready", "compute-prohibited"},
+             Severity::Error},
+        Case{"Crash",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", Outcome::Crashed, because("driver-crashed"));
+             },
+             {"driver-crashed"},
+             Severity::Error},
+        Case{"Hang",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", Outcome::TimedOut, because("driver-timed-out"));
+             },
+             {"driver-timed-out"},
+             Severity::Error},
+        Case{"FailureWithACause",
+             [](Report& r, Surroundings&) {
+                 say(r, "cuda", kFailed, because("driver-failed"));
+                 find(r, because("driver-mismatch"));
+             },
+             {"driver-mismatch"},
+             Severity::Error},
+        Case{"NobodyToAskTheDriver",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kFailed, because("worker-not-started", {{"problem", "no pid"}}));
+             },
+             {"worker-not-started"},
+             Severity::Warning},
+        Case{"FailureWithTheCauseOfAnother",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", kFailed, because("driver-failed"));
+                 find(r, because("no-permission", {{"node", "/dev/kfd"}}));
+             },
+             {"no-permission", "driver-failed"},
+             Severity::Error},
+        Case{"Failure",
+             [](Report& r, Surroundings&) { say(r, "vulkan", kFailed, because("driver-failed")); },
+             {"driver-failed"},
+             Severity::Warning},
+        Case{"Skipped",
+             [](Report& r, Surroundings&) {
+                 say(r, "vulkan", Outcome::Skipped, because("asleep"));
+                 say(r, "opencl", Outcome::Skipped, because("quarantined"));
+             },
+             {"quarantined", "asleep"},
+             Severity::Warning},
+        Case{"Doubts",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).apis["vulkan"].reasons = {because("ambiguous"), because("joined-weakly"),
+                                                     because("inconclusive")};
+                 find(r, because("memory-mismatch"));
+             },
+             {"inconclusive", "ambiguous", "joined-weakly", "memory-mismatch"},
+             Severity::Warning}),
+    [](const auto& row) { return std::string{row.param.name}; });
+
+TEST(Examine, NamesTheGpuAndTheFacts) {
+    auto report = healthy();
+    gpu_of(report).apis["vulkan"] = {
+        .outcome = Outcome::Crashed,
+        .driver = "/etc/x.json",
+        .reasons = {because("driver-crashed", {{"note", "in enumerate"}}),
+                    because("worker-output", {{"lines", Value{Value::Array{"boom"}}}})}};
+    const auto finding = only(examine(report, {}), "driver-crashed");
+    EXPECT_EQ(finding.gpu, gpu_of(report).id);
+    EXPECT_EQ(finding.severity, Severity::Error);
+    EXPECT_EQ(finding.evidence, (Value{Value::Object{{"note", "in enumerate"},
+                                                     {"api", "vulkan"},
+                                                     {"driver", "/etc/x.json"},
+                                                     {"output", Value{Value::Array{"boom"}}}}}));
+}
+
+TEST(Examine, NamesThePackageOfTheGpusOwnDriver) {
+    const auto package = [](const char* vendor, const char* driver) {
+        auto report = healthy();
+        gpu_of(report).vendor = vendor;
+        gpu_of(report).driver.name = driver;
+        say(report, "opencl", kAbsent, because("driver-missing"));
+        return only(examine(report, {}), "opencl-driver-missing").evidence.at("package");
+    };
+    EXPECT_EQ(package("nvidia", "nvidia"), Value{"nvidia-opencl-icd"});
+    EXPECT_EQ(package("nvidia", "nouveau"), Value{"mesa-opencl-icd"});
+    EXPECT_EQ(package("amd", "amdgpu"), Value{"mesa-opencl-icd"});
+    EXPECT_EQ(package("intel", "xe"), Value{"intel-opencl-icd"});
+    EXPECT_EQ(package("virtio", "virtio-pci"), Value{});
+    EXPECT_EQ(package("nvidia", "gk20a"), Value{});
+}
+
+/// The case by which words for a finding are chosen.
+Value case_of(const Report& report, std::string_view id) {
+    return only(examine(report, {}), id).evidence.at("case");
+}
+
+TEST(Examine, LetsNobodyJoinRootsGroup) {
+    const auto shut = [](const char* node, const char* group, const char* mode) {
+        auto report = healthy();
+        judge(report, "cuda",
+              because("no-permission", {{"node", node}, {"group", group}, {"mode", mode}}));
+        return case_of(report, "no-permission");
+    };
+    EXPECT_EQ(shut("/dev/dri/renderD128", "render", "0660"), Value{"group"});
+    EXPECT_EQ(shut("/dev/dri/renderD128", "render", "0600"), Value{"udev"});
+    EXPECT_EQ(shut("/dev/kfd", "root", "0660"), Value{"udev"});
+    EXPECT_EQ(shut("/dev/nvidia0", "root", "0660"), Value{"nvidia"});
+    EXPECT_EQ(shut("/dev/dri/renderD128", "992", "0660"), Value{"udev"});
+    EXPECT_EQ(shut("/dev/dri/renderD128", "nogroup", "0660"), Value{"udev"});
+}
+
+TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
+    const auto found = [](const char* device) {
+        auto report = healthy();
+        gpu_of(report).driver.name = "nouveau";
+        gpu_of(report).pci = PciInfo{.vendor_id = "10de", .device_id = device};
+        return case_of(report, "nouveau");
+    };
+    EXPECT_EQ(found("1180"), Value{"legacy"});  // GTX 680
+    EXPECT_EQ(found("06d2"), Value{"legacy"});  // Tesla C2070
+    EXPECT_EQ(found("2335"), Value{});          // H200
+    EXPECT_EQ(found("2b85"), Value{"newest"});  // RTX 5090
+}
+
+TEST(Examine, FindsALostGpuInWhatItsDriverSays) {
+    auto report = healthy();
+    gpu_of(report).apis["nvml"].device =
+        Value{Value::Object{{"index", 0}, {"error", "GPU is lost"}}};
+    EXPECT_EQ(only(examine(report, {}), "lost").severity, Severity::Error);
+    gpu_of(report).apis["nvml"].device["error"] = "Unknown Error";
+    EXPECT_EQ(only(examine(report, {}), "device-error").evidence.at("note"),
+              Value{"Unknown Error"});
+}
+
+TEST(Examine, FindsNoMismatchBesideALibraryThatAnswers) {
+    auto report = healthy();
+    find(report, because("driver-mismatch"));
+    EXPECT_TRUE(examine(report, {}).empty());
+}
+
+TEST(Examine, MissesNothingOfTheGpusThatAContainerWasNotGiven) {
+    auto report = healthy();
+    report.host.container = "docker";
+    auto other = gpu_of(report);
+    other.id = "pci:0000:02:00.0";
+    other.backends = {{"cuda", {.usable = false}}};
+    other.findings = {because("node-missing", {{"node", "/dev/nvidia1"}})};
+    report.gpus.push_back(other);
+    const auto finding = only(examine(report, {}), "node-missing");
+    EXPECT_EQ(finding.severity, Severity::Info);
+    EXPECT_EQ(finding.evidence.at("container"), Value{"docker"});
+    EXPECT_EQ(finding.evidence.at("minor"), Value{1});
+    report.gpus.erase(report.gpus.begin());
+    EXPECT_EQ(only(examine(report, {}), "node-missing").severity, Severity::Error);
+}
+
+TEST(Examine, FindsWhatComputesWrong) {
+    auto report = healthy();
+    judge(report, "cuda", because("miscomputed", {{"words", 64}, {"wrong_words", 1}}));
+    judge(report, "vulkan", because("not-computing", {{"result", "crashed"}}));
+    EXPECT_EQ(only(examine(report, {}), "miscomputed").severity, Severity::Error);
+    EXPECT_EQ(only(examine(report, {}), "not-computing").severity, Severity::Warning);
+}
+
+TEST(Examine, FindsThatNobodyHasAsked) {
+    auto report = healthy();
+    gpu_of(report).apis.clear();
+    gpu_of(report).backends = {
+        {"cuda", {.reasons = {because("not-probed")}}},
+        {"rocm", {.usable = false, .reasons = {because("vendor-mismatch")}}}};
+    EXPECT_EQ(only(examine(report, {}), "not-probed").severity, Severity::Info);
+}
+
+TEST(Examine, TellsADriverForLinuxInWsl) {
+    auto report = healthy();
+    report.host.wsl = true;
+    report.runtimes["cuda"].loader = "/usr/lib/wsl/lib/libcuda.so.1";
+    EXPECT_TRUE(examine(report, {}).empty());
+    report.runtimes["cuda"].loader = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
+    EXPECT_EQ(only(examine(report, {}), "wsl-linux-driver").severity, Severity::Error);
+}
+
+TEST(Examine, NamesTheVariable) {
+    for (const auto& variable : kVariables) {
+        Surroundings surroundings;
+        surroundings.environment[std::string{variable.name}] = "1";
+        const auto findings = examine(healthy(), surroundings);
+        ASSERT_EQ(findings.size(), 1U) << variable.name;
+        EXPECT_EQ(findings[0].gpu, std::nullopt);
+        EXPECT_EQ(findings[0].evidence.at("variable"), Value{variable.name});
+    }
+}
+
+TEST(Examine, HasEveryIdOnce) {
+    std::set<std::string_view> ids;
+    for (const auto& check : machine_checks())
+        EXPECT_TRUE(ids.insert(check.id).second) << check.id;
+    for (const auto& check : gpu_checks())
+        EXPECT_TRUE(ids.insert(check.id).second) << check.id;
+}
+
+TEST(Examine, FindsNothingGraveOnTheScenesThatWork) {
+    for (const auto& scene : {laptop(), two_identical()})
+        EXPECT_LT(gravest(examine(assembled(scene), {})), Severity::Error) << scene.name;
+}
+
+}  // namespace
+}  // namespace gpuprobe::test

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/table.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+Table sample() {
+    Table table{{{.title = "GPU"},
+                 {.title = "NAME", .may_shrink = true},
+                 {.title = "KIND", .may_go = true},
+                 {.title = "MEMORY", .is_right_aligned = true}}};
+    table.add({{.text = "0"},
+               {.text = "NVIDIA GeForce RTX 4090"},
+               {.text = "discrete"},
+               {.text = "24.0 GiB"}});
+    table.add({{.text = "1"}, {.text = "核显"}, {.text = "integrated"}, {.text = "512 MiB"}});
+    return table;
+}
+
+TEST(Table, AlignsByDisplayWidth) {
+    EXPECT_EQ(sample().text({}),
+              "GPU  NAME                     KIND          MEMORY\n"
+              "0    NVIDIA GeForce RTX 4090  discrete    24.0 GiB\n"
+              "1    核显                     integrated   512 MiB\n");
+}
+
+TEST(Table, LeavesTitlesOutWithoutLegend) {
+    EXPECT_EQ(sample().text({.has_legend = false}),
+              "0  NVIDIA GeForce RTX 4090  discrete    24.0 GiB\n"
+              "1  核显                     integrated   512 MiB\n");
+}
+
+TEST(Table, CutsWhatMayShrinkFirst) {
+    EXPECT_EQ(sample().text({.columns = 42}),
+              "GPU  NAME             KIND          MEMORY\n"
+              "0    NVIDIA GeForce…  discrete    24.0 GiB\n"
+              "1    核显             integrated   512 MiB\n");
+}
+
+TEST(Table, DropsAColumnBeforeItCutsNamesToNothing) {
+    EXPECT_EQ(sample().text({.columns = 32}),
+              "GPU  NAME                 MEMORY\n"
+              "0    NVIDIA GeForce R…  24.0 GiB\n"
+              "1    核显                512 MiB\n");
+}
+
+TEST(Table, NeverExceedsTheScreen) {
+    for (std::size_t columns = 4; columns < 60; ++columns) {
+        const auto text = sample().text({.columns = columns, .is_unicode = false});
+        std::size_t start = 0;
+        while (start < text.size()) {
+            const auto end = text.find('\n', start);
+            EXPECT_LE(end - start, columns + 2) << columns;  // two wide characters are three bytes
+            start = end + 1;
+        }
+    }
+}
+
+TEST(Table, ReplacesControlCharactersInCells) {
+    Table table{{{.title = "NAME"}}};
+    table.add({{.text = "evil\x1b[31m\n"}});
+    EXPECT_EQ(table.text({.has_legend = false}).find('\x1b'), std::string::npos);
+}
+
+TEST(Table, ColoursCellsAndNotTheirPadding) {
+    Table table{{{.title = "A"}, {.title = "B"}}};
+    table.add({{.text = "x", .tone = Tone::Good}, {.text = "y"}});
+    table.add({{.text = "xxx"}, {.text = "y"}});
+    EXPECT_EQ(table.text({.is_coloured = true, .has_legend = false}),
+              "\x1b[32mx\x1b[0m    y\nxxx  y\n");
+}
+
+}  // namespace
+}  // namespace gpuprobe

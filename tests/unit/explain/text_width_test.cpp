@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/text_width.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+TEST(TextWidth, CountsColumnsAndNotBytes) {
+    EXPECT_EQ(display_width(""), 0U);
+    EXPECT_EQ(display_width("NVIDIA H200"), 11U);
+    EXPECT_EQ(display_width("é…µ"), 3U);
+    EXPECT_EQ(display_width("e\u0301"), 1U);  // a combining accent
+    EXPECT_EQ(display_width("显卡"), 4U);
+    EXPECT_EQ(display_width("🖥"), 2U);
+}
+
+TEST(TextWidth, TakesBytesThatAreNoUtf8AsOneColumnEach) {
+    EXPECT_EQ(display_width("\xff\xfe"), 2U);
+    EXPECT_EQ(display_width("a\xe2\x80"), 3U);  // cut in the middle of a character
+}
+
+TEST(TextWidth, CutsAtACharacterAndMarksTheCut) {
+    EXPECT_EQ(cut_to("NVIDIA H200", 11, "…"), "NVIDIA H200");
+    EXPECT_EQ(cut_to("NVIDIA H200", 10, "…"), "NVIDIA H2…");
+    EXPECT_EQ(cut_to("NVIDIA H200", 8, "…"), "NVIDIA…");  // no space before the mark
+    EXPECT_EQ(cut_to("NVIDIA H200", 8, "..."), "NVIDI...");
+    EXPECT_EQ(cut_to("显卡驱动", 5, "…"), "显卡…");
+    EXPECT_EQ(cut_to("显卡驱动", 4, "…"), "显…");  // half a wide character does not fit
+    EXPECT_EQ(cut_to("abc", 0, "…"), "");
+    EXPECT_EQ(cut_to("abcdef", 2, "..."), "ab");
+}
+
+TEST(TextWidth, PadsToColumns) {
+    EXPECT_EQ(padded_right("ab", 4), "ab  ");
+    EXPECT_EQ(padded_right("显", 4), "显  ");
+    EXPECT_EQ(padded_right("abcd", 2), "abcd");
+}
+
+TEST(TextWidth, WrapsAtSpaces) {
+    using Lines = std::vector<std::string>;
+    EXPECT_EQ(wrapped("one two three", 8), (Lines{"one two", "three"}));
+    EXPECT_EQ(wrapped("one two three", 7), (Lines{"one two", "three"}));
+    EXPECT_EQ(wrapped("one two three", 6), (Lines{"one", "two", "three"}));
+    EXPECT_EQ(wrapped("a extraordinarily b", 5), (Lines{"a", "extraordinarily", "b"}));
+    EXPECT_EQ(wrapped("", 10), (Lines{""}));
+    EXPECT_EQ(wrapped("no limit at all", 0), (Lines{"no limit at all"}));
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/wording.h"
+
+#include <csignal>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "explain/wording_table.h"
+
+namespace gpuprobe {
+namespace {
+
+Value detail(Value::Object members) {
+    return Value{std::move(members)};
+}
+
+TEST(Wording, FillsPlaceholders) {
+    EXPECT_EQ(filled("no {a} for {b}", detail({{"a", "permission"}, {"b", 3}})),
+              "no permission for 3");
+    EXPECT_EQ(filled("{need:size}", detail({{"need", 8589934592LL}})), "8.0 GiB");
+    EXPECT_EQ(filled("{s:signal}", detail({{"s", SIGSEGV}})), "SIGSEGV");
+    EXPECT_EQ(filled("{t:time}", detail({{"t", 1'700'000'040'000'000LL}})), "2023-11-14 22:14 UTC");
+    EXPECT_EQ(filled("{list}", detail({{"list", Value::Array{Value{"a"}, Value{"b"}}}})), "a, b");
+}
+
+TEST(Wording, LeavesOptionalPartsOutWhenSomethingInThemIsUnknown) {
+    EXPECT_EQ(filled("too old[: {have}, needs {need}]", detail({{"have", "1"}, {"need", "2"}})),
+              "too old: 1, needs 2");
+    EXPECT_EQ(filled("too old[: {have}, needs {need}]", detail({{"have", "1"}})), "too old");
+    EXPECT_EQ(filled("too old[: {have}]", detail({{"have", Value{}}})), "too old");
+    EXPECT_EQ(filled("for {node}", Value{}), "for ?");
+}
+
+TEST(Wording, SurvivesPatternsThatAreCut) {
+    const std::string pattern = "a [b {c:size} d] e {f}";
+    for (std::size_t end = 0; end <= pattern.size(); ++end)
+        (void)filled(pattern.substr(0, end), detail({{"c", 1}, {"f", 2}}));
+}
+
+TEST(Wording, ExplainsAPermissionWithItsFix) {
+    const auto explanation = explain(
+        {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});
+    EXPECT_EQ(explanation.sentence, "no permission for /dev/kfd, which belongs to group render");
+    EXPECT_EQ(explanation.hint,
+              "join its group: sudo usermod -aG render \"$USER\", then log in again");
+    EXPECT_EQ(explain({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).hint,
+              std::nullopt);
+}
+
+TEST(Wording, ShowsACodeThatItDoesNotKnow) {
+    EXPECT_EQ(
+        explain({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).sentence,
+        "from-the-future (a=1, b=x)");
+    EXPECT_EQ(explain({.code = "from-the-future"}).sentence, "from-the-future");
+}
+
+TEST(Wording, LetsNoControlCharacterThrough) {
+    const auto text =
+        explain({.code = "driver-failed", .detail = detail({{"note", "\x1b]0;evil\x07"}})})
+            .sentence;
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find('\x07'), std::string::npos);
+}
+
+TEST(Wording, HasEachCodeOnce) {
+    std::set<std::string_view> seen;
+    for (const auto& wording : kWordings)
+        EXPECT_TRUE(seen.insert(wording.code).second) << wording.code;
+}
+
+TEST(Wording, NamesSignals) {
+    EXPECT_EQ(signal_name(SIGKILL), "SIGKILL");
+    EXPECT_EQ(signal_name(63), "signal 63");
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/cuda_code.h"
+
+#include <gtest/gtest.h>
+
+#include "base/parse.h"
+#include "support/case_name.h"
+#include "unit/policy/scenario.h"
+
+namespace gpuprobe {
+namespace {
+
+std::vector<CodeTarget> targets(std::string_view text) {
+    std::vector<CodeTarget> list;
+    for (const auto word : words(text))
+        list.push_back(parse_text(word, std::type_identity<CodeTarget>{}).value());
+    return list;
+}
+
+Version version(std::string_view text) {
+    return parse_text(text, std::type_identity<Version>{}).value();
+}
+
+struct Row {
+    const char* name;
+    const char* sass;
+    const char* ptx;
+    const char* capability;  ///< "?" unknown, "-" no CUDA device
+    const char* cuda;        ///< likewise
+    CodeFit wanted;
+    bool exact = false;
+    bool is_tegra = false;
+};
+
+template <class T>
+Fact<T> fact(std::string_view text) {
+    if (text == "?")
+        return Fact<T>::unknown();
+    if (text == "-")
+        return Fact<T>::absent();
+    return Fact<T>::known(parse_text(text, std::type_identity<T>{}).value());
+}
+
+class CudaCodeFit : public ::testing::TestWithParam<Row> {};
+
+TEST_P(CudaCodeFit, FollowsTheRulesOfBinaryCompatibility) {
+    const auto& row = GetParam();
+    const CudaCode code{.toolkit = version("12.8"),
+                        .sass = targets(row.sass),
+                        .ptx = targets(row.ptx),
+                        .exact = row.exact};
+    const CudaDevice device{.capability = fact<ComputeCapability>(row.capability),
+                            .cuda = fact<Version>(row.cuda),
+                            .is_tegra = row.is_tegra};
+    EXPECT_EQ(fit_of(code, device), row.wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cubins,
+    CudaCodeFit,
+    ::testing::Values(
+        Row{"SameCapability", "8.6", "", "8.6", "12.0", CodeFit::Runs},
+        Row{"LaterMinor", "8.0", "", "8.9", "12.0", CodeFit::Runs},
+        Row{"EarlierMinor", "8.6", "", "8.0", "12.8", CodeFit::NoCode},
+        Row{"AcrossMajors", "8.0", "", "9.0", "12.8", CodeFit::NoCode},
+        Row{"TenIsNotOne", "1.0", "", "10.0", "12.8", CodeFit::NoCode},
+        Row{"ExactTakesTheSame", "8.6", "", "8.6", "12.0", CodeFit::Runs, true},
+        Row{"ExactRefusesLaterMinor", "8.0", "", "8.6", "12.8", CodeFit::NoCode, true},
+        Row{"TegraTakesTheSame", "8.7", "", "8.7", "12.0", CodeFit::Runs, false, true},
+        Row{"TegraRefusesDesktopCode", "8.6", "", "8.7", "12.8", CodeFit::NoCode, false, true},
+        Row{"SpecificTakesTheSame", "12.0a", "", "12.0", "12.0", CodeFit::Runs},
+        Row{"SpecificRefusesLaterMinor", "12.0a", "", "12.1", "12.8", CodeFit::NoCode},
+        Row{"FamilyTakesLaterMinor", "10.0f", "", "10.3", "12.0", CodeFit::Runs},
+        Row{"FamilyRefusesAnotherMajor", "10.0f", "", "12.0", "12.8", CodeFit::NoCode},
+        Row{"EmptyListsRunNowhere", "", "", "8.0", "12.8", CodeFit::NoCode},
+        Row{"UnknownCapability", "8.0", "8.0", "?", "12.8", CodeFit::CapabilityUnknown},
+        Row{"NoCudaDevice", "8.0", "8.0", "-", "12.8", CodeFit::NoCuda}),
+    testing::case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Ptx,
+    CudaCodeFit,
+    ::testing::Values(
+        Row{"OnALaterMajor", "", "7.5", "9.0", "12.8", CodeFit::Runs},
+        Row{"NotOnAnEarlierCapability", "", "7.5", "7.0", "12.8", CodeFit::NoCode},
+        Row{"DriverOneMinorOlder", "", "7.5", "9.0", "12.7", CodeFit::PtxNeedsNewerCuda},
+        Row{"DriverNewer", "", "7.5", "9.0", "13.0", CodeFit::Runs},
+        Row{"CubinSparesTheDriver", "9.0", "7.5", "9.0", "12.0", CodeFit::Runs},
+        Row{"ExactRefusesLater", "", "7.5", "8.0", "12.8", CodeFit::NoCode, true},
+        Row{"SpecificRefusesLater", "", "9.0a", "10.0", "12.8", CodeFit::NoCode},
+        Row{"FamilyTakesLaterMinor", "", "10.0f", "10.3", "12.8", CodeFit::Runs},
+        Row{"FamilyRefusesAnotherMajor", "", "10.0f", "12.0", "12.8", CodeFit::NoCode},
+        Row{"CudaUnknown", "", "7.5", "9.0", "?", CodeFit::CudaUnknown},
+        Row{"NoDriver", "", "7.5", "9.0", "-", CodeFit::NoCuda}),
+    testing::case_name);
+
+TEST(CudaCode, WithoutAnyListRunsEverywhere) {
+    EXPECT_EQ(fit_of({.toolkit = version("12.0")}, {}), CodeFit::Runs);
+}
+
+class NoTarget : public ::testing::TestWithParam<const char*> {};
+TEST_P(NoTarget, IsRefused) {
+    EXPECT_EQ(parse_text(GetParam(), std::type_identity<CodeTarget>{}), std::nullopt);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    NoTarget,
+    ::testing::Values(
+        "", "a", "9", "90", "9.", ".0", "9.00", "100.0", "9.0b", "9.0aa", "-1.0", "x.y"));
+
+struct Floor {
+    const char* name;
+    const char* toolkit;
+    const char* driver;
+};
+class CudaFloor : public ::testing::TestWithParam<Floor> {};
+
+TEST_P(CudaFloor, IsThatOfTheMajorVersion) {
+    const auto floor = testing_variants::rules().cuda_floor(version(GetParam().toolkit));
+    ASSERT_TRUE(floor);
+    EXPECT_EQ(*floor, version(GetParam().driver));
+}
+
+INSTANTIATE_TEST_SUITE_P(Table,
+                         CudaFloor,
+                         ::testing::Values(Floor{"Thirteen", "13.2", "580"},
+                                           Floor{"TwelveLast", "12.9", "525.60.13"},
+                                           Floor{"TwelveFirst", "12.0", "525.60.13"},
+                                           Floor{"ElevenLater", "11.8", "450.80.02"},
+                                           Floor{"ElevenFirst", "11.0", "450.36.06"},
+                                           Floor{"PatchOfElevenFirst", "11.0.3", "450.36.06"},
+                                           Floor{"BeforeCompatibility", "10.1", "418.39"}),
+                         testing::case_name);
+
+TEST(CudaFloor, OfAToolkitThatIsNotInTheTableIsNotKnown) {
+    EXPECT_EQ(testing_variants::rules().cuda_floor(version("14.0")), std::nullopt);
+    EXPECT_EQ(testing_variants::rules().cuda_floor(version("7.5")), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/policy/machines.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::amd_card;
+using testing::default_profile;
+using testing::intel_graphics;
+using testing::kFirstUuid;
+using testing::kSecondUuid;
+using testing::nvidia_card;
+using testing::report_of;
+using testing::seen;
+using testing::two_identical_cards;
+using Environment = std::map<std::string, std::string>;
+using Text = std::optional<std::string>;
+
+/// The GPUs of a report at these places.
+Selection chosen(const Report& report, std::initializer_list<std::size_t> places) {
+    Selection selection{.report = report};
+    for (const auto place : places)
+        selection.gpus.push_back(&report.gpus.at(place));
+    return selection;
+}
+
+Text fact(std::string_view name, const Report& report, std::initializer_list<std::size_t> places) {
+    return selector_fact(name, chosen(report, places));
+}
+
+Environment default_environment(const std::string& backend,
+                                const Report& report,
+                                std::initializer_list<std::size_t> places) {
+    return environment_of(default_profile().environment.at(backend), chosen(report, places));
+}
+
+// Rules -------------------------------------------------------------------------------------------
+
+TEST(EnvironmentRules, ApplyWholeOrNotAtAll) {
+    const auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    const std::vector<EnvironmentRule> rules{{{"A", "1"}, {"B", "{hip_ids}"}},
+                                             {{"C", "x{nvidia_uuids}y{ordinals}"}}};
+    EXPECT_EQ(environment_of(rules, chosen(report, {0})),
+              (Environment{{"C", "x" + std::string{kFirstUuid} + "y0"}}));
+}
+
+TEST(EnvironmentRules, DoNotTouchWhatAnEarlierOneHasSet) {
+    const auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    const std::vector<EnvironmentRule> rules{{{"A", "1"}}, {{"A", "2"}, {"B", "2"}}, {{"B", "3"}}};
+    EXPECT_EQ(environment_of(rules, chosen(report, {0})), (Environment{{"A", "1"}, {"B", "3"}}));
+}
+
+TEST(EnvironmentRules, NameNoFactForNoGpu) {
+    const auto report = report_of({});
+    for (const auto* name : {"nvidia_uuids", "ordinals", "vulkan_manifests", "memory_mib",
+                             "mesa_device", "opencl_device", "pci_addresses"})
+        EXPECT_EQ(fact(name, report, {}), std::nullopt) << name;
+}
+
+// CUDA --------------------------------------------------------------------------------------------
+
+TEST(CudaEnvironment, PrefersUuids) {
+    EXPECT_EQ(default_environment("cuda", two_identical_cards(), {1, 0}),
+              (Environment{{"CUDA_VISIBLE_DEVICES", std::string{kSecondUuid} + "," + kFirstUuid}}));
+}
+
+TEST(CudaEnvironment, CountsInPciOrderWhereAUuidIsMissing) {
+    auto report = two_identical_cards();
+    std::swap(report.gpus[0].apis["cuda"], report.gpus[1].apis["cuda"]);  // "fastest first"
+    for (const auto& uuid :
+         {Text{}, Text{"N/A"}, Text{"GPU-xxxxxxxx-xxxx"},
+          Text{"GPU-00000000-0000-0000-0000-000000000000"},
+          Text{"11111111-2222-3333-4444-555555555555"}, Text{"GPU-"}, Text{kSecondUuid}}) {
+        report.gpus[0].identity.nvidia_uuid = uuid;
+        EXPECT_EQ(
+            default_environment("cuda", report, {0, 1}),
+            (Environment{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}))
+            << uuid.value_or("null");
+        EXPECT_EQ(fact("cuda_pci_ranks", report, {1}), "1");
+    }
+}
+
+TEST(CudaEnvironment, DoesNotCountWhereTheOrderIsUncertain) {
+    auto report = two_identical_cards();
+    report.gpus[0].apis["cuda"].outcome = Outcome::Skipped;
+    EXPECT_EQ(fact("cuda_pci_ranks", report, {1}), std::nullopt);
+    report = two_identical_cards();
+    report.gpus[0].pci->address.reset();
+    EXPECT_EQ(fact("cuda_pci_ranks", report, {1}), std::nullopt);
+    report = two_identical_cards();
+    report.gpus[0].partitions.push_back(Value{Value::Object{}});
+    EXPECT_EQ(fact("cuda_pci_ranks", report, {1}), std::nullopt);
+    report = two_identical_cards();
+    report.gpus[1].apis["cuda"].joined_by = "weak";
+    EXPECT_EQ(fact("cuda_pci_ranks", report, {0}), std::nullopt);
+}
+
+TEST(CudaEnvironment, CountsASingleGpuWithoutAnAddress) {
+    auto report = report_of({nvidia_card("0000:06:00.0", "", 0), intel_graphics()});
+    report.gpus[0].pci.reset();
+    EXPECT_EQ(default_environment("cuda", report, {0}),
+              (Environment{{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}, {"CUDA_VISIBLE_DEVICES", "0"}}));
+}
+
+// ROCm --------------------------------------------------------------------------------------------
+
+TEST(RocmEnvironment, NamesGpusByUniqueId) {
+    const auto report = report_of({amd_card("0000:03:00.0", "GPU-a1b2c3d4e5f60718", 1),
+                                   amd_card("0000:83:00.0", "A1B2C3D4E5F60719", 0)});
+    EXPECT_EQ(default_environment("rocm", report, {0, 1}),
+              (Environment{{"ROCR_VISIBLE_DEVICES", "GPU-a1b2c3d4e5f60718,GPU-a1b2c3d4e5f60719"},
+                           {"HIP_VISIBLE_DEVICES", "0,1"}}));
+}
+
+TEST(RocmEnvironment, FallsBackToPositionsWithoutAUniqueId) {
+    for (const auto* id : {"", "GPU-XX", "0000000000000000", "a1b2", "a1b2c3d4e5f6071g"}) {
+        const auto report = report_of({amd_card("0000:03:00.0", id, 1)});
+        EXPECT_EQ(default_environment("rocm", report, {0}),
+                  (Environment{{"HIP_VISIBLE_DEVICES", "1"}}))
+            << id;
+    }
+}
+
+TEST(RocmEnvironment, IsEmptyWithoutAnything) {
+    auto report = report_of({amd_card("0000:03:00.0", "", 1)});
+    report.gpus[0].apis["hip"].index.reset();
+    EXPECT_TRUE(default_environment("rocm", report, {0}).empty());
+}
+
+// SYCL --------------------------------------------------------------------------------------------
+
+TEST(SyclEnvironment, CountsIntelGpusInPciOrder) {
+    auto report = report_of({testing::gpu_at("0000:83:00.0", "intel", GpuKind::Discrete),
+                             intel_graphics(), nvidia_card("0000:01:00.0", kFirstUuid, 0)});
+    report.gpus[0].apis["level_zero"] = seen(0);
+    report.gpus[1].apis["level_zero"] = seen(1);
+    EXPECT_EQ(default_environment("sycl", report, {0}),
+              (Environment{{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"},
+                           {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"},
+                           {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}));
+    report.gpus[1].apis.erase("level_zero");
+    EXPECT_TRUE(default_environment("sycl", report, {0}).empty());
+}
+
+// Vulkan ------------------------------------------------------------------------------------------
+
+TEST(VulkanEnvironment, NamesAManifestOnce) {
+    EXPECT_EQ(default_environment("vulkan", two_identical_cards(), {0, 1}),
+              (Environment{{"VK_DRIVER_FILES", testing::kNvidiaManifest},
+                           {"VK_ICD_FILENAMES", testing::kNvidiaManifest}}));
+}
+
+TEST(VulkanEnvironment, NamesEveryManifest) {
+    const auto report = report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), intel_graphics()});
+    EXPECT_EQ(fact("vulkan_manifests", report, {0, 1}),
+              std::string{testing::kNvidiaManifest} + ":" + testing::kAnvManifest);
+}
+
+TEST(VulkanEnvironment, IsEmptyWhereTheDriverIsNoManifest) {
+    auto report = report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0)});
+    for (const auto& driver : {Text{}, Text{"NVIDIA"}, Text{"/a:b.json"}, Text{"/a.icd"}}) {
+        report.gpus[0].apis["vulkan"].driver = driver;
+        EXPECT_TRUE(default_environment("vulkan", report, {0}).empty());
+    }
+}
+
+TEST(VulkanEnvironment, IsEmptyWhereOnlyTheProbeFoundAWay) {
+    auto report = report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0)});
+    report.gpus[0].apis["vulkan"].reasons = {because("nvidia-icd-needs-egl")};
+    EXPECT_TRUE(default_environment("vulkan", report, {0}).empty());
+}
+
+TEST(VulkanEnvironment, CountsWithinTheManifestForOneOfTwoCards) {
+    EXPECT_EQ(default_environment("vulkan", two_identical_cards(), {1}),
+              (Environment{{"VK_DRIVER_FILES", testing::kNvidiaManifest},
+                           {"VK_ICD_FILENAMES", testing::kNvidiaManifest},
+                           {"NODEVICE_SELECT", "1"},
+                           {"GGML_VK_VISIBLE_DEVICES", "1"}}));
+}
+
+TEST(VulkanEnvironment, TellsTwoMesaCardsApartByAddress) {
+    const auto report =
+        report_of({amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "", 1)});
+    EXPECT_EQ(default_environment("vulkan", report, {1}),
+              (Environment{{"VK_DRIVER_FILES", testing::kRadvManifest},
+                           {"VK_ICD_FILENAMES", testing::kRadvManifest},
+                           {"DRI_PRIME", "pci-0000_83_00_0!"}}));
+    EXPECT_EQ(default_environment("vulkan", report, {0, 1}),
+              (Environment{{"VK_DRIVER_FILES", testing::kRadvManifest},
+                           {"VK_ICD_FILENAMES", testing::kRadvManifest}}));
+}
+
+TEST(VulkanEnvironment, AsksOnlyMesaForWhatOnlyMesaKnows) {
+    auto report = report_of({amd_card("0000:03:00.0", "", 0)});
+    report.gpus[0].apis["vulkan"].device["driver_id"] = "amd-open-source";
+    EXPECT_FALSE(default_environment("vulkan", report, {0}).contains("MESA_VK_DEVICE_SELECT"));
+}
+
+TEST(VulkanEnvironment, DoesNotTrustAWeakJoin) {
+    auto report = two_identical_cards();
+    report.gpus[1].apis["vulkan"].joined_by = "weak";
+    EXPECT_TRUE(default_environment("vulkan", report, {1}).empty());
+}
+
+// OpenCL ------------------------------------------------------------------------------------------
+
+Report opencl_machine(const char* first, const char* second) {
+    auto report = two_identical_cards();
+    for (const auto& [place, name] : {std::pair{0, first}, std::pair{1, second}}) {
+        auto& device = report.gpus[static_cast<std::size_t>(place)].apis["opencl"].device;
+        device["platform_name"] = "NVIDIA CUDA";
+        device["name"] = name;
+    }
+    return report;
+}
+
+TEST(OpenclEnvironment, NamesPlatformAndDevice) {
+    EXPECT_EQ(default_environment("opencl", opencl_machine("NVIDIA A10", "NVIDIA L4"), {1}),
+              (Environment{{"GGML_OPENCL_PLATFORM", "NVIDIA CUDA"},
+                           {"GGML_OPENCL_DEVICE", "NVIDIA L4"}}));
+}
+
+TEST(OpenclEnvironment, IsEmptyWhereTheNameIsNotItsOwn) {
+    EXPECT_TRUE(
+        default_environment("opencl", opencl_machine("NVIDIA L4", "NVIDIA L4"), {1}).empty());
+    EXPECT_TRUE(
+        default_environment("opencl", opencl_machine("NVIDIA L40S", "NVIDIA L4"), {1}).empty());
+    EXPECT_TRUE(default_environment("opencl", opencl_machine("A", "B\nC=1"), {1}).empty());
+    EXPECT_TRUE(default_environment("opencl", opencl_machine("A", "B"), {0, 1}).empty());
+    EXPECT_TRUE(default_environment("opencl", two_identical_cards(), {1}).empty());
+}
+
+// Others ------------------------------------------------------------------------------------------
+
+TEST(SelectorFacts, GiveAddressesAndMemory) {
+    auto report = two_identical_cards();
+    EXPECT_EQ(fact("pci_addresses", report, {1, 0}), "0000:41:00.0,0000:06:00.0");
+    EXPECT_EQ(fact("memory_mib", report, {0, 1}), "143360,143360");
+    report.gpus[0].memory.allocatable.reset();
+    report.gpus[1].pci->address.reset();
+    EXPECT_EQ(fact("memory_mib", report, {0, 1}), std::nullopt);
+    EXPECT_EQ(fact("pci_addresses", report, {0, 1}), std::nullopt);
+}
+
+TEST(SelectorFacts, AreKnownByName) {
+    EXPECT_TRUE(is_selector_fact("nvidia_uuids"));
+    EXPECT_FALSE(is_selector_fact("uuids"));
+    EXPECT_EQ(fact("uuids", two_identical_cards(), {0}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpuprobe

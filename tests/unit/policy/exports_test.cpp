@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/exports.h"
+
+#include <gtest/gtest.h>
+
+#include "support/case_name.h"
+#include "unit/policy/scenario.h"
+
+namespace gpuprobe {
+namespace {
+
+using namespace testing_variants;
+
+std::map<std::string, std::string> map_of(const Variables& variables) {
+    return {variables.begin(), variables.end()};
+}
+
+// The checks of golden.json about conda and wheels: G08 has GTX 1080 Ti and H100, G28 no driver.
+TEST(CondaVariables, GiveTheLowestCapability) {
+    EXPECT_EQ(map_of(conda_variables(machine("G08"), rules())),
+              (std::map<std::string, std::string>{{"CONDA_OVERRIDE_CUDA", "13.0"},
+                                                  {"CONDA_OVERRIDE_CUDA_ARCH", "6.1"},
+                                                  {"CONDA_OVERRIDE_GLIBC", "2.39"},
+                                                  {"CONDA_OVERRIDE_ARCHSPEC", "x86_64_v3"}}));
+}
+
+TEST(CondaVariables, SayThatThereIsNoCuda) {
+    const auto variables = map_of(conda_variables(machine("G28"), rules()));
+    EXPECT_EQ(variables.at("CONDA_OVERRIDE_CUDA"), "");
+    EXPECT_EQ(variables.at("CONDA_OVERRIDE_CUDA_ARCH"), "");
+}
+
+TEST(WheelVariables, GiveTheHighestCapability) {
+    EXPECT_EQ(map_of(wheel_variables(machine("G08"), rules())),
+              (std::map<std::string, std::string>{
+                  {"NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", "13.0"},
+                  {"NV_VARIANT_PROVIDER_FORCE_SM_ARCH", "9.0"}}));
+}
+
+TEST(WheelVariables, AreOfTheVendorsThatCanBeUsed) {
+    EXPECT_EQ(
+        map_of(wheel_variables(machine("G09"), rules())),
+        (std::map<std::string, std::string>{{"AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", "gfx1100"},
+                                            {"AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION", "7.2.0"}}));
+    EXPECT_EQ(
+        map_of(wheel_variables(machine("G12"), rules())),
+        (std::map<std::string, std::string>{{"INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", "20.1"}}));
+    EXPECT_TRUE(wheel_variables(machine("G25"), rules()).empty());
+}
+
+TEST(UvVariables, GiveTheDriverAndTheIndex) {
+    const auto answer = recommend(sample("torch-2.13"), {}, machine("G05"), rules());
+    EXPECT_EQ(map_of(uv_variables(machine("G05"), rules(), &answer)),
+              (std::map<std::string, std::string>{{"UV_TORCH_BACKEND", "cu126"},
+                                                  {"UV_CUDA_DRIVER_VERSION", "580.65.06"}}));
+    const auto other = recommend(sample("ollama"), {}, machine("G09"), rules());
+    EXPECT_EQ(map_of(uv_variables(machine("G09"), rules(), &other)),
+              (std::map<std::string, std::string>{{"UV_AMD_GPU_ARCHITECTURE", "gfx1100"}}));
+    EXPECT_TRUE(uv_variables(machine("G25"), rules(), nullptr).empty());
+}
+
+struct Row {
+    const char* name;
+    const char* machine;
+    const char* backend;
+    std::vector<std::string> wanted;
+};
+class GgmlOptions : public ::testing::TestWithParam<Row> {};
+
+TEST_P(GgmlOptions, BuildForTheGpusThatThereAre) {
+    const auto& row = GetParam();
+    EXPECT_EQ(ggml_options(machine(row.machine), row.backend, {}), row.wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    GgmlOptions,
+    ::testing::Values(
+        Row{"Cuda", "G08", "cuda", {"-DGGML_CUDA=ON", "-DCMAKE_CUDA_ARCHITECTURES=61;90"}},
+        Row{"CudaWithUnknownCapability", "G30", "cuda", {"-DGGML_CUDA=ON"}},
+        Row{"Rocm", "G09", "rocm", {"-DGGML_HIP=ON", "-DAMDGPU_TARGETS=gfx1100"}},
+        Row{"Sycl", "G12", "sycl", {"-DGGML_SYCL=ON"}},
+        Row{"Vulkan", "G09", "vulkan", {"-DGGML_VULKAN=ON"}},
+        Row{"Cpu", "G09", "cpu", {}}),
+    testing::case_name);
+
+TEST(GgmlVariables, AreOfTheChosenGpusOnly) {
+    EXPECT_EQ(map_of(ggml_variables(machine("G08"), "cuda", {"pci:02"})),
+              (std::map<std::string, std::string>{{"GGML_CUDA", "1"},
+                                                  {"CMAKE_CUDA_ARCHITECTURES", "90"}}));
+}
+
+TEST(ContainerArguments, NameNvidiasByCdiAndOthersByTheirNodes) {
+    auto report = machine("G33");  // AMD and NVIDIA
+    for (auto& gpu : report.gpus) {
+        if (gpu.vendor == "nvidia")
+            gpu.identity.nvidia_uuid = "GPU-1234";
+        else
+            gpu.nodes = {{.path = "/dev/dri/card0"}, {.path = "/dev/dri/renderD128"}};
+    }
+    EXPECT_EQ(container_arguments(report, {}),
+              (std::vector<std::string>{"--device=/dev/kfd", "--device=/dev/dri/renderD128",
+                                        "--device=nvidia.com/gpu=GPU-1234"}));
+    for (auto& gpu : report.gpus)
+        gpu.identity = {};
+    EXPECT_EQ(container_arguments(report, {report.gpus.back().id}),
+              (std::vector<std::string>{"--device=nvidia.com/gpu=all"}));
+    EXPECT_TRUE(container_arguments(machine("G25"), {}).empty());
+}
+
+TEST(PipArguments, AreThoseOfAnIndex) {
+    EXPECT_EQ(pip_arguments(recommend(sample("torch-2.13"), {}, machine("G02"), rules())),
+              (std::vector<std::string>{"--index-url", "https://download.pytorch.org/whl/cu130"}));
+    EXPECT_TRUE(pip_arguments(recommend(sample("ollama"), {}, machine("G02"), rules())).empty());
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/gpu_selectors.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "unit/policy/machines.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::amd_card;
+using testing::hybrid_laptop;
+using testing::intel_graphics;
+using testing::kFirstUuid;
+using testing::kSecondUuid;
+using testing::nvidia_card;
+using testing::report_of;
+using testing::seen;
+using testing::two_identical_cards;
+
+/// "cuda stable A=1 | B=2 word", with what must be set beside it behind the bar.
+std::string line_of(const GpuSelector& selector) {
+    std::string line =
+        selector.api + (selector.kind == SelectorKind::Stable ? " stable" : " index");
+    if (selector.partition)
+        line += " of " + *selector.partition;
+    for (const auto& [name, value] : selector.variables)
+        line += " " + name + "=" + value;
+    if (selector.argument)
+        line += " " + *selector.argument;
+    if (!selector.environment.empty())
+        line += " |";
+    for (const auto& [name, value] : selector.environment)
+        line += " " + name + "=" + value;
+    return line;
+}
+
+std::vector<std::string> lines_of(const Report& report, std::size_t place, std::string_view api) {
+    std::vector<std::string> lines;
+    for (const auto& selector : gpu_selectors(report, report.gpus.at(place)))
+        if (selector.api == api)
+            lines.push_back(line_of(selector));
+    return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(GpuSelectors, NameAnNvidiaCardByUuidAndByPlaceOnTheBus) {
+    const auto report = two_identical_cards();
+    const auto uuid = std::string{kSecondUuid};
+    EXPECT_EQ(lines_of(report, 1, "cuda"),
+              (Lines{"cuda stable CUDA_VISIBLE_DEVICES=" + uuid,
+                     "cuda index CUDA_VISIBLE_DEVICES=1 | CUDA_DEVICE_ORDER=PCI_BUS_ID"}));
+    EXPECT_EQ(lines_of(report, 1, "container"),
+              (Lines{"container stable NVIDIA_VISIBLE_DEVICES=" + uuid,
+                     "container stable nvidia.com/gpu=" + uuid}));
+}
+
+TEST(GpuSelectors, LeaveOutTheUuidThatNamesNothing) {
+    auto report = two_identical_cards();
+    report.gpus[1].identity.nvidia_uuid = "GPU-XXXXXXXX-XXXX-XXXX-XXXX-XXXXXXXXXXXX";
+    EXPECT_EQ(lines_of(report, 1, "cuda"),
+              Lines{"cuda index CUDA_VISIBLE_DEVICES=1 | CUDA_DEVICE_ORDER=PCI_BUS_ID"});
+    EXPECT_EQ(lines_of(report, 1, "container"), Lines{});
+}
+
+TEST(GpuSelectors, HaveOneForEachMigInstanceWithAUuid) {
+    auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    Value named;
+    named["name"] = "mig:3";
+    named["uuid"] = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
+    Value nameless;
+    nameless["name"] = "mig/gi1/ci0";
+    report.gpus[0].partitions = {named, nameless};
+    EXPECT_EQ(lines_of(report, 0, "cuda"),
+              (Lines{"cuda stable CUDA_VISIBLE_DEVICES=" + std::string{kFirstUuid},
+                     "cuda stable of mig:3 "
+                     "CUDA_VISIBLE_DEVICES=MIG-7e611089-1272-699d-8985-ab84fef4311e"}));
+}
+
+TEST(GpuSelectors, NameARadeonByItsIdAndPositions) {
+    auto report = report_of(
+        {amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "a1b2c3d4e5f60718", 1)});
+    EXPECT_EQ(lines_of(report, 1, "hip"),
+              (Lines{"hip stable HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-a1b2c3d4e5f60718",
+                     "hip index HIP_VISIBLE_DEVICES=1", "hip index ROCR_VISIBLE_DEVICES=1"}));
+    EXPECT_EQ(lines_of(report, 0, "hip"),
+              (Lines{"hip index HIP_VISIBLE_DEVICES=0", "hip index ROCR_VISIBLE_DEVICES=0"}));
+}
+
+TEST(GpuSelectors, CountIntelCardsOnlyInPciOrder) {
+    auto report =
+        report_of({testing::gpu_at("0000:83:00.0", "intel", GpuKind::Discrete), intel_graphics()});
+    report.gpus[0].apis["level_zero"] = seen(0);
+    report.gpus[1].apis["level_zero"] = seen(1);
+    const std::string order =
+        " | ZE_ENABLE_PCI_ID_DEVICE_ORDER=1 "
+        "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE";
+    EXPECT_EQ(lines_of(report, 0, "level_zero"),
+              (Lines{"level_zero index ONEAPI_DEVICE_SELECTOR=level_zero:1" + order,
+                     "level_zero index ZE_AFFINITY_MASK=1" + order}));
+}
+
+TEST(GpuSelectors, NameTheManifestThatNoOtherDeviceUses) {
+    const std::string files = " VK_DRIVER_FILES=" + std::string{testing::kNvidiaManifest} +
+                              " VK_ICD_FILENAMES=" + testing::kNvidiaManifest;
+    EXPECT_EQ(lines_of(hybrid_laptop(), 0, "vulkan"), Lines{"vulkan stable" + files});
+    EXPECT_EQ(lines_of(two_identical_cards(), 0, "vulkan"),
+              Lines{"vulkan index GGML_VK_VISIBLE_DEVICES=0 | NODEVICE_SELECT=1" + files});
+}
+
+TEST(GpuSelectors, CountEveryDeviceBehindAManifest) {
+    const auto has_own = [](const Report& report) {
+        return lines_of(report, 0, "vulkan").front().starts_with("vulkan stable VK_DRIVER_FILES");
+    };
+    ASSERT_TRUE(has_own(hybrid_laptop()));
+    auto as_alternative = hybrid_laptop();
+    Value other;
+    other["driver"] = testing::kNvidiaManifest;
+    as_alternative.gpus[1].apis["vulkan"].device["alternatives"].push_back(other);
+    EXPECT_FALSE(has_own(as_alternative));
+    auto joined_weakly = two_identical_cards();
+    joined_weakly.gpus[1].apis["vulkan"].joined_by = "weak";
+    EXPECT_FALSE(has_own(joined_weakly));
+    auto left_out = hybrid_laptop();
+    left_out.notes = {because("ambiguous", {{"driver", testing::kNvidiaManifest}})};
+    EXPECT_FALSE(has_own(left_out));
+}
+
+TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
+    const std::string files = " VK_DRIVER_FILES=" + std::string{testing::kRadvManifest} +
+                              " VK_ICD_FILENAMES=" + testing::kRadvManifest;
+    const auto one = report_of({amd_card("0000:03:00.0", "", 0)});
+    EXPECT_EQ(
+        lines_of(one, 0, "vulkan"),
+        (Lines{"vulkan stable" + files, "vulkan stable MESA_VK_DEVICE_SELECT=1002:744c! |" + files,
+               "vulkan stable DRI_PRIME=pci-0000_03_00_0! |" + files}));
+    EXPECT_EQ(lines_of(one, 0, "opengl"), Lines{"opengl stable DRI_PRIME=pci-0000_03_00_0"});
+    const auto two = report_of({amd_card("0000:03:00.0", "", 0), amd_card("10000:83:00.0", "", 1)});
+    EXPECT_EQ(lines_of(two, 1, "vulkan"),
+              (Lines{"vulkan stable DRI_PRIME=pci-10000_83_00_0! |" + files,
+                     "vulkan index GGML_VK_VISIBLE_DEVICES=1 | NODEVICE_SELECT=1" + files}));
+}
+
+TEST(GpuSelectors, OffloadGlxToTheOnlyNvidiaCardBesideTheDisplay) {
+    auto report = hybrid_laptop();
+    report.gpus[0].driver.name = "nvidia";
+    EXPECT_EQ(lines_of(report, 0, "opengl"), Lines{});  // nothing shows a picture
+    report.gpus[1].primary = true;
+    EXPECT_EQ(lines_of(report, 0, "opengl"),
+              Lines{"opengl stable __GLX_VENDOR_LIBRARY_NAME=nvidia __NV_PRIME_RENDER_OFFLOAD=1 "
+                    "__VK_LAYER_NV_optimus=NVIDIA_only"});
+    auto twins = report;
+    twins.gpus.push_back(twins.gpus[0]);
+    EXPECT_EQ(lines_of(twins, 0, "opengl"), Lines{});
+    report.gpus[0].primary = true;
+    EXPECT_EQ(lines_of(report, 0, "opengl"), Lines{});
+}
+
+TEST(GpuSelectors, NameOpenclPlatformAndDevice) {
+    auto report = two_identical_cards();
+    for (auto& gpu : report.gpus) {
+        gpu.apis["opencl"].device["platform_name"] = "NVIDIA CUDA";
+        gpu.apis["opencl"].device["name"] = "Card " + gpu.id;
+    }
+    EXPECT_EQ(lines_of(report, 1, "opencl"),
+              (Lines{"opencl stable GGML_OPENCL_DEVICE=Card pci:0000:41:00.0"
+                     " GGML_OPENCL_PLATFORM=NVIDIA CUDA",
+                     "opencl index 0:1 | OCL_ICD_VENDORS=/etc/OpenCL/vendors/nvidia.icd"}));
+    report.gpus[0].apis["opencl"].device["platform_name"] = "Another";
+    EXPECT_EQ(lines_of(report, 1, "opencl").size(), 1U);  // which platform is number 0?
+}
+
+TEST(GpuSelectors, CountRocmsOpenclDevices) {
+    auto report = report_of({amd_card("0000:03:00.0", "", 0)});
+    report.gpus[0].apis["opencl"] = seen(0, "/etc/OpenCL/vendors/amdocl64.icd");
+    EXPECT_EQ(lines_of(report, 0, "opencl"), Lines{"opencl index GPU_DEVICE_ORDINAL=0"});
+    report.gpus[0].apis["opencl"].driver = "/etc/OpenCL/vendors/rusticl.icd";
+    EXPECT_EQ(lines_of(report, 0, "opencl"), Lines{});
+}
+
+TEST(GpuSelectors, AreNoneForAGpuThatNothingNames) {
+    auto report = report_of({testing::management_display()});
+    EXPECT_TRUE(gpu_selectors(report, report.gpus[0]).empty());
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "support/case_name.h"
+#include "unit/policy/scenario.h"
+
+/// What the manifests choose that tools/knowledge/import-manifest makes of other projects' lists:
+/// tests/data/variants/imported.
+namespace gpuprobe {
+namespace {
+
+using namespace testing_variants;
+
+struct Choice {
+    const char* name;
+    const char* manifest;
+    const char* machine;
+    const char* variant;  ///< empty: none
+};
+class ImportedManifest : public ::testing::TestWithParam<Choice> {};
+
+TEST_P(ImportedManifest, ChoosesAsTheProjectDoes) {
+    const auto path = "/tests/data/variants/imported/" + std::string{GetParam().manifest} + ".json";
+    const auto manifest = parse_manifest(file(path));
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    const auto answer = recommend(*manifest, {}, machine(GetParam().machine), rules());
+    EXPECT_EQ(answer.variant.value_or(""), GetParam().variant);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    ImportedManifest,
+    ::testing::Values(Choice{"GithubAmd", "github", "G09", "vulkan"},
+                      // What studio's own tests of the selection expect.
+                      Choice{"UnslothTakesTheNewestRuntime", "unsloth", "G02", "cuda13-newer"},
+                      Choice{"UnslothTakesTheNarrowBuildForAnOlderDriver", "unsloth", "G01",
+                             "cuda12-newer"},
+                      Choice{"UnslothCoversAllGpus", "unsloth", "G06", "cuda12-portable"},
+                      Choice{"UnslothDoesNotCoverPascal", "unsloth", "G05", ""},
+                      Choice{"UnslothDoesNotCoverVoltaAndBlackwell", "unsloth", "G07", ""},
+                      Choice{"UnslothAmd", "unsloth", "G09", "app-gfx110X.tar.gz"},
+                      // As LocalAI itself does.
+                      Choice{"LocalaiCuda13", "localai", "G02", "nvidia-cuda-13"},
+                      Choice{"LocalaiOlderDriver", "localai", "G01", "nvidia"},
+                      Choice{"LocalaiAmd", "localai", "G09", "amd"},
+                      Choice{"LocalaiFourGib", "localai", "G34", "default"}),
+    testing::case_name);
+
+}  // namespace
+}  // namespace gpuprobe

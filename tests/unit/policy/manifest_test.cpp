@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include "support/case_name.h"
+#include "unit/policy/scenario.h"
+
+namespace gpuprobe {
+namespace {
+
+using namespace testing_variants;
+
+constexpr const char* kHash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+/// A whole manifest with this variant.
+std::string with_variant(const std::string& variant) {
+    return R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)" +
+           variant + "}}}}";
+}
+std::string with_requires(const std::string& requirements) {
+    return with_variant(R"({"requires":)" + requirements + "}");
+}
+std::string with_artifact(const std::string& artifact) {
+    return with_variant(R"({"artifact":)" + artifact + "}");
+}
+std::string with_member(const std::string& member) {
+    return R"({"schema":"gpuprobe.variants/1","name":"p",)" + member +
+           R"(,"platforms":{"linux-x86_64":{"variants":{"v":{}}}}})";
+}
+
+struct Bad {
+    const char* name;
+    std::string json;
+    const char* problem;
+};
+class BadManifest : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadManifest, IsRefusedWithItsPlace) {
+    const auto manifest = parse_manifest(GetParam().json);
+    ASSERT_FALSE(manifest);
+    EXPECT_EQ(manifest.error().code, ErrorCode::Malformed);
+    EXPECT_EQ(manifest.error().text, std::string{"manifest: "} + GetParam().problem);
+}
+
+const std::string kVariantPath = "platforms.linux-x86_64.variants.v";
+
+INSTANTIATE_TEST_SUITE_P(
+    Documents,
+    BadManifest,
+    ::testing::Values(
+        Bad{"Nothing", "", "not JSON at byte 1"},
+        Bad{"NoJson", "PK\x03\x04", "not JSON at byte 1"},
+        Bad{"Cut", R"({"schema":)", "schema: not JSON at byte 11"},
+        Bad{"NotANumber", with_requires(R"({"device":{"vram_min_mib":NaN}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.vram_min_mib: not JSON at byte 127"},
+        Bad{"Infinity", with_requires(R"({"device":{"vram_min_mib":1e999}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.vram_min_mib: not JSON at byte 131"},
+        Bad{"Array", "[]", "expected object, found array"},
+        Bad{"KeyTwice", R"({"schema":"gpuprobe.variants/1","schema":"x"})",
+            "schema: a key appears twice"},
+        Bad{"VariantTwice",
+            R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{},"w":[1,{"v":1,"v":2}]}}}})",
+            "platforms.linux-x86_64.variants.w[1].v: a key appears twice"},
+        Bad{"OtherSchema", R"({"schema":"gpuprobe.variants/2"})",
+            "schema: not gpuprobe.variants/1"},
+        Bad{"NoName",
+            R"({"schema":"gpuprobe.variants/1","platforms":{"linux-x86_64":{"variants":{"v":{}}}}})",
+            "name: missing"},
+        Bad{"NoPlatforms", R"({"schema":"gpuprobe.variants/1","name":"p"})", "platforms: missing"},
+        Bad{"UnknownMember", with_member(R"("surprise":1)"), "surprise: unknown member"},
+        Bad{"NameIsNoLabel", R"({"schema":"gpuprobe.variants/1","name":"../etc"})",
+            "name: not a label"},
+        Bad{"NoInstant", with_member(R"("expires":"tomorrow")"),
+            "expires: not an instant such as 2026-08-22T00:00:00Z"},
+        Bad{"NoSuchDay", with_member(R"("issued":"2026-02-30T00:00:00Z")"),
+            "issued: not an instant such as 2026-08-22T00:00:00Z"},
+        Bad{"Controls", with_member(R"("version":"1\u202e2")"), "version: has control characters"},
+        Bad{"EscapeSequence", with_member(R"("version":"\u001b[2J")"),
+            "version: has control characters"},
+        Bad{"RulesAreNoVersion", with_member(R"("rules":"new")"), "rules: malformed"}),
+    testing::case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Platforms,
+    BadManifest,
+    ::testing::Values(
+        Bad{"NoPlatform", R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{}})",
+            "platforms: needs 1 to 64 platforms"},
+        Bad{"OtherSystem",
+            R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"darwin-arm64":{"variants":{"v":{}}}}})",
+            "platforms.darwin-arm64: not a platform such as linux-x86_64 or linux-arm64-musl"},
+        Bad{"SameTwice",
+            R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":{}}},"linux-amd64":{"variants":{"v":{}}}}})",
+            "platforms.linux-amd64: the same platform as linux-x86_64"},
+        Bad{"NoVariants",
+            R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{}}}})",
+            "platforms.linux-x86_64.variants: needs 1 to 512 variants"},
+        Bad{"NoSuchDefault",
+            R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"default":"w","variants":{"v":{}}}}})",
+            "platforms.linux-x86_64.default: names no variant"},
+        Bad{"LabelWithSpace",
+            R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"a b":{}}}}})",
+            R"(platforms.linux-x86_64.variants["a b"]: not a label)"},
+        Bad{"LabelWithControls",
+            "{\"schema\":\"gpuprobe.variants/1\",\"name\":\"p\",\"platforms\":{\"linux-x86_64\":{"
+            "\"variants\":{\"a\\u202eb\":{}}}}}",
+            "platforms.linux-x86_64.variants[\"a\xef\xbf\xbd"
+            "b\"]: not a label"}),
+    testing::case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Variants,
+    BadManifest,
+    ::testing::Values(
+        Bad{"UnknownMember", with_variant(R"({"surprise":1})"),
+            "platforms.linux-x86_64.variants.v.surprise: unknown member"},
+        Bad{"Tier", with_variant(R"({"tier":1001})"),
+            "platforms.linux-x86_64.variants.v.tier: number out of range"},
+        Bad{"NegativeTier", with_variant(R"({"tier":-1})"),
+            "platforms.linux-x86_64.variants.v.tier: number out of range"},
+        Bad{"FractionalPriority", with_variant(R"({"priority":1.5})"),
+            "platforms.linux-x86_64.variants.v.priority: expected integer, found number"},
+        Bad{"HugePriority", with_variant(R"({"priority":99999999999})"),
+            "platforms.linux-x86_64.variants.v.priority: number out of range"},
+        Bad{"OnUnknown", with_variant(R"({"on_unknown":"maybe"})"),
+            "platforms.linux-x86_64.variants.v.on_unknown: neither reject nor accept"},
+        Bad{"Variable", with_variant(R"({"env":{"A=B":"1"}})"),
+            R"(platforms.linux-x86_64.variants.v.env["A=B"]: not the name of a variable)"},
+        Bad{"NewlineInVariable", with_variant(R"({"env":{"A":"1\nB=2"}})"),
+            "platforms.linux-x86_64.variants.v.env.A: has control characters"},
+        Bad{"ShorthandBesideArtifact",
+            with_variant(R"({"artifact":{"type":"dir"},"url":"https://a/b"})"),
+            "platforms.linux-x86_64.variants.v.url: beside an artifact"},
+        Bad{"HashWithoutUrl", with_variant(std::string{R"({"sha256":")"} + kHash + "\"}"),
+            "platforms.linux-x86_64.variants.v.url: missing"},
+        Bad{"UrlWithoutHash", with_variant(R"({"url":"https://a/b"})"),
+            "platforms.linux-x86_64.variants.v.sha256: missing"}),
+    testing::case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Requirements,
+    BadManifest,
+    ::testing::Values(
+        Bad{"NoObject", with_requires("[]"),
+            "platforms.linux-x86_64.variants.v.requires: expected object, found array"},
+        Bad{"Version", with_requires(R"({"host":{"glibc_min":"NaN"}})"),
+            "platforms.linux-x86_64.variants.v.requires.host.glibc_min: not a version of one to "
+            "four numbers"},
+        Bad{"AbsurdVersion", with_requires(R"({"device":{"driver_min":"99999999999999999999"}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.driver_min: not a version of one to "
+            "four numbers"},
+        Bad{"VersionAsANumber", with_requires(R"({"device":{"driver_min":580}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.driver_min: expected string, found "
+            "integer"},
+        Bad{"Backend", with_requires(R"({"device":{"backend":"metal"}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.backend: none of cuda, hip, vulkan, "
+            "level_zero and opencl"},
+        Bad{"Vendor", with_requires(R"({"device":{"vendor":["amd","nvida"]}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.vendor[1]: unknown vendor"},
+        Bad{"Kind", with_requires(R"({"device":{"kinds":["software"]}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.kinds[0]: none of discrete, "
+            "integrated, tegra and virtual"},
+        Bad{"Capability",
+            with_requires(R"({"device":[{},{"cuda":{"toolkit":"12.0","sass":["sm_90"]}}]})"),
+            "platforms.linux-x86_64.variants.v.requires.device[1].cuda.sass[0]: not a compute "
+            "capability such as 9.0"},
+        Bad{"CudaWithoutToolkit", with_requires(R"({"device":{"cuda":{"sass":["9.0"]}}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.cuda.toolkit: missing"},
+        Bad{"Gfx", with_requires(R"({"device":{"gfx":["1100"]}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.gfx[0]: not a target such as "
+            "gfx1100"},
+        Bad{"NoAlternative", with_requires(R"({"device":[]})"),
+            "platforms.linux-x86_64.variants.v.requires.device: needs 1 to 16 alternatives"},
+        Bad{"Scope", with_requires(R"({"scope":"most"})"),
+            "platforms.linux-x86_64.variants.v.requires.scope: neither any nor all"},
+        Bad{"Level", with_requires(R"({"host":{"cpu_level_min":"x86-64-v5"}})"),
+            "platforms.linux-x86_64.variants.v.requires.host.cpu_level_min: none of x86-64-v1 to "
+            "x86-64-v4"},
+        Bad{"Libc", with_requires(R"({"host":{"libc":"uclibc"}})"),
+            "platforms.linux-x86_64.variants.v.requires.host.libc: none of glibc, musl and static"},
+        Bad{"L4t", with_requires(R"({"host":{"l4t":"36"}})"),
+            "platforms.linux-x86_64.variants.v.requires.host.l4t: not a release such as R36"},
+        Bad{"NegativeMemory", with_requires(R"({"device":{"vram_min_mib":-1}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.vram_min_mib: expected non-negative "
+            "integer, found integer"},
+        Bad{"MemoryThatOverflows",
+            with_requires(R"({"device":{"vram_min_mib":18446744073709551615}})"),
+            "platforms.linux-x86_64.variants.v.requires.device.vram_min_mib: number out of range"}),
+    testing::case_name);
+
+INSTANTIATE_TEST_SUITE_P(
+    Artifacts,
+    BadManifest,
+    ::testing::Values(
+        Bad{"NoType", with_artifact("{}"),
+            "platforms.linux-x86_64.variants.v.artifact.type: missing"},
+        Bad{"OtherType", with_artifact(R"({"type":"torrent"})"),
+            "platforms.linux-x86_64.variants.v.artifact.type: none of file, index, oci, dir, "
+            "package and wheel"},
+        Bad{"FileWithoutHash", with_artifact(R"({"type":"file","urls":["https://a/b"]})"),
+            "platforms.linux-x86_64.variants.v.artifact.sha256: missing"},
+        Bad{"ImageWithoutName", with_artifact(R"({"type":"oci"})"),
+            "platforms.linux-x86_64.variants.v.artifact.ref: missing"},
+        Bad{"LocalFile", with_artifact(R"({"type":"index","urls":["file:///etc/shadow"]})"),
+            "platforms.linux-x86_64.variants.v.artifact.urls[0]: neither an https nor an http URL"},
+        Bad{"NoHost", with_artifact(R"({"type":"index","urls":["https://a/b","https:///c"]})"),
+            "platforms.linux-x86_64.variants.v.artifact.urls[1]: not a URL"},
+        Bad{"SpaceInUrl", with_artifact(R"({"type":"index","urls":["https://a/b c"]})"),
+            "platforms.linux-x86_64.variants.v.artifact.urls[0]: not a URL"},
+        Bad{"ZeroHash",
+            with_artifact(R"({"type":"file","urls":["https://a/b"],"sha256":")" +
+                          std::string(64, '0') + "\"}"),
+            "platforms.linux-x86_64.variants.v.artifact.sha256: a placeholder: all zero"},
+        Bad{"ShortHash", with_artifact(R"({"type":"file","urls":["https://a/b"],"sha256":"ab"})"),
+            "platforms.linux-x86_64.variants.v.artifact.sha256: not 64 lower-case hexadecimal "
+            "digits"},
+        Bad{"ZeroDigest",
+            with_artifact(R"({"type":"oci","ref":"a","digest":"sha256:)" + std::string(64, '0') +
+                          "\"}"),
+            "platforms.linux-x86_64.variants.v.artifact.digest: a placeholder: all zero"},
+        Bad{"NegativeSize", with_artifact(R"({"type":"dir","size":-1})"),
+            "platforms.linux-x86_64.variants.v.artifact.size: expected non-negative integer, found "
+            "integer"},
+        Bad{"NoSuchCompanion", with_artifact(R"({"type":"dir","companions":["w"]})"),
+            "platforms.linux-x86_64.variants.v.artifact.companions: names no variant"},
+        Bad{"UnknownMember", with_artifact(R"({"type":"dir","mirror":"x"})"),
+            "platforms.linux-x86_64.variants.v.artifact.mirror: unknown member"}),
+    testing::case_name);
+
+std::string of_variants(std::size_t count) {
+    std::string variants;
+    for (std::size_t i = 0; i < count; ++i)
+        variants += (i == 0 ? "\"v" : ",\"v") + std::to_string(i) + "\":{}";
+    return R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)" +
+           variants + "}}}}";
+}
+
+TEST(ManifestLimit, OfVariantsIsPerPlatform) {
+    EXPECT_TRUE(parse_manifest(of_variants(kMaxVariants)));
+    const auto more = parse_manifest(of_variants(kMaxVariants + 1));
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error().text,
+              "manifest: platforms.linux-x86_64.variants: needs 1 to 512 variants");
+}
+
+TEST(ManifestLimit, OfTheTextIsOneMebibyte) {
+    const auto manifest = of_variants(1);
+    EXPECT_TRUE(parse_manifest(manifest + std::string(kMaxManifest.count - manifest.size(), ' ')));
+    const auto more =
+        parse_manifest(manifest + std::string(kMaxManifest.count - manifest.size() + 1, ' '));
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error().code, ErrorCode::TooLarge);
+    EXPECT_FALSE(parse_manifest(std::string(mib(2).count, ' ')));
+}
+
+TEST(ManifestLimit, OfDepthNamesThePlace) {
+    std::string deep = R"({"schema":"gpuprobe.variants/1","x-a":)";
+    deep += std::string(10000, '[');
+    const auto manifest = parse_manifest(deep);
+    ASSERT_FALSE(manifest);
+    EXPECT_EQ(manifest.error().code, ErrorCode::Malformed);
+    EXPECT_TRUE(manifest.error().text.starts_with("manifest: x-a[0][0]")) << manifest.error().text;
+    EXPECT_TRUE(manifest.error().text.ends_with("nested too deeply"));
+    EXPECT_LT(manifest.error().text.size(), 400U);
+}
+
+TEST(ManifestLimit, OfAlternativesIsSixteen) {
+    const auto of_alternatives = [](int count) {
+        std::string list;
+        for (int i = 0; i < count; ++i)
+            list += i == 0 ? "{}" : ",{}";
+        return with_requires(R"({"device":[)" + list + "]}");
+    };
+    EXPECT_TRUE(parse_manifest(of_alternatives(16)));
+    EXPECT_FALSE(parse_manifest(of_alternatives(17)));
+}
+
+TEST(Manifest, IsRefusedWhereverItIsCut) {
+    const auto whole = file("/tests/data/variants/manifests/tsuku-llm.json");
+    const auto end = whole.find_last_of('}');
+    for (std::size_t cut = 0; cut <= end; ++cut)
+        EXPECT_FALSE(parse_manifest(whole.substr(0, cut))) << cut;
+    EXPECT_TRUE(parse_manifest(whole));
+}
+
+TEST(Manifest, SurvivesEachByteChanged) {
+    const auto whole = file("/tests/data/variants/manifests/tsuku-draft.json");
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        for (const char byte : {'\0', '"', '{', '\xff', '9'}) {
+            auto changed = whole;
+            changed[i] = byte;
+            if (const auto manifest = parse_manifest(changed))
+                (void)recommend(*manifest, {}, machine("G23"), rules());
+        }
+}
+
+TEST(Manifest, HasItsHash) {
+    const auto manifest = parse_manifest(of_variants(1)).value();
+    EXPECT_EQ(manifest.sha256.size(), 64U);
+    EXPECT_NE(manifest.sha256, parse_manifest(of_variants(1) + "\n").value().sha256);
+}
+
+class SampleManifest : public ::testing::TestWithParam<const char*> {};
+TEST_P(SampleManifest, IsRead) {
+    EXPECT_FALSE(sample(GetParam()).platforms.empty());
+}
+INSTANTIATE_TEST_SUITE_P(Table,
+                         SampleManifest,
+                         ::testing::Values("jax",
+                                           "llama-app",
+                                           "llama-docker",
+                                           "llama.cpp",
+                                           "localai",
+                                           "ollama",
+                                           "torch-2.13",
+                                           "torch-uv",
+                                           "tsuku-draft",
+                                           "tsuku-llm",
+                                           "tsuku-llm-recipe"));
+
+// tsuku's own forms -----------------------------------------------------------------------------
+
+TEST(TsukuManifest, OfTwoLevelsImpliesWhatTheNamesSay) {
+    const auto manifest = parse_manifest(std::string{R"({"version":"0.2.0","platforms":{
+        "darwin-arm64":{"default":"metal","variants":{"metal":{"url":"https://a/m","sha256":")"} +
+                                         kHash + R"("}}},
+        "linux-amd64":{"default":"cpu","variants":{
+            "cuda":{"url":"https://a/cuda","sha256":")" +
+                                         kHash + R"("},
+            "vulkan":{"url":"https://a/vulkan","sha256":")" +
+                                         kHash + R"("},
+            "cpu":{"url":"https://a/cpu","sha256":")" +
+                                         kHash + R"("}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    ASSERT_EQ(manifest->platforms.size(), 1U);
+    const auto answer = recommend(*manifest, {}, machine("G23"), rules());
+    EXPECT_EQ(answer.variant, "cuda");
+    EXPECT_EQ(answer.fallback, (std::vector<std::string>{"vulkan", "cpu"}));
+    EXPECT_EQ(answer.artifact.at("type"), Value{"file"});
+    EXPECT_EQ(answer.artifact.at("urls"), Value{Value::Array{Value{"https://a/cuda"}}});
+    EXPECT_EQ(answer.artifact.at("sha256"), Value{kHash});
+    EXPECT_EQ(recommend(*manifest, {}, machine("G25"), rules()).variant, "cpu");
+}
+
+TEST(TsukuManifest, FlatHasOneVariant) {
+    const auto manifest = parse_manifest(std::string{R"({"platforms":{"linux-amd64":{
+        "url":"https://a/b","sha256":")"} +
+                                         kHash + R"("}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    EXPECT_EQ(recommend(*manifest, {}, machine("G25"), rules()).variant, "default");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tsuku,
+    BadManifest,
+    ::testing::Values(
+        Bad{"ZeroHash",
+            R"({"platforms":{"linux-amd64":{"url":"https://a/b","sha256":")" +
+                std::string(64, '0') + R"("}}})",
+            "platforms.linux-amd64.sha256: a placeholder: all zero"},
+        Bad{"LocalFile",
+            std::string{R"({"platforms":{"linux-amd64":{"url":"file:///b","sha256":")"} + kHash +
+                R"("}}})",
+            "platforms.linux-amd64.url: neither an https nor an http URL"},
+        Bad{"NeitherForm", R"({"platforms":{"linux-amd64":{"default":"cpu"}}})",
+            "platforms.linux-amd64.default: unknown member"},
+        Bad{"LinuxMisspelt", R"({"platforms":{"linux-x64":{}}})",
+            "platforms.linux-x64: not a platform such as linux-x86_64 or linux-arm64-musl"}),
+    testing::case_name);
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "base/parse.h"
+#include "support/case_name.h"
+#include "unit/policy/scenario.h"
+
+/// The order of the chain, and that nothing else decides.
+namespace gpuprobe {
+namespace {
+
+using namespace testing_variants;
+
+Manifest of_variants(const std::string& variants) {
+    auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)" +
+        variants + "}}}}");
+    EXPECT_TRUE(manifest) << manifest.error().text;
+    return manifest ? std::move(manifest).value() : Manifest{};
+}
+
+std::vector<std::string> chain(const Recommendation& answer) {
+    auto names = answer.fallback;
+    if (answer.variant)
+        names.insert(names.begin(), *answer.variant);
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+struct Row {
+    const char* name;
+    const char* machine;
+    const char* variants;
+    Names wanted;
+    RecommendRequest request = {};
+};
+class Order : public ::testing::TestWithParam<Row> {};
+
+TEST_P(Order, IsDecidedByTheFirstDifference) {
+    const auto& row = GetParam();
+    const auto answer =
+        recommend(of_variants(row.variants), row.request, machine(row.machine), rules());
+    EXPECT_EQ(chain(answer), row.wanted) << json_pretty(to_value(answer.candidates));
+}
+
+// G02: RTX 4090, driver 580. G06: V100 32 GiB and RTX 3090 24 GiB. G30: capability unreadable.
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Order,
+    ::testing::Values(
+        Row{"PreferenceBeforeTier",
+            "G02",
+            R"("a":{"tier":9},"b":{"tier":1},"c":{"tier":5})",
+            {"b", "c", "a"},
+            {.prefer = {"b", "c"}}},
+        Row{"PreferenceForAFamily",
+            "G02",
+            R"("a":{"tier":9},"b1":{"family":"f","tier":1},"b2":{"family":"f","tier":2})",
+            {"b2", "b1", "a"},
+            {.prefer = {"family:f"}}},
+        Row{"FirstPreferenceThatMeansIt",
+            "G02",
+            R"("a":{"family":"f"},"b":{"family":"f"})",
+            {"b", "a"},
+            {.prefer = {"b", "f"}}},
+        Row{"TierBeforeCertainty",
+            "G30",
+            R"("a":{"tier":2,"on_unknown":"accept","requires":{"device":{"cuda":{"toolkit":"12.0","sass":["8.0"]}}}},
+               "b":{"tier":1})",
+            {"a", "b"}},
+        Row{"CertaintyBeforeCoverage",
+            "G30",
+            R"("a":{"on_unknown":"accept","requires":{"device":{"cuda":{"toolkit":"12.0","sass":["8.0"]}}},"priority":9},
+               "b":{"requires":{"device":{"backend":"cuda"}}}, "c":{"priority":5})",
+            {"b", "c", "a"}},
+        Row{"MoreMemoryBeforePriority",
+            "G06",
+            R"("a":{"priority":9,"requires":{"device":{"cuda":{"toolkit":"12.0","sass":["8.6"]}}}},
+               "b":{"requires":{"device":{"cuda":{"toolkit":"12.0","sass":["7.0"]}}}})",
+            {"b", "a"}},
+        Row{"BothBeforeOne",
+            "G06",
+            R"("a":{"priority":9,"requires":{"device":{"cuda":{"toolkit":"12.0","sass":["7.0"]}}}},
+               "b":{"requires":{"device":{"cuda":{"toolkit":"12.0","sass":["7.0","8.6"]}}}})",
+            {"b", "a"}},
+        Row{"PriorityBeforeName", "G02", R"("a":{"priority":1},"b":{"priority":2})", {"b", "a"}},
+        Row{"NegativePriority", "G02", R"("a":{"priority":-1},"b":{})", {"b", "a"}},
+        Row{"NameByBytes", "G02", R"("b":{},"a":{},"B":{},"a-1":{})", {"B", "a", "a-1", "b"}},
+        Row{"OnlyNarrows", "G02", R"("a":{"tier":9},"b":{},"c":{})", {"b"}, {.only = Names{"b"}}},
+        Row{"OnlyNothing", "G02", R"("a":{})", {}, {.only = Names{}}},
+        Row{"ExcludeNarrows",
+            "G02",
+            R"("a":{"tier":9},"b":{},"c":{"family":"b"})",
+            {"a"},
+            {.exclude = {"b"}}},
+        Row{"FamilyWordMeansNoName",
+            "G02",
+            R"("a":{"family":"f"},"f":{"family":"g"})",
+            {"f"},
+            {.exclude = {"family:f"}}},
+        Row{"NothingMakesARejectedOneEligible",
+            "G02",
+            R"("a":{"requires":{"device":{"backend":"hip"}}},"b":{})",
+            {"b"},
+            {.prefer = {"a"}}},
+        Row{"NotEvenOnly",
+            "G02",
+            R"("a":{"requires":{"device":{"backend":"hip"}}},"b":{})",
+            {},
+            {.only = Names{"a"}}},
+        Row{"MemoryThatIsNeeded",
+            "G06",
+            R"("a":{"requires":{"device":{"backend":"cuda"}}},"cpu":{})",
+            {"a", "cpu"},
+            {.need = mib(32768)}},
+        Row{"MoreMemoryThanThereIs",
+            "G06",
+            R"("a":{"requires":{"device":{"backend":"cuda"}}},"cpu":{})",
+            {"cpu"},
+            {.need = mib(32769)}},
+        Row{"AnyIsEnough",
+            "G06",
+            R"("a":{"requires":{"device":{"cuda":{"toolkit":"12.0","sass":["8.6"]}}}})",
+            {"a"}},
+        Row{"AllNeedsEveryOne",
+            "G06",
+            R"("a":{"requires":{"scope":"all","device":{"cuda":{"toolkit":"12.0","sass":["8.6"]}}}})",
+            {}},
+        Row{"AllByTwoAlternatives",
+            "G06",
+            R"("a":{"requires":{"scope":"all","device":[{"cuda":{"toolkit":"12.0","sass":["8.6"]}},
+                                                        {"cuda":{"toolkit":"12.0","sass":["7.0"]}}]}})",
+            {"a"}},
+        // G23: Intel integrated and NVIDIA.
+        Row{"AllIsOfTheVendorThatIsMeant",
+            "G23",
+            R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}})",
+            {"a"}},
+        Row{"AllOfNone",
+            "G25",
+            R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}})",
+            {}}),
+    testing::case_name);
+
+TEST(Order, DoesNotDependOnTheOrderOfKeysOrGpus) {
+    const auto text = file("/tests/data/variants/manifests/torch-2.13.json");
+    auto value = parse_json(text, mib(1)).value();
+    auto report = machine("G33");
+    const auto wanted = chain(recommend(parse_manifest(text).value(), {}, report, rules()));
+    std::mt19937 random{1};
+    for (int i = 0; i < 50; ++i) {
+        auto* variants =
+            value.find("platforms")->find("linux-x86_64")->find("variants")->as_object();
+        std::shuffle(variants->begin(), variants->end(), random);
+        std::shuffle(report.gpus.begin(), report.gpus.end(), random);
+        const auto manifest = parse_manifest(json_line(value)).value();
+        EXPECT_EQ(chain(recommend(manifest, {}, report, rules())), wanted);
+    }
+}
+
+TEST(ReportedFailure, RejectsAVariantOrItsFamily) {
+    const auto manifest = of_variants(R"("a":{"family":"f","tier":3},"b":{"family":"f","tier":2},
+                                         "c":{"tier":1})");
+    const std::vector<FailedVariant> variant{
+        {.word = "a", .detail = Value::Object{{"detail", "x"}}}};
+    const std::vector<FailedVariant> family{{.word = "family:f"}};
+    const auto without_a = recommend(manifest, {}, machine("G02"), rules(), variant);
+    EXPECT_EQ(chain(without_a), (Names{"b", "c"}));
+    EXPECT_EQ(candidate(without_a, "a")->reasons.at(0).code, "reported-failed");
+    EXPECT_EQ(candidate(without_a, "a")->reasons.at(0).detail.at("detail"), Value{"x"});
+    EXPECT_EQ(chain(recommend(manifest, {}, machine("G02"), rules(), family)), Names{"c"});
+}
+
+// G06: V100 is pci:01, RTX 3090 pci:02.
+TEST(ReportedFailure, OnOneGpuLeavesTheVariantToTheOthers) {
+    const auto manifest =
+        of_variants(R"("a":{"tier":2,"requires":{"device":{"backend":"cuda"}}},"cpu":{})");
+    const std::vector<FailedVariant> one{{.word = "variant:a", .gpu = "pci:01"}};
+    const auto answer = recommend(manifest, {}, machine("G06"), rules(), one);
+    EXPECT_EQ(answer.variant, "a");
+    EXPECT_EQ(answer.gpus, Names{"pci:02"});
+    const std::vector<FailedVariant> both{{.word = "variant:a", .gpu = "pci:01"},
+                                          {.word = "family:a", .gpu = "pci:02"}};
+    EXPECT_EQ(chain(recommend(manifest, {}, machine("G06"), rules(), both)), Names{"cpu"});
+    const auto all = of_variants(R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}})");
+    EXPECT_EQ(chain(recommend(all, {}, machine("G06"), rules(), one)), Names{});
+}
+
+TEST(UnderRule, NarrowsBothWaysAndPrefersTheCallersFirst) {
+    const auto manifest = of_variants(R"("a":{"tier":3},"b":{"tier":2},"c":{"tier":1})");
+    const auto ask = [&manifest](RecommendRequest request, const RecommendRequest& rule) {
+        return chain(
+            recommend(manifest, under_rule(std::move(request), rule), machine("G02"), rules()));
+    };
+    EXPECT_EQ(ask({.prefer = {"c"}}, {.prefer = {"b"}}), (Names{"c", "b", "a"}));
+    EXPECT_EQ(ask({.only = Names{"a", "b"}}, {.only = Names{"b", "c"}}), Names{"b"});
+    EXPECT_EQ(ask({.exclude = {"a"}}, {.exclude = {"b"}}), Names{"c"});
+    EXPECT_EQ(under_rule({.need = mib(2)}, {.need = mib(3)}).need, mib(3));
+    EXPECT_EQ(under_rule({.need = mib(4)}, {.need = mib(3)}).need, mib(4));
+    EXPECT_EQ(under_rule({}, {}).need, std::nullopt);
+}
+
+TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
+    const std::string rest =
+        R"("default":"a","none_hint":"buy one","variants":{"a":{"requires":{"device":{"backend":"hip"}},
+            "env":{"X":"1"}}}}}})";
+    const std::string start =
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{)";
+    const auto none = recommend(parse_manifest(start + rest).value(), {}, machine("G02"), rules());
+    EXPECT_EQ(none.status, RecommendStatus::None);
+    EXPECT_EQ(none.variant, std::nullopt);
+    EXPECT_EQ(none.hint, "buy one");
+    const auto unverified =
+        recommend(parse_manifest(start + R"("on_none":"default",)" + rest).value(), {},
+                  machine("G02"), rules());
+    EXPECT_EQ(unverified.status, RecommendStatus::DefaultUnverified);
+    EXPECT_EQ(unverified.variant, "a");
+    EXPECT_EQ(unverified.environment, (std::map<std::string, std::string>{{"X", "1"}}));
+    EXPECT_TRUE(unverified.fallback.empty());
+    EXPECT_EQ(candidate(unverified, "a")->verdict, VariantVerdict::Rejected);
+}
+
+struct PlatformRow {
+    const char* name;
+    const char* keys;  ///< words
+    const char* arch;
+    std::optional<std::string> libc;
+    std::optional<std::string> wanted;
+};
+class Platform : public ::testing::TestWithParam<PlatformRow> {};
+
+TEST_P(Platform, IsTheMostSpecificKeyThatFits) {
+    std::string platforms;
+    for (const auto key : words(GetParam().keys))
+        platforms +=
+            (platforms.empty() ? "\"" : ",\"") + std::string{key} + R"(":{"variants":{"v":{}}})";
+    const auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{)" + platforms + "}}");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    auto report = machine("G25");
+    report.host.arch = GetParam().arch;
+    report.host.libc.name = GetParam().libc;
+    const auto answer = recommend(*manifest, {}, report, rules());
+    EXPECT_EQ(answer.platform, GetParam().wanted);
+    EXPECT_EQ(answer.status, GetParam().wanted ? RecommendStatus::Ok : RecommendStatus::NoPlatform);
+    EXPECT_EQ(answer.warnings.empty(), GetParam().wanted.has_value());
+}
+
+TEST(PlatformNotOffered, IsSaidWithWhatIsOffered) {
+    const auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-arm64-glibc":{"variants":{"v":{}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    auto report = machine("G25");
+    const auto warning = [&] { return recommend(*manifest, {}, report, rules()).warnings.at(0); };
+    const Value offered{Value::Array{"linux-arm64-glibc"}};
+    report.host.libc.name = "musl";
+    EXPECT_EQ(warning(),
+              because("platform-not-offered", {{"have", "linux-x86_64-musl"}, {"want", offered}}));
+    report.host.libc.name.reset();
+    EXPECT_EQ(warning().detail.at("have"), Value{"linux-x86_64"});
+    report.host.arch.reset();
+    EXPECT_EQ(warning().detail.at("have"), Value{}) << "not known";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Platform,
+    ::testing::Values(
+        PlatformRow{"Plain", "linux-x86_64", "x86_64", "glibc", "linux-x86_64"},
+        PlatformRow{"DebianWord", "linux-amd64", "x86_64", "glibc", "linux-amd64"},
+        PlatformRow{"ArmByBothWords", "linux-arm64", "aarch64", "glibc", "linux-arm64"},
+        PlatformRow{"LibcFirst", "linux-x86_64 linux-amd64-musl", "x86_64", "musl",
+                    "linux-amd64-musl"},
+        PlatformRow{"LibcOfOthers", "linux-x86_64 linux-x86_64-musl", "x86_64", "glibc",
+                    "linux-x86_64"},
+        PlatformRow{"OnlyOtherLibc", "linux-x86_64-glibc", "x86_64", "musl", std::nullopt},
+        PlatformRow{"LibcUnknown", "linux-x86_64-glibc", "x86_64", std::nullopt, std::nullopt},
+        PlatformRow{"OtherArchitecture", "linux-x86_64", "aarch64", "glibc", std::nullopt}),
+    testing::case_name);
+
+TEST(Warnings, SayWhatTheAnswerRestsOn) {
+    auto report = machine("G02");
+    const auto gpu = report.gpus[0];
+    for (std::size_t i = 0; i < kMaxVariantGpus; ++i)
+        report.gpus.push_back(gpu);
+    const auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","rules":"9999.1","platforms":{
+            "linux-x86_64":{"variants":{"v":{}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    const auto answer = recommend(*manifest, {.prefer = {"w"}}, report, rules());
+    std::vector<std::string> codes;
+    for (const auto& warning : answer.warnings)
+        codes.push_back(warning.code);
+    EXPECT_EQ(codes, (Names{"gpus-left-out", "rules-too-old", "no-such-variant"}));
+    EXPECT_EQ(answer.warnings[0].detail.at("count"), Value{1});
+}
+
+TEST(Staleness, BeginsAtTheInstantOfExpiry) {
+    const auto manifest =
+        parse_manifest(
+            R"({"schema":"gpuprobe.variants/1","name":"p","expires":"2027-02-22T00:00:00Z","platforms":{
+            "linux-x86_64":{"variants":{"v":{}}}}})")
+            .value();
+    const auto expiry = *instant_from("2027-02-22T00:00:00Z");
+    EXPECT_EQ(expiry.time_since_epoch().count(), 1803254400000000LL);
+    EXPECT_EQ(staleness(manifest, expiry - Duration{1}), std::nullopt);
+    ASSERT_TRUE(staleness(manifest, expiry));
+    EXPECT_EQ(staleness(manifest, expiry)->code, "stale-catalogue");
+    EXPECT_EQ(staleness(Manifest{}, expiry), std::nullopt);
+}
+
+TEST(Tegra, IsASystemOnAChipByItsBusOrItsCapability) {
+    const auto kind_in = [](const Report& report) {
+        return machine_facts(report, rules()).gpus.at(0).kind.value;
+    };
+    EXPECT_EQ(kind_in(machine("G21")), VariantKind::Tegra);
+    EXPECT_EQ(kind_in(machine("G22")), VariantKind::Integrated);  // GB10 runs desktop code
+    auto thor = machine("G22");
+    thor.gpus[0].architecture.cuda_compute_capability = "11.0";
+    EXPECT_EQ(kind_in(thor), VariantKind::Tegra);
+    auto amd = machine("G10");
+    EXPECT_EQ(kind_in(amd), VariantKind::Integrated);
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/override_rule.h"
+
+#include <gtest/gtest.h>
+
+#include "base/value_json.h"
+#include "support/case_name.h"
+#include "unit/policy/machines.h"
+
+namespace gpuprobe {
+namespace {
+
+using Names = std::vector<std::string>;
+using testing::case_name;
+using testing::default_profile;
+using testing::gpu_at;
+
+Value json(std::string_view text) {
+    return parse_json(text, kib(64)).value();
+}
+
+SelectRequest request(std::string_view text) {
+    return select_request_from(json(text)).value();
+}
+
+Report two_cards() {
+    Report report;
+    report.gpus = {gpu_at("0000:01:00.0", "nvidia", GpuKind::Discrete),
+                   gpu_at("0000:02:00.0", "amd", GpuKind::Discrete)};
+    return report;
+}
+
+SelectRequest merged(std::string_view asked, std::string_view rule) {
+    const auto parsed = override_rule_from(json(rule)).value();
+    auto profile = default_profile();
+    profile.translate = {{"vulkan", "wgpu"}};
+    return under_rule(request(asked), parsed.request, profile, two_cards());
+}
+
+struct BadRow {
+    const char* name;
+    const char* rule;
+    const char* names;
+};
+class BadOverrideRule : public ::testing::TestWithParam<BadRow> {};
+
+TEST_P(BadOverrideRule, IsRefusedByName) {
+    const auto rule = override_rule_from(json(GetParam().rule));
+    ASSERT_FALSE(rule);
+    EXPECT_EQ(rule.error().code, ErrorCode::InvalidRequest);
+    EXPECT_NE(rule.error().text.find(GetParam().names), std::string::npos) << rule.error().text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table,
+                         BadOverrideRule,
+                         ::testing::Values(BadRow{"Empty", "{}", "at least one key"},
+                                           BadRow{"Null", "null", "at least one key"},
+                                           BadRow{"List", "[]", "at least one key"},
+                                           BadRow{"Built", R"({"built":["cuda"]})", "built"},
+                                           BadRow{"Unknown", R"({"evict":true})", "evict"},
+                                           BadRow{"Type", R"({"prefer":1})", "prefer"},
+                                           BadRow{"Variants", R"({"variants":"x"})", "variants"}),
+                         case_name);
+
+TEST(OverrideRule, KeepsWhatIsMeantForVariantsApart) {
+    const auto rule = override_rule_from(json(R"({"variants":{"prefer":["vulkan"]}})"));
+    ASSERT_TRUE(rule) << rule.error().text;
+    EXPECT_EQ(rule->request, SelectRequest{});
+    EXPECT_EQ(rule->variants, json(R"({"prefer":["vulkan"]})"));
+}
+
+TEST(OverrideRule, PrefersAfterTheCaller) {
+    EXPECT_EQ(merged(R"({"prefer":["cuda"]})", R"({"prefer":["vulkan","cuda"]})").prefer,
+              (Names{"cuda", "vulkan"}));
+}
+
+TEST(OverrideRule, NarrowsInWhicheverWordsTheCallerUses) {
+    EXPECT_EQ(merged("{}", R"({"only":["vulkan"]})").only, (Names{"vulkan"}));
+    EXPECT_EQ(merged(R"({"only":["wgpu","cuda"]})", R"({"only":["vulkan"]})").only,
+              (Names{"vulkan"}));
+    EXPECT_EQ(merged(R"({"only":["cuda"]})", R"({"only":["vulkan"]})").only, Names{});
+}
+
+TEST(OverrideRule, NarrowsToGpusThatAreThere) {
+    constexpr auto kRule = R"({"gpus":["0000:02:00.0","pci:0000:09:00.0"]})";
+    EXPECT_EQ(merged("{}", kRule).gpus, (Names{"pci:0000:02:00.0"}));
+    EXPECT_EQ(merged(R"({"gpus":["02:00.0","01:00.0"]})", kRule).gpus, (Names{"pci:0000:02:00.0"}));
+    EXPECT_EQ(merged("{}", R"({"gpus":["0000:09:00.0"]})").gpus, Names{});
+}
+
+TEST(OverrideRule, TakesTheHigherFloorAndBothDenials) {
+    const auto both = merged(R"({"min-memory":"4GiB","deny":["rocm"]})",
+                             R"({"min-memory":"8GiB","deny":["vulkan"]})");
+    EXPECT_EQ(both.min_memory, gib(8));
+    EXPECT_EQ(both.deny, (Names{"rocm", "vulkan"}));
+    EXPECT_EQ(merged(R"({"min-memory":"16GiB"})", R"({"min-memory":"8GiB"})").min_memory, gib(16));
+}
+
+TEST(OverrideRule, LeavesTheCallersChoiceAlone) {
+    EXPECT_EQ(merged(R"({"backend":"cuda"})", R"({"backend":"vulkan"})").backend, "cuda");
+    EXPECT_EQ(merged("{}", R"({"backend":"vulkan"})").backend, "vulkan");
+    EXPECT_EQ(merged(R"({"strict":false})", R"({"strict":true})").strict, false);
+    EXPECT_EQ(merged("{}", R"({"strict":true})").strict, true);
+}
+
+TEST(OverrideRule, DoesNotMakeARejectedCandidateAcceptable) {
+    const auto rule = override_rule_from(json(R"({"prefer":["cuda"],"backend":"cuda"})")).value();
+    const auto profile = default_profile();
+    const auto report = two_cards();
+    const auto decision = select(profile, under_rule({}, rule.request, profile, report), report);
+    ASSERT_TRUE(decision) << decision.error().text;
+    EXPECT_EQ(decision->backend, std::nullopt);
+}
+
+}  // namespace
+}  // namespace gpuprobe

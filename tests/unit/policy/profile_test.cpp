@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "base/value_json.h"
+#include "policy/builtin_profiles.h"
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+Value default_value() {
+    return parse_json(builtin_profile("default"), kMaxProfileText).value();
+}
+
+Value json(std::string_view text) {
+    return parse_json(text, kMaxProfileText).value();
+}
+
+TEST(Profile, ReadsTheDefault) {
+    const auto profile = parse_profile(builtin_profile("default"));
+    ASSERT_TRUE(profile) << profile.error().text;
+    EXPECT_EQ(profile->name, "default");
+    EXPECT_EQ(profile->backends,
+              (std::vector<std::string>{"cuda", "rocm", "sycl", "vulkan", "opencl", "cpu"}));
+    EXPECT_EQ(profile->vendors.at("amd"), (std::vector<std::string>{"rocm", "vulkan", "opencl"}));
+    EXPECT_EQ(profile->cpu, CpuPolicy::Last);
+    EXPECT_EQ(profile->integrated, IntegratedPolicy::Fallback);
+    EXPECT_FALSE(profile->strict);
+}
+
+TEST(Profile, IsWrittenAsItIsRead) {
+    const auto profile = parse_profile(builtin_profile("default"));
+    ASSERT_TRUE(profile);
+    const auto again = parse_profile(json_line(to_value(*profile)));
+    ASSERT_TRUE(again) << again.error().text;
+    EXPECT_EQ(*again, *profile);
+}
+
+TEST(Profile, CutAtAnyByteIsMalformed) {
+    const auto whole = builtin_profile("default");
+    const auto end = whole.rfind('}');
+    for (std::size_t length = 0; length <= end; ++length) {
+        const auto profile = parse_profile(whole.substr(0, length));
+        ASSERT_FALSE(profile) << length;
+        ASSERT_EQ(profile.error().code, ErrorCode::Malformed) << length;
+    }
+}
+
+TEST(Profile, WithAnyByteChangedIsReadOrRefused) {
+    const std::string whole{builtin_profile("default")};
+    for (std::size_t at = 0; at < whole.size(); ++at)
+        for (const char byte : {'\0', '"', '{', '9', '\xff'}) {
+            auto changed = whole;
+            changed[at] = byte;
+            (void)parse_profile(changed);  // must not crash; either answer is right
+        }
+}
+
+TEST(Profile, OverItsLimitIsTooLarge) {
+    std::string text{builtin_profile("default")};
+    text.append(kMaxProfileText.count - text.size(), ' ');
+    EXPECT_TRUE(parse_profile(text));
+    text += ' ';
+    const auto profile = parse_profile(text);
+    ASSERT_FALSE(profile);
+    EXPECT_EQ(profile.error().code, ErrorCode::TooLarge);
+}
+
+TEST(Profile, MayLackWhatIsAList) {
+    const auto profile = parse_profile(
+        R"({"schema":1,"name":"x","description":"","backends":["vulkan"],"cpu":"forbid",)"
+        R"("integrated":"never","strict":true})");
+    ASSERT_TRUE(profile) << profile.error().text;
+    EXPECT_TRUE(profile->vendors.empty());
+    EXPECT_TRUE(profile->environment.empty());
+}
+
+/// A member of the default profile replaced by something else.
+struct Row {
+    const char* name;
+    const char* member;
+    const char* value;  ///< JSON
+    const char* problem;
+};
+
+class BrokenProfile : public ::testing::TestWithParam<Row> {};
+
+TEST_P(BrokenProfile, IsRefusedNamingTheMember) {
+    auto value = default_value();
+    value[GetParam().member] = json(GetParam().value);
+    const auto profile = parse_profile(json_line(value));
+    ASSERT_FALSE(profile);
+    EXPECT_EQ(profile.error().code, ErrorCode::Malformed);
+    EXPECT_EQ(profile.error().text, std::string{"profile: "} + GetParam().problem);
+}
+
+constexpr const char* kLongWord =
+    R"("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")";  // 65
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    BrokenProfile,
+    ::testing::Values(
+        Row{"UnknownMember", "vendor", "{}", "vendor: unknown member"},
+        Row{"UnknownMemberWithControl", "a\x1b", "{}", "a\xEF\xBF\xBD: unknown member"},
+        Row{"OtherSchema", "schema", "2", "schema: not 1"},
+        Row{"SchemaAsText", "schema", "\"1\"", "schema: expected integer, found string"},
+        Row{"EmptyName", "name", "\"\"",
+            "name: expected lower-case letters, digits and -._, at most 64"},
+        Row{"UpperCaseName", "name", "\"Default\"",
+            "name: expected lower-case letters, digits and -._, at most 64"},
+        Row{"NameBeginsWithDot", "name", "\".x\"",
+            "name: expected lower-case letters, digits and -._, at most 64"},
+        Row{"LongName", "name", kLongWord,
+            "name: expected lower-case letters, digits and -._, at most 64"},
+        Row{"NoBackends", "backends", "[]", "backends: empty"},
+        Row{"UnknownBackend", "backends", R"(["vulcan","cpu"])",
+            "backends: vulcan: no such backend"},
+        Row{"ForeignBackend", "backends", R"(["metal","cpu"])", "backends: metal: no such backend"},
+        Row{"BackendTwice", "backends", R"(["cuda","cuda","cpu"])", "backends: cuda: named twice"},
+        Row{"CpuNotLast", "backends", R"(["cpu","cuda"])", "backends: cpu comes last"},
+        Row{"BackendsAsText", "backends", R"("cuda")", "backends: expected array, found string"},
+        Row{"CpuForbiddenAndListed", "cpu", R"("forbid")",
+            R"(cpu: "last" wants cpu in backends, "forbid" wants it out)"},
+        Row{"UnknownCpuPolicy", "cpu", R"("first")", "cpu: unknown word"},
+        Row{"UnknownIntegratedPolicy", "integrated", R"("sometimes")", "integrated: unknown word"},
+        Row{"StrictAsNumber", "strict", "1", "strict: expected boolean, found integer"},
+        Row{"VendorWithUnknownBackend", "vendors", R"({"amd":["rcom"]})",
+            "vendors.amd: rcom: no such backend"},
+        Row{"VendorWithCpu", "vendors", R"({"amd":["cpu"]})",
+            "vendors.amd: cpu: none of this profile's GPU backends"},
+        Row{"VendorBackendTwice", "vendors", R"({"amd":["rocm","rocm"]})",
+            "vendors.amd: rocm: named twice"},
+        Row{"VendorIsNoWord", "vendors", R"({"A M D":["rocm"]})", "vendors: A M D: no vendor"},
+        Row{"TranslatesUnknownBackend", "translate", R"({"metal":"x"})",
+            "translate: metal: none of this profile's backends"},
+        Row{"TranslatesToNoWord", "translate", R"({"vulkan":"Web GPU"})",
+            "translate.vulkan: expected a lower-case word"},
+        Row{"TranslatesToTakenName", "translate", R"({"vulkan":"cuda"})",
+            "translate.vulkan: a name that another backend has"},
+        Row{"TranslatesTwoToOne", "translate", R"({"vulkan":"gpu","opencl":"gpu"})",
+            "translate.vulkan: a name that another backend has"},
+        Row{"EnvironmentOfUnknownBackend", "environment", R"({"metal":[]})",
+            "environment: metal: none of this profile's backends"},
+        Row{"EmptyRule", "environment", R"({"cuda":[{}]})",
+            "environment.cuda[0]: expected 1 to 16 variables"},
+        Row{"BadVariable", "environment", R"({"cuda":[{"A":"1"},{"A=B":"1"}]})",
+            "environment.cuda[1]: A=B: no name of a variable"},
+        Row{"VariableBeginsWithDigit", "environment", R"({"cuda":[{"1A":"1"}]})",
+            "environment.cuda[0]: 1A: no name of a variable"},
+        Row{"LineFeedInTemplate", "environment", R"({"cuda":[{"A":"1\n2"}]})",
+            "environment.cuda[0].A: expected at most 256 printable characters"},
+        Row{"UnknownFact", "environment", R"({"cuda":[{"A":"{uuid}"}]})",
+            "environment.cuda[0].A: uuid: no such fact"},
+        Row{"EmptyFact", "environment", R"({"cuda":[{"A":"x{}"}]})",
+            "environment.cuda[0].A: : no such fact"},
+        Row{"OpenBrace", "environment", R"({"cuda":[{"A":"{nvidia_uuids"}]})",
+            "environment.cuda[0].A: a brace without its pair"},
+        Row{"ClosingBrace", "environment", R"({"cuda":[{"A":"nvidia_uuids}"}]})",
+            "environment.cuda[0].A: a brace without its pair"},
+        Row{"FloorOfAnUnknownBackend", "floors", R"({"metal":[]})",
+            "floors: metal: none of this profile's backends"},
+        Row{"FloorThatIsNoPredicate", "floors", R"({"*":["drivers>=1"]})",
+            "floors.*: drivers: no such fact"},
+        Row{"FloorAsText", "floors", R"({"cuda":"driver>=1"})",
+            "floors.cuda: expected array, found string"},
+        Row{"AsDiscreteThatIsNoPredicate", "as_discrete", R"(["gfx"])",
+            "as_discrete: gfx: expected =, !=, <, <=, > or >="},
+        Row{"RequestForAnUnknownBackend", "requests", R"({"gpu":["metal"]})",
+            "requests.gpu: metal: none of this profile's backends"},
+        Row{"RequestThatIsNoWord", "requests", R"({"A GPU":[]})",
+            "requests: A GPU: expected a lower-case word"},
+        Row{"RequestNamedAuto", "requests", R"({"auto":["cuda"]})",
+            "requests: auto: expected a lower-case word"},
+        Row{"UnknownRequestPolicy", "unknown_request", R"("ignore")",
+            "unknown_request: unknown word"},
+        Row{"UnavailableRequestPolicy", "unavailable_request", R"("ignore")",
+            "unavailable_request: unknown word"},
+        Row{"PlatformWithoutAProcessor", "platforms", R"({"darwin":["metal"]})",
+            "platforms: darwin: expected a name like darwin-arm64"},
+        Row{"PlatformWithoutWords", "platforms", R"({"darwin-arm64":["Metal API"]})",
+            "platforms.darwin-arm64: expected lower-case words"},
+        Row{"AnswerWithABadName", "answers", R"({"a-b":[]})", "answers: a-b: no name of an answer"},
+        Row{"AnswerOfTwoValues", "answers", R"({"a":[{"x":[]},{"y":[],"z":[]}]})",
+            "answers.a[1]: expected one value with its predicates"},
+        Row{"AnswerWithAnUnknownFact", "answers", R"({"a":[{"{uuid}":[]}]})",
+            "answers.a[0]: uuid: no such fact"},
+        Row{"AnswerWithADashedFact", "answers", R"({"a":[{"{max-buffer}":[]}]})",
+            "answers.a[0]: max-buffer: no such fact"},
+        Row{"AnswerThatIsNoPredicate", "answers", R"({"a":[{"x":["y"]}]})",
+            "answers.a[0]: y: no such fact"},
+        Row{"MessageForNoSituation", "messages", R"({"chosen":"x"})",
+            "messages.chosen: no such situation"},
+        Row{"EmptyMessage", "messages", R"({"none":""})",
+            "messages.none: expected 1 to 1024 bytes"},
+        Row{"MessageWithAnUnknownFact", "messages", R"({"selected:cuda":"{vendor}"})",
+            "messages.selected:cuda: vendor: no such fact"},
+        Row{"MessageWithAControlCharacter", "messages", R"({"none":"a\u001bb"})",
+            "messages.none: a control character"},
+        Row{"NestedBrace", "environment", R"({"cuda":[{"A":"{{nvidia_uuids}}"}]})",
+            "environment.cuda[0].A: a brace without its pair"}),
+    testing::case_name);
+
+TEST(Profile, WithoutANeededMemberIsRefused) {
+    for (const auto* member : {"schema", "name", "description", "cpu", "integrated", "strict"}) {
+        auto value = default_value();
+        std::erase_if(*value.as_object(),
+                      [member](const Value::Member& entry) { return entry.key == member; });
+        const auto profile = parse_profile(json_line(value));
+        ASSERT_FALSE(profile) << member;
+        EXPECT_EQ(profile.error().text, std::string{"profile: "} + member + ": missing");
+    }
+}
+
+Value words(std::string_view prefix, std::size_t count, const Value& each) {
+    Value object{Value::Object{}};
+    for (std::size_t i = 0; i < count; ++i)
+        object[std::string{prefix} + std::to_string(i)] = each;
+    return object;
+}
+
+TEST(Profile, HasAtMost32Vendors) {
+    auto value = default_value();
+    value["vendors"] = words("v", 32, json(R"(["cuda"])"));
+    EXPECT_TRUE(parse_profile(json_line(value)));
+    value["vendors"] = words("v", 33, json(R"(["cuda"])"));
+    EXPECT_FALSE(parse_profile(json_line(value)));
+}
+
+TEST(Profile, HasAtMost16RulesOf16Variables) {
+    auto value = default_value();
+    const Value rule = words("V", 16, Value{"1"});
+    value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(16, rule)}}}};
+    EXPECT_TRUE(parse_profile(json_line(value)));
+    value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(17, rule)}}}};
+    EXPECT_FALSE(parse_profile(json_line(value)));
+    const Value wide = words("V", 17, Value{"1"});
+    value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(1, wide)}}}};
+    EXPECT_FALSE(parse_profile(json_line(value)));
+}
+
+TEST(Profile, HasTextsWithinTheirLimits) {
+    auto value = default_value();
+    value["description"] = std::string(1024, 'x');
+    EXPECT_TRUE(parse_profile(json_line(value)));
+    value["description"] = std::string(1025, 'x');
+    EXPECT_FALSE(parse_profile(json_line(value)));
+    value = default_value();
+    value["environment"] = json(R"({"cuda":[{"A":""}]})");
+    auto& text = (*(*value["environment"]["cuda"].as_array())[0].as_object())[0].value;
+    text = Value{std::string(256, 'x')};
+    EXPECT_TRUE(parse_profile(json_line(value)));
+    text = Value{std::string(257, 'x')};
+    EXPECT_FALSE(parse_profile(json_line(value)));
+}
+
+}  // namespace
+}  // namespace gpuprobe

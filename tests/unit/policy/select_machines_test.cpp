@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "policy/select.h"
+#include "unit/policy/machines.h"
+
+/// Whole machines, from report to answer.
+namespace gpuprobe {
+namespace {
+
+using testing::amd_card;
+using testing::default_profile;
+using testing::hybrid_laptop;
+using testing::intel_graphics;
+using testing::kFirstUuid;
+using testing::kSecondUuid;
+using testing::llvmpipe;
+using testing::machine_without_gpu;
+using testing::management_display;
+using testing::nvidia_card;
+using testing::pocl;
+using testing::report_of;
+using testing::two_identical_cards;
+using Environment = std::map<std::string, std::string>;
+using Names = std::vector<std::string>;
+
+Decision decide(const Report& report, const SelectRequest& request = {}) {
+    auto decision = select(default_profile(), request, report);
+    EXPECT_TRUE(decision) << decision.error().text;
+    return decision ? *decision : Decision{};
+}
+
+Value detail_of(const Decision& decision, std::string_view backend, std::string_view code) {
+    for (const auto& candidate : decision.candidates)
+        for (const auto& reason : candidate.reasons)
+            if (candidate.backend == backend && reason.code == code)
+                return reason.detail;
+    return {};
+}
+
+TEST(MachineWithoutGpu, GetsTheCpuAndANamedReasonForEverythingElse) {
+    const auto decision = decide(machine_without_gpu());
+    EXPECT_EQ(decision.backend, "cpu");
+    EXPECT_TRUE(decision.gpus.empty());
+    EXPECT_TRUE(decision.environment.empty());
+    EXPECT_EQ(decision.generation, 7U);
+    EXPECT_EQ(decision.summary, "requested=auto detected=[cpu] selected=cpu");
+    EXPECT_EQ(detail_of(decision, "vulkan", "software-rasterizer"),
+              (Value{Value::Object{{"name", "llvmpipe (LLVM 15.0.6, 256 bits)"},
+                                   {"api", "vulkan"},
+                                   {"driver", testing::kLavapipeManifest}}}));
+    EXPECT_EQ(*detail_of(decision, "opencl", "software-rasterizer").find("name"),
+              Value{"pthread-Intel(R) Xeon(R)"});
+    for (const auto* backend : {"cuda", "rocm", "sycl"})
+        EXPECT_FALSE(detail_of(decision, backend, "no-gpu").is_null()) << backend;
+    EXPECT_FALSE(detail_of(decision, "cuda", "loader-missing").is_null());
+    EXPECT_FALSE(detail_of(decision, "sycl", "driver-crashed").is_null());
+    EXPECT_EQ(decision.candidates.size(), 6U);
+}
+
+TEST(MachineWithoutGpu, SaysWhatBecameOfEachApi) {
+    const std::pair<RuntimeInfo, const char*> rows[] = {
+        {{.outcome = Outcome::Absent}, "loader-missing"},
+        {{.outcome = Outcome::Failed}, "driver-failed"},
+        {{.outcome = Outcome::TimedOut}, "driver-timed-out"},
+        {{.outcome = Outcome::Crashed}, "driver-crashed"},
+        {{.outcome = Outcome::Skipped}, "skipped"}};
+    for (const auto& [runtime, code] : rows) {
+        auto report = report_of({});
+        report.runtimes["cuda"] = runtime;
+        EXPECT_EQ(detail_of(decide(report), "cuda", code), (Value{Value::Object{{"api", "cuda"}}}))
+            << code;
+    }
+    for (const auto& runtime :
+         {RuntimeInfo{.outcome = Outcome::Answered},
+          RuntimeInfo{.outcome = Outcome::Absent, .loader = "libcuda.so.1"}}) {
+        auto report = report_of({});
+        report.runtimes["cuda"] = runtime;
+        EXPECT_EQ(decide(report).candidates[0].reasons.size(), 1U);
+    }
+}
+
+TEST(DataCentreCard, IsNamedByItsUuid) {
+    const auto decision = decide(report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)}));
+    EXPECT_EQ(decision.backend, "cuda");
+    EXPECT_EQ(decision.gpus, Names{"pci:0000:06:00.0"});
+    EXPECT_EQ(decision.environment, (Environment{{"CUDA_VISIBLE_DEVICES", kFirstUuid}}));
+    EXPECT_EQ(decision.summary, "requested=auto detected=[cuda,vulkan,opencl,cpu] selected=cuda");
+}
+
+TEST(HybridLaptop, UsesItsDiscreteCard) {
+    const auto decision = decide(hybrid_laptop());
+    EXPECT_EQ(decision.backend, "cuda");
+    EXPECT_EQ(decision.gpus, Names{"pci:0000:01:00.0"});
+    const auto vulkan = decide(hybrid_laptop(), {.backend = "vulkan"});
+    EXPECT_EQ(vulkan.gpus, Names{"pci:0000:01:00.0"});
+    EXPECT_EQ(vulkan.environment, (Environment{{"VK_DRIVER_FILES", testing::kNvidiaManifest},
+                                               {"VK_ICD_FILENAMES", testing::kNvidiaManifest}}));
+}
+
+TEST(AmdMachine, UsesRocmByUniqueId) {
+    const auto decision = decide(report_of({amd_card("0000:03:00.0", "A1B2C3D4E5F60718", 0)}));
+    EXPECT_EQ(decision.backend, "rocm");
+    EXPECT_EQ(decision.environment, (Environment{{"ROCR_VISIBLE_DEVICES", "GPU-a1b2c3d4e5f60718"},
+                                                 {"HIP_VISIBLE_DEVICES", "0"}}));
+}
+
+TEST(AmdMachine, WithoutRocmUsesVulkan) {
+    auto report = report_of({amd_card("0000:03:00.0", "A1B2C3D4E5F60718", 0)});
+    report.gpus[0].backends["rocm"] = testing::unusable("no-permission");
+    const auto decision = decide(report);
+    EXPECT_EQ(decision.backend, "vulkan");
+    EXPECT_EQ(decision.environment, (Environment{{"VK_DRIVER_FILES", testing::kRadvManifest},
+                                                 {"VK_ICD_FILENAMES", testing::kRadvManifest},
+                                                 {"MESA_VK_DEVICE_SELECT", "1002:744c!"}}));
+}
+
+TEST(TwoIdenticalCards, AreUsedTogether) {
+    const auto decision = decide(two_identical_cards());
+    EXPECT_EQ(decision.gpus, (Names{"pci:0000:06:00.0", "pci:0000:41:00.0"}));
+    EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"),
+              std::string{kFirstUuid} + "," + kSecondUuid);
+}
+
+TEST(TwoIdenticalCards, AreToldApart) {
+    const auto decision = decide(two_identical_cards(), {.deny = {"pci:0000:06:00.0"}});
+    EXPECT_EQ(decision.gpus, Names{"pci:0000:41:00.0"});
+    EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), kSecondUuid);
+}
+
+TEST(TwoDifferentCards, AreNotUsedTogether) {
+    auto report = two_identical_cards();
+    report.gpus[0].architecture.cuda_compute_capability = "8.6";
+    report.gpus[0].memory = {.physical = gib(24), .allocatable = gib(24)};
+    EXPECT_EQ(decide(report).gpus, Names{"pci:0000:41:00.0"});
+}
+
+/// Everything at once: two like cards, one of another make, graphics, a display, two renderers.
+Report crowded_machine() {
+    auto report = report_of({nvidia_card("0000:41:00.0", kSecondUuid, 1),
+                             amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics(),
+                             nvidia_card("0000:06:00.0", kFirstUuid, 0), management_display()},
+                            {pocl(), llvmpipe()});
+    auto swiftshader = llvmpipe();
+    swiftshader.name = "SwiftShader Device";
+    report.software.push_back(swiftshader);
+    return report;
+}
+
+TEST(Select, AnswersTheSameInWhateverOrderTheReportIs) {
+    std::mt19937 random{42};
+    const SelectRequest requests[] = {
+        {},
+        {.backend = "vulkan"},
+        {.deny = {"cuda", "vulkan", "pci:0000:06:00.0"}},
+        {.built = Names{"vulkan", "opencl", "cpu"}, .min_memory = gib(16)},
+        {.strict = true, .gpus = Names{"pci:0000:00:02.0"}}};
+    for (const auto& request : requests) {
+        const auto first = decide(crowded_machine(), request);
+        for (int round = 0; round < 100; ++round) {
+            auto report = crowded_machine();
+            std::ranges::shuffle(report.gpus, random);
+            std::ranges::shuffle(report.software, random);
+            ASSERT_EQ(decide(report, request), first) << round;
+        }
+    }
+}
+
+TEST(Select, AnswersTheSameInWhateverOrderTheRequestIs) {
+    std::mt19937 random{42};
+    Value::Object members{{"built", Value{Value::Array{"vulkan", "cuda", "cpu"}}},
+                          {"deny", "pci:0000:06:00.0,rocm"},
+                          {"strict", true},
+                          {"min-memory", "8GiB"},
+                          {"only", Value{Value::Array{"vulkan", "cpu", "cuda"}}}};
+    const auto first = decide(crowded_machine(), select_request_from(Value{members}).value());
+    EXPECT_EQ(first.gpus, Names{"pci:0000:41:00.0"});
+    for (int round = 0; round < 100; ++round) {
+        std::ranges::shuffle(members, random);
+        for (auto& member : members)
+            if (auto* words = member.value.as_array())
+                std::ranges::shuffle(*words, random);
+        const auto request = select_request_from(Value{members});
+        ASSERT_TRUE(request);
+        ASSERT_EQ(decide(crowded_machine(), *request), first) << round;
+    }
+}
+
+TEST(Select, IsWrittenAndReadBack) {
+    const auto decision = decide(crowded_machine());
+    const auto again = record_from<Decision>(to_value(decision));
+    ASSERT_TRUE(again) << again.error().text;
+    EXPECT_EQ(*again, decision);
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "unit/policy/scenario.h"
+
+/// What is written about variants and reasons says what the program does.
+namespace gpuprobe {
+namespace {
+
+using testing_variants::document;
+using testing_variants::file;
+
+std::set<std::string> matches(const std::string& text, const char* pattern) {
+    const std::regex expression{pattern};
+    std::set<std::string> found;
+    for (std::sregex_iterator at{text.begin(), text.end(), expression}, end; at != end; ++at)
+        found.insert(at->str(1));
+    return found;
+}
+
+std::set<std::string> keys(const Value& object) {
+    std::set<std::string> found;
+    for (const auto& member : *object.as_object())
+        found.insert(member.key);
+    return found;
+}
+
+TEST(VariantReasons, AreDocumented) {
+    const auto documented = matches(file("/docs/reasons.md"), "`([a-z0-9]+(?:-[a-z0-9]+)*)`");
+    const auto given = matches(file("/src/policy/predicate_words.cpp"), "return \"([a-z0-9-]+)\";");
+    EXPECT_GT(given.size(), 15U);
+    for (const auto& code : given)
+        EXPECT_TRUE(documented.contains(code)) << code;
+    for (const auto* source : {"/src/policy/recommend.cpp", "/src/policy/variant_reasons.cpp"})
+        for (const auto& code : matches(file(source), "(?:because|reason)\\(\\s*\"([a-z-]+)\""))
+            EXPECT_TRUE(documented.contains(code)) << code;
+}
+
+TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
+    const auto schema = document("/data/schema/variants.schema.json");
+    const auto source = file("/src/policy/requirement_reading.cpp");
+    const auto docs = file("/docs/variants.md");
+    const auto read = matches(source, "\n    \\{\"([a-z0-9_]+)\",");
+    for (const auto* place : {"host", "device"})
+        for (const auto& key : keys(schema.at("$defs").at(place).at("properties"))) {
+            EXPECT_TRUE(read.contains(key)) << key;
+            EXPECT_NE(docs.find("`" + key + "`"), std::string::npos) << key;
+        }
+}
+
+TEST(RecommendRequest, IsDocumented) {
+    const auto documented = matches(file("/docs/variants.md"), "\\n\\| `([a-z-]+)` \\|");
+    const auto read = matches(file("/src/policy/recommend_request.cpp"), "\\{\"([a-z-]+)\",");
+    EXPECT_EQ(read.size(), 6U);
+    for (const auto& key : read)
+        EXPECT_TRUE(documented.contains(key)) << key;
+}
+
+}  // namespace
+}  // namespace gpuprobe
