@@ -21,7 +21,8 @@ Asked<Table> query_functions(const Source& source) {
     return *std::move(table);
 }
 
-/// The functions that work a device. Refusals: `api-refused` when there is none of a name.
+/// The functions that run kernels on a device. Refusals: `api-refused` when there is none of a
+/// name.
 template <class Table, class Source>
 Attempt<Table> compute_functions(const Source& source) {
     auto table = load<Table>(source);

@@ -62,7 +62,7 @@ struct Symbols : SymbolTable {
 
 using Context = void*;  ///< CUcontext
 
-/// What works a device. Source: the same reference, "Primary Context Management", "Module
+/// What runs kernels on a device. Source: the same reference, "Primary Context Management", "Module
 /// Management", "Memory Management", "Event Management", "Execution Control" and "CUresult".
 /// CUdeviceptr is as wide as a pointer; the suffix _v2 is the ABI of 64 bits.
 struct ComputeSymbols : SymbolTable {

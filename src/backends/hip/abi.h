@@ -36,8 +36,8 @@ struct Symbols : SymbolTable {
     OptionalSymbol<HipResult(Uuid*, Device)> uuid{*this, "hipDeviceGetUuid"};  ///< since ROCm 5.2
 };
 
-/// What works a device. Source: the same reference, "Module Management", "Memory Management" and
-/// "Event Management". The same in ROCm 5 to 7.
+/// What runs kernels on a device. Source: the same reference, "Module Management", "Memory
+/// Management" and "Event Management". The same in ROCm 5 to 7.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<HipResult(int)> set_device{*this, "hipSetDevice"};

@@ -262,7 +262,7 @@ struct GroupCount {
     std::uint32_t z = 1;
 };
 
-/// What works a device: all of it since 1.0.
+/// What runs kernels on a device: all of it since 1.0.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Code(Device, std::uint32_t*, QueueGroupProperties*)> queue_groups{

@@ -26,7 +26,7 @@ struct OpenClSymbols : SymbolTable {
     Symbol<decltype(clGetDeviceInfo)> device_info{*this, "clGetDeviceInfo"};
 };
 
-/// What works a device; all of it since OpenCL 1.2.
+/// What runs kernels on a device; all of it since OpenCL 1.2.
 struct OpenClComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(clCreateContext)> create_context{*this, "clCreateContext"};

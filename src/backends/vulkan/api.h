@@ -13,7 +13,7 @@
 
 // What newer Vulkan headers declare and Debian 12's (1.3.239) do not, under names of our own so
 // that either header will do. Source: Vulkan registry, VK_KHR_cooperative_matrix (506) and
-/// VK_KHR_shader_bfloat16 (141).
+// VK_KHR_shader_bfloat16 (141).
 namespace gpuprobe::backends {
 
 constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
@@ -111,7 +111,7 @@ struct InstanceSymbols : SymbolTable {
     [[nodiscard]] bool has_chains() const { return properties2 && features2 && memory2; }
 };
 
-/// What works a logical device: all core since Vulkan 1.0.
+/// What runs kernels on a logical device: all core since Vulkan 1.0.
 struct DeviceSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkDestroyDevice> destroy_device{*this, "vkDestroyDevice"};
