@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "probe/target.h"
 #include "report/facts.h"
 
 /// What a worker process does. Nothing outside this room loads or calls a vendor library.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Where a backend's findings go, each as soon as it is known: what arrived before a crash is kept.
 class Sink {
@@ -30,21 +33,50 @@ struct Answer {
     std::optional<std::string> note = {};
     std::vector<Reason> reasons = {};
 };
+/// A value, or the answer that ends the query.
+template <class T>
+using Asked = Result<T, Answer>;
+/// Absent, with the reason `no-device`.
+Answer without_devices(std::string note, Value::Object detail = {});
 
+/// Why a call, or a device, did not do what it was told: an answer about the driver, never an Error
+/// of ours.
+struct Refusal {
+    std::string code = {};  ///< one of docs/reasons.md
+    std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
+    Value detail = Value{Value::Object{}};
+};
+/// A value, or why there is none.
+template <class T>
+using Attempt = Result<T, Refusal>;
+/// Of a call that returned `code`, which the API calls `words`: "CALL: WORDS", and the call and the
+/// code as detail.
+Refusal refused_call(std::string_view reason,
+                     std::string_view call,
+                     std::string_view words,
+                     std::int64_t code);
+Answer answer_of(const Refusal& refusal, Outcome outcome = Outcome::Failed);
+
+class ComputeDevice;
+/// Makes a context on a device, ready for ComputeDevice::allocate.
+using OpenDevice = std::function<Attempt<std::unique_ptr<ComputeDevice>>()>;
+/// Is given each device of an API, and how to open it; false when it has seen enough.
+using VisitDevice = std::function<bool(const DeviceFacts& facts, const OpenDevice& open)>;
+
+/// Asks about every device; runs nothing on any.
 using Query = Answer (*)(const ProbeTarget& target, Sink& sink);
+/// Goes through the devices of an API's driver.
+using Enumerate = Answer (*)(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// What an API can be asked to do, by stage; null where it has no such stage.
+/// What an API can be asked to do.
 struct Backend {
     std::string_view api;
-    Query query = nullptr;    ///< asks about every device, runs nothing on any
-    Query verify = nullptr;   ///< runs a small kernel on one device and checks what it computed
-    Query measure = nullptr;  ///< times kernels and copies on one device
+    Query query = nullptr;         ///< the stage "query"; null: the inventory knows it
+    Enumerate compute = nullptr;   ///< the devices of "verify" and "measure"; null: runs nothing
+    const char* device = nullptr;  ///< the one that is meant where the target names none
 };
 
-/// The stages of ProbeTarget::stage. nullopt: no such stage. Null: `backend` does not have it.
-std::optional<Query> stage_of(const Backend& backend, std::string_view stage);
-
 /// The registry: one line per API.
-std::span<const Backend> backends();
+std::span<const Backend> registry();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

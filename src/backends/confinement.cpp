@@ -18,7 +18,7 @@
 #include "base/handle.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Filter = CHandle<void, seccomp_release>;
@@ -54,18 +54,18 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Input that a terminal takes for its user's.
+/// Requests that put input into a terminal as if its user had typed it.
 constexpr std::array<scmp_datum_t, 2> kTyping = {TIOCSTI, TIOCLINUX};
 
-/// clone(2), "C library/kernel differences": where the flags stand.
+/// Which argument holds the flags; clone(2), "C library/kernel differences".
 #if defined(__s390__) || defined(__s390x__)
 constexpr unsigned kCloneFlags = 1;
 #else
 constexpr unsigned kCloneFlags = 0;
 #endif
 
-/// What drivers open sockets of: their own daemons' (CUDA fails without), and udev's. None is the
-/// highest, so that all above it are refused by one rule.
+/// The families of sockets that drivers open: to their own daemons (CUDA fails without), and to
+/// udev. AF_NETLINK is the highest, so that one rule refuses all above it.
 constexpr std::array<int, 4> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
 constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
@@ -101,16 +101,16 @@ pid_t parent_of(pid_t process) {
     return parent ? parse_number<pid_t>(*parent).value_or(0) : 0;
 }
 
-/// Signals to everybody, which in a session of a user's is the whole of it, to whoever keeps this
-/// process and buries what it leaves (probe/keeper.h), and to who started that, alone or as groups.
-/// Neither may they come from a descriptor, of another number than SIGIO, nor from a limit that is
-/// set for others.
+/// Refuses signals to everybody (in a user's session that is all of the session), to the keeper of
+/// this process (probe/keeper.h), and to whoever started the keeper, alone or as groups. Signals
+/// may not be sent by way of a descriptor either (F_SETSIG), nor by a limit that is set for another
+/// process.
 void refuse_signals(scmp_filter_ctx filter, Steps& step) {
     const auto keeper = ::getppid();
     const auto server = parent_of(keeper);
     for (const pid_t target : {-1, keeper, -keeper, server, -server}) {
         if (target == 0 || target == 1)
-            continue;  // outside of this namespace; 0 means one's own group, 1 is nobody's to end
+            continue;  // 0: a parent outside this namespace; 1: nobody can end it
         const auto low = static_cast<scmp_datum_t>(target) & kLowHalf;
         for (const int call : {SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(tgkill),
                                SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
@@ -123,7 +123,7 @@ void refuse_signals(scmp_filter_ctx filter, Steps& step) {
 }
 
 void add_rules(scmp_filter_ctx filter, Steps& step) {
-    // A program of another architecture meets no filter of ours, so it can't run at all.
+    // Our rules do not fit a program of another architecture, so none of its calls are allowed.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     for (const int call : kRefused)
         step(seccomp_rule_add(filter, kDenied, call, 0));
@@ -154,4 +154,4 @@ Status confine_system_calls() {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 bool is_denied(const std::string& path, int error) {
     return error == EPERM && ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
@@ -26,4 +26,4 @@ void add_denial(const std::string& node,
         reasons.push_back(because("device-denied", {{"node", node}}));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 
 /// Nodes that a device control group denies, as containers and a unit's DeviceAllow= set it up. The
 /// node's mode lets us in then, and access(2) says so: only opening tells.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Opening it initialises no GPU. Source: open-gpu-kernel-modules, kernel-open/nvidia/nv.c.
 constexpr const char* kNvidiaControl = "/dev/nvidiactl";
@@ -26,4 +26,4 @@ void add_denial(const std::string& node,
                 std::vector<Reason>& reasons,
                 int (*open_node)(const char* path) = open_for_use);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message) {
     const std::string asked{name};
@@ -28,12 +28,8 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
     return Error{dlopen_failure(name, message), scrubbed("dlopen: " + message)};
 }
 
-void* DynamicLibrary::find(const char* symbol_name) const {
-    return ::dlsym(handle_, symbol_name);
-}
-
-Error DynamicLibrary::missing(const char* symbol_name) const {
-    return Error{ErrorCode::NotFound, name_ + ": " + symbol_name + ": no such function"};
+AnyFunction DynamicLibrary::find(const char* function) const {
+    return reinterpret_cast<AnyFunction>(::dlsym(handle_, function));
 }
 
 std::optional<std::string> DynamicLibrary::path() const {
@@ -43,4 +39,4 @@ std::optional<std::string> DynamicLibrary::path() const {
     return scrubbed(map->l_name);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,19 +8,13 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
-/// A function of a library; converts to the pointer that it is.
-template <class Function>
-struct Symbol {
-    Function* address = nullptr;
-    operator Function*() const { return address; }
-};
+/// A function of a type that is yet to be said.
+using AnyFunction = void (*)();
 
 /// A vendor library, loaded at run time and never unloaded: drivers leave threads and exit handlers
 /// behind that a dlclose would pull the ground from.
-///
-/// A table of its functions is a struct of function pointers, filled whole or not at all.
 class DynamicLibrary {
 public:
     /// `name`: the run-time soname ("libvulkan.so.1"), never the development link ("libcuda.so" is
@@ -29,20 +23,8 @@ public:
     /// that does not load (missing dependency, wrong class, executable stack refused).
     static Result<DynamicLibrary> open(const std::string& name);
 
-    /// The function of that name: `library.symbol<int(unsigned)>("cuInit")`.
-    /// Errors: NotFound, naming library and symbol.
-    template <class Function>
-    [[nodiscard]] Result<Symbol<Function>> symbol(const char* symbol_name) const {
-        void* const address = find(symbol_name);
-        if (!address)
-            return missing(symbol_name);
-        return Symbol<Function>{reinterpret_cast<Function*>(address)};
-    }
-    /// The same for a function that newer versions have; null when there is none.
-    template <class Function>
-    [[nodiscard]] Function* optional_symbol(const char* symbol_name) const {
-        return reinterpret_cast<Function*>(find(symbol_name));
-    }
+    /// The function of that name; null when there is none. Tables of them: symbols.h.
+    [[nodiscard]] AnyFunction find(const char* function) const;
 
     /// As it was asked for.
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -51,8 +33,6 @@ public:
 
 private:
     DynamicLibrary(std::string name, void* handle) : name_{std::move(name)}, handle_{handle} {}
-    [[nodiscard]] void* find(const char* symbol_name) const;
-    [[nodiscard]] Error missing(const char* symbol_name) const;
 
     std::string name_;
     void* handle_ = nullptr;
@@ -63,4 +43,4 @@ private:
 /// and musl, ldso/dynlink.c ("Error loading shared library NAME: No such file or directory").
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "backends/backend.h"
+#include "backends/compute/stages.h"
 #include "backends/confinement.h"
 #include "base/handle.h"
 #include "base/record.h"
@@ -26,7 +27,7 @@
 #include "probe/frame.h"
 #include "probe/serve_worker.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr int kFramesFd = 3;
@@ -106,8 +107,8 @@ Result<ProbeTarget> target_from(std::span<char*> arguments) {
 }
 
 const Backend* backend_for(std::string_view api) {
-    const auto found = std::ranges::find(backends(), api, &Backend::api);
-    return found == backends().end() ? nullptr : &*found;
+    const auto found = std::ranges::find(registry(), api, &Backend::api);
+    return found == registry().end() ? nullptr : &*found;
 }
 
 /// The frames' descriptor under a high number that no child of a driver inherits; where there are
@@ -121,17 +122,9 @@ UniqueFd take_frames() {
     return frames;
 }
 
-Answer not_offered(const ProbeTarget& target) {
-    return Answer{.outcome = Outcome::Failed,
-                  .note = target.api + " has no stage " + target.stage,
-                  .reasons = {because("stage-not-offered", {{"stage", target.stage}})}};
-}
-
 /// What the backend says, whatever it throws.
-Answer ask(Query query, const ProbeTarget& target, Sink& sink) try {
-    if (!query)
-        return not_offered(target);
-    auto answer = query(target, sink);
+Answer answer_of(const Backend& backend, const ProbeTarget& target, Sink& sink) try {
+    auto answer = ask(backend, target, sink);
     const auto outcome = answer.outcome;
     if (outcome != Outcome::Answered && outcome != Outcome::Absent && outcome != Outcome::Failed)
         answer.outcome = Outcome::Failed;
@@ -143,7 +136,7 @@ Answer ask(Query query, const ProbeTarget& target, Sink& sink) try {
 }
 
 void list_apis() {
-    for (const auto& backend : backends())
+    for (const auto& backend : registry())
         print(stdout, std::string{backend.api} + "\n");
 }
 
@@ -180,8 +173,7 @@ int run(std::span<char*> arguments) {
     const auto* backend = backend_for(target->api);
     if (!backend)
         return usage_error("unknown API " + target->api);
-    const auto query = stage_of(*backend, target->stage);
-    if (!query)
+    if (!is_stage(target->stage))
         return usage_error("unknown stage " + target->stage);
     auto frames = take_frames();
     if (!frames)
@@ -190,19 +182,20 @@ int run(std::span<char*> arguments) {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
     if (const auto confined = confine_system_calls(); !confined)
-        (void)usage_error(confined.error().text);  // told, where the probe fails
+        (void)usage_error(confined.error().text);  // printed, and told where the probe fails
     FrameSink sink{std::move(frames)};
-    const auto answer = ask(*query, *target, sink);
-    sink.phase("end");  // what a driver's threads do from here on is not the last question's fault
+    const auto answer = answer_of(*backend, *target, sink);
+    sink.phase(
+        "end");  // what a driver's threads do from here on is not blamed on the last question
     sink.done(answer);
     // No destructor and no exit handler: drivers crash and hang in theirs.
     ::_exit(EXIT_SUCCESS);
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends
 
 int main(int argc, char** argv) {
     const auto count = static_cast<std::size_t>(argc);
-    return gpuprobe::run(std::span{argv, count}.last(count - (count > 0 ? 1 : 0)));
+    return gpuprobe::backends::run(std::span{argv, count}.last(count - (count > 0 ? 1 : 0)));
 }

@@ -43,20 +43,20 @@ struct Error {
     }
 };
 
-/// A value or an Error.
-template <class T>
+/// A value, or why there is none: an Error, or what a room has in its place.
+template <class T, class Problem = Error>
 class [[nodiscard]] Result {
 public:
     Result(T value) : state_{std::in_place_index<0>, std::move(value)} {}
-    Result(Error error) : state_{std::in_place_index<1>, std::move(error)} {}
+    Result(Problem problem) : state_{std::in_place_index<1>, std::move(problem)} {}
 
     explicit operator bool() const { return state_.index() == 0; }
     T& value() & { return std::get<0>(state_); }
     const T& value() const& { return std::get<0>(state_); }
     T&& value() && { return std::get<0>(std::move(state_)); }
-    Error& error() & { return std::get<1>(state_); }
-    const Error& error() const& { return std::get<1>(state_); }
-    Error&& error() && { return std::get<1>(std::move(state_)); }
+    Problem& error() & { return std::get<1>(state_); }
+    const Problem& error() const& { return std::get<1>(state_); }
+    Problem&& error() && { return std::get<1>(std::move(state_)); }
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
     T&& operator*() && { return std::move(*this).value(); }
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    std::variant<T, Error> state_;
+    std::variant<T, Problem> state_;
 };
 
 /// Success without a value.
@@ -77,7 +77,7 @@ using Status = Result<Done>;
 
 }  // namespace gpuprobe
 
-/// The value of a Result, or return its Error from the enclosing function.
+/// The value of a Result, or return what it has in its place from the enclosing function.
 #define TRY(expression)                            \
     __extension__({                                \
         auto try_result_ = (expression);           \

@@ -293,7 +293,7 @@ void Engine::Impl::settled() {
 void Engine::Impl::watch_hardware() {
     if (is_replay() || !options.watch_hardware)
         return;
-    auto created = HardwareMonitor::create(loop, [this](const HardwareEvent&) { settle(); });
+    auto created = HardwareMonitor::create(loop, [this] { settle(); });
     if (created) {
         monitor = std::move(created).value();
         return;

@@ -8,7 +8,7 @@ constexpr std::size_t kHeaderSize = 4;
 constexpr std::size_t kEntrySize = 8;
 constexpr std::uint32_t kVersion = 2;
 
-/// The names of e_tag that say more than a mode does.
+/// The values of e_tag for entries that a mode has no place for.
 std::string_view tag_name(std::uint32_t tag) {
     switch (tag) {
         case 0x02:

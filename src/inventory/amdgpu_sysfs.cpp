@@ -15,7 +15,7 @@ constexpr std::size_t kMaxMonitors = 16;
 struct MemoryFile {
     const char* file;
     const char* what;
-    bool zero_is_unknown;  ///< a total of nothing is no total; nothing used is a fact
+    bool zero_is_unknown;  ///< a total of 0 means unknown; 0 used is a fact
 };
 constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_vram_total", "total", true},

@@ -60,8 +60,6 @@ void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node)
         const auto subsystem = here.subsystem();
         if (subsystem != "virtio" && subsystem != "host1x")
             return;
-        if (!node.child_driver)
-            node.child_driver = here.driver();
         node.parent = std::string{folder_of(node.parent)};
     }
 }

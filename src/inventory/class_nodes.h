@@ -18,9 +18,8 @@ struct ClassNode {
     std::string device = {};  ///< "226:128"
     /// Resolved folder of the device behind it, above virtio and host1x children.
     std::string parent = {};
-    std::optional<std::string> child_driver = {};  ///< of such a child: "virtio_gpu"
-    std::optional<bool> connected = {};            ///< a card: has a connector with a display on it
-    std::optional<bool> boot_display = {};         ///< a card: the firmware's console, Linux 6.18
+    std::optional<bool> connected = {};     ///< a card: has a connector with a display on it
+    std::optional<bool> boot_display = {};  ///< a card: showed the boot; since Linux 6.18
 
     [[nodiscard]] std::string path() const;  ///< below /dev
     /// The number in the name, which is the minor device number.

@@ -27,7 +27,7 @@ constexpr std::array<Hint, 7> kCgroupHints{{
     {"machine.slice/machine-", "systemd-nspawn"},
 }};
 
-/// A manager's own word, as far as it is a name.
+/// What a manager calls itself, if it has the form of a name.
 std::optional<std::string> name_from(std::string_view text) {
     const auto name = lower_case(trimmed(text));
     if (name.empty() || name.size() > kMaxName ||

@@ -25,8 +25,8 @@ public:
     /// False in captures that left it out: then a missing driver proves nothing.
     [[nodiscard]] bool has_uevent() const { return !uevent_.empty(); }
 
-    /// "pci", "platform", "virtio" …, also where the `subsystem` link is missing and the rest says
-    /// it.
+    /// "pci", "platform", "virtio" …, also where the `subsystem` link is missing but other files
+    /// tell.
     [[nodiscard]] std::optional<std::string> subsystem() const;
     [[nodiscard]] std::optional<std::string> driver() const;
     [[nodiscard]] std::optional<std::string> modalias() const;

@@ -21,7 +21,8 @@ public:
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const;
     /// The node as it is, or what is known about one that sysfs names and /dev lacks.
     [[nodiscard]] DeviceNode at(const std::string& path) const;
-    /// Those there are of a driver and not of one device: /dev/kfd, /dev/nvidiactl, /dev/dxg …
+    /// The nodes that belong to a driver rather than to one device, as far as they exist: /dev/kfd,
+    /// /dev/nvidiactl, /dev/dxg …
     [[nodiscard]] std::vector<DeviceNode> shared() const;
 
 private:

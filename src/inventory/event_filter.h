@@ -7,7 +7,6 @@ namespace gpuprobe {
 
 /// What a kernel event says about itself.
 struct KernelEvent {
-    std::string action = {};
     std::string subsystem = {};
     std::string sysfs_path = {};
     std::string device_type = {};  ///< DEVTYPE: "drm_minor", "drm_connector" …

@@ -58,7 +58,7 @@ Reason reason(std::string code) {
     return Reason{.code = std::move(code)};
 }
 
-/// What only shows pictures lacks nothing without one.
+/// A device that only shows pictures works without one.
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
     if (role_of(device) == Role::DisplayOnly)
         return std::nullopt;

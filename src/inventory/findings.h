@@ -6,7 +6,7 @@
 
 namespace gpuprobe {
 
-/// What the kernel's view alone already says is wrong with a device:
+/// What is wrong with a device, as far as the kernel's view alone shows it:
 ///
 /// - `no-driver` {modalias}: nothing is bound to it
 /// - `passthrough` {driver}: kept for a virtual machine

@@ -2,7 +2,6 @@
 #include "inventory/hardware_monitor.h"
 
 #include <cerrno>
-#include <vector>
 
 #include <libudev.h>
 #include <sys/epoll.h>
@@ -33,7 +32,6 @@ KernelEvent event_of(udev_device& device) {
         return text(udev_device_get_property_value(&device, key));
     };
     return KernelEvent{
-        .action = text(udev_device_get_action(&device)),
         .subsystem = text(udev_device_get_subsystem(&device)),
         .sysfs_path = text(udev_device_get_syspath(&device)),
         .device_type = text(udev_device_get_devtype(&device)),
@@ -48,7 +46,8 @@ Result<UdevMonitor> udev_listener(udev& context) {
     for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module"})
         if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
             return Error{ErrorCode::Internal, "udev monitor: filter"};
-    // Best effort: without the right to exceed rmem_max a burst may overflow, which is an event.
+    // Best effort: without the right to exceed rmem_max a burst may overflow, which counts as a
+    // change.
     (void)udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
     if (const int problem = udev_monitor_enable_receiving(monitor.get()); problem < 0)
         return errno_error("udev monitor", -problem);
@@ -64,14 +63,12 @@ public:
 private:
     Status listen_to_udev(EventLoop& loop);
     void drain();
-    void deliver(std::vector<HardwareEvent> events);
 
     Callback changed_ = {};
     Udev context_ = {};
     UdevMonitor udev_ = {};
     std::unique_ptr<NodeWatch> nodes_ = {};
     EventHandle udev_ready_ = {};
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // seen by deliver() alone
 };
 
 Status Monitor::listen_to_udev(EventLoop& loop) {
@@ -88,8 +85,7 @@ Status Monitor::listen_to_udev(EventLoop& loop) {
 
 Status Monitor::start(EventLoop& loop) {
     const auto udev = listen_to_udev(loop);
-    auto nodes =
-        NodeWatch::create(loop, "/dev", [this](const HardwareEvent& event) { deliver({event}); });
+    auto nodes = NodeWatch::create(loop, "/dev", changed_);
     if (nodes)
         nodes_ = std::move(nodes).value();
     if (!udev && !nodes_)
@@ -100,34 +96,20 @@ Status Monitor::start(EventLoop& loop) {
 /// Takes every event that has arrived before anything else in the loop runs, so that a burst is one
 /// wake-up and no bus call is answered between two of its events.
 void Monitor::drain() {
-    std::vector<HardwareEvent> events;
+    bool has_changed = false;
     for (std::size_t i = 0; i < kMaxEventsPerWake; ++i) {
         errno = 0;
         const UdevDevice device{udev_monitor_receive_device(udev_.get())};
-        if (device) {
-            auto event = event_of(*device);
-            if (concerns_gpus(event))
-                events.push_back({.action = std::move(event.action),
-                                  .subsystem = std::move(event.subsystem),
-                                  .sysfs_path = std::move(event.sysfs_path)});
-        } else if (errno == ENOBUFS) {
-            events.push_back({.action = "overflow", .subsystem = "udev"});
-        } else if (errno != EINTR) {
+        if (device)
+            has_changed = concerns_gpus(event_of(*device)) || has_changed;
+        else if (errno == ENOBUFS)  // some were lost, any of which may matter
+            has_changed = true;
+        else if (errno != EINTR)
             break;
-        }
     }
-    deliver(std::move(events));
-}
-
-/// The callback may destroy this monitor.
-void Monitor::deliver(std::vector<HardwareEvent> events) {
-    const auto changed = changed_;
-    const std::weak_ptr<bool> alive = alive_;
-    for (const auto& event : events) {
-        if (alive.expired())
-            return;
-        changed(event);
-    }
+    const auto changed = changed_;  // may destroy this
+    if (has_changed)
+        changed();
 }
 
 }  // namespace

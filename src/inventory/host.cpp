@@ -50,7 +50,7 @@ Cpu cpu_of(const FileSystem& files) {
            });
 }
 
-/// The library this program runs on: other programs of the machine most likely do too.
+/// The C library that this program runs on; most likely the other programs of this machine do too.
 Libc libc_of([[maybe_unused]] const FileSystem& files) {
 #if defined(__GLIBC__)
     return {.name = "glibc", .version = gnu_get_libc_version()};

@@ -102,7 +102,7 @@ bool is_partition_device(const HardwareDevice& device) {
     return device.id.starts_with(kPartitionDevice);
 }
 
-/// False where a kernel that gives no domain has two GPUs, or a list two nodes, at one address.
+/// False where the kernel gives no domain and two GPUs, or two nodes, have the same address.
 bool address_is_unique(const KfdNode& node,
                        const std::vector<KfdNode>& nodes,
                        const std::vector<HardwareDevice>& devices) {
@@ -140,9 +140,6 @@ void add_first_node(const KfdNode& node, HardwareDevice& device) {
         device.extra["compute_units"] = *node.simd_count / *node.simd_per_cu;
     if (node.cpu_cores)
         device.extra["kfd_cpu_cores"] = *node.cpu_cores;
-    if (!node.unique_id)
-        return;
-    device.extra["kfd_unique_id"] = *node.unique_id;
     if (!device.uuid)
         device.uuid = node.unique_id;  // the same number as amdgpu's unique_id file
 }
@@ -156,15 +153,6 @@ void add_memory(const KfdNode& node, HardwareDevice& device) {
             return;
         }
     device.memory.push_back({.source = "kfd", .what = "total", .bytes = *node.memory});
-}
-
-void add_partition(const KfdNode& node, HardwareDevice& device) {
-    Value partition;
-    partition["partition"] = node.partition;
-    partition["kfd_node"] = node.number;
-    partition["render"] =
-        node.render_minor ? Value{"226:" + std::to_string(*node.render_minor)} : Value{};
-    device.extra["kfd_partitions"].push_back(std::move(partition));
 }
 
 /// The amdgpu_xcp_* device with this node's render node, other than `physical`.
@@ -210,10 +198,6 @@ std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs) {
 }
 
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices) {
-    std::map<std::string, std::size_t> nodes_of;  // by device id
-    for (const auto& node : nodes)
-        if (const auto* device = device_of(node, nodes, devices))
-            ++nodes_of[device->id];
     for (const auto& node : nodes) {
         auto* device = device_of(node, nodes, devices);
         if (!device)
@@ -221,8 +205,6 @@ void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& de
         if (!device->extra.find("kfd_node"))
             add_first_node(node, *device);
         add_memory(node, *device);
-        if (nodes_of[device->id] > 1)
-            add_partition(node, *device);
         const auto partition = partition_device(node, devices);
         if (partition == devices.end())
             continue;

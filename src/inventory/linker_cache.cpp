@@ -56,7 +56,7 @@ std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entr
 std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
                                                            std::string_view architecture) {
     const auto* row = std::ranges::find(kFlags, architecture, &Flags::architecture);
-    // Older systems have the format before 2.2 in front.
+    // Older systems have the format from before glibc 2.2 in front.
     const auto start = text.find(kMagic);
     if (row == std::end(kFlags) || start == std::string_view::npos)
         return std::nullopt;

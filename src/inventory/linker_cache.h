@@ -26,8 +26,9 @@ std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text
                                                            std::string_view architecture);
 
 /// The sonames of 64-bit libraries in the text of /etc/ld.so.cache for that architecture (uname
-/// -m), sorted, each once; nullopt for what is no such cache or is cut, and for other
-/// architectures. Source: glibc, sysdeps/generic/dl-cache.h and ldconfig.h (struct cache_file_new).
+/// -m), sorted, each once; nullopt for a text that is not such a cache or is cut short, and for
+/// other architectures. Source: glibc, sysdeps/generic/dl-cache.h and ldconfig.h (struct
+/// cache_file_new).
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture);
 

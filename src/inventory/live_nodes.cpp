@@ -22,7 +22,7 @@ constexpr std::size_t kGroupBuffer = 16384;
 
 using Directory = CHandle<DIR, closedir>;
 
-/// The name of a group, or its number where no one knows the name.
+/// The name of a group, or its number where it has no name.
 std::string group_name(gid_t id) {
     std::vector<char> buffer(kGroupBuffer);
     group entry = {};
@@ -32,7 +32,7 @@ std::string group_name(gid_t id) {
     return std::to_string(id);
 }
 
-/// An empty list where there is none, or the file system knows none.
+/// Empty where the node has no list, or its file system does not support them.
 std::vector<AclEntry> node_acl(const std::string& path) {
     char list[kMaxAccessList];
     const auto size = ::getxattr(path.c_str(), "system.posix_acl_access", list, sizeof list);

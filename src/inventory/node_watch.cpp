@@ -38,15 +38,9 @@ bool is_temporary(std::string_view name) {
     return name.starts_with('.') || name.starts_with('#');
 }
 
-struct Change {
-    int watch = -1;
-    std::uint32_t mask = 0;
-    std::string name = {};
-};
-
 /// The changes in one read's buffer; a piece that does not fit is left out.
-std::vector<Change> changes_in(std::string_view buffer) {
-    std::vector<Change> changes;
+std::vector<NodeWatch::Change> changes_in(std::string_view buffer) {
+    std::vector<NodeWatch::Change> changes;
     while (buffer.size() >= sizeof(inotify_event)) {
         inotify_event event = {};
         std::memcpy(&event, buffer.data(), sizeof event);
@@ -62,8 +56,8 @@ std::vector<Change> changes_in(std::string_view buffer) {
     return changes;
 }
 
-std::vector<Change> read_changes(int fd) {
-    std::vector<Change> all;
+std::vector<NodeWatch::Change> read_changes(int fd) {
+    std::vector<NodeWatch::Change> all;
     char buffer[16384];
     for (std::size_t i = 0; i < kMaxReads; ++i) {
         const auto count = ::read(fd, buffer, sizeof buffer);
@@ -110,32 +104,28 @@ bool NodeWatch::add(const std::string& folder) {
     return watch >= 0;
 }
 
-/// One event for all that was read: whoever listens looks at the whole machine again.
+/// Whether the change is one that a scan may see. Looks into folders that have just appeared.
+bool NodeWatch::matters(const Change& change) {
+    if (change.mask & IN_Q_OVERFLOW)
+        return true;  // some were lost, any of which may matter
+    if (change.mask & IN_IGNORED)
+        folders_.erase(change.watch);
+    const auto found = folders_.find(change.watch);
+    if (found == folders_.end() || change.name.empty() || is_temporary(change.name))
+        return false;
+    const bool is_top = found->second == folder_;
+    if (is_top && (change.mask & kAppears) != 0 && is_subfolder(change.name))
+        (void)add(folder_ + "/" + change.name);  // "nvidia-caps" is a plain node on some systems
+    return !is_top || is_gpu_name(change.name);
+}
+
 void NodeWatch::drain() {
-    HardwareEvent event{.subsystem = "node"};
-    for (const auto& change : read_changes(fd_.get())) {
-        if (change.mask & IN_Q_OVERFLOW)
-            event.action = "overflow";
-        if (change.mask & IN_IGNORED)
-            folders_.erase(change.watch);
-        const auto found = folders_.find(change.watch);
-        if (found == folders_.end() || change.name.empty() || is_temporary(change.name))
-            continue;
-        const bool is_top = found->second == folder_;
-        if (is_top && !is_gpu_name(change.name))
-            continue;
-        const bool appeared = (change.mask & kAppears) != 0;
-        if ((change.mask & (kAppears | kLeaves)) != 0)
-            event.action = appeared ? "add" : "remove";
-        else if (event.action.empty())
-            event.action = "change";
-        event.sysfs_path = found->second + "/" + change.name;
-        if (is_top && appeared && is_subfolder(change.name))
-            (void)add(event.sysfs_path);  // "nvidia-caps" may be a plain node on odd systems
-    }
+    bool has_changed = false;
+    for (const auto& change : read_changes(fd_.get()))
+        has_changed = matters(change) || has_changed;
     const auto changed = changed_;  // may destroy this
-    if (!event.action.empty())
-        changed(event);
+    if (has_changed)
+        changed();
 }
 
 }  // namespace gpuprobe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,8 +17,7 @@ namespace gpuprobe {
 /// udev event, and in a container there is no udevd at all.
 ///
 /// Looks at the folder itself (nvidia*, dxg, kfd) and at its folders dri, accel and nvidia-caps,
-/// also when they appear later. Its events have the subsystem "node" and the node's path for
-/// sysfs_path.
+/// also when they appear later. All changes that have arrived are told once.
 class NodeWatch {
 public:
     /// `folder` is "/dev" but in tests. Errors: Unavailable, when inotify can't be used.
@@ -25,12 +25,21 @@ public:
                                                      std::string folder,
                                                      HardwareMonitor::Callback changed);
     ~NodeWatch();
+
+    /// What inotify says of one name in a watched folder.
+    struct Change {
+        int watch = -1;
+        std::uint32_t mask = 0;
+        std::string name = {};
+    };
+
     NodeWatch(const NodeWatch&) = delete;
     NodeWatch& operator=(const NodeWatch&) = delete;
 
 private:
     NodeWatch(UniqueFd fd, std::string folder, HardwareMonitor::Callback changed);
     bool add(const std::string& folder);
+    bool matters(const Change& change);
     void drain();
 
     UniqueFd fd_ = {};

@@ -98,8 +98,6 @@ NvidiaInformation parse_nvidia_information(std::string_view text) {
             information.uuid = scrubbed(value);
         if (key == "Device Minor")
             information.minor = parse_number<std::uint32_t>(value);
-        if (key == "GPU Excluded" && (value == "Yes" || value == "No"))
-            information.excluded = value == "Yes";
     }
     return information;
 }
@@ -115,8 +113,6 @@ void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device) {
     const auto information = parse_nvidia_information(*text);
     device.model = information.model;
     device.uuid = information.uuid;
-    if (information.excluded.value_or(false))
-        device.extra["nvidia_excluded"] = true;
     if (!information.minor)
         return;
     device.extra["nvidia_minor"] = *information.minor;

@@ -29,8 +29,7 @@ struct NvidiaInformation {
     std::optional<std::string> model = {};
     /// Missing, or question marks, until the GPU was initialised once.
     std::optional<std::string> uuid = {};
-    std::optional<std::uint32_t> minor = {};  ///< of /dev/nvidia<minor>; no API's index
-    std::optional<bool> excluded = {};
+    std::optional<std::uint32_t> minor = {};  ///< of /dev/nvidia<minor>; not an index of any API
     bool operator==(const NvidiaInformation&) const = default;
 };
 NvidiaInformation parse_nvidia_information(std::string_view text);

@@ -32,13 +32,6 @@ bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     });
 }
 
-void name_on_function_zero(const HardwareDevice& auxiliary, std::vector<Function>& all) {
-    for (auto& function : all)
-        if (function.device.pci && function.device.pci->function == 0 &&
-            same_slot(*function.device.pci, *auxiliary.pci))
-            function.device.extra["auxiliary_functions"].push_back(auxiliary.id);
-}
-
 std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>& claimed) {
     std::vector<Function> found;
     for (const auto& name : sysfs.names(kFolder)) {
@@ -50,7 +43,7 @@ std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>
         const auto class_text = sysfs.text(*path + "/class");
         const auto class_digits = class_text ? hex_digits(*class_text, 6) : std::nullopt;
         if (!is_claimed && class_digits && !is_candidate_class(*class_digits))
-            continue;  // most functions: no more than one file read
+            continue;  // most functions: only this one file is read
         const DeviceFolder folder{sysfs, *path};
         if (!is_claimed && !is_candidate_class(folder.pci_class().value_or("")))
             continue;
@@ -80,9 +73,6 @@ std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
     for (const auto& function : all)
         skip.push_back(is_auxiliary(function, all));
     std::vector<HardwareDevice> devices;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (skip[i])
-            name_on_function_zero(all[i].device, all);
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!skip[i])
             devices.push_back(std::move(all[i].device));

@@ -20,9 +20,8 @@ bool is_candidate_class(std::string_view pci_class);
 /// folders that a DRM or accel node points to) of any class.
 ///
 /// The second function that old integrated graphics show beside the display ("other display", 0380,
-/// function above 0 of a slot whose function 0 is a display) is no device of its own; its id is in
-/// the first one's extra `auxiliary_functions`. A virtual function (physfn) or one with DRM nodes
-/// is not taken for that.
+/// function above 0 of a slot whose function 0 is a display) is no device of its own. A virtual
+/// function (physfn) or one with DRM nodes is not taken for that.
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std::string>& claimed);
 
 }  // namespace gpuprobe

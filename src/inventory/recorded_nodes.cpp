@@ -16,7 +16,7 @@ struct NodeRecord {
     std::optional<std::uint32_t> uid = {};
     std::optional<std::uint32_t> gid = {};
     std::vector<AclEntry> acl = {};
-    Value group = {};  ///< a name, or the number where no one knew the name
+    Value group = {};  ///< a name, or a number where it had no name
     std::optional<bool> accessible = {};
     std::optional<std::string> reason = {};
 };

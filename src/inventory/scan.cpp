@@ -35,13 +35,11 @@ void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDev
     if (!below_dev.device)
         below_dev.device = node.device;
     device.nodes.push_back(std::move(below_dev));
-    if (node.child_driver)
-        device.extra["child_driver"] = *node.child_driver;
     if (node.connected)
         device.extra["connected"] =
             device.extra.at("connected").as_bool().value_or(false) || *node.connected;
-    if (node.boot_display)
-        device.extra["boot_display"] = *node.boot_display;
+    if (node.boot_display == true)
+        device.boot_vga = true;
     if (node.kind == ClassNodeKind::Accel) {
         device.is_accel = true;
         return;

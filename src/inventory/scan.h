@@ -22,8 +22,8 @@ public:
 };
 
 /// The nodes of the running machine: stat and faccessat(AT_EACCESS) only. `accessible` is for this
-/// process or, where `prober` is given, for that user, by may_open: a daemon whose workers are
-/// someone else's is not allowed what they are.
+/// process or, where `prober` is given, for that user, by may_open: the workers of a daemon may run
+/// as another user, who is allowed other things.
 class LiveNodes final : public NodeSource {
 public:
     explicit LiveNodes(std::optional<Caller> prober = {}) : prober_{std::move(prober)} {}

@@ -18,8 +18,9 @@ constexpr std::size_t kMaxNotes = 64;
 /// KEY=value lines, as a uevent file has them.
 using KeyValues = std::map<std::string, std::string, std::less<>>;
 
-/// One scan's way to sysfs and procfs. What is missing is nullopt or empty; what is there and can't
-/// be read is that too, and leaves a note. Values from drivers are bounded and scrubbed.
+/// How a scan reads sysfs and procfs. A missing file gives nullopt or an empty list; one that is
+/// there but can't be read does so too, and leaves a note. Values from drivers are bounded and
+/// scrubbed.
 class Sysfs {
 public:
     /// Both are borrowed for as long as this lives.

@@ -13,8 +13,8 @@
 namespace gpuprobe {
 namespace {
 
-constexpr int kMaxStops = 100;  ///< looks in one call, for what can't be stopped
-constexpr int kMaxDepth = 200;  ///< below it, children are reached when their parents are gone
+constexpr int kMaxStops = 100;  ///< passes in one call, in case something can't be stopped
+constexpr int kMaxDepth = 200;  ///< deeper children are reached once their parents are gone
 
 /// A path below /proc, made without allocating.
 class ProcessFile {
@@ -27,7 +27,7 @@ public:
     }
     ProcessFile& operator<<(pid_t number) {
         std::array<char, 12> digits = {};
-        auto at = digits.size() - 1;  // it ends with zero
+        auto at = digits.size() - 1;  // the array ends in a NUL
         for (; number > 0 && at > 0; number /= 10)
             digits[--at] = static_cast<char>('0' + number % 10);
         return *this << &digits[at];
@@ -61,7 +61,7 @@ bool each_child(const UniqueFd& list, Use use) {
     return static_cast<bool>(list);
 }
 
-/// Of its first thread.
+/// The list of the children that its first thread has started.
 UniqueFd children_of(pid_t pid) {
     return (ProcessFile{pid} << "/task/" << pid << "/children").open();
 }
@@ -91,12 +91,12 @@ ProcessState state_of(pid_t pid) {
     return state;
 }
 
-/// Stops everything below `parent`. Whether any of it still ran.
+/// Stops everything below `parent`; true when something of it was still running.
 bool stop_below(pid_t parent, int depth) {
     bool still_ran = false;
     (void)each_child(children_of(parent), [&](pid_t pid) {
-        // By its own descriptor, and only if it is who was listed: the number may be somebody
-        // else's by now.
+        // Through a descriptor, and only if it is still the process that was listed: its number may
+        // belong to another one by now.
         const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
         const auto state = state_of(pid);
         if (!process || state.parent != parent)

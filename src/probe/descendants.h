@@ -10,8 +10,8 @@ bool kill_children();
 
 /// SIGSTOP to everything below this process, until nothing of it runs.
 ///
-/// Where somebody starts processes without end, up to a limit, each in a session of its own, every
-/// one that is killed makes room for another. One that is stopped keeps its place.
+/// This is against a program that keeps starting processes up to a limit, each in a session of its
+/// own: killing one makes room for another, while a stopped one keeps its place.
 void stop_descendants();
 
 }  // namespace gpuprobe

@@ -16,12 +16,13 @@
 namespace gpuprobe {
 namespace {
 
-// What is started while the list of children is read may be missing from it, and no signal tells.
+// A process that is started while the list of children is read may be missing from it, and no
+// signal reports it.
 constexpr long kFirstPause = 2'000'000;  // nanoseconds
 constexpr long kLongestPause = 500'000'000;
-/// Between the first and the last process that a shutdown tells.
+/// A shutdown tells all processes to end within this time.
 constexpr timespec kTogether = {.tv_sec = 0, .tv_nsec = 50'000'000};
-/// So often what is left is killed before it is stopped first.
+/// What is left is killed this many times; after that it is stopped before it is killed.
 constexpr int kSimpleRounds = 8;
 
 enum class Reaped { Nothing, Some, All };
@@ -61,8 +62,8 @@ bool is_told_to_end(const timespec* limit, int other = SIGTERM) {
     return ::sigtimedwait(&awaited, nullptr, limit) == SIGTERM;
 }
 
-/// Whoever tells all processes to end, as at a shutdown, tells the worker as well as us, and we may
-/// see its end first.
+/// At a shutdown all processes are told to end, the worker as well as this one, and we may see its
+/// end first.
 bool was_told_with_us(const siginfo_t& end, bool is_told) {
     const bool was_told = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
     return was_told && (is_told || is_told_to_end(&kTogether));
@@ -71,7 +72,7 @@ bool was_told_with_us(const siginfo_t& end, bool is_told) {
 }  // namespace
 
 bool become_keeper(pid_t parent) {
-    // Ignored, it would have the kernel reap in our place.
+    // If it were ignored, the kernel would reap in our place.
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &standard, nullptr);

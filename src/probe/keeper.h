@@ -5,12 +5,12 @@
 
 namespace gpuprobe {
 
-/// As a shell says that a program was ended by SIGTERM.
+/// The exit status by which shells say that SIGTERM ended a program.
 constexpr int kExitToldToEnd = 128 + 15;
 
-/// Between a worker and who started it: the parent of whatever the worker starts, also of what
-/// leaves its session (PR_SET_CHILD_SUBREAPER, prctl(2)). It goes when none of that is left, and
-/// ends as the worker ended.
+/// A process between a worker and whoever started it. It is the parent of everything that the
+/// worker starts, even of what leaves the session (PR_SET_CHILD_SUBREAPER, prctl(2)). It ends when
+/// none of that is left, in the way the worker ended.
 ///
 /// Both are for a process just forked, with every signal blocked, and allocate nothing.
 
@@ -18,7 +18,8 @@ constexpr int kExitToldToEnd = 128 + 15;
 [[nodiscard]] bool become_keeper(pid_t parent);
 
 /// Waits for `worker`, a child of this process, kills what it leaves behind, and ends. SIGTERM ends
-/// the worker too, by SIGKILL, and this process with kExitToldToEnd: not of the worker's doing.
+/// the worker by SIGKILL, and this process with kExitToldToEnd, since the worker did not cause
+/// that.
 [[noreturn]] void keep(pid_t worker);
 
 }  // namespace gpuprobe

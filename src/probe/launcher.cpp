@@ -81,7 +81,7 @@ private:
     UniqueFd frames_ = {};
     UniqueFd output_ = {};
     std::optional<WorkerExit> exit_ = {};
-    bool is_killed_ = false;  ///< by somebody who has waited for its end as long as they cared to
+    bool is_killed_ = false;  ///< by a caller who has already waited for its end
 };
 
 std::vector<std::string> command_line(const std::string& program, const ProbeTarget& target) {

@@ -18,7 +18,7 @@ namespace gpuprobe {
 struct WorkerExit {
     std::optional<int> code = {};
     std::optional<int> signal = {};
-    /// What it and those of its children that it waited for took, of user and system time together.
+    /// User and system time together, of the worker and of the children that it waited for.
     std::optional<Duration> processor_time = {};
     std::optional<Bytes> peak_memory = {};  ///< resident, of the largest of them
 };
@@ -51,9 +51,9 @@ public:
     [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) = 0;
 };
 
-/// Workers as grandchildren of this process, each with a keeper (keeper.h) that leaves nothing of
-/// what it starts, with an environment made from nothing (worker_environment.h), no stdin and the
-/// limits that drivers are known to bear.
+/// Workers as grandchildren of this process. Each has a keeper (keeper.h), which cleans up whatever
+/// the worker starts, an environment made from nothing (worker_environment.h), no stdin, and limits
+/// that drivers are known to work with.
 class SpawnLauncher final : public Launcher {
 public:
     /// `program`: path of gpuprobe-worker. `cache_home`: a folder that drivers may write to, made

@@ -19,8 +19,8 @@ constexpr std::size_t kMaxProblem = 512;
 /// At most this is read before others have their turn: a quarter of a mebibyte takes under a
 /// millisecond to parse, and a whole stream may have eight.
 constexpr int kPiecesATurn = 4;
-/// Of a worker that has ended or is out of time: what its pipe held, and a little of what a child
-/// of the driver may go on writing.
+/// How much is still read of a worker that has ended or is out of time: what its pipe held, and a
+/// little of what a child of the driver may still write.
 constexpr int kLastPieces = 16;
 
 enum class Reading { Empty, Bytes, Closed };
@@ -116,7 +116,7 @@ void ProbeRun::on_frames() {
     if (transcript_.is_malformed())
         return finish(Ending{});
     if (!is_open && !ended_source_)
-        return on_ended();  // nothing else would tell
+        return on_ended();  // nothing else would report its end
     if (!is_open)
         frames_source_.reset();
     if (transcript_.is_complete() && !grace_)
@@ -147,7 +147,8 @@ void ProbeRun::on_ended() {
     const auto exit = worker_->reap();
     if (!exit && ended_source_)
         return;
-    // Whatever it wrote is in the pipes by now, and what others write there is no answer.
+    // Everything it wrote is in the pipes by now; what others write there is not part of its
+    // answer.
     (void)read_frames(kLastPieces);
     finish(Ending{.exit = exit});
 }

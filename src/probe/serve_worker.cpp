@@ -24,7 +24,7 @@ namespace {
 constexpr int kFirstPassedFd = 3;  // sd_listen_fds(3), SD_LISTEN_FDS_START
 constexpr int kRequestMilliseconds = 10'000;
 constexpr std::size_t kUserBuffer = 16384;
-/// As a shell says that a program can't be run.
+/// The exit status by which shells say that a program can't be run.
 constexpr int kExitNotStarted = 126;
 
 /// One probe that is asked for.
@@ -80,7 +80,7 @@ WorkerExit end_of(Worker& worker, int connection) {
 }
 
 void tell(int connection, const WorkerNotice& notice) {
-    // The other side may have gone: then no one needs to know.
+    // If the other side has gone, nobody needs to know.
     (void)send_message(connection, json_line(to_value(notice)));
 }
 

@@ -9,8 +9,8 @@
 #include "base/handle.h"
 #include "probe/launcher.h"
 
-/// The driver-free parent of a worker that systemd starts. It loads nothing, so a driver's crash is
-/// its child's, and an answer.
+/// The driver-free parent of a worker that systemd starts. It loads no driver, so that a crash hits
+/// its child alone and can be reported as an answer.
 namespace gpuprobe {
 
 /// Serves one connection (worker_message.h): takes its target, starts the worker with `launcher`,

@@ -75,7 +75,7 @@ public:
         const std::array<int, kRequestDescriptors> descriptors{worker->frames_.write.get(),
                                                                worker->output_.write.get()};
         const auto sent = send_message(connection.get(), json_line(to_value(target)), descriptors);
-        if (!sent && !has_hung_up(connection.get()))  // that is seen by whoever waits for its end
+        if (!sent && !has_hung_up(connection.get()))  // whoever waits for its end sees that
             return sent.error();
         worker->connection_ = std::move(connection);
         return std::unique_ptr<Worker>{std::move(worker)};
@@ -133,7 +133,7 @@ private:
         output_.write.reset();
     }
 
-    /// Nothing more comes from the connection. How a worker that had started has ended is unknown.
+    /// The connection has closed. If a worker had started, how it ended is unknown.
     void lost(const std::string& problem) {
         if (!has_started_ && !is_killed_ && can_stand_in(problem))
             return;
@@ -153,8 +153,8 @@ private:
         return true;
     }
 
-    /// In the place of a worker that can't say it. A worker's pipe blocks its writers; nobody else
-    /// has written to this one.
+    /// Writes it where the worker that could not start would have. Such a pipe blocks its writers,
+    /// but nobody else has written to this one yet.
     void explain(const std::string& problem) const {
         pollfd room = {.fd = output_.write.get(), .events = POLLOUT, .revents = 0};
         const auto line = (problem + "\n").substr(0, PIPE_BUF);

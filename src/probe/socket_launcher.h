@@ -17,11 +17,11 @@ namespace gpuprobe {
 /// connections) is known only by then.
 class SocketLauncher final : public Launcher {
 public:
-    /// Told why the socket can't be used: once, until it has worked again.
+    /// Is told why the socket can't be used: once, and again only after it has worked in between.
     using Complaint = std::function<void(const std::string& problem)>;
 
-    /// `path`: the socket. `stand_in`: who starts a worker when the socket does not; null when
-    /// nobody shall. It must outlive this, and this its workers.
+    /// `path`: the socket. `stand_in`: starts a worker when the socket does not; null for none. It
+    /// must outlive this launcher, which must outlive its workers.
     SocketLauncher(std::string path, SpawnLauncher* stand_in, Complaint complaint);
     /// Errors: ProbeFailed without a stand-in: no socket, none that accepts, served by a user that
     /// is neither root nor ours.

@@ -26,8 +26,8 @@ constexpr int kFramesFd = 3;
 constexpr int kFirstOwnFd = 10;  // above every descriptor that the worker is given
 /// Below 64 descriptors CUDA answers "no device" instead of failing.
 constexpr rlim_t kMinOpenFiles = 1024;
-/// A driver that writes without end fills no disk. Caches stay far below; memory that a software
-/// driver takes from a memfd counts as a file too.
+/// Keeps a driver that never stops writing from filling the disk. Caches stay far below this;
+/// memory that a software driver takes from a memfd counts as a file too.
 constexpr rlim_t kMaxFile = mib(256).count;
 
 /// Everything the child needs, made before the fork: nothing may allocate after it.
@@ -98,7 +98,8 @@ bool arrange_descriptors(const Plan& plan) {
 }
 
 bool arrange_limits(const Plan& plan) {
-    // One byte and not zero: dump handlers behind a pipe run at zero, core(5).
+    // One byte rather than none: with a limit of zero, dump handlers behind a pipe still run,
+    // core(5).
     const rlimit core = {.rlim_cur = 1, .rlim_max = 1};
     (void)::setrlimit(RLIMIT_CORE, &core);  // fails where the limit is lower already
     (void)::setrlimit(RLIMIT_NOFILE, &plan.files);

@@ -34,8 +34,8 @@ struct SpawnOrder {
     int output = -1;  ///< borrowed; raised
 };
 
-/// The keeper (keeper.h) of one: it ends as the program does, and when nothing is left of what the
-/// program started. SIGTERM to it ends all of them.
+/// The keeper (keeper.h) of one program. It ends in the way the program does, once nothing is left
+/// of what the program started. SIGTERM to it ends all of them.
 struct SpawnedProcess {
     pid_t pid = -1;  ///< a child; not reaped
     UniqueFd pidfd = {};

@@ -16,8 +16,8 @@
 namespace gpuprobe {
 namespace {
 
-/// Killed workers that have not ended yet, before no more are started: a driver that hangs in the
-/// kernel hangs the next one too.
+/// How many killed workers may still be running before no more are started: a driver that hangs in
+/// the kernel also hangs the next worker.
 constexpr std::size_t kMaxUnburied = 64;
 
 /// For all that are killed at the end of a supervisor.
@@ -195,7 +195,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
                               });
     place->patience = loop.after(limits.stuck, [this, place] {
         place->is_stuck = true;
-        start_waiting();  // to be told so
+        start_waiting();  // which fails those that wait for it
     });
     if (!place->ended)
         unburied.erase(place);

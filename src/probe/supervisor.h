@@ -13,7 +13,7 @@
 namespace gpuprobe {
 
 struct ProbeLimits {
-    /// After this somebody is told that a worker takes long.
+    /// After this time the caller is told that a worker takes long.
     Duration warn = std::chrono::seconds{5};
     /// From the worker's start to its end, whatever it does in between; then SIGKILL to the group.
     Duration query = std::chrono::seconds{15};

@@ -26,8 +26,8 @@ struct ProbeTarget {
     auto operator<=>(const ProbeTarget&) const = default;
 };
 
-/// Where drivers announce themselves, in the order of search; the first of two that are one file
-/// counts.
+/// Where drivers announce themselves, in the order of search; where two are the same file, the
+/// first counts.
 struct TargetFolders {
     /// Source: Vulkan loader, LoaderDriverInterface.md, "Driver Discovery on Linux", with the
     /// fallbacks of the variables: a daemon has no user's XDG folders.

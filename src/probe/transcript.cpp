@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kMaxPhase = 64;
 constexpr std::size_t kMaxRuntimeMembers = 512;
 
-/// The done frame as a result without devices; nullopt when it does not say one of the three words
-/// that are a worker's to say.
+/// The done frame as a result without devices; nullopt when its outcome is none of the three that a
+/// worker may give.
 std::optional<ProbeResult> verdict_from(const Value& done) {
     auto result = probe_result_from(done);
     if (!result)

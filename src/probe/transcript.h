@@ -37,9 +37,9 @@ public:
     /// The answer. Answered, Absent and Failed are the worker's own word, given in a done frame;
     /// without one it is TimedOut, Crashed or Failed by the way it ended, with the phase in the
     /// note and the whole frames that arrived; Failed, with the reason "worker-lost", where it was
-    /// ended from outside, which says nothing of the driver. Frames that do not add up are dropped,
-    /// all of them, and Failed whatever became of the process: it is killed for them, if it still
-    /// runs then.
+    /// ended from outside, which says nothing of the driver. If the frames do not add up, all of
+    /// them are dropped and the answer is Failed, whatever became of the process; it is killed for
+    /// that if it still runs.
     [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;
 
 private:

@@ -37,8 +37,8 @@ Variables worker_environment(const ProbeTarget& target,
         {"XDG_DATA_DIRS", kNowhere},
         {"POCL_CACHE_DIR", home + "/pocl"},
         {"MESA_SHADER_CACHE_DISABLE", "true"},
-        // Disabled, NVIDIA's OpenCL compiles kernels of its own in each clCreateContext: 1.2 to 1.9
-        // s in place of 0.2 (580.159 on an H200).
+        // With its cache disabled, NVIDIA's OpenCL compiles kernels of its own in each
+        // clCreateContext: 1.2 to 1.9 s instead of 0.2 (580.159 on an H200).
         {"CUDA_CACHE_PATH", home + "/cuda"},
         {"CUDA_CACHE_MAXSIZE", kCudaCache},
         {"NEO_CACHE_PERSISTENT", "0"},

@@ -31,7 +31,7 @@ void attach(msghdr& message, Ancillary& ancillary, std::span<const int> descript
     std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
 }
 
-/// Owned at once, whatever is wrong with the message.
+/// Owned at once, even if something else is wrong with the message.
 std::vector<UniqueFd> descriptors_of(msghdr& message) {
     std::vector<UniqueFd> owned;
     for (auto* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {

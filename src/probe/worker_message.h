@@ -61,7 +61,7 @@ struct Message {
     std::vector<UniqueFd> descriptors = {};  ///< close-on-exec
 };
 
-/// Errors: Unavailable, with the reason; it never blocks on a socket that does not.
+/// Errors: Unavailable, with the reason; it does not block on a non-blocking socket.
 Status send_message(int socket, std::string_view text, std::span<const int> descriptors = {});
 
 /// The next message; nullopt when none is there yet. Errors: Unavailable when the other side has

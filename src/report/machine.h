@@ -167,7 +167,7 @@ struct HardwareDevice {
     std::optional<std::string> driver_flavour = {};  ///< nvidia: "open" or "proprietary"
     std::optional<std::string> modalias = {};
     std::vector<std::string> compatible = {};  ///< device tree, most specific first
-    std::optional<bool> boot_vga = {};
+    std::optional<bool> boot_vga = {};  ///< the firmware's display is here (boot_vga, boot_display)
     std::optional<std::string> runtime_status = {};  ///< power/runtime_status
     std::optional<std::string> model = {};  ///< a name the driver gives without being called
     std::optional<std::string> uuid = {};   ///< likewise (/proc/driver/nvidia, amdgpu unique_id)

@@ -3,8 +3,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "backends/drm/memory_regions.h"
+#include "backends/drm/intel.h"
 #include "backends/hip/rocm_names.h"
+#include "backends/texts.h"
 #include "backends/vulkan/nvidia_egl.h"
 #include "fuzz/input.h"
 
@@ -12,6 +13,7 @@
 /// is ours.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
+    using namespace gpuprobe::backends;
     const auto bytes = std::as_bytes(std::span{data, size});
     for (const auto& regions : {i915_regions(bytes), xe_regions(bytes)}) {
         if (!regions)
@@ -23,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)xe_ip_version(bytes);
     const auto text = testing::text_of_input(data, size);
     (void)rocm_uuid(text);
-    (void)rocm_target(text);
+    (void)gfx_target_in(text);
     (void)with_egl_library(text);
     return 0;
 }

@@ -7,8 +7,9 @@
 #include <sys/random.h>
 
 #include "backends/compute/expected.h"
+#include "backends/texts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Words = std::span<const std::uint32_t>;
@@ -18,8 +19,8 @@ Bytes whole_groups(std::size_t size) {
     return Bytes{groups * kGroupBytes.count};
 }
 
-void stage(Accelerator& accelerator, Words words) {
-    std::memcpy(accelerator.staging().data(), words.data(), words.size_bytes());
+void stage(ComputeDevice& device, Words words) {
+    std::memcpy(device.staging().data(), words.data(), words.size_bytes());
 }
 
 std::vector<std::uint32_t> poison(Words input) {
@@ -45,35 +46,30 @@ Check compared(Words input, Words output) {
     return check;
 }
 
-std::string hexadecimal(std::uint32_t word) {
-    char text[16] = {};
-    (void)std::snprintf(text, sizeof text, "0x%08x", word);
-    return text;
-}
-
 void explain(Check& check, Words input, Words output) {
     if (!check.first_wrong)
         return;
     const auto i = *check.first_wrong;
     check.note = std::to_string(*check.wrong_words) + " of " + std::to_string(*check.words) +
-                 " words are wrong; word " + std::to_string(i) + " is " + hexadecimal(output[i]) +
-                 " and should be " + hexadecimal(checked_word(input[i]));
+                 " words are wrong; word " + std::to_string(i) + " is 0x" +
+                 hexadecimal(output[i], 8) + " and should be 0x" +
+                 hexadecimal(checked_word(input[i]), 8);
 }
 
 }  // namespace
 
-Attempt<Check> checked(Accelerator& accelerator, std::span<const std::uint32_t> input) {
+Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input) {
     const Bytes size{input.size_bytes()};
-    (void)TRY(accelerator.allocate(whole_groups(size.count), size));
-    stage(accelerator, input);
-    (void)TRY(accelerator.transfer(Direction::ToDevice, Buffer::First, size, 1));
-    stage(accelerator, poison(input));
-    (void)TRY(accelerator.transfer(Direction::ToDevice, Buffer::Second, size, 1));
+    (void)TRY(device.allocate(whole_groups(size.count), size));
+    stage(device, input);
+    (void)TRY(device.transfer(Direction::ToDevice, Buffer::First, size, 1));
+    stage(device, poison(input));
+    (void)TRY(device.transfer(Direction::ToDevice, Buffer::Second, size, 1));
     const auto groups = static_cast<std::uint32_t>(input.size()) / kGroupThreads;
-    (void)TRY(accelerator.run(Work{.kernel = Kernel::Check, .groups = groups}));
-    (void)TRY(accelerator.transfer(Direction::ToHost, Buffer::Second, size, 1));
+    (void)TRY(device.run(Work{.kernel = Kernel::Check, .groups = groups}));
+    (void)TRY(device.transfer(Direction::ToHost, Buffer::Second, size, 1));
     std::vector<std::uint32_t> output(input.size());
-    std::memcpy(output.data(), accelerator.staging().data(), size.count);
+    std::memcpy(output.data(), device.staging().data(), size.count);
     auto check = compared(input, output);
     explain(check, input, output);
     return check;
@@ -91,4 +87,4 @@ std::vector<std::uint32_t> random_words(std::size_t count) {
     return words;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

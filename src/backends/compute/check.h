@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 enum class CheckResult { Verified, Miscomputed, Failed };
 constexpr std::array<EnumName<CheckResult>, 3> names_of(CheckResult) {
@@ -19,7 +19,8 @@ constexpr std::array<EnumName<CheckResult>, 3> names_of(CheckResult) {
              {CheckResult::Failed, "failed"}}};
 }
 
-/// The member `check` of a device's facts: what became of a kernel whose every word was compared.
+/// The member `check` of a device's facts: the result of a kernel whose output was compared word by
+/// word.
 struct Check {
     CheckResult result = CheckResult::Failed;
     std::optional<std::uint32_t> words = {};  ///< compared
@@ -36,14 +37,12 @@ void describe(Visitor& visit, Check& check) {
     visit("note", check.note);
 }
 
-/// Runs Kernel::Check on these words. Before, each word of the output is made what is wrong there,
-/// so that a kernel that did nothing can't pass. At most kMaxCheckedWords, a multiple of
-/// kGroupThreads.
-Attempt<Check> checked(Accelerator& accelerator, std::span<const std::uint32_t> input);
+/// Runs Kernel::Check on these words. The output is filled with wrong words first, so that a kernel
+/// that does nothing can't pass. At most kMaxCheckedWords, a multiple of kGroupThreads.
+Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input);
 constexpr std::size_t kMaxCheckedWords = std::size_t{1} << 20;
 
-/// Words that are others each time. Errors of the kernel's generator leave zeros, of which one
-/// kernel's result is as good as another's.
+/// Other words each time. Where the kernel's generator fails they stay zero, which will do as well.
 std::vector<std::uint32_t> random_words(std::size_t count);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

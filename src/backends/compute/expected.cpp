@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/compute/expected.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-constexpr std::uint32_t kFp32Starts = 63;  ///< chains start at thread + chain, of which these bits
+constexpr std::uint32_t kFp32Starts = 63;  ///< chains start at these bits of thread + chain
 constexpr std::uint32_t kFp16Starts = 31;
 
 /// Two steps with a factor of -1 add one: x, b - x, x + 1.
@@ -47,7 +47,8 @@ std::uint32_t int8_word(std::uint32_t thread, const KernelArguments& arguments) 
 }  // namespace
 
 std::uint32_t filled_sum(std::uint64_t words, const KernelArguments& arguments) {
-    // Of i from 0 to words - 1: one of the two factors is even, and halved before it can wrap.
+    // The sum of i from 0 to words - 1. One of the two factors is even; it is halved before the
+    // product can wrap.
     const auto pairs = words % 2 == 0 ? words / 2 * (words - 1) : (words - 1) / 2 * words;
     return static_cast<std::uint32_t>(pairs) * static_cast<std::uint32_t>(arguments.factor) +
            static_cast<std::uint32_t>(words) * static_cast<std::uint32_t>(arguments.addend);
@@ -78,4 +79,4 @@ std::uint32_t operations_per_round(Kernel kernel) {
     return kernel == Kernel::Fp16 ? kSteps * 2 * 2 : kSteps * 4 * 2;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

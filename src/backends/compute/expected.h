@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 
 /// What the kernels must give: the same arithmetic, on the host. All of it is exact in the kernels'
 /// types, so that fused and unfused steps agree and nothing needs a tolerance.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 constexpr std::uint32_t checked_word(std::uint32_t input) {
     return input * 3 + 1;
@@ -29,4 +29,4 @@ std::uint32_t arithmetic_word(Kernel kernel,
 /// Operations that one thread does in one round: an addition and a multiplication are two.
 std::uint32_t operations_per_round(Kernel kernel);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

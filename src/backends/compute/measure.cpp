@@ -9,13 +9,14 @@
 #include "backends/compute/check.h"
 #include "backends/compute/expected.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-/// Copied in half a millisecond where copies are fastest; to pin more takes as long as to measure.
+/// Copied in half a millisecond where copies are fastest; pinning more would take as long as
+/// measuring.
 constexpr Bytes kStaging = mib(32);
 constexpr Bytes kUnknownFree = mib(256);  // assumed where nobody says what is free
-/// Large against every cache, and a pass long against a launch: 0.2 ms on an H200.
+/// Much larger than any cache, and a pass takes much longer than a launch: 0.2 ms on an H200.
 constexpr Bytes kMaxDeviceBuffer = gib(1);
 /// Workers have a gibibyte in all (systemd/gpuprobe-worker@.service).
 constexpr Bytes kMaxHostBuffer = mib(256);
@@ -23,7 +24,7 @@ constexpr Bytes kMaxHostBuffer = mib(256);
 constexpr std::uint32_t kPieceGroups = 64;            // of the smallest piece
 constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every GPU of today
 constexpr std::uint32_t kMaxSteps = 1U << 22;
-/// A processor's caches hold what it reads in a few milliseconds.
+/// Longer than for a GPU: a processor's caches hold what it reads in a few milliseconds.
 constexpr Seconds kHostMemoryPiece{0.02};
 constexpr Seconds kMaxHostPiece{2};
 constexpr Bytes kTransferPiece = kib(512);
@@ -43,10 +44,10 @@ Refusal miscomputed(std::string_view what) {
 /// One device's figures, one after the other.
 class Measuring {
 public:
-    Measuring(Accelerator& accelerator, const std::function<void(std::string_view)>& phase)
-        : accelerator_{accelerator},
+    Measuring(ComputeDevice& device, const std::function<void(std::string_view)>& phase)
+        : device_{device},
           phase_{phase},
-          sampler_{now, accelerator.limits().is_cpu ? kMaxHostPiece : Sampler::kMaxPiece},
+          sampler_{now, device.limits().is_cpu ? kMaxHostPiece : Sampler::kMaxPiece},
           random_{random_words(2)} {}
 
     Attempt<Measured> take();
@@ -55,27 +56,27 @@ private:
     using RateField = std::optional<std::uint64_t> Figures<std::uint64_t>::*;
     using SpreadField = std::optional<double> Figures<double>::*;
 
-    Attempt<Performed> allocate();
-    Attempt<Performed> memory();
-    Attempt<Performed> transfers();
-    Attempt<Performed> transfer(Direction direction, RateField rate, SpreadField spread);
-    Attempt<Performed> arithmetic(Kernel kernel,
-                                  std::string_view name,
-                                  RateField rate,
-                                  SpreadField spread);
-    /// The same for what a device may lack although it says otherwise.
-    Attempt<Performed> optional_arithmetic(Kernel kernel,
-                                           std::string_view name,
-                                           RateField rate,
-                                           SpreadField spread);
-    Attempt<Performed> launch();
-    Attempt<Performed> keep(const Load& load, RateField rate, SpreadField spread);
+    Attempt<Done> allocate();
+    Attempt<Done> memory();
+    Attempt<Done> transfers();
+    Attempt<Done> transfer(Direction direction, RateField rate, SpreadField spread);
+    Attempt<Done> arithmetic(Kernel kernel,
+                             std::string_view name,
+                             RateField rate,
+                             SpreadField spread);
+    /// The same for a kernel that may not build although the device claims to support it.
+    Attempt<Done> optional_arithmetic(Kernel kernel,
+                                      std::string_view name,
+                                      RateField rate,
+                                      SpreadField spread);
+    Attempt<Done> launch();
+    Attempt<Done> keep(const Load& load, RateField rate, SpreadField spread);
 
     [[nodiscard]] Attempt<std::uint32_t> sum_of(Buffer buffer);
     Attempt<std::vector<std::uint32_t>> output(std::size_t words);
-    Attempt<Performed> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
+    Attempt<Done> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
 
-    Accelerator& accelerator_;
+    ComputeDevice& device_;
     const std::function<void(std::string_view)>& phase_;
     Sampler sampler_;
     std::vector<std::uint32_t> random_;
@@ -90,11 +91,11 @@ Attempt<Measured> Measuring::take() {
     const auto begin = now();
     (void)TRY(arithmetic(Kernel::Fp32, "fp32", &Rates::fp32, &Spreads::fp32));
     (void)TRY(memory());
-    if (accelerator_.limits().has_fp16)
+    if (device_.limits().has_fp16)
         (void)TRY(optional_arithmetic(Kernel::Fp16, "fp16", &Rates::fp16, &Spreads::fp16));
-    if (accelerator_.limits().has_int8)
+    if (device_.limits().has_int8)
         (void)TRY(optional_arithmetic(Kernel::Int8, "int8", &Rates::int8, &Spreads::int8));
-    if (accelerator_.limits().has_host_copies) {
+    if (device_.limits().has_host_copies) {
         (void)TRY(transfers());
         (void)TRY(launch());
     }
@@ -104,37 +105,37 @@ Attempt<Measured> Measuring::take() {
     return measured_;
 }
 
-Attempt<Performed> Measuring::allocate() {
+Attempt<Done> Measuring::allocate() {
     phase_("allocate");
-    size_ = buffer_size(accelerator_.limits());
-    return accelerator_.allocate(size_, std::min(size_, kStaging));
+    size_ = buffer_size(device_.limits());
+    return device_.allocate(size_, std::min(size_, kStaging));
 }
 
-Attempt<Performed> Measuring::keep(const Load& load, RateField rate, SpreadField spread) {
+Attempt<Done> Measuring::keep(const Load& load, RateField rate, SpreadField spread) {
     const auto figure = TRY(sampler_.rate_of(load));
     measured_.rates.*rate = static_cast<std::uint64_t>(std::llround(figure.median));
     measured_.spreads.*spread = figure.spread;
-    return Performed{};
+    return Done{};
 }
 
-Attempt<Performed> Measuring::memory() {
+Attempt<Done> Measuring::memory() {
     phase_("memory");
     for (const auto kernel : {Kernel::Fill, Kernel::Read, Kernel::Copy})
-        (void)TRY(accelerator_.prepare(kernel));
+        (void)TRY(device_.prepare(kernel));
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
     const KernelArguments pattern{.factor = static_cast<std::int32_t>(random_[0] | 1),
                                   .addend = static_cast<std::int32_t>(random_[1])};
-    (void)TRY(accelerator_.run(Work{
+    (void)TRY(device_.run(Work{
         .kernel = Kernel::Fill, .groups = groups, .arguments = pattern, .from = Buffer::Second}));
     const auto load_of = [&](Kernel kernel, double passes) {
         return Load{.run =
                         [this, kernel](std::uint32_t size, std::uint32_t times) {
-                            return accelerator_.run(Work{
+                            return device_.run(Work{
                                 .kernel = kernel, .groups = size * kPieceGroups, .times = times});
                         },
                     .max_size = std::bit_floor(groups / kPieceGroups),
                     .units = static_cast<double>(kPieceGroups * kGroupBytes.count) * passes,
-                    .piece = accelerator_.limits().is_cpu ? kHostMemoryPiece : Load{}.piece};
+                    .piece = device_.limits().is_cpu ? kHostMemoryPiece : Load{}.piece};
     };
     using Rates = Figures<std::uint64_t>;
     using Spreads = Figures<double>;
@@ -143,27 +144,27 @@ Attempt<Performed> Measuring::memory() {
     if (TRY(sum_of(Buffer::First)) != wanted)
         return miscomputed("read");
     (void)TRY(keep(load_of(Kernel::Copy, 2), &Rates::memory_copy, &Spreads::memory_copy));
-    (void)TRY(accelerator_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
+    (void)TRY(device_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
     if (TRY(sum_of(Buffer::Second)) != wanted)
         return miscomputed("copy");
-    return Performed{};
+    return Done{};
 }
 
 /// By Read, which leaves the sums of the threads in the other buffer.
 Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
-    (void)TRY(accelerator_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
+    (void)TRY(device_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
     const Bytes sums{std::uint64_t{groups} * kGroupThreads * 4};
-    (void)TRY(accelerator_.transfer(Direction::ToHost, other(buffer), sums, 1));
+    (void)TRY(device_.transfer(Direction::ToHost, other(buffer), sums, 1));
     std::vector<std::uint32_t> words(sums.count / 4);
-    std::memcpy(words.data(), accelerator_.staging().data(), sums.count);
+    std::memcpy(words.data(), device_.staging().data(), sums.count);
     std::uint32_t sum = 0;
     for (const auto word : words)
         sum += word;
     return sum;
 }
 
-Attempt<Performed> Measuring::transfers() {
+Attempt<Done> Measuring::transfers() {
     using Rates = Figures<std::uint64_t>;
     using Spreads = Figures<double>;
     phase_("transfer");
@@ -171,24 +172,24 @@ Attempt<Performed> Measuring::transfers() {
     return transfer(Direction::ToHost, &Rates::device_to_host, &Spreads::device_to_host);
 }
 
-Attempt<Performed> Measuring::transfer(Direction direction, RateField rate, SpreadField spread) {
+Attempt<Done> Measuring::transfer(Direction direction, RateField rate, SpreadField spread) {
     const auto pieces = std::min(size_, kStaging).count / kTransferPiece.count;
     const Load load{.run =
                         [this, direction](std::uint32_t size, std::uint32_t times) {
-                            return accelerator_.transfer(direction, Buffer::First,
-                                                         Bytes{size * kTransferPiece.count}, times);
+                            return device_.transfer(direction, Buffer::First,
+                                                    Bytes{size * kTransferPiece.count}, times);
                         },
                     .max_size = static_cast<std::uint32_t>(std::bit_floor(pieces)),
                     .units = static_cast<double>(kTransferPiece.count)};
     return keep(load, rate, spread);
 }
 
-Attempt<Performed> Measuring::arithmetic(Kernel kernel,
-                                         std::string_view name,
-                                         RateField rate,
-                                         SpreadField spread) {
+Attempt<Done> Measuring::arithmetic(Kernel kernel,
+                                    std::string_view name,
+                                    RateField rate,
+                                    SpreadField spread) {
     phase_(name);
-    (void)TRY(accelerator_.prepare(kernel));
+    (void)TRY(device_.prepare(kernel));
     const auto limit = static_cast<std::uint32_t>(
         std::bit_floor(size_.count / (kGroupThreads * sizeof(std::uint32_t))));
     const auto max_groups = std::min(kMaxArithmeticGroups, limit);
@@ -203,7 +204,7 @@ Attempt<Performed> Measuring::arithmetic(Kernel kernel,
             [&](std::uint32_t size, std::uint32_t times) {
                 auto work = work_of(size);
                 work.times = times;
-                return accelerator_.run(work);
+                return device_.run(work);
             },
         .max_size = std::min(kMaxSteps, kMaxRounds / 2 * (max_groups / kPieceGroups)),
         .units = static_cast<double>(operations_per_round(kernel)) * kGroupThreads * kPieceGroups};
@@ -211,21 +212,19 @@ Attempt<Performed> Measuring::arithmetic(Kernel kernel,
     return check_arithmetic(kernel, name, work_of(sampler_.size()));
 }
 
-Attempt<Performed> Measuring::optional_arithmetic(Kernel kernel,
-                                                  std::string_view name,
-                                                  RateField rate,
-                                                  SpreadField spread) {
+Attempt<Done> Measuring::optional_arithmetic(Kernel kernel,
+                                             std::string_view name,
+                                             RateField rate,
+                                             SpreadField spread) {
     const auto done = arithmetic(kernel, name, rate, spread);
     if (done || done.error().code != "build-failed")
         return done;
     measured_.note = std::string{name} + ": " + done.error().note;
-    return Performed{};
+    return Done{};
 }
 
-/// Some threads of all: the last group counts as much as the first.
-Attempt<Performed> Measuring::check_arithmetic(Kernel kernel,
-                                               std::string_view name,
-                                               const Work& work) {
+/// Checks some of the threads, from the first group to the last.
+Attempt<Done> Measuring::check_arithmetic(Kernel kernel, std::string_view name, const Work& work) {
     constexpr std::uint32_t kSamples = 8;
     const auto words = TRY(output(std::size_t{work.groups} * kGroupThreads));
     const auto count = static_cast<std::uint32_t>(words.size());
@@ -235,35 +234,35 @@ Attempt<Performed> Measuring::check_arithmetic(Kernel kernel,
         if (words[thread] != arithmetic_word(kernel, thread, work.arguments))
             return miscomputed(name);
     }
-    return Performed{};
+    return Done{};
 }
 
 Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
     const Bytes size{count * sizeof(std::uint32_t)};
-    (void)TRY(accelerator_.transfer(Direction::ToHost, Buffer::Second, size, 1));
+    (void)TRY(device_.transfer(Direction::ToHost, Buffer::Second, size, 1));
     std::vector<std::uint32_t> words(count);
-    std::memcpy(words.data(), accelerator_.staging().data(), size.count);
+    std::memcpy(words.data(), device_.staging().data(), size.count);
     return words;
 }
 
-/// One group, waited for each time: the round trip is what is wanted. By a kernel that has been
-/// compiled for the others: to compile one more takes longer than all that is timed of it.
-Attempt<Performed> Measuring::launch() {
+/// Runs one group at a time and waits for it, since the round trip is what is measured. The kernel
+/// is one that is compiled already: compiling another would take longer than the measurement.
+Attempt<Done> Measuring::launch() {
     phase_("launch");
-    const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Performed> {
+    const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Done> {
         for (std::uint32_t i = 0; i < times; ++i)
-            (void)TRY(accelerator_.run(Work{.kernel = Kernel::Fill}));
-        return Performed{};
+            (void)TRY(device_.run(Work{.kernel = Kernel::Fill}));
+        return Done{};
     }};
     const auto figure = TRY(sampler_.rate_of(load));
     measured_.rates.launch_usec = 1e6 / figure.median;
     measured_.spreads.launch_usec = figure.spread;
-    return Performed{};
+    return Done{};
 }
 
 }  // namespace
 
-Bytes buffer_size(const AcceleratorLimits& limits) {
+Bytes buffer_size(const ComputeLimits& limits) {
     auto size = std::min(limits.is_cpu ? kMaxHostBuffer : kMaxDeviceBuffer,
                          Bytes{limits.free.value_or(kUnknownFree).count / 8});
     if (limits.max_buffer)
@@ -280,9 +279,9 @@ Value value_of(const Measured& measured) {
     return value;
 }
 
-Attempt<Measured> measured(Accelerator& accelerator,
+Attempt<Measured> measured(ComputeDevice& device,
                            const std::function<void(std::string_view)>& phase) {
-    return Measuring{accelerator, phase}.take();
+    return Measuring{device, phase}.take();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 #include "backends/compute/sampler.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// One number for each thing that is measured; null is what the API or the device cannot do.
 /// Rates are bytes or operations a second.
@@ -44,13 +44,13 @@ struct Measured {
 };
 Value value_of(const Measured& measured);
 
-/// Measures all that the accelerator can. Refusals: those of the accelerator and the sampler;
-/// `miscomputed` when a kernel gave wrong numbers, for then its rate is none.
-/// `phase` is told what comes next.
-Attempt<Measured> measured(Accelerator& accelerator,
+/// Measures all that the device can. Refusals: those of the device and the sampler;
+/// `miscomputed` when a kernel gave wrong numbers: their rate would mean nothing. `phase` is told
+/// what comes next.
+Attempt<Measured> measured(ComputeDevice& device,
                            const std::function<void(std::string_view)>& phase);
 
 /// How large each of the two buffers is: an eighth of what is free, so that both are a quarter.
-Bytes buffer_size(const AcceleratorLimits& limits);
+Bytes buffer_size(const ComputeLimits& limits);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

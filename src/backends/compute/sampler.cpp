@@ -7,10 +7,10 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-/// What a clock of coarse steps may give is not believed.
+/// Times below this may only show how coarse the clock is.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 
@@ -57,7 +57,7 @@ Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
         if (took / times <= max_piece_)
             return took;
     }
-    return too_slow(took / times);  // twice: not the host, busy with something else
+    return too_slow(took / times);  // twice in a row, so it was not the host that was busy
 }
 
 Attempt<Seconds> Sampler::grow(const Load& load) {
@@ -87,4 +87,4 @@ Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t time
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

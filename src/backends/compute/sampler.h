@@ -6,16 +6,16 @@
 #include <functional>
 #include <vector>
 
-#include "backends/compute/attempt.h"
+#include "backends/compute/device.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 using Seconds = std::chrono::duration<double>;
 
 /// Something whose rate is wanted.
 struct Load {
     /// Does a piece of that size so often, and waits for all of it.
-    std::function<Attempt<Performed>(std::uint32_t size, std::uint32_t times)> run = {};
+    std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< a power of two
     double units = 1;            ///< bytes, or operations, in a piece of size 1
     Seconds piece{0.002};        ///< grown to at least this long
@@ -33,7 +33,7 @@ struct Rate {
 class Sampler {
 public:
     using Now = std::function<Seconds()>;
-    /// `max_piece`: what no piece may take. kMaxPiece, where a watchdog may be near.
+    /// `max_piece`: the longest that a piece may take; kMaxPiece keeps clear of watchdogs.
     explicit Sampler(Now now, Seconds max_piece = kMaxPiece)
         : now_{std::move(now)}, max_piece_{max_piece} {}
 
@@ -74,4 +74,4 @@ private:
     std::uint32_t size_ = 1;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,61 +3,120 @@
 
 #include "backends/compute/check.h"
 #include "backends/compute/measure.h"
+#include "base/parse.h"
+#include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
+
+constexpr std::string_view kPci = "pci:";
+constexpr std::string_view kIndex = "index:";
 
 /// 256 KiB to the device, and as much on it.
 constexpr std::size_t kWords = 65536;
 
-/// What still runs, or has fallen off the bus, would be waited for: its context goes with the
-/// process, and the kernel's driver cleans up.
-void abandon_if_stuck(std::unique_ptr<Accelerator>& accelerator, const Refusal& refusal) {
+/// To let go of a device that still runs, or has fallen off the bus, would wait for it. The context
+/// ends with the process, and the kernel's driver cleans up.
+void abandon_if_stuck(std::unique_ptr<ComputeDevice>& device, const Refusal& refusal) {
     if (refusal.code == "dispatch-timed-out" || refusal.code == "device-lost")
-        (void)accelerator.release();
+        (void)device.release();
 }
 
-Answer failed(const Refusal& refusal) {
-    return Answer{.outcome = Outcome::Failed,
-                  .note = refusal.note,
-                  .reasons = {Reason{.code = refusal.code, .detail = refusal.detail}}};
-}
-
-Attempt<Check> check_of(const OpenAccelerator& open, Sink& sink) {
+Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
     sink.phase("context");
-    auto accelerator = TRY(open());
+    auto device = TRY(open());
     sink.phase("build");
-    (void)TRY(accelerator->prepare(Kernel::Check));
+    (void)TRY(device->prepare(Kernel::Check));
     sink.phase("dispatch");
-    auto check = checked(*accelerator, random_words(kWords));
+    auto check = checked(*device, random_words(kWords));
     if (!check)
-        abandon_if_stuck(accelerator, check.error());
+        abandon_if_stuck(device, check.error());
     return check;
 }
 
-Attempt<Measured> measured_by(const OpenAccelerator& open, Sink& sink) {
+Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink) {
     sink.phase("context");
-    auto accelerator = TRY(open());
-    auto figures = measured(*accelerator, [&](std::string_view name) { sink.phase(name); });
+    auto device = TRY(open());
+    auto figures = measured(*device, [&](std::string_view name) { sink.phase(name); });
     if (!figures)
-        abandon_if_stuck(accelerator, figures.error());
+        abandon_if_stuck(device, figures.error());
     return figures;
+}
+
+Answer device_not_found(const ProbeTarget& target) {
+    return Answer{.outcome = Outcome::Absent,
+                  .note = "the driver offers no device " + target.device.value_or(""),
+                  .reasons = {because("device-not-found", {{"device", to_value(target.device)}})}};
+}
+
+DeviceStage later_stage(std::string_view name) {
+    if (name == "verify")
+        return verify_device;
+    return name == "measure" ? measure_device : nullptr;
+}
+
+Answer not_offered(const ProbeTarget& target) {
+    return Answer{.outcome = Outcome::Failed,
+                  .note = target.api + " has no stage " + target.stage,
+                  .reasons = {because("stage-not-offered", {{"stage", target.stage}})}};
 }
 
 }  // namespace
 
-Answer verify_device(DeviceFacts facts, const OpenAccelerator& open, Sink& sink) {
+bool is_stage(std::string_view stage) {
+    return stage == "query" || later_stage(stage);
+}
+
+Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
+    const auto stage = later_stage(target.stage);
+    if (!stage)
+        return backend.query ? backend.query(target, sink) : not_offered(target);
+    if (!backend.compute)
+        return not_offered(target);
+    auto named = target;
+    if (!named.device && backend.device)
+        named.device = backend.device;
+    return run_stage(backend.compute, stage, named, sink);
+}
+
+Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     const auto check = check_of(open, sink);
     facts.extra["check"] = to_value(check ? *check : Check{.note = check.error().note});
     sink.device(facts);
-    return check ? Answer{} : failed(check.error());
+    return check ? Answer{} : answer_of(check.error());
 }
 
-Answer measure_device(DeviceFacts facts, const OpenAccelerator& open, Sink& sink) {
+Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     const auto figures = measured_by(open, sink);
     facts.extra["measured"] = figures ? value_of(*figures) : Value{};
     sink.device(facts);
-    return figures ? Answer{} : failed(figures.error());
+    return figures ? Answer{} : answer_of(figures.error());
 }
 
-}  // namespace gpuprobe
+bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts) {
+    const std::string_view name = target.device ? std::string_view{*target.device} : "";
+    if (name.starts_with(kPci)) {
+        const auto wanted = parse_text(name.substr(kPci.size()), std::type_identity<PciAddress>{});
+        return wanted && facts.pci == wanted;
+    }
+    if (!name.starts_with(kIndex))
+        return false;
+    const auto wanted = parse_number<std::uint32_t>(name.substr(kIndex.size()));
+    return wanted && facts.index == wanted;
+}
+
+Answer run_stage(Enumerate enumerate, DeviceStage stage, const ProbeTarget& target, Sink& sink) {
+    std::optional<Answer> answer;
+    auto enumerated =
+        enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice& open) {
+            if (!is_wanted(target, facts))
+                return true;
+            answer = stage(facts, open, sink);
+            return false;
+        });
+    if (answer)
+        return *std::move(answer);
+    return enumerated.outcome == Outcome::Answered ? device_not_found(target) : enumerated;
+}
+
+}  // namespace gpuprobe::backends

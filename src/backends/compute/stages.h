@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-#include <memory>
-
 #include "backends/backend.h"
-#include "backends/compute/accelerator.h"
+#include "backends/compute/device.h"
 
-namespace gpuprobe {
+/// The stages of a probe, written once for every API.
+namespace gpuprobe::backends {
 
-/// Makes a context on the device, ready for Accelerator::allocate.
-using OpenAccelerator = std::function<Attempt<std::unique_ptr<Accelerator>>()>;
+/// "query", "verify" and "measure".
+bool is_stage(std::string_view stage);
+
+/// The stage that the target names. Failed with `stage-not-offered` where the backend lacks it.
+Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink);
+
+/// The query of a backend whose devices can also compute: tells the facts of every device.
+template <Enumerate enumerate>
+Answer query_devices(const ProbeTarget& target, Sink& sink) {
+    return enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice&) {
+        sink.device(facts);
+        return true;
+    });
+}
 
 /// A later stage of one device whose facts are known. The facts go to the sink with the stage's own
 /// member, also when it failed.
-using DeviceStage = Answer (*)(DeviceFacts facts, const OpenAccelerator& open, Sink& sink);
-
+using DeviceStage = Answer (*)(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 /// Adds `check` (check.h). Answered when a kernel ran, whatever it computed.
-Answer verify_device(DeviceFacts facts, const OpenAccelerator& open, Sink& sink);
+Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
+/// Adds `measured` (measure.h), null when nothing could be measured.
+Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
-/// Adds `measured` (measure.h), null when nothing could be.
-Answer measure_device(DeviceFacts facts, const OpenAccelerator& open, Sink& sink);
+/// Whether these are the facts of the device that the target is about: "pci:0000:00:06.0" by its
+/// address, "index:N" by its position. Anything else, and no device at all, is none.
+bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts);
 
-}  // namespace gpuprobe
+/// The stage of the device that the target is about. Where the API's devices do not include it,
+/// Absent with `device-not-found`: another device's result in its place would be worse than none.
+Answer run_stage(Enumerate enumerate, DeviceStage stage, const ProbeTarget& target, Sink& sink);
+
+}  // namespace gpuprobe::backends

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/cpu_kernels.h"
-
 #include <cstring>
 
-namespace gpuprobe {
+#include "backends/cpu/cpu.h"
+
+namespace gpuprobe::backends {
 namespace {
 
 using Input = const std::uint32_t*;
@@ -37,9 +37,8 @@ void read(Input from, Output to) {
     }
 }
 
-// One step of each of the eight chains, and a thread for each lane. As a macro,
-// since the compiler takes vectors apart before it inlines: what a wide unit is
-// to do must stand in its own function.
+// One step of each of the eight chains, and a thread for each lane. A macro, since the compiler
+// splits vectors before it inlines: code for wide units must be in one function.
 #define GPUPROBE_STEP(b) \
     x0 = x0 * a + (b);   \
     x1 = x1 * a + (b);   \
@@ -123,4 +122,4 @@ void run_on_cpu(Kernel kernel,
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// Source: sched_getaffinity(2). It fails where there are more processors than
@@ -28,7 +28,7 @@ Crew::Crew() {
         for (unsigned number = 1; number < wanted; ++number)
             threads_.emplace_back([this, number] { work(number); });
     } catch (const std::system_error&) {
-        // Those that there are will do.
+        // Works with as many as there are.
     }
 }
 
@@ -73,4 +73,4 @@ void Crew::work(unsigned number) {
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

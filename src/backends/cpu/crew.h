@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Threads that do one thing together, again and again.
 class Crew {
@@ -39,4 +39,4 @@ private:
     std::vector<std::thread> threads_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

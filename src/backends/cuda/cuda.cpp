@@ -5,14 +5,15 @@
 #include <array>
 #include <string>
 
-#include "backends/compute/device_choice.h"
-#include "backends/compute/only_nvidia_gpu.h"
-#include "backends/cuda/cuda_abi.h"
-#include "backends/cuda/cuda_accelerator.h"
+#include "backends/cuda/abi.h"
+#include "backends/cuda/compute.h"
 #include "backends/denied_node.h"
+#include "backends/driver_library.h"
+#include "backends/nvml/nvidia_gpu.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using cuda::Attribute;
@@ -55,39 +56,18 @@ std::optional<int> attribute(const Symbols& api, Attribute which, Device device)
     return value;
 }
 
-/// "GPU-8-4-4-4-12", the form that CUDA_VISIBLE_DEVICES and nvidia-smi use; the bytes are in that
-/// order.
-std::string uuid_text(const cuda::Uuid& uuid) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string text = "GPU-";
-    for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            text += '-';
-        text += kDigits[uuid.bytes[i] >> 4U];
-        text += kDigits[uuid.bytes[i] & 0xfU];
-    }
-    return text;
-}
-
-std::optional<std::string> name_of_device(const Symbols& api, Device device) {
-    std::array<char, 256> name = {};
-    if (api.name(name.data(), static_cast<int>(name.size() - 1), device) != kSuccess)
-        return std::nullopt;
-    return scrubbed(name.data());
-}
-
 std::optional<PciAddress> pci_of(const Symbols& api, Device device) {
-    std::array<char, 32> text = {};
-    if (api.pci_bus_id(text.data(), static_cast<int>(text.size() - 1), device) != kSuccess)
-        return std::nullopt;
-    return parse_text(std::string_view{text.data()}, std::type_identity<PciAddress>{});
+    const auto text =
+        written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, device); });
+    return text ? parse_text(*text, std::type_identity<PciAddress>{}) : std::nullopt;
 }
 
 void add_attributes(const Symbols& api, Device device, DeviceFacts& facts) {
     const auto major = attribute(api, Attribute::ComputeCapabilityMajor, device);
     const auto minor = attribute(api, Attribute::ComputeCapabilityMinor, device);
     if (major && minor)
-        facts.extra["compute_capability"] = std::to_string(*major) + "." + std::to_string(*minor);
+        facts.extra["compute_capability"] =
+            dotted({static_cast<unsigned>(*major), static_cast<unsigned>(*minor)});
     if (const auto integrated = attribute(api, Attribute::Integrated, device))
         facts.type = *integrated != 0 ? DeviceType::Integrated : DeviceType::Discrete;
     for (const auto& fact : kAttributes) {
@@ -101,12 +81,13 @@ void add_attributes(const Symbols& api, Device device, DeviceFacts& facts) {
 DeviceFacts device_facts(const Symbols& api, Device device, int index) {
     DeviceFacts facts;
     facts.index = static_cast<std::uint32_t>(index);
-    facts.name = name_of_device(api, device);
+    facts.name =
+        written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
     facts.vendor_id = "10de";
     facts.pci = pci_of(api, device);
     cuda::Uuid uuid;
     if (api.uuid && api.uuid(&uuid, device) == kSuccess)
-        facts.uuid = uuid_text(uuid);
+        facts.uuid = "GPU-" + uuid_text(uuid.bytes);  // as CUDA_VISIBLE_DEVICES has it
     std::size_t total = 0;
     if (api.total_memory(&total, device) == kSuccess && total > 0)
         facts.memory = FactMemory{.total = Bytes{total}};
@@ -115,7 +96,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
 }
 
 /// What cuInit's refusals mean; the numbers and causes are in docs/facts.md.
-std::string_view reason_for(cuda::CudaResult code) {
+std::string_view reason_of(cuda::CudaResult code) {
     switch (code) {
         case cuda::kNoDevice:
             return "no-device";
@@ -130,78 +111,55 @@ std::string_view reason_for(cuda::CudaResult code) {
     }
 }
 
-Answer refused(const Symbols& api, std::string_view call, cuda::CudaResult code) {
-    const char* words = nullptr;
-    if (api.error_name)
-        (void)api.error_name(code, &words);  // leaves words null for unknown codes
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
-    const auto note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") + " (" +
-                      std::to_string(code) + ")";
+Answer refused(const Symbols& api, const char* function, cuda::CudaResult code) {
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
-    Answer answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
-                  .note = note,
-                  .reasons = {Reason{.code = std::string{reason_for(code)}, .detail = detail}}};
+    auto answer =
+        answer_of(refused_call(reason_of(code), function, cuda::words_of(api, code), code),
+                  not_there ? Outcome::Absent : Outcome::Failed);
     add_denial(kNvidiaControl, answer.reasons);
     return answer;
 }
 
 void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
-    Value runtime;
-    runtime["loader"] = library.path().value_or(library.name());
+    auto runtime = runtime_of(library);
     int version = 0;
     if (api.driver_version(&version) == kSuccess && version > 0)
-        runtime["version"] =
-            std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+        runtime["version"] = cuda_version_text(version);
     sink.runtime(runtime);
 }
 
-Answer visit_cuda(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
-    sink.phase("dlopen");
-    const auto library = DynamicLibrary::open("libcuda.so.1");
-    if (!library) {
-        const bool absent = library.error().code == ErrorCode::NotFound;
-        return Answer{.outcome = absent ? Outcome::Absent : Outcome::Failed,
-                      .note = library.error().text};
-    }
-    const auto api = cuda::load(*library);
-    if (!api)
-        return Answer{.outcome = Outcome::Failed, .note = api.error().text};
-    send_runtime(*api, *library, sink);
+}  // namespace
+
+std::string cuda::words_of(const Symbols& api, CudaResult code) {
+    const char* words = nullptr;
+    if (api.error_name)
+        (void)api.error_name(code, &words);  // leaves words null for unknown codes
+    return scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")";
+}
+
+Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
+    start_only_wanted(target);
+    const auto library = TRY(open_library("libcuda.so.1", sink));
+    const auto api = TRY(query_functions<Symbols>(library));
+    const auto refuse = [&](const char* function, cuda::CudaResult code) {
+        return refused(api, function, code);
+    };
+    send_runtime(api, library, sink);
     sink.phase("instance");
-    if (const auto code = api->init(0); code != kSuccess)
-        return refused(*api, "cuInit", code);
+    (void)TRY(call(refuse, api.init, 0U));
     sink.phase("enumerate");
     int count = 0;
-    if (const auto code = api->device_count(&count); code != kSuccess)
-        return refused(*api, "cuDeviceGetCount", code);
+    (void)TRY(call(refuse, api.device_count, &count));
     sink.phase("query");
     for (int index = 0; index < std::clamp(count, 0, kMaxDevices); ++index) {
         Device device = 0;
-        if (api->device_get(&device, index) != kSuccess)
+        if (api.device_get(&device, index) != kSuccess)
             continue;
-        const auto facts = device_facts(*api, device, index);
-        if (!visit(facts, [&] { return open_cuda(*library, *api, device, facts); }))
+        const auto facts = device_facts(api, device, index);
+        if (!visit(facts, [&] { return open_cuda(library, api, device, facts); }))
             return {};
     }
     return {};
 }
 
-}  // namespace
-
-Answer query_cuda(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_cuda, target, sink);
-}
-
-Answer verify_cuda(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_cuda, verify_device, target, sink);
-}
-
-Answer measure_cuda(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_cuda, measure_device, target, sink);
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,13 +3,11 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What the CUDA driver says after cuInit, without ever making a context (which would take about
-/// half a gigabyte of device memory on the machines measured).
-Answer query_cuda(const ProbeTarget& target, Sink& sink);
-/// The later stages of one device, in its primary context.
-Answer verify_cuda(const ProbeTarget& target, Sink& sink);
-Answer measure_cuda(const ProbeTarget& target, Sink& sink);
+/// half a gigabyte of device memory on the machines measured). What opens a device takes its
+/// primary context.
+Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::string_view kClass = "/sys/class/drm";
@@ -117,4 +117,4 @@ bool is_asleep(const FileSystem& files, const RenderNode& node) {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A render node as sysfs shows it; nothing is opened.
 struct RenderNode {
@@ -30,4 +30,4 @@ std::vector<RenderNode> render_nodes(const FileSystem& files);
 /// sysfs-devices-power, runtime_status.
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

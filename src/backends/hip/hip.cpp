@@ -1,34 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/hip.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 
-#include "backends/compute/device_choice.h"
-#include "backends/hip/hip_query.h"
-#include "backends/hip/hsa_query.h"
+#include "backends/driver_library.h"
+#include "backends/hip/abi.h"
+#include "backends/hip/compute.h"
+#include "backends/hip/rocm_names.h"
+#include "backends/texts.h"
+#include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
+
+using hip::Device;
+using hip::kSuccess;
+using hip::Symbols;
+
+constexpr int kMaxDevices = 64;
+
+std::optional<PciAddress> pci_of(const Symbols& api, int index) {
+    const auto text =
+        written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, index); });
+    return text ? parse_text(*text, std::type_identity<PciAddress>{}) : std::nullopt;
+}
+
+std::optional<std::string> uuid_of(const Symbols& api, Device device) {
+    hip::Uuid uuid;
+    if (!api.uuid || api.uuid(&uuid, device) != kSuccess)
+        return std::nullopt;
+    return rocm_uuid(std::string_view{uuid.bytes, sizeof uuid.bytes});
+}
+
+DeviceFacts device_facts(const Symbols& api, Device device, int index) {
+    DeviceFacts facts;
+    facts.index = static_cast<std::uint32_t>(index);
+    facts.name =
+        written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
+    facts.vendor_id = "1002";
+    facts.pci = pci_of(api, index);
+    facts.uuid = uuid_of(api, device);
+    std::size_t total = 0;
+    if (api.total_memory(&total, device) == kSuccess && total > 0)
+        facts.memory = FactMemory{.total = Bytes{total}};
+    facts.extra["gfx_target"] = Value{};
+    return facts;
+}
+
+std::optional<std::string> version_by(hip::HipResult (*query)(int*)) {
+    int version = 0;
+    return query(&version) == kSuccess ? hip_version_text(version) : std::nullopt;
+}
+
+void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
+    Value runtime{Value::Object{{"route", Value{"hip"}}}};
+    runtime["loader"] = runtime_of(library).at("loader");
+    runtime["version"] = to_value(version_by(api.runtime_version));
+    runtime["driver_version"] = to_value(version_by(api.driver_version));
+    sink.runtime(runtime);
+}
+
+Answer refused(const Symbols& api, const char* function, hip::HipResult code) {
+    const auto words = hip::words_of(api, code);
+    if (code == hip::kNoDevice)
+        return without_devices(std::string{function} + ": " + words, {{"api", "hip"}});
+    const auto* reason = code == hip::kInsufficientDriver ? "driver-mismatch" : "api-refused";
+    return answer_of(refused_call(reason, function, words, code));
+}
+
+/// The devices of a HIP runtime that has been loaded.
+Answer visit_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
+    const auto api = TRY(query_functions<Symbols>(library));
+    const auto refuse = [&](const char* function, hip::HipResult code) {
+        return refused(api, function, code);
+    };
+    send_runtime(api, library, sink);
+    sink.phase("enumerate");
+    int count = 0;
+    (void)TRY(call(refuse, api.device_count, &count));
+    if (count <= 0)
+        return refused(api, api.device_count.name, hip::kNoDevice);
+    sink.phase("query");
+    for (int index = 0; index < std::min(count, kMaxDevices); ++index) {
+        Device device = 0;
+        if (api.device_get(&device, index) != kSuccess)
+            continue;
+        const auto facts = device_facts(api, device, index);
+        if (!visit(facts, [&] { return open_hip(library, api, index); }))
+            break;
+    }
+    return Answer{};
+}
 
 struct Candidate {
     const char* name;
     Answer (*visit)(const DynamicLibrary&, Sink&, const VisitDevice&);
 };
 
-/// HSA opens no device here: what it runs would have to be compiled by the runtime above it.
-Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice&) {
-    return query_hsa(library, sink);
-}
-
 /// Best first. ROCm's own packages do not always put their folder in the linker's path.
 constexpr std::array<Candidate, 5> kCandidates = {{
     {"libhsa-runtime64.so.1", visit_hsa},
     {"/opt/rocm/lib/libhsa-runtime64.so.1", visit_hsa},
-    {"libamdhip64.so.7", visit_hip_runtime},
-    {"libamdhip64.so.6", visit_hip_runtime},
-    {"libamdhip64.so.5", visit_hip_runtime},
+    {"libamdhip64.so.7", visit_runtime},
+    {"libamdhip64.so.6", visit_runtime},
+    {"libamdhip64.so.5", visit_runtime},
 }};
 
 constexpr std::size_t kHsaCandidates = 2;
@@ -42,7 +120,8 @@ Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitD
         const auto library = DynamicLibrary::open(candidate.name);
         if (library)
             return candidate.visit(*library, sink, visit);
-        // The first name is the one people know; one that is there and does not load says more.
+        // The first name is the one that people know; but a library that is there and does not load
+        // says more.
         const bool is_broken = library.error().code != ErrorCode::NotFound;
         if (problem.empty() || (is_absent && is_broken))
             problem = library.error().text;
@@ -51,26 +130,14 @@ Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitD
     return Answer{.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = problem};
 }
 
-Answer visit_all(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+}  // namespace
+
+Answer visit_rocm(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     return ask_first(kCandidates, sink, visit);
 }
 
-Answer visit_runtimes(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+Answer visit_hip(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
     return ask_first(std::span{kCandidates}.subspan(kHsaCandidates), sink, visit);
 }
 
-}  // namespace
-
-Answer query_hip(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_all, target, sink);
-}
-
-Answer verify_hip(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_runtimes, verify_device, target, sink);
-}
-
-Answer measure_hip(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_runtimes, measure_device, target, sink);
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

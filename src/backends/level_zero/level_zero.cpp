@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "backends/compute/device_choice.h"
-#include "backends/level_zero/level_zero_abi.h"
-#include "backends/level_zero/level_zero_accelerator.h"
-#include "backends/level_zero/level_zero_device.h"
-#include "backends/level_zero/level_zero_names.h"
-#include "base/parse.h"
+#include "backends/driver_library.h"
+#include "backends/level_zero/compute.h"
+#include "backends/level_zero/facts.h"
+#include "backends/texts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using ze::Driver;
@@ -30,7 +28,7 @@ constexpr std::size_t kMaxComponents = 16;
 struct Drivers {
     std::vector<Driver> found = {};
     std::string_view call = {};
-    ze::Result code = kSuccess;
+    ze::Code code = kSuccess;
 };
 
 /// Tells the driver, before it is loaded, to list each physical GPU once and in the order of PCI
@@ -42,38 +40,23 @@ void prepare_environment() {
     (void)::setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", kKeepCallers);
 }
 
-/// A list that is asked for its length first.
-template <class Item, class Query>
-ze::Result listed(Query query, std::uint32_t limit, std::vector<Item>& items) {
-    std::uint32_t count = 0;
-    if (const auto code = query(&count, nullptr); code != kSuccess)
-        return code;
-    count = std::min(count, limit);
-    items.assign(count, Item{});
-    if (count == 0)
-        return kSuccess;
-    const auto code = query(&count, items.data());
-    items.resize(code == kSuccess ? std::min<std::size_t>(count, items.size()) : 0);
-    return code;
-}
-
 Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
-    Drivers drivers{.call = "zeInitDrivers"};
+    Drivers drivers{.call = api.init_drivers.name};
     ze::InitDriverTypeDesc wanted{.flags = kind};
     const auto query = [&](std::uint32_t* count, Driver* list) {
         return api.init_drivers(count, list, &wanted);
     };
-    drivers.code = listed(query, kMaxDrivers, drivers.found);
+    drivers.code = ze::listed(query, kMaxDrivers, drivers.found);
     return drivers;
 }
 
 /// Loaders before 1.10.
 Drivers gpu_drivers_of_old_loader(const Symbols& api) {
-    Drivers drivers{.call = "zeInit", .code = api.init(ze::kInitGpuOnly)};
+    Drivers drivers{.call = api.init.name, .code = api.init(ze::kInitGpuOnly)};
     if (drivers.code != kSuccess)
         return drivers;
-    drivers.call = "zeDriverGet";
-    drivers.code = listed(api.driver_get, kMaxDrivers, drivers.found);
+    drivers.call = api.driver_get.name;
+    drivers.code = ze::listed(api.driver_get, kMaxDrivers, drivers.found);
     return drivers;
 }
 
@@ -87,13 +70,12 @@ void send_loader_version(const Symbols& api, Sink& sink) {
         return;
     for (const auto& component : std::span{components}.first(std::min(count, components.size()))) {
         const std::string_view name{component.name, sizeof component.name};
-        if (level_zero_text(name) != "loader")
+        if (clean_text(name) != "loader")
             continue;
-        Value runtime;
-        runtime["version"] = std::to_string(component.major) + "." +
-                             std::to_string(component.minor) + "." +
-                             std::to_string(component.patch);
-        return sink.runtime(runtime);
+        const auto version =
+            dotted({static_cast<unsigned>(component.major), static_cast<unsigned>(component.minor),
+                    static_cast<unsigned>(component.patch)});
+        return sink.runtime(Value{Value::Object{{"version", Value{version}}}});
     }
 }
 
@@ -103,10 +85,10 @@ bool has_extension(const Symbols& api, Driver driver, std::string_view name) {
     const auto query = [&](std::uint32_t* count, ze::ExtensionProperties* list) {
         return api.extensions(driver, count, list);
     };
-    if (listed(query, kMaxExtensions, extensions) != kSuccess)
+    if (ze::listed(query, kMaxExtensions, extensions) != kSuccess)
         return false;
     return std::ranges::any_of(extensions, [&](const auto& extension) {
-        return level_zero_text({extension.name, sizeof extension.name}) == name;
+        return clean_text({extension.name, sizeof extension.name}) == name;
     });
 }
 
@@ -133,7 +115,7 @@ bool visit_devices(const Symbols& api,
         const auto query = [&](std::uint32_t* count, ze::Device* list) {
             return api.device_get(handle, count, list);
         };
-        if (listed(query, kMaxDevices, devices) != kSuccess)
+        if (ze::listed(query, kMaxDevices, devices) != kSuccess)
             continue;
         const auto driver = described(api, handle);
         for (auto* const device : devices) {
@@ -145,10 +127,10 @@ bool visit_devices(const Symbols& api,
     return true;
 }
 
-Answer ask(const Symbols& api,
-           const DynamicLibrary& library,
-           Sink& sink,
-           const VisitDevice& visit) {
+Answer visit_all(const Symbols& api,
+                 const DynamicLibrary& library,
+                 Sink& sink,
+                 const VisitDevice& visit) {
     std::uint32_t devices = 0;
     sink.phase("instance");
     const auto gpus =
@@ -165,39 +147,18 @@ Answer ask(const Symbols& api,
     }
     if (gpus.code != kSuccess && (devices == 0 || gpus.code != ze::kUninitialized))
         return level_zero_refusal(kApi, gpus.call, gpus.code);
-    return devices > 0 ? Answer{} : level_zero_without_devices(kApi);
-}
-
-Answer visit_level_zero(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
-    prepare_environment();
-    sink.phase("dlopen");
-    const auto library = DynamicLibrary::open("libze_loader.so.1");
-    if (!library) {
-        const bool absent = library.error().code == ErrorCode::NotFound;
-        return Answer{.outcome = absent ? Outcome::Absent : Outcome::Failed,
-                      .note = library.error().text};
-    }
-    const auto api = ze::load(*library);
-    if (!api)
-        return Answer{.outcome = Outcome::Failed, .note = api.error().text};
-    Value runtime;
-    runtime["loader"] = library->path().value_or(library->name());
-    sink.runtime(runtime);
-    return ask(*api, *library, sink, visit);
+    return devices > 0 ? Answer{}
+                       : without_devices("no driver lists a device", {{"api", Value{kApi}}});
 }
 
 }  // namespace
 
-Answer query_level_zero(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_level_zero, target, sink);
+Answer visit_level_zero(const ProbeTarget&, Sink& sink, const VisitDevice& visit) {
+    prepare_environment();
+    const auto library = TRY(open_library(kLevelZeroLoader, sink));
+    const auto api = TRY(query_functions<Symbols>(library));
+    sink.runtime(runtime_of(library));
+    return visit_all(api, library, sink, visit);
 }
 
-Answer verify_level_zero(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_level_zero, verify_device, target, sink);
-}
-
-Answer measure_level_zero(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_level_zero, measure_device, target, sink);
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/level_zero/sysman.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "backends/level_zero/level_zero_device.h"
-#include "backends/level_zero/level_zero_names.h"
-#include "backends/level_zero/sysman_abi.h"
-#include "base/parse.h"
+#include "backends/driver_library.h"
+#include "backends/level_zero/facts.h"
+#include "backends/level_zero/level_zero.h"
+#include "backends/texts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using zes::Device;
@@ -41,7 +39,7 @@ std::string_view health_word(zes::Health health) {
     return number < kWords.size() ? kWords[number] : kWords.front();
 }
 
-/// Hears of devices, and keeps one fact of one of them.
+/// Keeps what is free on one device, and drops everything else.
 class FreeMemorySink final : public Sink {
 public:
     explicit FreeMemorySink(const PciAddress& address) : address_{address} {}
@@ -58,20 +56,6 @@ private:
     PciAddress address_;
     std::optional<Bytes> free_ = {};
 };
-
-template <class Handle, class Query>
-zes::Result handles(Query query, std::uint32_t limit, std::vector<Handle>& list) {
-    std::uint32_t count = 0;
-    if (const auto code = query(&count, nullptr); code != kSuccess)
-        return code;
-    count = std::min(count, limit);
-    list.assign(count, nullptr);
-    if (count == 0)
-        return kSuccess;
-    const auto code = query(&count, list.data());
-    list.resize(code == kSuccess ? std::min<std::size_t>(count, list.size()) : 0);
-    return code;
-}
 
 void add_module(const Symbols& api, zes::Memory module, Memory& sums) {
     zes::MemoryProperties properties;
@@ -98,7 +82,7 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
         return api.memories(device, count, list);
     };
     Memory sums;
-    if (handles(query, kMaxMemories, modules) == kSuccess)
+    if (ze::listed(query, kMaxMemories, modules) == kSuccess)
         for (auto* const module : modules)
             add_module(api, module, sums);
     facts.extra["memory_physical"] = sums.physical > 0 ? Value{sums.physical} : Value{};
@@ -110,33 +94,35 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
         facts.memory->free = Bytes{sums.free};
 }
 
+Answer refused(const char* function, zes::Code code) {
+    return level_zero_refusal(kApi, function, code);
+}
+
 DeviceFacts device_facts(const Symbols& api, Device device, std::uint32_t index) {
     DeviceFacts facts{.index = index};
     zes::DeviceProperties properties;
     if (const auto code = api.device_properties(device, &properties); code == kSuccess) {
         add_level_zero_identity(properties.core, facts);
-        facts.extra["driver_version"] = to_value(
-            level_zero_text({properties.driver_version, sizeof properties.driver_version}));
+        facts.extra["driver_version"] =
+            to_value(clean_text({properties.driver_version, sizeof properties.driver_version}));
         facts.extra["tiles"] = properties.subdevices;
     } else {
-        facts.extra["error"] =
-            to_value(level_zero_refusal(kApi, "zesDeviceGetProperties", code).note);
+        facts.extra["error"] = to_value(refused(api.device_properties.name, code).note);
     }
     zes::PciProperties pci;
     if (api.pci_properties(device, &pci) == kSuccess)
-        facts.pci = level_zero_address(pci.domain, pci.bus, pci.device, pci.function);
+        facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
     add_memory(api, device, facts);
     return facts;
 }
 
-Answer ask(const Symbols& api, Sink& sink) {
+Answer query_devices_of(const Symbols& api, Sink& sink) {
     sink.phase("instance");
-    if (const auto code = api.init(0); code != kSuccess)
-        return level_zero_refusal(kApi, "zesInit", code);
+    (void)TRY(call(refused, api.init, 0U));
     sink.phase("enumerate");
     std::vector<Driver> drivers;
-    if (const auto code = handles(api.driver_get, kMaxDrivers, drivers); code != kSuccess)
-        return level_zero_refusal(kApi, "zesDriverGet", code);
+    if (const auto code = ze::listed(api.driver_get, kMaxDrivers, drivers); code != kSuccess)
+        return refused(api.driver_get.name, code);
     sink.phase("query");
     std::uint32_t index = 0;
     for (auto* const driver : drivers) {
@@ -144,11 +130,13 @@ Answer ask(const Symbols& api, Sink& sink) {
         const auto query = [&](std::uint32_t* count, Device* list) {
             return api.device_get(driver, count, list);
         };
-        (void)handles(query, kMaxDevices, devices);  // a driver that refuses has no devices to list
+        (void)ze::listed(query, kMaxDevices,
+                         devices);  // a driver that refuses has no devices to list
         for (auto* const device : devices)
             sink.device(device_facts(api, device, index++));
     }
-    return index > 0 ? Answer{} : level_zero_without_devices(kApi);
+    return index > 0 ? Answer{}
+                     : without_devices("no driver lists a device", {{"api", Value{kApi}}});
 }
 
 }  // namespace
@@ -156,20 +144,12 @@ Answer ask(const Symbols& api, Sink& sink) {
 Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
     // The old form of this API in the same process is not supported (compute-runtime, SYSMAN.md).
     (void)::unsetenv("ZES_ENABLE_SYSMAN");
-    sink.phase("dlopen");
-    const auto library = DynamicLibrary::open("libze_loader.so.1");
-    if (!library) {
-        const bool absent = library.error().code == ErrorCode::NotFound;
-        return Answer{.outcome = absent ? Outcome::Absent : Outcome::Failed,
-                      .note = library.error().text};
-    }
-    const auto api = zes::load(*library);
+    const auto library = TRY(open_library(kLevelZeroLoader, sink));
+    const auto api = load<Symbols>(library);
     if (!api)
         return Answer{.outcome = Outcome::Absent, .note = api.error().text};
-    Value runtime;
-    runtime["loader"] = library->path().value_or(library->name());
-    sink.runtime(runtime);
-    return ask(*api, sink);
+    sink.runtime(runtime_of(library));
+    return query_devices_of(*api, sink);
 }
 
 std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
@@ -178,4 +158,4 @@ std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
     return sink.free();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,26 +6,29 @@
 #include <string>
 
 #include "backends/denied_node.h"
-#include "backends/nvml/nvml_abi.h"
+#include "backends/driver_library.h"
+#include "backends/nvml/abi.h"
+#include "backends/texts.h"
 #include "base/parse.h"
+#include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using nvml::Device;
 using nvml::kSuccess;
 using nvml::Symbols;
 
+constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
 constexpr unsigned kMaxMigDevices = 16;
 
-/// What a text query filled in; nullopt when it was refused.
-template <class Query>
-std::optional<std::string> text(Query query) {
-    std::array<char, 96> buffer = {};
-    if (query(buffer.data(), static_cast<unsigned>(buffer.size() - 1)) != kSuccess)
-        return std::nullopt;
-    return scrubbed(buffer.data());
+/// The text that a query about the library or a device fills in.
+template <class Query, class... Subject>
+std::optional<std::string> text(const Query& query, Subject... subject) {
+    return written_text([&](char* buffer, int size) {
+        return query(subject..., buffer, static_cast<unsigned>(size));
+    });
 }
 
 /// The number that an optional function fills in; null when it is missing or refuses.
@@ -34,24 +37,16 @@ Value number(nvml::Return (*query)(Device, unsigned*), Device device) {
     return query && query(device, &value) == kSuccess ? Value{value} : Value{};
 }
 
-std::string four_digits(unsigned id) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string digits;
-    for (int shift = 12; shift >= 0; shift -= 4)
-        digits += kDigits[id >> shift & 0xfU];
-    return digits;
-}
-
 void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     nvml::PciInfo pci;
     if (api.pci_info(device, &pci) != kSuccess)
         return;
     pci.bus_id[sizeof pci.bus_id - 1] = '\0';
     facts.pci = parse_text(std::string_view{pci.bus_id}, std::type_identity<PciAddress>{});
-    facts.vendor_id = four_digits(pci.pci_device_id & 0xffffU);
-    facts.device_id = four_digits(pci.pci_device_id >> 16U);
-    facts.extra["subsystem_vendor_id"] = four_digits(pci.pci_subsystem_id & 0xffffU);
-    facts.extra["subsystem_device_id"] = four_digits(pci.pci_subsystem_id >> 16U);
+    facts.vendor_id = hexadecimal(pci.pci_device_id & 0xffffU, 4);
+    facts.device_id = hexadecimal(pci.pci_device_id >> 16U, 4);
+    facts.extra["subsystem_vendor_id"] = hexadecimal(pci.pci_subsystem_id & 0xffffU, 4);
+    facts.extra["subsystem_device_id"] = hexadecimal(pci.pci_subsystem_id >> 16U, 4);
 }
 
 /// A GPU that shares the host's memory refuses, or says 0: then nothing is known here.
@@ -73,7 +68,8 @@ void add_compute_capability(const Symbols& api, Device device, DeviceFacts& fact
     int minor = 0;
     if (!api.compute_capability || api.compute_capability(device, &major, &minor) != kSuccess)
         return;
-    facts.extra["compute_capability"] = std::to_string(major) + "." + std::to_string(minor);
+    facts.extra["compute_capability"] =
+        dotted({static_cast<unsigned>(major), static_cast<unsigned>(minor)});
 }
 
 /// The instances of a GPU in MIG mode, as far as they can be seen without privilege.
@@ -93,8 +89,7 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
             continue;
         Value entry;
         entry["index"] = slot;
-        entry["uuid"] = to_value(
-            text([&](char* buffer, unsigned size) { return api.uuid(instance, buffer, size); }));
+        entry["uuid"] = to_value(text(api.uuid, instance));
         DeviceFacts of_instance;
         add_memory(api, instance, of_instance);
         entry["memory"] = to_value(of_instance.memory);
@@ -112,8 +107,8 @@ Value utilization(const Symbols& api, Device device) {
 DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
-    facts.name = text([&](char* buffer, unsigned size) { return api.name(device, buffer, size); });
-    facts.uuid = text([&](char* buffer, unsigned size) { return api.uuid(device, buffer, size); });
+    facts.name = text(api.name, device);
+    facts.uuid = text(api.uuid, device);
     add_pci(api, device, facts);
     add_memory(api, device, facts);
     add_compute_capability(api, device, facts);
@@ -126,30 +121,33 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
 }
 
 void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
-    Value runtime;
-    runtime["loader"] = library.path().value_or(library.name());
+    auto runtime = runtime_of(library);
     runtime["driver_version"] = to_value(text(api.driver_version));
     runtime["version"] = to_value(text(api.library_version));
     int cuda = 0;
     if (api.cuda_version && api.cuda_version(&cuda) == kSuccess)
-        runtime["cuda_version"] =
-            std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+        runtime["cuda_version"] = cuda_version_text(cuda);
     sink.runtime(runtime);
 }
 
-Answer refused(const Symbols& api, std::string_view call, nvml::Return code) {
-    const char* words = api.error_string(code);
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
-    const auto note = std::string{call} + ": " + scrubbed(words ? words : "no reason given");
+const char* reason_of(nvml::Return code) {
+    switch (code) {
+        case nvml::kVersionMismatch:
+            return "driver-mismatch";
+        case nvml::kDriverNotLoaded:
+        case nvml::kLibraryNotFound:
+            return "driver-not-loaded";
+        default:
+            return "api-refused";
+    }
+}
+
+Answer refused(const Symbols& api, const char* function, nvml::Return code) {
+    const char* const words = api.error_string(code);
     const bool not_there = code == nvml::kDriverNotLoaded || code == nvml::kLibraryNotFound;
-    const auto* reason = code == nvml::kVersionMismatch ? "driver-mismatch"
-                         : not_there                    ? "driver-not-loaded"
-                                                        : "api-refused";
-    Answer answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
-                  .note = note,
-                  .reasons = {Reason{.code = reason, .detail = detail}}};
+    auto answer = answer_of(
+        refused_call(reason_of(code), function, scrubbed(words ? words : "no reason given"), code),
+        not_there ? Outcome::Absent : Outcome::Failed);
     add_denial(kNvidiaControl, answer.reasons);
     return answer;
 }
@@ -157,43 +155,35 @@ Answer refused(const Symbols& api, std::string_view call, nvml::Return code) {
 }  // namespace
 
 Answer query_nvml(const ProbeTarget&, Sink& sink) {
-    sink.phase("dlopen");
-    const auto library = DynamicLibrary::open("libnvidia-ml.so.1");
-    if (!library) {
-        const bool absent = library.error().code == ErrorCode::NotFound;
-        return Answer{.outcome = absent ? Outcome::Absent : Outcome::Failed,
-                      .note = library.error().text};
-    }
-    const auto api = nvml::load(*library);
-    if (!api)
-        return Answer{.outcome = Outcome::Failed, .note = api.error().text};
+    const auto library = TRY(open_library(kLibrary, sink));
+    const auto api = TRY(query_functions<Symbols>(library));
+    const auto refuse = [&](const char* function, nvml::Return code) {
+        return refused(api, function, code);
+    };
     sink.phase("instance");
-    if (const auto code = api->init(); code != kSuccess)
-        return refused(*api, "nvmlInit_v2", code);
-    send_runtime(*api, *library, sink);
+    (void)TRY(call(refuse, api.init));
+    send_runtime(api, library, sink);
     sink.phase("enumerate");
     unsigned count = 0;
-    if (const auto code = api->count(&count); code != kSuccess)
-        return refused(*api, "nvmlDeviceGetCount_v2", code);
+    (void)TRY(call(refuse, api.count, &count));
     sink.phase("query");
     for (unsigned index = 0; index < std::min(count, kMaxDevices); ++index) {
         Device device = nullptr;
-        if (const auto code = api->by_index(index, &device); code != kSuccess) {
+        if (const auto found = call(refuse, api.by_index, index, &device); !found) {
             // One lost GPU must not hide the others.
-            const auto answer = refused(*api, "nvmlDeviceGetHandleByIndex_v2", code);
             DeviceFacts facts{.index = index};
-            facts.extra["error"] = to_value(answer.note);
+            facts.extra["error"] = to_value(found.error().note);
             sink.device(facts);
             continue;
         }
-        sink.device(device_facts(*api, device, index));
+        sink.device(device_facts(api, device, index));
     }
     return Answer{};
 }
 
 std::optional<Bytes> nvml_free_memory(const PciAddress& address) {
-    const auto library = DynamicLibrary::open("libnvidia-ml.so.1");
-    const auto api = library ? std::optional{nvml::load(*library)} : std::nullopt;
+    const auto library = DynamicLibrary::open(kLibrary);
+    const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;
     if (!api || !*api || !(*api)->by_address || (*api)->init() != kSuccess)
         return std::nullopt;
     Device device = nullptr;
@@ -204,4 +194,4 @@ std::optional<Bytes> nvml_free_memory(const PciAddress& address) {
     return facts.memory ? facts.memory->free : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What the NVIDIA management library says: identity, memory with the reserve apart, compute
 /// capability, MIG. It needs no CUDA and takes no device memory; a tenth of cuInit's time on the
@@ -14,4 +14,4 @@ Answer query_nvml(const ProbeTarget& target, Sink& sink);
 /// that it is asked about. nullopt where it does not know.
 std::optional<Bytes> nvml_free_memory(const PciAddress& address);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of compute/accelerator.h. The device's driver compiles those that are named by WITH_…:
+// The kernels of compute/device.h. The device's driver compiles those that are named by WITH_…:
 // checking takes one small kernel, and not every device has what halves and bytes need. 128 threads to a
 // group.
 

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// kernels.cl, as it was when this was built.
 std::string_view opencl_kernels();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

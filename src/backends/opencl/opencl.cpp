@@ -3,42 +3,17 @@
 
 #include <algorithm>
 
-#include "backends/compute/device_choice.h"
-#include "backends/compute/only_nvidia_gpu.h"
 #include "backends/driver_library.h"
-#include "backends/dynamic_library.h"
-#include "backends/opencl/device_facts.h"
-#include "backends/opencl/opencl_accelerator.h"
-#include "backends/opencl/opencl_names.h"
+#include "backends/nvml/nvidia_gpu.h"
+#include "backends/opencl/compute.h"
+#include "backends/opencl/facts.h"
+#include "backends/opencl/names.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr const char* kLoader = "libOpenCL.so.1";
-
-/// The part of the OpenCL loader that we call. Loaded whole or not at all.
-struct OpenClSymbols {
-    cl_int (*platforms)(cl_uint, cl_platform_id*, cl_uint*) = nullptr;
-    cl_int (*devices)(cl_platform_id, cl_device_type, cl_uint, cl_device_id*, cl_uint*) = nullptr;
-    PlatformInfo::Getter platform_info = nullptr;
-    DeviceInfo::Getter device_info = nullptr;
-};
-
-Result<OpenClSymbols> load_opencl(const DynamicLibrary& library) {
-    return OpenClSymbols{
-        .platforms =
-            TRY(library.symbol<cl_int(cl_uint, cl_platform_id*, cl_uint*)>("clGetPlatformIDs")),
-        .devices = TRY(library.symbol<cl_int(cl_platform_id, cl_device_type, cl_uint, cl_device_id*,
-                                             cl_uint*)>("clGetDeviceIDs")),
-        .platform_info =
-            TRY(library.symbol<cl_int(cl_platform_id, cl_uint, std::size_t, void*, std::size_t*)>(
-                "clGetPlatformInfo")),
-        .device_info =
-            TRY(library.symbol<cl_int(cl_device_id, cl_uint, std::size_t, void*, std::size_t*)>(
-                "clGetDeviceInfo")),
-    };
-}
 
 Answer failed(std::string_view function, cl_int error) {
     return {.outcome = Outcome::Failed,
@@ -97,58 +72,31 @@ Answer visit_platforms(const OpenClSymbols& opencl,
         }
     }
     if (first_error != CL_SUCCESS)
-        return failed("clGetDeviceIDs", first_error);
-    if (index == 0)
-        return {.outcome = Outcome::Absent,
-                .note = "driver offers no device",
-                .reasons = {Reason{.code = "no-device"}}};
-    return {};
+        return failed(opencl.devices.name, first_error);
+    return index > 0 ? Answer{} : without_devices("driver offers no device");
 }
 
+}  // namespace
+
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
-    sink.phase("dlopen");
-    const auto library = DynamicLibrary::open(kLoader);
-    if (!library) {
-        const bool is_absent = library.error().code == ErrorCode::NotFound;
-        return {.outcome = is_absent ? Outcome::Absent : Outcome::Failed,
-                .note = library.error().text};
-    }
-    const auto opencl = load_opencl(*library);
-    if (!opencl)
-        return {.outcome = Outcome::Failed, .note = opencl.error().text};
-    sink.runtime(Value{Value::Object{{"loader", Value{library->name()}},
-                                     {"loader_path", to_value(library->path())}}});
+    start_only_wanted(target);
+    const auto library = TRY(open_library(kLoader, sink));
+    const auto opencl = TRY(query_functions<OpenClSymbols>(library));
+    sink.runtime(Value{Value::Object{{"loader", Value{library.name()}},
+                                     {"loader_path", to_value(library.path())}}});
     if (target.driver.empty())
         return {.outcome = Outcome::Absent, .note = "no .icd file"};
 
     sink.phase("instance");
     std::vector<cl_platform_id> platforms(kMaxOpenClPlatforms);
     cl_uint count = 0;
-    const cl_int error = opencl->platforms(kMaxOpenClPlatforms, platforms.data(), &count);
+    const cl_int error = opencl.platforms(kMaxOpenClPlatforms, platforms.data(), &count);
     if (error != CL_SUCCESS && error != CL_PLATFORM_NOT_FOUND_KHR)
-        return failed("clGetPlatformIDs", error);
+        return failed(opencl.platforms.name, error);
     platforms.resize(error == CL_SUCCESS ? std::min(count, kMaxOpenClPlatforms) : 0);
     if (platforms.empty())
-        return without_library(target).value_or(Answer{.outcome = Outcome::Absent,
-                                                       .note = "driver offers no platform",
-                                                       .reasons = {Reason{.code = "no-device"}}});
-    return visit_platforms(*opencl, *library, platforms, sink, visit);
+        return without_library(target).value_or(without_devices("driver offers no platform"));
+    return visit_platforms(opencl, library, platforms, sink, visit);
 }
 
-}  // namespace
-
-Answer query_opencl(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_opencl, target, sink);
-}
-
-Answer verify_opencl(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_opencl, verify_device, target, sink);
-}
-
-Answer measure_opencl(const ProbeTarget& target, Sink& sink) {
-    start_only_wanted(target);
-    return run_stage(visit_opencl, measure_device, target, sink);
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -14,7 +14,7 @@ extern "C" {
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 // libpci hands its callbacks no context, so where to go and what was said live here. One worker has
@@ -125,4 +125,4 @@ std::optional<std::string> PciLibrary::subsystem_name(const pci_dev& device) {
                    device.subsys_vendor_id, device.subsys_id);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

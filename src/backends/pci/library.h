@@ -9,7 +9,7 @@
 struct pci_access;
 struct pci_dev;
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// libpci, set up to read one sysfs tree and one id database.
 ///
@@ -50,4 +50,4 @@ private:
     bool has_names_ = true;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

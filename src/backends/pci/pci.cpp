@@ -8,12 +8,12 @@ extern "C" {
 #include <pci/pci.h>
 }
 
-#include "backends/hexadecimal.h"
 #include "backends/pci/library.h"
+#include "backends/texts.h"
 #include "base/files.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 PciAddress address_of(const pci_dev& device) {
@@ -112,4 +112,4 @@ Answer query_pci(const ProbeTarget&, Sink& sink) {
     return query_pci_at(PciSources{}, sink);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What libpci knows about display and accelerator functions: names, ids, BAR sizes.
 ///
@@ -29,4 +29,4 @@ bool is_gpu_class(std::uint16_t pci_class);
 
 constexpr std::size_t kMaxPciDevices = 256;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

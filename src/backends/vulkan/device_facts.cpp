@@ -6,20 +6,18 @@
 #include <cstring>
 #include <span>
 
-#include "backends/hexadecimal.h"
-#include "backends/vulkan/feature_facts.h"
+#include "backends/texts.h"
 #include "backends/vulkan/vulkan_names.h"
+#include "backends/vulkan/webgpu.h"
 #include "base/parse.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-/// The text in a character array that may lack its final NUL; nullopt when there is none.
 template <std::size_t size>
 std::optional<std::string> text_in(const char (&array)[size]) {
-    auto text = scrubbed(trimmed({array, strnlen(array, size)}));
-    return text.empty() ? std::nullopt : std::optional{std::move(text)};
+    return clean_text({array, size});
 }
 
 std::optional<std::uint32_t> driver_id(const DeviceReply& reply) {
@@ -32,13 +30,7 @@ std::optional<PciAddress> pci_address(const DeviceReply& reply) {
     if (!reply.pci)
         return std::nullopt;
     const auto& bus = *reply.pci;
-    const bool is_zero = (bus.pciDomain | bus.pciBus | bus.pciDevice | bus.pciFunction) == 0;
-    if (is_zero || bus.pciBus > 0xff || bus.pciDevice > 31 || bus.pciFunction > 7)
-        return std::nullopt;
-    return PciAddress{.domain = bus.pciDomain,
-                      .bus = static_cast<std::uint8_t>(bus.pciBus),
-                      .device = static_cast<std::uint8_t>(bus.pciDevice),
-                      .function = static_cast<std::uint8_t>(bus.pciFunction)};
+    return pci_address_unless_zero(bus.pciDomain, bus.pciBus, bus.pciDevice, bus.pciFunction);
 }
 
 /// Linux device numbers are 12 bits and 20 bits wide.
@@ -88,33 +80,27 @@ void add_driver(const DeviceReply& reply, Value& extra) {
     }
     const auto& version = reply.driver->conformanceVersion;
     extra["conformance_version"] =
-        std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
-        std::to_string(version.subminor) + "." + std::to_string(version.patch);
+        dotted({version.major, version.minor, version.subminor, version.patch});
 }
 
 void add_identity(const DeviceReply& reply, Value& extra) {
     const auto* identity = reply.identity ? &*reply.identity : nullptr;
     const bool has_luid = identity && identity->deviceLUIDValid;
-    extra["driver_uuid"] = identity ? to_value(uuid_text(identity->driverUUID)) : Value{};
-    extra["luid"] = has_luid ? to_value(luid_text(identity->deviceLUID)) : Value{};
+    extra["driver_uuid"] = identity ? to_value(canonical_uuid(identity->driverUUID)) : Value{};
+    extra["luid"] = has_luid ? to_value(hexadecimal_unless_zero(identity->deviceLUID)) : Value{};
     extra["vulkan_vendor_id"] = reply.properties.vendorID;
     extra["software"] = is_software(reply);
 }
 
-/// A size that a driver gave; 0 and values no integer of JSON holds say nothing.
-Value limit(std::uint64_t size) {
-    return size == 0 ? Value{} : Value{size};
-}
-
 void add_limits(const DeviceReply& reply, Value& extra) {
     const auto& limits = reply.properties.limits;
-    extra["max_compute_shared_memory_size"] = limit(limits.maxComputeSharedMemorySize);
-    extra["max_compute_workgroup_invocations"] = limit(limits.maxComputeWorkGroupInvocations);
-    extra["max_storage_buffer_range"] = limit(limits.maxStorageBufferRange);
+    extra["max_compute_shared_memory_size"] = unless_zero(limits.maxComputeSharedMemorySize);
+    extra["max_compute_workgroup_invocations"] = unless_zero(limits.maxComputeWorkGroupInvocations);
+    extra["max_storage_buffer_range"] = unless_zero(limits.maxStorageBufferRange);
     extra["max_memory_allocation_size"] =
-        reply.maintenance3 ? limit(reply.maintenance3->maxMemoryAllocationSize) : Value{};
+        reply.maintenance3 ? unless_zero(reply.maintenance3->maxMemoryAllocationSize) : Value{};
     extra["max_buffer_size"] =
-        reply.maintenance4 ? limit(reply.maintenance4->maxBufferSize) : Value{};
+        reply.maintenance4 ? unless_zero(reply.maintenance4->maxBufferSize) : Value{};
     const double period = static_cast<double>(limits.timestampPeriod);
     extra["timestamp_period"] = std::isfinite(period) && period > 0 ? Value{period} : Value{};
 }
@@ -134,6 +120,105 @@ void add_queues(const DeviceReply& reply, Value& extra) {
     }
     extra["async_compute_queue"] = reply.queues.empty() ? Value{} : Value{has_async_compute};
     extra["queues"] = Value{std::move(list)};
+}
+
+/// What a feature structure says; false where the device is known not to have the feature, null
+/// where it could not be asked.
+template <class Structure>
+Value supported(const DeviceReply& reply,
+                const std::optional<Structure>& structure,
+                VkBool32 Structure::*member,
+                const Origin& origin) {
+    if (structure)
+        return Value{(*structure).*member != VK_FALSE};
+    return reply.lacks(origin) ? Value{false} : Value{};
+}
+
+void add_subgroup(const DeviceReply& reply, Value& extra) {
+    const auto& subgroup = reply.subgroup;
+    const auto& sizes = reply.subgroup_size;
+    extra["subgroup_size"] = subgroup ? unless_zero(subgroup->subgroupSize) : Value{};
+    extra["subgroup_operations"] =
+        subgroup ? subgroup_operation_words(subgroup->supportedOperations) : Value{};
+    extra["subgroup_size_min"] = sizes ? unless_zero(sizes->minSubgroupSize) : Value{};
+    extra["subgroup_size_max"] = sizes ? unless_zero(sizes->maxSubgroupSize) : Value{};
+}
+
+Value matrix_list(const std::vector<CooperativeMatrixProperties>& matrices) {
+    Value::Array list;
+    for (const CooperativeMatrixProperties& matrix : matrices) {
+        Value entry{Value::Object{}};
+        entry["m"] = matrix.MSize;
+        entry["n"] = matrix.NSize;
+        entry["k"] = matrix.KSize;
+        entry["a"] = component_word(matrix.AType);
+        entry["b"] = component_word(matrix.BType);
+        entry["c"] = component_word(matrix.CType);
+        entry["result"] = component_word(matrix.ResultType);
+        entry["saturating"] = matrix.saturatingAccumulation != VK_FALSE;
+        entry["scope"] = scope_word(matrix.scope);
+        list.push_back(std::move(entry));
+    }
+    return Value{std::move(list)};
+}
+
+void add_numbers(const DeviceReply& reply, Value& extra) {
+    extra["shader_float16"] =
+        supported(reply, reply.float16_int8,
+                  &VkPhysicalDeviceShaderFloat16Int8Features::shaderFloat16, origin::kFloat16Int8);
+    extra["shader_int8"] =
+        supported(reply, reply.float16_int8, &VkPhysicalDeviceShaderFloat16Int8Features::shaderInt8,
+                  origin::kFloat16Int8);
+    extra["storage_buffer_16bit"] = supported(
+        reply, reply.storage16, &VkPhysicalDevice16BitStorageFeatures::storageBuffer16BitAccess,
+        origin::kStorage16);
+    extra["storage_buffer_8bit"] =
+        supported(reply, reply.storage8,
+                  &VkPhysicalDevice8BitStorageFeatures::storageBuffer8BitAccess, origin::kStorage8);
+    extra["integer_dot_product"] =
+        supported(reply, reply.dot_product_feature,
+                  &VkPhysicalDeviceShaderIntegerDotProductFeatures::shaderIntegerDotProduct,
+                  origin::kDotProduct);
+    extra["integer_dot_product_accelerated"] =
+        supported(reply, reply.dot_product,
+                  &VkPhysicalDeviceShaderIntegerDotProductProperties::
+                      integerDotProduct4x8BitPackedSignedAccelerated,
+                  origin::kDotProduct);
+    extra["shader_bfloat16"] = supported(
+        reply, reply.bfloat16, &ShaderBfloat16Features::shaderBFloat16Type, origin::kBfloat16);
+    extra["cooperative_matrix"] =
+        supported(reply, reply.matrix_feature, &CooperativeMatrixFeatures::cooperativeMatrix,
+                  origin::kCooperativeMatrix);
+    extra["cooperative_matrix_shapes"] = reply.matrices ? matrix_list(*reply.matrices) : Value{};
+}
+
+/// Features by the names that the specification, and so manifests, give them.
+Value named_features(const DeviceReply& reply, const Value& extra) {
+    Value named{Value::Object{}};
+    for (const CoreFeature& feature : webgpu_features())
+        named[feature.name] = (reply.features.*feature.member) != VK_FALSE;
+    named["shaderInt16"] = reply.features.shaderInt16 != VK_FALSE;
+    named["shaderInt64"] = reply.features.shaderInt64 != VK_FALSE;
+    named["shaderFloat64"] = reply.features.shaderFloat64 != VK_FALSE;
+    named["shaderFloat16"] = extra.at("shader_float16");
+    named["shaderInt8"] = extra.at("shader_int8");
+    named["storageBuffer16BitAccess"] = extra.at("storage_buffer_16bit");
+    named["storageBuffer8BitAccess"] = extra.at("storage_buffer_8bit");
+    named["shaderIntegerDotProduct"] = extra.at("integer_dot_product");
+    named["shaderBFloat16Type"] = extra.at("shader_bfloat16");
+    named["cooperativeMatrix"] = extra.at("cooperative_matrix");
+    return named;
+}
+
+/// Adds what shaders may use on the device: subgroups, number formats, cooperative matrices, and
+/// WebGPU's verdict.
+void add_features(const DeviceReply& reply, Value& extra) {
+    add_subgroup(reply, extra);
+    add_numbers(reply, extra);
+    extra["features"] = named_features(reply, extra);
+    const auto webgpu = webgpu_support(reply.properties.apiVersion, reply.features);
+    extra["webgpu"] = word_of(webgpu.level);
+    extra["webgpu_missing"] = to_value(webgpu.missing);
 }
 
 }  // namespace
@@ -180,7 +265,7 @@ DeviceFacts facts_of(const DeviceReply& reply) {
         .vendor_id = vendor,
         .device_id = vendor ? pci_id_text(properties.deviceID) : std::nullopt,
         .pci = pci_address(reply),
-        .uuid = reply.identity ? uuid_text(reply.identity->deviceUUID) : std::nullopt,
+        .uuid = reply.identity ? canonical_uuid(reply.identity->deviceUUID) : std::nullopt,
         .drm = drm_nodes(reply),
         .type = type,
         .memory = device_memory(heaps_of(reply), heap_rule(type, driver_id(reply))),
@@ -195,4 +280,4 @@ DeviceFacts facts_of(const DeviceReply& reply) {
     return facts;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 #include "backends/vulkan/device_reply.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// What a device's reply says, as facts. Pure. docs/facts.md lists every key.
 ///
@@ -21,4 +21,4 @@ std::vector<MemoryHeap> heaps_of(const DeviceReply& reply);
 /// Venus and Dozen give away the software behind them only in the device's name.
 bool is_software(const DeviceReply& reply);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

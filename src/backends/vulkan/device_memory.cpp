@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, HeapRule rule) {
@@ -55,4 +55,4 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule) {
     return {.total = total, .free = free};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

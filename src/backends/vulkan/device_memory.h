@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// One entry of VkPhysicalDeviceMemoryProperties::memoryHeaps, with VK_EXT_memory_budget's view.
 struct MemoryHeap {
@@ -23,7 +23,7 @@ struct MemoryHeap {
 enum class HeapRule {
     SumLocal,      ///< disjoint device-local heaps (RADV and ANV with a small BAR)
     LargestLocal,  ///< further device-local heaps are windows into the largest (NVIDIA)
-    SumAll,        ///< one memory, told apart by policy only (integrated GPUs)
+    SumAll,        ///< one memory that is split by policy only (integrated GPUs)
 };
 
 /// Sources: Mesa, radv_physical_device.c and anv_device.c; NVIDIA's 214–256 MiB window heap without
@@ -38,4 +38,4 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 /// No device has more: a claim above it is a driver's mistake. 1 PiB.
 constexpr Bytes kMaxPlausibleMemory = gib(1U << 20);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

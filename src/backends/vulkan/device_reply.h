@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Where a structure comes from: an extension, and the version that made it core (0: none did).
 struct Origin {
@@ -69,8 +69,22 @@ struct DeviceReply {
     /// The structure may be chained: the device lists its extension, or both device and instance
     /// have the version that made it core. Chained otherwise, it stays zero: a false fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
-    /// The device is known not to have it, whatever could be asked.
+    /// The device is known not to have it, even where it could not be asked.
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
 
-}  // namespace gpuprobe
+/// Everything a physical device says about itself. Creates no VkDevice and takes no memory on it.
+/// A structure is chained only where the device offers it, and is zero before each call.
+DeviceReply ask_device(const InstanceSymbols& vulkan,
+                       VkPhysicalDevice device,
+                       std::uint32_t index,
+                       std::uint32_t instance_version);
+
+constexpr std::uint32_t kMaxQueueFamilies = 64;
+constexpr std::uint32_t kMaxCooperativeMatrices = 256;
+
+/// The names of a list that Vulkan hands out by count, sorted, at most `kMaxExtensions`.
+std::vector<std::string> extension_names(const std::vector<VkExtensionProperties>& extensions);
+constexpr std::uint32_t kMaxExtensions = 1024;
+
+}  // namespace gpuprobe::backends

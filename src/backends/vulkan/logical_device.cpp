@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/logical_device.h"
-
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "backends/vulkan/device_query.h"
+#include "backends/driver_library.h"
+#include "backends/vulkan/compute.h"
 #include "backends/vulkan/device_reply.h"
+#include "backends/vulkan/vulkan_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-std::optional<std::uint32_t> compute_family(const VulkanDevice& device) {
+const char* reason_of(VkResult result) {
+    switch (result) {
+        case VK_ERROR_OUT_OF_HOST_MEMORY:
+        case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        case VK_ERROR_OUT_OF_POOL_MEMORY:
+        case VK_ERROR_FRAGMENTATION:
+            return "out-of-memory";
+        case VK_ERROR_DEVICE_LOST:
+            return "device-lost";
+        case VK_TIMEOUT:
+            return "dispatch-timed-out";
+        default:
+            return "api-refused";
+    }
+}
+
+std::optional<std::uint32_t> compute_family(const PhysicalDevice& device) {
     std::vector<VkQueueFamilyProperties> families(kMaxQueueFamilies);
     auto count = kMaxQueueFamilies;
     device.vulkan.queues(device.device, &count, families.data());
@@ -68,13 +83,10 @@ private:
 
 }  // namespace
 
-Attempt<LogicalDevice> LogicalDevice::create(const VulkanDevice& device, const DeviceFacts& facts) {
+Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const DeviceFacts& facts) {
     const auto family = compute_family(device);
     if (!family)
         return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
-    const auto maker = load_device_maker(device.loader, device.instance);
-    if (!maker)
-        return Refusal{.code = "api-refused", .note = maker.error().text};
     const float priority = 0;
     VkDeviceQueueCreateInfo queue{};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -88,29 +100,18 @@ Attempt<LogicalDevice> LogicalDevice::create(const VulkanDevice& device, const D
     const Wishes wishes{facts};
     wishes.fill(info);
     VkDevice made = VK_NULL_HANDLE;
-    const VkResult result = maker->create(device.device, &info, nullptr, &made);
-    if (result != VK_SUCCESS)
-        return vulkan_refusal("vkCreateDevice", result);
-    const auto vulkan = load_compute(*maker, made);
-    if (!vulkan)
-        return Refusal{.code = "api-refused", .note = vulkan.error().text};
-    return LogicalDevice{made, *vulkan, *family};
+    (void)TRY(
+        call(vulkan_refusal, device.vulkan.create_device, device.device, &info, nullptr, &made));
+    const auto find = [made, function = device.vulkan.device_function](const char* name) {
+        return function(made, name);
+    };
+    const auto vulkan = TRY(compute_functions<DeviceSymbols>(find));
+    const auto destroy = [destroy = vulkan.destroy_device](VkDevice one) { destroy(one, nullptr); };
+    return LogicalDevice{.vulkan = vulkan, .device = {made, destroy}, .queue_family = *family};
 }
 
-LogicalDevice::LogicalDevice(LogicalDevice&& other) noexcept
-    : device_{std::exchange(other.device_, VK_NULL_HANDLE)},
-      vulkan_{other.vulkan_},
-      family_{other.family_} {}
-
-LogicalDevice::~LogicalDevice() {
-    if (device_)
-        vulkan_.destroy_device(device_, nullptr);
+Refusal vulkan_refusal(std::string_view function, VkResult result) {
+    return refused_call(reason_of(result), function, result_name(result), result);
 }
 
-VkQueue LogicalDevice::queue() const {
-    VkQueue queue = VK_NULL_HANDLE;
-    vulkan_.queue(device_, family_, 0, &queue);
-    return queue;
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -10,7 +10,7 @@
 #include "base/handle.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr Bytes kMaxManifest = kib(64);
@@ -70,4 +70,4 @@ TemporaryManifest::~TemporaryManifest() {
         ::unlink(path_.c_str());
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,13 +9,13 @@
 #include "base/files.h"
 #include "base/result.h"
 
-/// NVIDIA's Vulkan driver has two doors. The installed manifest names libGLX_nvidia.so.0, which
-/// offers nothing on a machine without X libraries; the same driver behind libEGL_nvidia.so.0 works
-/// there. Source: NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with
-/// driver 580.
-namespace gpuprobe {
+/// NVIDIA's Vulkan driver can be reached through two libraries. The installed manifest names
+/// libGLX_nvidia.so.0, which offers nothing on a machine without X libraries; the same driver
+/// behind libEGL_nvidia.so.0 works there. Source: NVIDIA/nvidia-container-toolkit issues 16, 191
+/// and 1952; seen on an H200 with driver 580.
+namespace gpuprobe::backends {
 
-/// The manifest with the other door's library; nullopt when it does not name the GLX library.
+/// The manifest with the EGL library in its place; nullopt when it does not name the GLX library.
 std::optional<std::string> with_egl_library(std::string_view manifest);
 
 /// That manifest for the driver at `path`, when the NVIDIA kernel driver is loaded too.
@@ -36,4 +36,4 @@ private:
     std::string path_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

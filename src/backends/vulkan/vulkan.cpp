@@ -4,20 +4,22 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backends/compute/device_choice.h"
 #include "backends/driver_library.h"
+#include "backends/vulkan/compute.h"
 #include "backends/vulkan/device_facts.h"
-#include "backends/vulkan/device_query.h"
-#include "backends/vulkan/instance.h"
 #include "backends/vulkan/nvidia_egl.h"
-#include "backends/vulkan/vulkan_accelerator.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr const char* kLoader = "libvulkan.so.1";
+
+/// Newest API that an instance is created for: the headers know no later one.
+constexpr std::uint32_t kMaxInstanceVersion = VK_API_VERSION_1_3;
+constexpr const char* kPortability = "VK_KHR_portability_enumeration";
+constexpr const char* kProperties2 = "VK_KHR_get_physical_device_properties2";
 
 /// One probe's instance, and how it came about.
 struct Session {
@@ -26,15 +28,46 @@ struct Session {
     bool is_egl_fallback = false;
 };
 
-Answer not_loaded(const Error& error) {
-    const bool is_absent = error.code == ErrorCode::NotFound;
-    return {.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = error.text};
+std::vector<std::string> offered_extensions(const LoaderSymbols& loader) {
+    std::vector<VkExtensionProperties> list(kMaxExtensions);
+    auto count = kMaxExtensions;
+    const VkResult result = loader.instance_extensions(nullptr, &count, list.data());
+    if (result != VK_SUCCESS && result != VK_INCOMPLETE)
+        return {};
+    list.resize(std::min(count, kMaxExtensions));
+    return extension_names(list);
 }
 
-Answer no_device(std::string note) {
-    return {.outcome = Outcome::Absent,
-            .note = std::move(note),
-            .reasons = {Reason{.code = "no-device"}}};
+std::uint32_t loader_version(const LoaderSymbols& loader) {
+    std::uint32_t version = VK_API_VERSION_1_0;
+    if (!loader.version || loader.version(&version) != VK_SUCCESS)
+        return VK_API_VERSION_1_0;
+    return version;
+}
+
+/// An instance as a probe wants it: no layers, no surface extension (drivers would connect to a
+/// display), portability drivers included. It is never destroyed: teardown is where drivers crash,
+/// and the worker ends right after.
+VkResult create_instance(const LoaderSymbols& loader, std::uint32_t version, VkInstance& instance) {
+    const auto offered = offered_extensions(loader);
+    std::vector<const char*> wanted;
+    for (const char* const name : {kPortability, kProperties2})
+        if (std::binary_search(offered.begin(), offered.end(), std::string{name}))
+            wanted.push_back(name);
+    const bool has_portability = !wanted.empty() && wanted.front() == kPortability;
+
+    VkApplicationInfo application{};
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pApplicationName = "gpuprobe";
+    application.apiVersion = version;
+    VkInstanceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    if (has_portability)
+        info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    info.pApplicationInfo = &application;
+    info.enabledExtensionCount = static_cast<std::uint32_t>(wanted.size());
+    info.ppEnabledExtensionNames = wanted.data();
+    return loader.create_instance(&info, nullptr, &instance);
 }
 
 /// Drivers without hardware answer with an error rather than an empty list: ANV and RADV with the
@@ -42,7 +75,7 @@ Answer no_device(std::string note) {
 Answer refused(std::string_view function, VkResult result) {
     const auto name = result_name(result);
     if (result == VK_ERROR_INITIALIZATION_FAILED || result == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return no_device("driver offers no device (" + name + ")");
+        return without_devices("driver offers no device (" + name + ")");
     return {.outcome = Outcome::Failed, .note = std::string{function} + ": " + name};
 }
 
@@ -95,8 +128,7 @@ void tell_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     answer.reasons.push_back({.code = "nvidia-icd-needs-egl", .detail = std::move(detail)});
 }
 
-Answer visit_devices(const LoaderSymbols& loader,
-                     const InstanceSymbols& vulkan,
+Answer visit_devices(const InstanceSymbols& vulkan,
                      const Session& session,
                      Sink& sink,
                      const VisitDevice& visit) {
@@ -105,18 +137,17 @@ Answer visit_devices(const LoaderSymbols& loader,
     auto count = kMaxVulkanDevices;
     const VkResult result = vulkan.devices(session.instance, &count, devices.data());
     if (result != VK_SUCCESS && result != VK_INCOMPLETE)
-        return refused("vkEnumeratePhysicalDevices", result);
+        return refused(vulkan.devices.name, result);
     devices.resize(std::min(count, kMaxVulkanDevices));
     if (devices.empty())
-        return no_device("driver offers no device");
+        return without_devices("driver offers no device");
 
     sink.phase("query");
     std::uint32_t index = 0;
     for (const VkPhysicalDevice device : devices) {
         auto facts = facts_of(ask_device(vulkan, device, index++, session.version));
         facts.extra["icd"] = session.is_egl_fallback ? Value{"egl-fallback"} : Value{};
-        const VulkanDevice opened{loader, vulkan, session.instance, device};
-        if (!visit(facts, [&] { return open_vulkan(opened, facts); }))
+        if (!visit(facts, [&] { return open_vulkan({vulkan, device}, facts); }))
             return {};
     }
     Answer answer;
@@ -125,30 +156,29 @@ Answer visit_devices(const LoaderSymbols& loader,
     return answer;
 }
 
+}  // namespace
+
 Answer visit_vulkan_on(const FileSystem& files,
                        const ProbeTarget& target,
                        Sink& sink,
                        const VisitDevice& visit) {
-    sink.phase("dlopen");
-    const auto library = DynamicLibrary::open(kLoader);
-    if (!library)
-        return not_loaded(library.error());
-    const auto loader = load_vulkan(*library);
-    if (!loader)
-        return {.outcome = Outcome::Failed, .note = loader.error().text};
-    tell_loader(*library, *loader, sink);
+    const auto library = TRY(open_library(kLoader, sink));
+    const auto entry = TRY(query_functions<LoaderEntry>(library));
+    const auto functions_of = [get = entry.instance_function](VkInstance instance) {
+        return [get, instance](const char* name) { return get(instance, name); };
+    };
+    const auto loader = TRY(query_functions<LoaderSymbols>(functions_of(VK_NULL_HANDLE)));
+    tell_loader(library, loader, sink);
     if (target.driver.empty())
         return {.outcome = Outcome::Absent, .note = "no ICD manifest"};
 
     sink.phase("instance");
     Session session;
-    const VkResult result = open_session(files, *loader, target, session);
+    const VkResult result = open_session(files, loader, target, session);
     if (result != VK_SUCCESS)
-        return without_library(target).value_or(refused("vkCreateInstance", result));
-    const auto vulkan = load_instance(*loader, session.instance);
-    if (!vulkan)
-        return {.outcome = Outcome::Failed, .note = vulkan.error().text};
-    Answer answer = visit_devices(*loader, *vulkan, session, sink, visit);
+        return without_library(target).value_or(refused(loader.create_instance.name, result));
+    const auto vulkan = TRY(query_functions<InstanceSymbols>(functions_of(session.instance)));
+    Answer answer = visit_devices(vulkan, session, sink, visit);
     if (session.is_egl_fallback)
         tell_fallback(target, sink, answer);
     return answer;
@@ -158,25 +188,4 @@ Answer visit_vulkan(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
     return visit_vulkan_on(RootedFiles{}, target, sink, visit);
 }
 
-}  // namespace
-
-Answer query_vulkan(const ProbeTarget& target, Sink& sink) {
-    return tell_devices(visit_vulkan, target, sink);
-}
-
-Answer query_vulkan_on(const FileSystem& files, const ProbeTarget& target, Sink& sink) {
-    return visit_vulkan_on(files, target, sink, [&](const DeviceFacts& facts, const auto&) {
-        sink.device(facts);
-        return true;
-    });
-}
-
-Answer verify_vulkan(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_vulkan, verify_device, target, sink);
-}
-
-Answer measure_vulkan(const ProbeTarget& target, Sink& sink) {
-    return run_stage(visit_vulkan, measure_device, target, sink);
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,139 +5,108 @@
 #include <span>
 #include <string_view>
 
-#include "backends/hexadecimal.h"
+#include "backends/texts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
-struct Word {
-    std::int64_t number = 0;
-    std::string_view word = {};
-};
-
 constexpr std::array kResults = {
-    Word{VK_SUCCESS, "VK_SUCCESS"},
-    Word{VK_NOT_READY, "VK_NOT_READY"},
-    Word{VK_TIMEOUT, "VK_TIMEOUT"},
-    Word{VK_INCOMPLETE, "VK_INCOMPLETE"},
-    Word{VK_ERROR_OUT_OF_HOST_MEMORY, "VK_ERROR_OUT_OF_HOST_MEMORY"},
-    Word{VK_ERROR_OUT_OF_DEVICE_MEMORY, "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
-    Word{VK_ERROR_INITIALIZATION_FAILED, "VK_ERROR_INITIALIZATION_FAILED"},
-    Word{VK_ERROR_DEVICE_LOST, "VK_ERROR_DEVICE_LOST"},
-    Word{VK_ERROR_MEMORY_MAP_FAILED, "VK_ERROR_MEMORY_MAP_FAILED"},
-    Word{VK_ERROR_LAYER_NOT_PRESENT, "VK_ERROR_LAYER_NOT_PRESENT"},
-    Word{VK_ERROR_EXTENSION_NOT_PRESENT, "VK_ERROR_EXTENSION_NOT_PRESENT"},
-    Word{VK_ERROR_FEATURE_NOT_PRESENT, "VK_ERROR_FEATURE_NOT_PRESENT"},
-    Word{VK_ERROR_INCOMPATIBLE_DRIVER, "VK_ERROR_INCOMPATIBLE_DRIVER"},
-    Word{VK_ERROR_TOO_MANY_OBJECTS, "VK_ERROR_TOO_MANY_OBJECTS"},
-    Word{VK_ERROR_FORMAT_NOT_SUPPORTED, "VK_ERROR_FORMAT_NOT_SUPPORTED"},
-    Word{VK_ERROR_FRAGMENTED_POOL, "VK_ERROR_FRAGMENTED_POOL"},
-    Word{VK_ERROR_UNKNOWN, "VK_ERROR_UNKNOWN"},
-    Word{VK_ERROR_NOT_PERMITTED_KHR, "VK_ERROR_NOT_PERMITTED"},
+    NumberWord{VK_SUCCESS, "VK_SUCCESS"},
+    NumberWord{VK_NOT_READY, "VK_NOT_READY"},
+    NumberWord{VK_TIMEOUT, "VK_TIMEOUT"},
+    NumberWord{VK_INCOMPLETE, "VK_INCOMPLETE"},
+    NumberWord{VK_ERROR_OUT_OF_HOST_MEMORY, "VK_ERROR_OUT_OF_HOST_MEMORY"},
+    NumberWord{VK_ERROR_OUT_OF_DEVICE_MEMORY, "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
+    NumberWord{VK_ERROR_INITIALIZATION_FAILED, "VK_ERROR_INITIALIZATION_FAILED"},
+    NumberWord{VK_ERROR_DEVICE_LOST, "VK_ERROR_DEVICE_LOST"},
+    NumberWord{VK_ERROR_MEMORY_MAP_FAILED, "VK_ERROR_MEMORY_MAP_FAILED"},
+    NumberWord{VK_ERROR_LAYER_NOT_PRESENT, "VK_ERROR_LAYER_NOT_PRESENT"},
+    NumberWord{VK_ERROR_EXTENSION_NOT_PRESENT, "VK_ERROR_EXTENSION_NOT_PRESENT"},
+    NumberWord{VK_ERROR_FEATURE_NOT_PRESENT, "VK_ERROR_FEATURE_NOT_PRESENT"},
+    NumberWord{VK_ERROR_INCOMPATIBLE_DRIVER, "VK_ERROR_INCOMPATIBLE_DRIVER"},
+    NumberWord{VK_ERROR_TOO_MANY_OBJECTS, "VK_ERROR_TOO_MANY_OBJECTS"},
+    NumberWord{VK_ERROR_FORMAT_NOT_SUPPORTED, "VK_ERROR_FORMAT_NOT_SUPPORTED"},
+    NumberWord{VK_ERROR_FRAGMENTED_POOL, "VK_ERROR_FRAGMENTED_POOL"},
+    NumberWord{VK_ERROR_UNKNOWN, "VK_ERROR_UNKNOWN"},
+    NumberWord{VK_ERROR_NOT_PERMITTED_KHR, "VK_ERROR_NOT_PERMITTED"},
 };
 
 constexpr std::array kDrivers = {
-    Word{1, "amd-proprietary"},
-    Word{2, "amd-open-source"},
-    Word{3, "mesa-radv"},
-    Word{4, "nvidia-proprietary"},
-    Word{5, "intel-proprietary-windows"},
-    Word{6, "intel-open-source-mesa"},
-    Word{7, "imagination-proprietary"},
-    Word{8, "qualcomm-proprietary"},
-    Word{9, "arm-proprietary"},
-    Word{10, "google-swiftshader"},
-    Word{11, "ggp-proprietary"},
-    Word{12, "broadcom-proprietary"},
-    Word{13, "mesa-llvmpipe"},
-    Word{14, "moltenvk"},
-    Word{15, "coreavi-proprietary"},
-    Word{16, "juice-proprietary"},
-    Word{17, "verisilicon-proprietary"},
-    Word{18, "mesa-turnip"},
-    Word{19, "mesa-v3dv"},
-    Word{20, "mesa-panvk"},
-    Word{21, "samsung-proprietary"},
-    Word{22, "mesa-venus"},
-    Word{23, "mesa-dozen"},
-    Word{24, "mesa-nvk"},
-    Word{25, "imagination-open-source-mesa"},
-    Word{26, "mesa-honeykrisp"},
-    Word{27, "vulkan-sc-emulation-on-vulkan"},
-    Word{28, "mesa-kosmickrisp"},
+    NumberWord{1, "amd-proprietary"},
+    NumberWord{2, "amd-open-source"},
+    NumberWord{3, "mesa-radv"},
+    NumberWord{4, "nvidia-proprietary"},
+    NumberWord{5, "intel-proprietary-windows"},
+    NumberWord{6, "intel-open-source-mesa"},
+    NumberWord{7, "imagination-proprietary"},
+    NumberWord{8, "qualcomm-proprietary"},
+    NumberWord{9, "arm-proprietary"},
+    NumberWord{10, "google-swiftshader"},
+    NumberWord{11, "ggp-proprietary"},
+    NumberWord{12, "broadcom-proprietary"},
+    NumberWord{13, "mesa-llvmpipe"},
+    NumberWord{14, "moltenvk"},
+    NumberWord{15, "coreavi-proprietary"},
+    NumberWord{16, "juice-proprietary"},
+    NumberWord{17, "verisilicon-proprietary"},
+    NumberWord{18, "mesa-turnip"},
+    NumberWord{19, "mesa-v3dv"},
+    NumberWord{20, "mesa-panvk"},
+    NumberWord{21, "samsung-proprietary"},
+    NumberWord{22, "mesa-venus"},
+    NumberWord{23, "mesa-dozen"},
+    NumberWord{24, "mesa-nvk"},
+    NumberWord{25, "imagination-open-source-mesa"},
+    NumberWord{26, "mesa-honeykrisp"},
+    NumberWord{27, "vulkan-sc-emulation-on-vulkan"},
+    NumberWord{28, "mesa-kosmickrisp"},
 };
 
 constexpr std::array kComponents = {
-    Word{0, "float16"},
-    Word{1, "float32"},
-    Word{2, "float64"},
-    Word{3, "sint8"},
-    Word{4, "sint16"},
-    Word{5, "sint32"},
-    Word{6, "sint64"},
-    Word{7, "uint8"},
-    Word{8, "uint16"},
-    Word{9, "uint32"},
-    Word{10, "uint64"},
-    Word{1000141000, "bfloat16"},
-    Word{1000491002, "float8-e4m3"},
-    Word{1000491003, "float8-e5m2"},
+    NumberWord{0, "float16"},
+    NumberWord{1, "float32"},
+    NumberWord{2, "float64"},
+    NumberWord{3, "sint8"},
+    NumberWord{4, "sint16"},
+    NumberWord{5, "sint32"},
+    NumberWord{6, "sint64"},
+    NumberWord{7, "uint8"},
+    NumberWord{8, "uint16"},
+    NumberWord{9, "uint32"},
+    NumberWord{10, "uint64"},
+    NumberWord{1000141000, "bfloat16"},
+    NumberWord{1000491002, "float8-e4m3"},
+    NumberWord{1000491003, "float8-e5m2"},
 };
 
 constexpr std::array kScopes = {
-    Word{1, "device"},
-    Word{2, "workgroup"},
-    Word{3, "subgroup"},
-    Word{5, "queue-family"},
+    NumberWord{1, "device"},
+    NumberWord{2, "workgroup"},
+    NumberWord{3, "subgroup"},
+    NumberWord{5, "queue-family"},
 };
 
 constexpr std::array kQueueFlags = {
-    Word{VK_QUEUE_GRAPHICS_BIT, "graphics"},
-    Word{VK_QUEUE_COMPUTE_BIT, "compute"},
-    Word{VK_QUEUE_TRANSFER_BIT, "transfer"},
-    Word{VK_QUEUE_SPARSE_BINDING_BIT, "sparse-binding"},
-    Word{VK_QUEUE_PROTECTED_BIT, "protected"},
-    Word{0x20, "video-decode"},
-    Word{0x40, "video-encode"},
-    Word{0x100, "optical-flow"},
+    NumberWord{VK_QUEUE_GRAPHICS_BIT, "graphics"},
+    NumberWord{VK_QUEUE_COMPUTE_BIT, "compute"},
+    NumberWord{VK_QUEUE_TRANSFER_BIT, "transfer"},
+    NumberWord{VK_QUEUE_SPARSE_BINDING_BIT, "sparse-binding"},
+    NumberWord{VK_QUEUE_PROTECTED_BIT, "protected"},
+    NumberWord{0x20, "video-decode"},
+    NumberWord{0x40, "video-encode"},
+    NumberWord{0x100, "optical-flow"},
 };
 
 constexpr std::array kSubgroupOperations = {
-    Word{VK_SUBGROUP_FEATURE_BASIC_BIT, "basic"},
-    Word{VK_SUBGROUP_FEATURE_VOTE_BIT, "vote"},
-    Word{VK_SUBGROUP_FEATURE_ARITHMETIC_BIT, "arithmetic"},
-    Word{VK_SUBGROUP_FEATURE_BALLOT_BIT, "ballot"},
-    Word{VK_SUBGROUP_FEATURE_SHUFFLE_BIT, "shuffle"},
-    Word{VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, "shuffle-relative"},
-    Word{VK_SUBGROUP_FEATURE_CLUSTERED_BIT, "clustered"},
-    Word{VK_SUBGROUP_FEATURE_QUAD_BIT, "quad"},
+    NumberWord{VK_SUBGROUP_FEATURE_BASIC_BIT, "basic"},
+    NumberWord{VK_SUBGROUP_FEATURE_VOTE_BIT, "vote"},
+    NumberWord{VK_SUBGROUP_FEATURE_ARITHMETIC_BIT, "arithmetic"},
+    NumberWord{VK_SUBGROUP_FEATURE_BALLOT_BIT, "ballot"},
+    NumberWord{VK_SUBGROUP_FEATURE_SHUFFLE_BIT, "shuffle"},
+    NumberWord{VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, "shuffle-relative"},
+    NumberWord{VK_SUBGROUP_FEATURE_CLUSTERED_BIT, "clustered"},
+    NumberWord{VK_SUBGROUP_FEATURE_QUAD_BIT, "quad"},
 };
-
-std::optional<std::string> word_for(std::span<const Word> words, std::int64_t number) {
-    for (const Word& entry : words)
-        if (entry.number == number)
-            return std::string{entry.word};
-    return std::nullopt;
-}
-
-std::string word_or_number(std::span<const Word> words, std::uint32_t number) {
-    return word_for(words, number).value_or(std::to_string(number));
-}
-
-Value words_of_bits(std::span<const Word> words, std::uint32_t bits) {
-    Value::Array found;
-    for (const Word& entry : words)
-        if ((bits & static_cast<std::uint32_t>(entry.number)) != 0)
-            found.push_back(Value{entry.word});
-    return Value{std::move(found)};
-}
-
-std::string dotted(std::initializer_list<std::uint32_t> parts) {
-    std::string text;
-    for (const std::uint32_t part : parts)
-        text += (text.empty() ? "" : ".") + std::to_string(part);
-    return text;
-}
 
 constexpr std::uint32_t kNvidiaVendor = 0x10de;
 constexpr std::uint32_t kMesaNvk = 24;
@@ -194,14 +163,6 @@ std::optional<DeviceType> device_type(VkPhysicalDeviceType type) {
     }
 }
 
-std::optional<std::string> uuid_text(const std::uint8_t (&bytes)[VK_UUID_SIZE]) {
-    return canonical_uuid(bytes);
-}
-
-std::optional<std::string> luid_text(const std::uint8_t (&bytes)[VK_LUID_SIZE]) {
-    return hexadecimal_unless_zero(bytes);
-}
-
 std::string component_word(std::uint32_t type) {
     return word_or_number(kComponents, type);
 }
@@ -218,4 +179,4 @@ Value subgroup_operation_words(VkSubgroupFeatureFlags operations) {
     return words_of_bits(kSubgroupOperations, operations);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 #include "base/value.h"
 #include "report/facts.h"
 
 /// Vulkan's numbers as the words and texts that facts carry.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// "VK_ERROR_INCOMPATIBLE_DRIVER"; "VkResult -77" for one that has no name here.
 std::string result_name(VkResult result);
@@ -31,13 +31,6 @@ std::string driver_version_text(std::uint32_t version,
 
 std::optional<DeviceType> device_type(VkPhysicalDeviceType type);
 
-/// 32 lower-case hexadecimal digits, grouped 8-4-4-4-12, in byte order; nullopt when all zero.
-/// NVIDIA's text UUIDs have the same order.
-std::optional<std::string> uuid_text(const std::uint8_t (&bytes)[VK_UUID_SIZE]);
-
-/// 16 lower-case hexadecimal digits in byte order; nullopt when all zero.
-std::optional<std::string> luid_text(const std::uint8_t (&bytes)[VK_LUID_SIZE]);
-
 /// "float16", "sint8" …; the number as text for newer ones. Source: VkComponentTypeKHR.
 std::string component_word(std::uint32_t type);
 /// "subgroup", "workgroup" …; the number as text for newer ones. Source: VkScopeKHR.
@@ -47,4 +40,4 @@ std::string scope_word(std::uint32_t scope);
 Value queue_flag_words(VkQueueFlags flags);
 Value subgroup_operation_words(VkSubgroupFeatureFlags operations);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

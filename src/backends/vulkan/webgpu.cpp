@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using F = VkPhysicalDeviceFeatures;
@@ -77,4 +77,4 @@ WebGpuSupport webgpu_support(std::uint32_t api_version, const F& features) {
     return support;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

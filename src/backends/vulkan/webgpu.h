@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/vulkan_api.h"
+#include "backends/vulkan/api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A core feature of Vulkan 1.0 by its name in the specification.
 struct CoreFeature {
@@ -32,4 +32,4 @@ struct WebGpuSupport {
 /// Source: dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp; gpuweb, "Compatibility Mode".
 WebGpuSupport webgpu_support(std::uint32_t api_version, const VkPhysicalDeviceFeatures& features);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -19,7 +19,7 @@
 
 #include "support/case_name.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr int kNoFilter = 254;
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(
     testing::case_name);
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

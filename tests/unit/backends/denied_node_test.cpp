@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 TEST(DeniedNode, IsOneThatItsModeWouldOpen) {
@@ -40,4 +40,4 @@ TEST(DeniedNode, IsToldByWhatOpeningItSays) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/device_choice.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/compute/stages.h"
 #include "recording_sink.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const DeviceFacts kDevice{.index = 1, .pci = PciAddress{.bus = 1}};
@@ -42,7 +41,7 @@ Answer enumerate_three(const ProbeTarget& target, Sink&, const VisitDevice& visi
     }
     return target.api == "broken" ? Answer{.outcome = Outcome::Failed, .note = "no"} : Answer{};
 }
-Answer note_index(DeviceFacts facts, const OpenAccelerator&, Sink& sink) {
+Answer note_index(DeviceFacts facts, const OpenDevice&, Sink& sink) {
     sink.device(facts);
     return Answer{.note = "ran on " + std::to_string(*facts.index)};
 }
@@ -77,9 +76,9 @@ TEST(DeviceChoice, LetsTheDriversOwnRefusalStand) {
 
 TEST(DeviceChoice, TellsEveryDevice) {
     RecordingSink sink;
-    (void)tell_devices(enumerate_three, ProbeTarget{}, sink);
+    (void)query_devices<enumerate_three>(ProbeTarget{}, sink);
     EXPECT_EQ(sink.devices.size(), 3U);
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -9,7 +9,7 @@
 #include "support/places.h"
 
 /// What is written about the workers' reasons says what the program does.
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 std::set<std::string> matches(const std::string& text, const char* pattern) {
@@ -30,7 +30,7 @@ TEST(WorkerReasons, AreDocumented) {
         if (entry.path().extension() != ".cpp")
             continue;
         const auto text = RootedFiles{}.read(entry.path().string(), mib(1)).value();
-        given.merge(matches(text, "(?:because\\(|\\.code = )\"([a-z-]+)\""));
+        given.merge(matches(text, "(?:because\\(|refused_call\\(|\\.code = )\"([a-z-]+)\""));
         given.merge(matches(text, "return \"([a-z]+(?:-[a-z]+)+)\";"));
     }
     EXPECT_GT(given.size(), 12U);
@@ -39,4 +39,4 @@ TEST(WorkerReasons, AreDocumented) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

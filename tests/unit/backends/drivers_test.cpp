@@ -2,6 +2,7 @@
 // The queries against real loaders and made-up drivers, each in a process of its own.
 #include <filesystem>
 
+#include "backends/compute/stages.h"
 #include "backends/dynamic_library.h"
 #include "backends/opencl/opencl.h"
 #include "backends/vulkan/vulkan.h"
@@ -10,7 +11,7 @@
 #include "recording_sink.h"
 #include "support/places.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,7 +69,7 @@ protected:
 TEST_F(VulkanDriver, TellsAllOfAHealthyGpu) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "gpu")), sink);
+        const auto answer = query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "gpu")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         EXPECT_EQ(sink.phases,
                   (std::vector<std::string>{"dlopen", "instance", "enumerate", "query"}));
@@ -96,7 +97,8 @@ TEST_F(VulkanDriver, TellsAllOfAHealthyGpu) {
 TEST_F(VulkanDriver, StopsAtItsLimitOfDevices) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "many")), sink);
+        const auto answer =
+            query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "many")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         EXPECT_TRUE(answer.note);
         EXPECT_EQ(sink.devices.size(), std::size_t{kMaxVulkanDevices});
@@ -107,7 +109,8 @@ TEST_F(VulkanDriver, StopsAtItsLimitOfDevices) {
 TEST_F(VulkanDriver, BelievesNoLie) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "liar")), sink);
+        const auto answer =
+            query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "liar")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         ASSERT_EQ(sink.devices.size(), 1U);
         const auto& device = sink.devices.front();
@@ -126,7 +129,8 @@ TEST_F(VulkanDriver, BelievesNoLie) {
 TEST_F(VulkanDriver, IsAbsentWhenItOffersNoDevice) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "no-device")), sink);
+        const auto answer =
+            query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "no-device")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
         EXPECT_EQ(answer.note, "driver offers no device (VK_ERROR_INITIALIZATION_FAILED)");
     });
@@ -136,7 +140,7 @@ TEST_F(VulkanDriver, IsAbsentWhenItOffersNoDevice) {
 TEST_F(VulkanDriver, IsAbsentWithoutAManifest) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_vulkan({.api = "vulkan"}, sink);
+        const auto answer = query_devices<visit_vulkan>({.api = "vulkan"}, sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
         EXPECT_EQ(answer.note, "no ICD manifest");
         EXPECT_FALSE(sink.told.at("version").is_null());
@@ -159,7 +163,7 @@ TEST_F(VulkanDriver, KeepsWhatCameBeforeACrash) {
     UniqueFd writing{ends[1]};
     const int status = status_of_child([&] {
         PipeSink sink{writing.get()};
-        (void)query_vulkan(pinned_vulkan(fake("vulkan", "crash-late")), sink);
+        (void)query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "crash-late")), sink);
     });
     writing.reset();
     EXPECT_EQ(WTERMSIG(status), SIGSEGV);
@@ -172,7 +176,7 @@ TEST_F(VulkanDriver, MayEndTheProcessInItsOwnWays) {
         return status_of_child(
             [&] {
                 RecordingSink sink;
-                (void)query_vulkan(pinned_vulkan(fake("vulkan", variant)), sink);
+                (void)query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", variant)), sink);
                 ADD_FAILURE() << "came back";
             },
             seconds);
@@ -211,7 +215,11 @@ TEST_F(VulkanDriver, OfNvidiaIsTriedBehindEgl) {
     const int status = status_of_child([] {
         RecordingSink sink;
         const auto target = pinned_vulkan(fake("vulkan", "nvidia-headless"));
-        const auto answer = query_vulkan_on(WithNvidiaKernelDriver{}, target, sink);
+        const auto answer = visit_vulkan_on(WithNvidiaKernelDriver{}, target, sink,
+                                            [&](const DeviceFacts& facts, const OpenDevice&) {
+                                                sink.device(facts);
+                                                return true;
+                                            });
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         ASSERT_EQ(answer.reasons.size(), 1U);
         EXPECT_EQ(answer.reasons.front().code, "nvidia-icd-needs-egl");
@@ -227,7 +235,8 @@ TEST_F(VulkanDriver, OfNvidiaIsAbsentWithoutItsKernelDriver) {
         GTEST_SKIP() << "this machine has NVIDIA's kernel driver";
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_vulkan(pinned_vulkan(fake("vulkan", "nvidia-headless")), sink);
+        const auto answer =
+            query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "nvidia-headless")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
         EXPECT_EQ(answer.note, "driver offers no device (VK_ERROR_INCOMPATIBLE_DRIVER)");
     });
@@ -239,7 +248,8 @@ TEST_F(VulkanDriver, MayBeSoftware) {
         FAIL() << "no lavapipe: tools/test provides it";
     const int status = status_of_child([] {
         RecordingSink sink;
-        EXPECT_EQ(query_vulkan(pinned_vulkan(kLavapipe), sink).outcome, Outcome::Answered);
+        EXPECT_EQ(query_devices<visit_vulkan>(pinned_vulkan(kLavapipe), sink).outcome,
+                  Outcome::Answered);
         ASSERT_EQ(sink.devices.size(), 1U);
         EXPECT_EQ(sink.devices.front().type, DeviceType::Cpu);
         EXPECT_EQ(sink.devices.front().extra.at("software"), Value{true});
@@ -251,7 +261,7 @@ TEST_F(VulkanDriver, MayBeSoftware) {
 TEST_F(OpenClDriver, TellsAllOfAHealthyGpu) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_opencl(pinned_opencl(fake("opencl", "gpu")), sink);
+        const auto answer = query_devices<visit_opencl>(pinned_opencl(fake("opencl", "gpu")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         EXPECT_EQ(sink.told.at("version"), Value{"3.0"});
         ASSERT_EQ(sink.devices.size(), 1U);
@@ -270,7 +280,7 @@ TEST_F(OpenClDriver, TellsAllOfAHealthyGpu) {
 TEST_F(OpenClDriver, BelievesNoLie) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        EXPECT_EQ(query_opencl(pinned_opencl(fake("opencl", "liar")), sink).outcome,
+        EXPECT_EQ(query_devices<visit_opencl>(pinned_opencl(fake("opencl", "liar")), sink).outcome,
                   Outcome::Answered);
         ASSERT_EQ(sink.devices.size(), std::size_t{kMaxOpenClDevices});
         EXPECT_EQ(sink.devices.front().pci, std::nullopt);
@@ -282,8 +292,9 @@ TEST_F(OpenClDriver, BelievesNoLie) {
 TEST_F(OpenClDriver, IsAbsentWhenItOffersNoDevice) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        EXPECT_EQ(query_opencl(pinned_opencl(fake("opencl", "no-device")), sink).outcome,
-                  Outcome::Absent);
+        EXPECT_EQ(
+            query_devices<visit_opencl>(pinned_opencl(fake("opencl", "no-device")), sink).outcome,
+            Outcome::Absent);
         EXPECT_EQ(sink.told.at("version"), Value{"3.0"});
     });
     EXPECT_EQ(status, 0);
@@ -292,7 +303,7 @@ TEST_F(OpenClDriver, IsAbsentWhenItOffersNoDevice) {
 TEST_F(OpenClDriver, IsAbsentWithoutAPlatform) {
     const int status = status_of_child([] {
         RecordingSink sink;
-        const auto answer = query_opencl(pinned_opencl("/nonexistent/no.icd"), sink);
+        const auto answer = query_devices<visit_opencl>(pinned_opencl("/nonexistent/no.icd"), sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
         EXPECT_EQ(answer.note, "driver offers no platform");
     });
@@ -304,7 +315,7 @@ TEST_F(OpenClDriver, IsMissingWhenItsLibraryIs) {
         RecordingSink sink;
         auto target = pinned_opencl("/nonexistent/no.icd");
         target.library = "/nonexistent/libdriver.so";
-        const auto answer = query_opencl(target, sink);
+        const auto answer = query_devices<visit_opencl>(target, sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
         ASSERT_EQ(answer.reasons.size(), 1U);
         EXPECT_EQ(answer.reasons[0].code, "driver-missing");
@@ -319,7 +330,7 @@ TEST_F(OpenClDriver, MayEndTheProcessInItsOwnWays) {
         return status_of_child(
             [&] {
                 RecordingSink sink;
-                (void)query_opencl(pinned_opencl(fake("opencl", variant)), sink);
+                (void)query_devices<visit_opencl>(pinned_opencl(fake("opencl", variant)), sink);
                 ADD_FAILURE() << "came back";
             },
             seconds);
@@ -334,7 +345,7 @@ TEST_F(OpenClDriver, MayBeACpu) {
     const int status = status_of_child([] {
         ::setenv("OCL_ICD_VENDORS", kPocl, 1);
         RecordingSink sink;
-        EXPECT_EQ(query_opencl({.api = "opencl", .driver = kPocl}, sink).outcome,
+        EXPECT_EQ(query_devices<visit_opencl>({.api = "opencl", .driver = kPocl}, sink).outcome,
                   Outcome::Answered);
         ASSERT_EQ(sink.devices.size(), 1U);
         EXPECT_EQ(sink.devices.front().type, DeviceType::Cpu);
@@ -344,4 +355,4 @@ TEST_F(OpenClDriver, MayBeACpu) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/drm/drm_facts.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/drm/facts.h"
 #include "fake_drm.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 DeviceFacts facts_of(const FakeDrm& device) {
@@ -34,7 +33,7 @@ TEST(DrmFacts, ReadNoMoreOfALongNameThanThereIs) {
 
 TEST(DrmFacts, SayWhyADeviceDoesNotAnswer) {
     FakeDrm device;
-    device.refuse(drm::kVersion, ENODEV);
+    device.refuse(DRM_IOCTL_VERSION, ENODEV);
     const auto facts = facts_of(device);
     EXPECT_EQ(*facts.extra.at("error").as_string(), "DRM_IOCTL_VERSION: No such device");
     EXPECT_TRUE(facts.extra.at("driver_name").is_null());
@@ -43,23 +42,26 @@ TEST(DrmFacts, SayWhyADeviceDoesNotAnswer) {
 /// An amdgpu device that answers both queries, cut to the size the caller has room for.
 FakeDrm amdgpu(std::uint64_t flags, std::uint64_t used) {
     FakeDrm device{"amdgpu"};
-    device.on<drm::amdgpu::Info>(drm::amdgpu::kInfo, [=](drm::amdgpu::Info& info) {
-        if (info.query == drm::amdgpu::kQueryDevice &&
-            info.return_size >= sizeof(drm::amdgpu::DeviceInfo)) {
-            auto& reply = at_address<drm::amdgpu::DeviceInfo>(info.return_pointer);
-            reply.compute_units = 60;
-            reply.max_engine_khz = 2'500'000;
-            reply.flags = flags;
+    device.on<drm_amdgpu_info>(DRM_IOCTL_AMDGPU_INFO, [=](drm_amdgpu_info& info) {
+        if (info.query == AMDGPU_INFO_DEV_INFO &&
+            info.return_size >= sizeof(drm_amdgpu_info_device)) {
+            auto& reply = at_address<drm_amdgpu_info_device>(info.return_pointer);
+            reply.cu_active_number = 60;
+            reply.max_engine_clock = 2'500'000;
+            reply.ids_flags = flags;
             reply.vram_type = 9;
-            reply.vram_bits = 256;
+            reply.vram_bit_width = 256;
             return 0;
         }
-        if (info.query != drm::amdgpu::kQueryMemory)
+        if (info.query != AMDGPU_INFO_MEMORY)
             return EINVAL;
-        auto& reply = at_address<drm::amdgpu::MemoryInfo>(info.return_pointer);
-        reply.vram = {.total = 16000, .usable = 15000, .used = used};
-        reply.visible_vram = {.total = 256};
-        reply.gtt = {.total = 32000, .used = 7};
+        auto& reply = at_address<drm_amdgpu_memory_info>(info.return_pointer);
+        reply.vram.total_heap_size = 16000;
+        reply.vram.usable_heap_size = 15000;
+        reply.vram.heap_usage = used;
+        reply.cpu_accessible_vram.total_heap_size = 256;
+        reply.gtt.total_heap_size = 32000;
+        reply.gtt.heap_usage = 7;
         return 0;
     });
     return device;
@@ -92,7 +94,7 @@ TEST(Amdgpu, DoesNotBelieveThatMoreIsUsedThanThereIs) {
 
 TEST(Amdgpu, KeepsItsVersionWhenItRefusesTheRest) {
     FakeDrm device{"amdgpu"};
-    device.refuse(drm::amdgpu::kInfo, EACCES);
+    device.refuse(DRM_IOCTL_AMDGPU_INFO, EACCES);
     const auto facts = facts_of(device);
     EXPECT_EQ(*facts.extra.at("driver_name").as_string(), "amdgpu");
     EXPECT_EQ(*facts.extra.at("error").as_string(), "AMDGPU_INFO_DEV_INFO: Permission denied");
@@ -100,35 +102,36 @@ TEST(Amdgpu, KeepsItsVersionWhenItRefusesTheRest) {
 }
 
 /// An i915 device whose regions are the given bytes, but says they are `length` long.
-FakeDrm i915(const std::vector<drm::i915::Region>& regions, std::int32_t length) {
+FakeDrm i915(const std::vector<drm_i915_memory_region_info>& regions, std::int32_t length) {
     FakeDrm device{"i915"};
-    device.on<drm::i915::Query>(drm::i915::kQuery, [=](drm::i915::Query& query) {
-        auto& item = at_address<drm::i915::QueryItem>(query.item_pointer);
+    device.on<drm_i915_query>(DRM_IOCTL_I915_QUERY, [=](drm_i915_query& query) {
+        auto& item = at_address<drm_i915_query_item>(query.items_ptr);
         if (item.length == 0) {
             item.length = length;
             return 0;
         }
-        auto* const reply = &at_address<std::byte>(item.data);
-        const drm::i915::RegionsHead head{.count = static_cast<std::uint32_t>(regions.size())};
-        std::memcpy(reply, &head, sizeof head);
-        std::memcpy(reply + sizeof head, regions.data(), regions.size() * sizeof regions[0]);
+        auto* const reply = &at_address<std::byte>(item.data_ptr);
+        const auto count = static_cast<std::uint32_t>(regions.size());
+        std::memcpy(reply, &count, sizeof count);
+        std::memcpy(reply + sizeof(drm_i915_query_memory_regions), regions.data(),
+                    regions.size() * sizeof regions[0]);
         return 0;
     });
     return device;
 }
 
-constexpr std::int32_t kOneRegion = sizeof(drm::i915::RegionsHead) + sizeof(drm::i915::Region);
+constexpr std::int32_t kOneRegion =
+    sizeof(drm_i915_query_memory_regions) + sizeof(drm_i915_memory_region_info);
 
 TEST(I915, IsIntegratedWithoutMemoryOfItsOwn) {
-    const auto facts = facts_of(i915({{.memory_class = 0, .probed_size = 32}}, kOneRegion));
+    const auto facts = facts_of(i915({i915_region(0, 32, 0)}, kOneRegion));
     EXPECT_EQ(facts.type, DeviceType::Integrated);
     EXPECT_EQ(facts.memory, std::nullopt);
     EXPECT_EQ(facts.extra.at("regions").as_array()->size(), 1U);
 }
 
 TEST(I915, IsDiscreteWithMemoryOfItsOwn) {
-    const auto facts = facts_of(
-        i915({{.memory_class = 1, .probed_size = 32, .unallocated_size = 32}}, kOneRegion));
+    const auto facts = facts_of(i915({i915_region(1, 32, 32)}, kOneRegion));
     EXPECT_EQ(facts.type, DeviceType::Discrete);
     EXPECT_EQ(facts.memory, (FactMemory{.total = Bytes{32}, .free = std::nullopt}));
 }
@@ -191,10 +194,11 @@ TEST(Xe, SaysThatItIsWedged) {
 
 TEST(Nouveau, KnowsItsMemoryAndChipset) {
     FakeDrm device{"nouveau"};
-    device.on<drm::Parameter>(drm::nouveau::kGetParameter, [](drm::Parameter& question) {
-        question.value = question.parameter == drm::nouveau::kFrameBufferSize ? 4096 : 0x164;
-        return 0;
-    });
+    device.on<drm::nouveau::Parameter>(
+        drm::nouveau::kGetParameter, [](drm::nouveau::Parameter& question) {
+            question.value = question.parameter == drm::nouveau::kFrameBufferSize ? 4096 : 0x164;
+            return 0;
+        });
     const auto facts = facts_of(device);
     EXPECT_EQ(facts.memory, (FactMemory{.total = Bytes{4096}}));
     EXPECT_EQ(*facts.extra.at("chipset").as_string(), "164");
@@ -202,18 +206,19 @@ TEST(Nouveau, KnowsItsMemoryAndChipset) {
 
 TEST(Nouveau, HasNoMemoryOnASystemOnChip) {
     FakeDrm device{"nouveau"};
-    device.on<drm::Parameter>(drm::nouveau::kGetParameter, [](drm::Parameter&) { return 0; });
+    device.on<drm::nouveau::Parameter>(drm::nouveau::kGetParameter,
+                                       [](drm::nouveau::Parameter&) { return 0; });
     EXPECT_EQ(facts_of(device).memory, std::nullopt);
 }
 
 FakeDrm radeon(std::uint64_t used) {
     FakeDrm device{"radeon"};
-    device.on<drm::radeon::GemInfo>(drm::radeon::kGemInfo, [](drm::radeon::GemInfo& memory) {
-        memory = {.gart_size = 512, .vram_size = 1024, .visible_vram_size = 256};
+    device.on<drm_radeon_gem_info>(DRM_IOCTL_RADEON_GEM_INFO, [](drm_radeon_gem_info& memory) {
+        memory = {.gart_size = 512, .vram_size = 1024, .vram_visible = 256};
         return 0;
     });
-    device.on<drm::radeon::Info>(drm::radeon::kInfo, [used](drm::radeon::Info& question) {
-        if (question.request != drm::radeon::kVramUsage)
+    device.on<drm_radeon_info>(DRM_IOCTL_RADEON_INFO, [used](drm_radeon_info& question) {
+        if (question.request != RADEON_INFO_VRAM_USAGE)
             return EINVAL;
         at_address<std::uint64_t>(question.value) = used;
         return 0;
@@ -229,12 +234,12 @@ TEST(Radeon, CountsAllMemoryAndNotOnlyTheVisible) {
 
 TEST(Virtio, SaysWhatItsHostOffers) {
     FakeDrm device{"virtio_gpu"};
-    device.on<drm::Parameter>(drm::virtgpu::kGetParameter, [](drm::Parameter& question) {
-        if (question.parameter == drm::virtgpu::kContextInit)
+    device.on<drm_virtgpu_getparam>(DRM_IOCTL_VIRTGPU_GETPARAM, [](drm_virtgpu_getparam& question) {
+        if (question.param == drm::virtgpu::kContextInit)
             return EINVAL;
         const std::uint32_t capsets = 1U << 2U | 1U << 4U | 1U << 9U;
         at_address<std::uint32_t>(question.value) =
-            question.parameter == drm::virtgpu::kCapsetIds ? capsets : 1;
+            question.param == drm::virtgpu::kCapsetIds ? capsets : 1;
         return 0;
     });
     const auto facts = facts_of(device);
@@ -246,4 +251,4 @@ TEST(Virtio, SaysWhatItsHostOffers) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

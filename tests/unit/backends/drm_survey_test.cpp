@@ -6,7 +6,7 @@
 #include "recording_sink.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const std::string kPciRoot = "/sys/devices/pci0000:00/";
@@ -179,9 +179,9 @@ TEST(OpenDrmDevice, TakesOnlyTheDeviceThatSysfsSpeaksOf) {
 TEST(OpenDrmDevice, PassesOnWhatTheKernelSays) {
     const auto device = open_drm_device("/dev/null", "1:3");
     ASSERT_TRUE(device);
-    drm::Version version;
-    EXPECT_EQ((*device)->ask(drm::kVersion, &version), ENOTTY);
+    drm_version version = {};
+    EXPECT_EQ((*device)->ask(DRM_IOCTL_VERSION, &version), ENOTTY);
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+#include "backends/backend.h"
+#include "backends/symbols.h"
+
+namespace gpuprobe::backends {
 namespace {
 
 struct Case {
@@ -56,24 +59,68 @@ TEST(DynamicLibrary, SaysThatAMissingLibraryIsMissing) {
     EXPECT_EQ(library.error().code, ErrorCode::NotFound);
 }
 
-TEST(DynamicLibrary, FindsFunctionsAndTheFile) {
+struct Numbers : SymbolTable {
+    using SymbolTable::SymbolTable;
+    Symbol<int(int)> absolute{*this, "abs"};
+    OptionalSymbol<long(long)> either{*this, "gpuprobe_no_such_function", "labs"};
+    OptionalSymbol<int(int)> neither{*this, "gpuprobe_no_such_function"};
+};
+struct Incomplete : Numbers {
+    using Numbers::Numbers;
+    Symbol<int(int)> absent{*this, "gpuprobe_no_such_function"};
+    Symbol<int(int)> as_well{*this, "gpuprobe_nor_this"};
+};
+
+TEST(DynamicLibrary, SaysWhichFileItIs) {
     const auto library = DynamicLibrary::open("libc.so.6");
     ASSERT_TRUE(library);
-    const auto absolute = library->symbol<int(int)>("abs");
-    ASSERT_TRUE(absolute);
-    int (*const function)(int) = *absolute;
-    EXPECT_EQ(function(-3), 3);
     EXPECT_NE(library->path().value_or("").find("libc.so.6"), std::string::npos);
 }
 
-TEST(DynamicLibrary, NamesTheMissingFunction) {
-    const auto library = DynamicLibrary::open("libc.so.6");
-    ASSERT_TRUE(library);
-    const auto missing = library->symbol<int(int)>("gpuprobe_no_such_function");
-    ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.error().text, "libc.so.6: gpuprobe_no_such_function: no such function");
-    EXPECT_EQ(library->optional_symbol<int(int)>("gpuprobe_no_such_function"), nullptr);
+TEST(SymbolTable, FindsFunctions) {
+    const auto table = load<Numbers>(*DynamicLibrary::open("libc.so.6"));
+    ASSERT_TRUE(table);
+    EXPECT_EQ(table->absolute(-3), 3);
+    EXPECT_STREQ(table->absolute.name, "abs");
+    EXPECT_EQ(table->either(-4), 4);
+    EXPECT_STREQ(table->either.name, "labs");
+    EXPECT_FALSE(table->neither);
+}
+
+TEST(SymbolTable, IsWholeOrNamesTheFirstMissingFunction) {
+    const auto table = load<Incomplete>(*DynamicLibrary::open("libc.so.6"));
+    ASSERT_FALSE(table);
+    EXPECT_EQ(table.error().code, ErrorCode::NotFound);
+    EXPECT_EQ(table.error().text, "libc.so.6: gpuprobe_no_such_function: no such function");
+}
+
+TEST(Call, TurnsACodeIntoWhatTheCallerMakesOfIt) {
+    const auto table = load<Numbers>(*DynamicLibrary::open("libc.so.6"));
+    ASSERT_TRUE(table);
+    const auto refuse = [](const char* name, int code) {
+        return refused_call("api-refused", name, "no", code);
+    };
+    EXPECT_TRUE(call(refuse, table->absolute, 0));
+    const auto refused = call(refuse, table->absolute, -7);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().note, "abs: no");
+    EXPECT_EQ(refused.error().detail, (Value{Value::Object{{"call", "abs"}, {"code", 7}}}));
+}
+
+TEST(Owned, LetsGoOnceAndOfNothingElse) {
+    std::vector<int> released;
+    const auto release = [&](int handle) { released.push_back(handle); };
+    {
+        Owned<int> first{1, release};
+        Owned<int> second{std::move(first)};
+        Owned<int> third{3, release};
+        third = std::move(second);
+        EXPECT_EQ(third.get(), 1);
+        const Owned<int> none;
+        EXPECT_FALSE(none);
+    }
+    EXPECT_EQ(released, (std::vector{1, 3}));
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
-#include "backends/drm/drm_abi.h"
-#include "backends/drm/drm_device.h"
+#include "backends/drm/abi.h"
+#include "backends/drm/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// A driver in a kernel of our own: one function for each request, EINVAL for the others.
 class FakeDrm final : public DrmDevice {
@@ -19,12 +19,11 @@ public:
     using Handler = std::function<int(void*)>;
 
     explicit FakeDrm(std::string driver = "fake") {
-        on<drm::Version>(drm::kVersion, [name = std::move(driver)](drm::Version& version) {
-            version.major = 3;
-            version.minor = 49;
-            version.name_length = put(name, version.name, version.name_length);
-            version.description_length =
-                put("Fake driver", version.description, version.description_length);
+        on<drm_version>(DRM_IOCTL_VERSION, [name = std::move(driver)](drm_version& version) {
+            version.version_major = 3;
+            version.version_minor = 49;
+            version.name_len = put(name, version.name, version.name_len);
+            version.desc_len = put("Fake driver", version.desc, version.desc_len);
             return 0;
         });
     }
@@ -54,10 +53,20 @@ private:
     std::map<unsigned long, Handler> handlers_ = {};
 };
 
+inline drm_i915_memory_region_info i915_region(std::uint16_t where,
+                                               std::uint64_t size,
+                                               std::uint64_t free) {
+    drm_i915_memory_region_info region = {};
+    region.region.memory_class = where;
+    region.probed_size = size;
+    region.unallocated_size = free;
+    return region;
+}
+
 /// The object at an address that was handed to the kernel.
 template <class T>
 T& at_address(std::uint64_t address) {
     return *reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

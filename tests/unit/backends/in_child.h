@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Runs a test's body in a process of its own, so that a driver's library never enters this one.
 /// The status is that of waitpid: 0 when the body ran to its end and every expectation held.
@@ -29,4 +29,4 @@ int status_of_child(Body body, unsigned seconds = 20) {
     return status;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

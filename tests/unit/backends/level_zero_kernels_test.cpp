@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "backends/compute/expected.h"
-#include "backends/level_zero/kernels.h"
+#include "backends/level_zero/compute.h"
 #include "spirv_machine.h"
 #include "support/case_name.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using testing::SpirvMachine;
@@ -85,4 +85,4 @@ INSTANTIATE_TEST_SUITE_P(Table,
                          testing::case_name);
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::string_view kManifest =
@@ -58,4 +58,4 @@ TEST(TemporaryManifest, IsGoneAfterItsScope) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/opencl/device_address.h"
-#include "backends/opencl/device_facts.h"
-#include "backends/opencl/opencl_names.h"
+#include "backends/opencl/facts.h"
+#include "backends/opencl/names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// A device that answers from a table; what is not in it is refused.
@@ -169,15 +168,6 @@ TEST(OpenClNames, ReadVersionsInTheSpecifiedFormOnly) {
 TEST(OpenClNames, UnpackVersions) {
     EXPECT_EQ(packed_version_text(3U << 22), "3.0.0");
     EXPECT_EQ(packed_version_text(1U << 22 | 2U << 12 | 9U), "1.2.9");
-    EXPECT_EQ(intel_ip_text(0x030dc008), "12.55.8");
-    EXPECT_EQ(intel_ip_text(0x05004000), "20.1.0");
-}
-
-TEST(OpenClNames, TellAmdTargetsFromOtherNames) {
-    EXPECT_EQ(gfx_target_in("gfx1100"), "gfx1100");
-    EXPECT_EQ(gfx_target_in("gfx90a:sramecc+:xnack-"), "gfx90a");
-    for (const auto* name : {"", "gfx", "gfx9", "gfx-1100", "gfx1100000", "NVIDIA H200", "gfxABC"})
-        EXPECT_EQ(gfx_target_in(name), std::nullopt) << name;
 }
 
 TEST(WordList, IsSortedOnceAndBounded) {
@@ -191,4 +181,4 @@ TEST(WordList, IsSortedOnceAndBounded) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

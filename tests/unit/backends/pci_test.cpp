@@ -7,7 +7,7 @@
 #include "in_child.h"
 #include "recording_sink.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST_F(FakeBus, IsAbsentOnAMachineWithoutPci) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

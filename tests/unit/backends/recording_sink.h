@@ -6,7 +6,7 @@
 
 #include "backends/backend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 
 /// Keeps what a backend tells.
 class RecordingSink final : public Sink {
@@ -24,4 +24,4 @@ public:
     std::vector<DeviceFacts> devices = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 using Text = std::optional<std::string>;
@@ -38,22 +38,6 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"Empty", "", std::nullopt}),
     [](const auto& row) { return row.param.name; });
 
-class ReadARocmTarget : public testing::TestWithParam<TextCase> {};
-TEST_P(ReadARocmTarget, FromTheAgentsName) {
-    EXPECT_EQ(rocm_target(GetParam().text), GetParam().want);
-}
-INSTANTIATE_TEST_SUITE_P(Table,
-                         ReadARocmTarget,
-                         testing::Values(TextCase{"Navi", "gfx1100", "gfx1100"},
-                                         TextCase{"Aldebaran", "gfx90a", "gfx90a"},
-                                         TextCase{"WithFeatures", "gfx90a:sramecc+:xnack-",
-                                                  "gfx90a"},
-                                         TextCase{"Processor", "AMD Ryzen 9", std::nullopt},
-                                         TextCase{"NoDigits", "gfx", std::nullopt},
-                                         TextCase{"Generic", "gfx11-generic", std::nullopt},
-                                         TextCase{"Empty", "", std::nullopt}),
-                         [](const auto& row) { return row.param.name; });
-
 TEST(RocmAddress, LeavesOutThePartition) {
     EXPECT_EQ(text_of(rocm_address(0, 0xc100)), "0000:c1:00.0");
     EXPECT_EQ(text_of(rocm_address(1, 0x2000c1ff)), "0001:c1:1f.7");
@@ -69,4 +53,4 @@ TEST(HipVersion, IsThreeNumbersInOne) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// A device whose every piece takes the time that the test says; time stands still otherwise.
@@ -20,10 +20,10 @@ public:
         return [this] { return time_; };
     }
     [[nodiscard]] Load load(std::uint32_t max_size) {
-        return Load{.run = [this](std::uint32_t size, std::uint32_t times) -> Attempt<Performed> {
+        return Load{.run = [this](std::uint32_t size, std::uint32_t times) -> Attempt<Done> {
                         time_ += Seconds{cost(runs.size()) * size * times};
                         runs.emplace_back(size, times);
-                        return Performed{};
+                        return Done{};
                     },
                     .max_size = max_size,
                     .units = 8};
@@ -149,10 +149,10 @@ TEST(Sampler, ForgivesOneHiccupOfTheHost) {
 TEST(Sampler, PassesARefusalOn) {
     SimulatedDevice device;
     auto load = device.load(1U << 20);
-    load.run = [](std::uint32_t size, std::uint32_t) -> Attempt<Performed> {
+    load.run = [](std::uint32_t size, std::uint32_t) -> Attempt<Done> {
         if (size > 8)
             return Refusal{.code = "device-lost"};
-        return Performed{};
+        return Done{};
     };
     const auto rate = Sampler{device.now()}.rate_of(load);
     ASSERT_FALSE(rate);
@@ -160,4 +160,4 @@ TEST(Sampler, PassesARefusalOn) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

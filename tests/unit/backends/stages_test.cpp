@@ -6,22 +6,22 @@
 #include "backends/compute/check.h"
 #include "backends/compute/measure.h"
 #include "base/value_json.h"
-#include "fake_accelerator.h"
+#include "fake_device.h"
 #include "recording_sink.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 const DeviceFacts kFacts{.index = 3, .name = "Fake", .pci = PciAddress{.bus = 1}};
 
-using Prepare = std::function<void(FakeAccelerator&)>;
+using Prepare = std::function<void(FakeDevice&)>;
 
-OpenAccelerator opening(Prepare prepare) {
-    return [prepare = std::move(prepare)]() -> Attempt<std::unique_ptr<Accelerator>> {
-        auto accelerator = std::make_unique<FakeAccelerator>();
+OpenDevice opening(Prepare prepare) {
+    return [prepare = std::move(prepare)]() -> Attempt<std::unique_ptr<ComputeDevice>> {
+        auto device = std::make_unique<FakeDevice>();
         if (prepare)
-            prepare(*accelerator);
-        return std::unique_ptr<Accelerator>{std::move(accelerator)};
+            prepare(*device);
+        return std::unique_ptr<ComputeDevice>{std::move(device)};
     };
 }
 
@@ -50,7 +50,7 @@ TEST(VerifyStage, ComparesEachWord) {
 }
 
 TEST(VerifyStage, TellsWrongWordsFromRightOnes) {
-    const auto stage = after(verify_device, [](FakeAccelerator& device) {
+    const auto stage = after(verify_device, [](FakeDevice& device) {
         device.spoil = [n = 0](Kernel, std::uint32_t right) mutable {
             return ++n == 101 || n == 201 ? right ^ 1 : right;
         };
@@ -63,7 +63,7 @@ TEST(VerifyStage, TellsWrongWordsFromRightOnes) {
 }
 
 TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
-    const auto stage = after(verify_device, [](FakeAccelerator& device) {
+    const auto stage = after(verify_device, [](FakeDevice& device) {
         // Its output keeps what was there before.
         device.refuse = [](const Work&) { return std::nullopt; };
         device.spoil = [](Kernel, std::uint32_t right) { return ~right; };
@@ -72,7 +72,7 @@ TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
 }
 
 TEST(VerifyStage, SaysWhyNothingRan) {
-    const auto stage = after(verify_device, [](FakeAccelerator& device) {
+    const auto stage = after(verify_device, [](FakeDevice& device) {
         device.refuse = [](const Work&) {
             return Refusal{.code = "out-of-memory", .note = "cuMemAlloc: 2"};
         };
@@ -86,11 +86,11 @@ TEST(VerifyStage, SaysWhyNothingRan) {
         R"({"result":"failed","words":null,"wrong_words":null,"first_wrong":null,"note":"cuMemAlloc: 2"})");
 }
 
-/// Whether the accelerator was taken down after its kernel was refused so.
+/// Whether the device was taken down after its kernel was refused so.
 bool tidied_after(const char* code) {
     bool destroyed = false;
-    FakeAccelerator* opened = nullptr;
-    (void)after(verify_device, [&](FakeAccelerator& device) {
+    FakeDevice* opened = nullptr;
+    (void)after(verify_device, [&](FakeDevice& device) {
         opened = &device;
         device.destroyed = &destroyed;
         device.refuse = [code](const Work&) { return Refusal{.code = code}; };
@@ -125,7 +125,7 @@ TEST(MeasureStage, GivesEachFigureWithItsSpread) {
 }
 
 TEST(MeasureStage, LeavesOutWhatTheDeviceCannot) {
-    const auto stage = after(measure_device, [](FakeAccelerator& device) {
+    const auto stage = after(measure_device, [](FakeDevice& device) {
         device.can = {.free = mib(32), .is_cpu = true, .has_host_copies = false};
     });
     const auto& measured = stage.told("measured");
@@ -139,7 +139,7 @@ TEST(MeasureStage, LeavesOutWhatTheDeviceCannot) {
 TEST(MeasureStage, HasNoRateOfWrongNumbers) {
     for (const auto wrong :
          {Kernel::Fill, Kernel::Read, Kernel::Copy, Kernel::Fp32, Kernel::Fp16, Kernel::Int8}) {
-        const auto stage = after(measure_device, [wrong](FakeAccelerator& device) {
+        const auto stage = after(measure_device, [wrong](FakeDevice& device) {
             device.spoil = [wrong](Kernel kernel, std::uint32_t right) {
                 return kernel == wrong ? right + 2 : right;
             };
@@ -152,7 +152,7 @@ TEST(MeasureStage, HasNoRateOfWrongNumbers) {
 }
 
 TEST(MeasureStage, BearsAPromiseThatIsNotKept) {
-    const auto stage = after(measure_device, [](FakeAccelerator& device) {
+    const auto stage = after(measure_device, [](FakeDevice& device) {
         device.refuse = [](const Work& work) -> std::optional<Refusal> {
             if (work.kernel != Kernel::Fp16)
                 return std::nullopt;
@@ -178,4 +178,4 @@ TEST(MeasureStage, TakesNoMoreThanAQuarterOfWhatIsFree) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

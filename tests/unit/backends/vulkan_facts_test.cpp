@@ -7,7 +7,7 @@
 #include "backends/vulkan/device_facts.h"
 #include "backends/vulkan/webgpu.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 /// A Vulkan 1.3 device that was asked everything and lists no extension.
@@ -236,4 +236,4 @@ TEST(WebGpu, TakesEitherTextureCompression) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "backends/vulkan/api.h"
 #include "backends/vulkan/device_memory.h"
-#include "backends/vulkan/vulkan_api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kRadv = VK_DRIVER_ID_MESA_RADV;
@@ -176,4 +176,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return std::string{row.param.name}; });
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/hexadecimal.h"
-
-namespace gpuprobe {
+namespace gpuprobe::backends {
 namespace {
 
 TEST(VulkanNames, NamesResultsAndNumbersTheOthers) {
@@ -56,16 +54,6 @@ TEST(VulkanNames, SaysWhichVariantAVersionIsOf) {
     EXPECT_EQ(api_version_text(0xffffffff), "7:127.1023.4095");
 }
 
-TEST(VulkanNames, WritesUuidsInByteOrderAndNoZeroes) {
-    std::uint8_t bytes[VK_UUID_SIZE] = {};
-    EXPECT_EQ(uuid_text(bytes), std::nullopt);
-    for (std::uint8_t i = 0; i < VK_UUID_SIZE; ++i)
-        bytes[i] = static_cast<std::uint8_t>(0xa0 + i);
-    EXPECT_EQ(uuid_text(bytes), "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
-    const std::uint8_t luid[VK_LUID_SIZE] = {0, 0, 0, 1, 0, 0, 0, 0xff};
-    EXPECT_EQ(luid_text(luid), "00000001000000ff");
-}
-
 TEST(VulkanNames, KnowsNoTypeOfAnUnknownNumber) {
     EXPECT_EQ(device_type(VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU), DeviceType::Virtual);
     EXPECT_EQ(device_type(static_cast<VkPhysicalDeviceType>(5)), std::nullopt);
@@ -78,13 +66,5 @@ TEST(VulkanNames, LeavesOutBitsWithoutAWord) {
     EXPECT_EQ(queue_flag_words(0), (Value{Value::Array{}}));
 }
 
-TEST(Hexadecimal, WritesPciIdsOfFourDigitsOnly) {
-    EXPECT_EQ(pci_id_text(0x10de), "10de");
-    EXPECT_EQ(pci_id_text(0x1), "0001");
-    EXPECT_EQ(pci_id_text(0xffff), "ffff");
-    EXPECT_EQ(pci_id_text(0x10000), std::nullopt);
-    EXPECT_EQ(pci_id_text(0), std::nullopt);
-}
-
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::backends

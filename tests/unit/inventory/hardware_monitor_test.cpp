@@ -2,7 +2,6 @@
 #include "inventory/hardware_monitor.h"
 
 #include <cstdlib>
-#include <optional>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -81,22 +80,29 @@ protected:
         loop_ = std::move(loop).value();
     }
     void listen() {
-        auto created = HardwareMonitor::create(
-            *loop_, [this](const HardwareEvent& event) { events_.push_back(event); });
+        auto created = HardwareMonitor::create(*loop_, [this] { ++changes_; });
         ASSERT_TRUE(created) << created.error().text;
         monitor_ = std::move(created).value();
     }
-    void wait_for(std::size_t count) {
+    /// Runs the loop until a change has been told as often.
+    void wait_for(int count) {
         bool late = false;
         const auto limit = loop_->after(5s, [&late] { late = true; });
-        ASSERT_TRUE(loop_->run_until([&] { return late || events_.size() >= count; }));
+        ASSERT_TRUE(loop_->run_until([&] { return late || changes_ >= count; }));
         ASSERT_FALSE(late);
+    }
+    /// How often it was told when all that has arrived is heard of: what is deferred comes after.
+    [[nodiscard]] int changes() {
+        bool is_over = false;
+        const auto last = loop_->defer([&is_over] { is_over = true; });
+        EXPECT_TRUE(loop_->run_until([&] { return is_over; }));
+        return changes_;
     }
     static bool is_inside() { return std::getenv(kInside) != nullptr; }
     static bool has_umockdev() { return dlopen("libumockdev.so.0", RTLD_NOW) != nullptr; }
 
     std::unique_ptr<SystemLoop> loop_ = {};
-    std::vector<HardwareEvent> events_ = {};
+    int changes_ = 0;
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };
 
@@ -113,15 +119,12 @@ TEST_F(HardwareMonitorTest, HearsOfNewMinorsButNotOfConnectors) {
     listen();
     bed.send(card, "add");
     wait_for(1);
-    EXPECT_EQ(events_[0].action, "add");
-    EXPECT_EQ(events_[0].subsystem, "drm");
-    EXPECT_TRUE(events_[0].sysfs_path.ends_with("/card0")) << events_[0].sysfs_path;
     bed.set(card, "HOTPLUG", "1");
     bed.send(card, "change");
+    EXPECT_EQ(changes(), 1);
     bed.set(card, "HOTPLUG", "0");
     bed.send(card, "remove");
     wait_for(2);
-    EXPECT_EQ(events_[1].action, "remove");
 }
 
 TEST_F(HardwareMonitorTest, HearsOfDriversThatTakeAGpuAndNotOfOtherFunctions) {
@@ -139,11 +142,9 @@ TEST_F(HardwareMonitorTest, HearsOfDriversThatTakeAGpuAndNotOfOtherFunctions) {
     const auto gpu = bed.add("pci", "0000:01:00.0", {"PCI_CLASS", "30000"});
     listen();
     bed.send(disk, "bind");
+    EXPECT_EQ(changes(), 0);
     bed.send(gpu, "bind");
     wait_for(1);
-    EXPECT_EQ(events_[0].action, "bind");
-    EXPECT_EQ(events_[0].subsystem, "pci");
-    EXPECT_TRUE(events_[0].sysfs_path.ends_with("/0000:01:00.0"));
 }
 
 TEST_F(HardwareMonitorTest, TakesABurstBeforeAnythingElseRuns) {
@@ -160,10 +161,8 @@ TEST_F(HardwareMonitorTest, TakesABurstBeforeAnythingElseRuns) {
     constexpr std::size_t kBurst = 8;  // umockdev sends on a socket that queues ten
     for (std::size_t i = 0; i < kBurst; ++i)
         bed.send(card, "change");
-    std::optional<std::size_t> seen_by_other;
-    const auto other = loop_->defer([&] { seen_by_other = events_.size(); });
-    ASSERT_TRUE(loop_->run_until([&] { return seen_by_other.has_value(); }));
-    EXPECT_EQ(seen_by_other, kBurst);
+    EXPECT_EQ(changes(), 1);
+    EXPECT_EQ(changes(), 1) << "one of the burst was left for later";
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 namespace gpuprobe {
 namespace {
 
-using namespace std::chrono_literals;
-
 /// A watch over a folder that stands for /dev, on a loop that gives up after a while.
 class NodeWatchTest : public testing::Test {
 protected:
@@ -20,18 +18,17 @@ protected:
         loop_ = std::move(loop).value();
     }
     void watch() {
-        auto created =
-            NodeWatch::create(*loop_, machine_.root() + "/dev",
-                              [this](const HardwareEvent& event) { events_.push_back(event); });
+        auto created = NodeWatch::create(*loop_, machine_.root() + "/dev", [this] { ++changes_; });
         ASSERT_TRUE(created) << created.error().text;
         watch_ = std::move(created).value();
     }
-    /// Runs the loop until there are as many events.
-    void wait_for(std::size_t count) {
-        bool late = false;
-        const auto limit = loop_->after(5s, [&late] { late = true; });
-        ASSERT_TRUE(loop_->run_until([&] { return late || events_.size() >= count; }));
-        ASSERT_FALSE(late);
+    /// How often a change was told once all that has happened so far is heard of: what is deferred
+    /// comes after it.
+    [[nodiscard]] int changes() {
+        bool is_over = false;
+        const auto last = loop_->defer([&is_over] { is_over = true; });
+        EXPECT_TRUE(loop_->run_until([&] { return is_over; }));
+        return changes_;
     }
     [[nodiscard]] std::string path(const std::string& name) const {
         return machine_.root() + "/dev/" + name;
@@ -39,20 +36,17 @@ protected:
 
     FakeMachine machine_;
     std::unique_ptr<SystemLoop> loop_ = {};
-    std::vector<HardwareEvent> events_ = {};
+    int changes_ = 0;
     std::unique_ptr<NodeWatch> watch_ = {};
 };
 
 TEST_F(NodeWatchTest, SeesNvidiaNodesComeAndGo) {
     watch();
     machine_.file("/dev/nvidia-uvm", "");
-    wait_for(1);
-    EXPECT_EQ(events_[0].action, "add");
-    EXPECT_EQ(events_[0].subsystem, "node");
-    EXPECT_EQ(events_[0].sysfs_path, path("nvidia-uvm"));
+    EXPECT_EQ(changes(), 1);
     std::filesystem::remove(path("nvidia-uvm"));
-    wait_for(2);
-    EXPECT_EQ(events_[1].action, "remove");
+    EXPECT_EQ(changes(), 2);
+    EXPECT_EQ(changes(), 2);
 }
 
 TEST_F(NodeWatchTest, SeesWhoMayUseANodeChange) {
@@ -61,19 +55,16 @@ TEST_F(NodeWatchTest, SeesWhoMayUseANodeChange) {
     watch();
     using std::filesystem::perms;
     std::filesystem::permissions(path("tty99"), perms::owner_read);
+    EXPECT_EQ(changes(), 0);
     std::filesystem::permissions(path("dri/renderD128"), perms::owner_read);
-    wait_for(1);
-    ASSERT_EQ(events_.size(), 1U);
-    EXPECT_EQ(events_[0].action, "change");
-    EXPECT_EQ(events_[0].sysfs_path, path("dri/renderD128"));
+    EXPECT_EQ(changes(), 1);
 }
 
-TEST_F(NodeWatchTest, TakesABurstForOneEvent) {
+TEST_F(NodeWatchTest, TellsABurstOnce) {
     watch();
     for (const auto* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"})
         machine_.file(std::string{"/dev/"} + name, "");
-    wait_for(1);
-    EXPECT_EQ(events_.size(), 1U);
+    EXPECT_EQ(changes(), 1);
 }
 
 TEST_F(NodeWatchTest, DoesNotWakeForOtherNodes) {
@@ -81,46 +72,40 @@ TEST_F(NodeWatchTest, DoesNotWakeForOtherNodes) {
     machine_.file("/dev/tty99", "");
     machine_.file("/dev/loop8", "");
     machine_.file("/dev/.nvidia-temporary", "");
+    EXPECT_EQ(changes(), 0);
     machine_.file("/dev/nvidia0", "");
-    wait_for(1);
-    ASSERT_EQ(events_.size(), 1U);
-    EXPECT_EQ(events_[0].sysfs_path, path("nvidia0"));
+    EXPECT_EQ(changes(), 1);
 }
 
 TEST_F(NodeWatchTest, LooksIntoAFolderThatAppearsLater) {
     watch();
     machine_.folder("/dev/dri");
-    wait_for(1);
-    EXPECT_EQ(events_[0].sysfs_path, path("dri"));
+    EXPECT_EQ(changes(), 1);
     machine_.file("/dev/dri/renderD128", "");
-    wait_for(2);
-    EXPECT_EQ(events_[1].sysfs_path, path("dri/renderD128"));
+    EXPECT_EQ(changes(), 2);
 }
 
 TEST_F(NodeWatchTest, LooksIntoAFolderThatIsThere) {
     machine_.folder("/dev/accel");
     watch();
     machine_.file("/dev/accel/accel0", "");
-    wait_for(1);
-    EXPECT_EQ(events_[0].sysfs_path, path("accel/accel0"));
+    EXPECT_EQ(changes(), 1);
 }
 
 TEST_F(NodeWatchTest, MayBeDestroyedByItsCallback) {
-    auto created =
-        NodeWatch::create(*loop_, machine_.root() + "/dev", [this](const HardwareEvent& event) {
-            watch_.reset();
-            events_.push_back(event);
-        });
+    auto created = NodeWatch::create(*loop_, machine_.root() + "/dev", [this] {
+        watch_.reset();
+        ++changes_;
+    });
     ASSERT_TRUE(created);
     watch_ = std::move(created).value();
     machine_.file("/dev/nvidia0", "");
-    wait_for(1);
+    EXPECT_EQ(changes(), 1);
     EXPECT_EQ(watch_, nullptr);
 }
 
 TEST_F(NodeWatchTest, NeedsItsFolder) {
-    const auto created =
-        NodeWatch::create(*loop_, machine_.root() + "/nowhere", [](const HardwareEvent&) {});
+    const auto created = NodeWatch::create(*loop_, machine_.root() + "/nowhere", [] {});
     ASSERT_FALSE(created);
     EXPECT_EQ(created.error().code, ErrorCode::Unavailable);
 }

@@ -52,8 +52,7 @@ TEST(NvidiaInformation, HasModelUuidAndMinor) {
     EXPECT_EQ(parse_nvidia_information(kInformation),
               (NvidiaInformation{.model = "NVIDIA H200",
                                  .uuid = "GPU-2f7c1a90-63f5-4d0e-9b1c-0c5f6a1f9a11",
-                                 .minor = 3,
-                                 .excluded = false}));
+                                 .minor = 3}));
 }
 
 TEST(NvidiaInformation, DoesNotTakeAPlaceholderForAUuid) {

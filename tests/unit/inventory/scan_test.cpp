@@ -170,8 +170,16 @@ TEST(Scan, ClimbsFromVirtioToThePciFunction) {
     const auto result = scanned(machine);
     ASSERT_EQ(ids_of(result), Ids{"pci:0000:00:05.0"});
     EXPECT_EQ(result.devices.at(0).driver, "virtio-pci");
-    EXPECT_EQ(result.devices.at(0).extra.at("child_driver"), Value{"virtio_gpu"});
     EXPECT_TRUE(result.devices.at(0).is_drm);
+}
+
+TEST(Scan, KnowsTheGpuThatShowedTheBootAlsoWhereItIsNoVgaDevice) {
+    const FakeMachine machine;
+    const auto path = machine.platform("fb000000.gpu", "panthor");
+    machine.class_member("drm", "card0", path, "226:0");
+    EXPECT_EQ(scanned(machine).devices.at(0).boot_vga, std::nullopt);
+    machine.file(path + "/drm/card0/boot_display", "1\n");
+    EXPECT_EQ(scanned(machine).devices.at(0).boot_vga, true);
 }
 
 TEST(Scan, FindsPlatformGpus) {

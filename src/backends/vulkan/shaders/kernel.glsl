@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of compute/accelerator.h have in common. `From` and `To` are the words, or the vectors of
+// What the kernels of compute/device.h have in common. `From` and `To` are the words, or the vectors of
 // four of them, that a kernel reads and writes.
 
 layout(local_size_x = 128) in;

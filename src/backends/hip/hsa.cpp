@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "backends/denied_node.h"
+#include "backends/driver_library.h"
+#include "backends/hip/abi.h"
+#include "backends/hip/hip.h"
+#include "backends/hip/rocm_names.h"
+#include "backends/texts.h"
+#include "base/files.h"
+#include "base/parse.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+using hsa::Agent;
+using hsa::Attribute;
+using hsa::kSuccess;
+using hsa::MemoryPool;
+using hsa::Symbols;
+
+constexpr std::size_t kMaxAgents = 256;  // processors count too
+constexpr std::size_t kMaxPools = 64;
+constexpr std::size_t kMaxText = 256;  // the longest is 64
+constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
+constexpr const char* kKfd = "/dev/kfd";
+
+struct AttributeFact {
+    Attribute attribute;
+    std::string_view key;
+    std::uint64_t unit = 1;
+};
+constexpr std::array<AttributeFact, 6> kAttributes = {{
+    {Attribute::ComputeUnitCount, "compute_units"},
+    {Attribute::WavefrontSize, "wavefront_size"},
+    {Attribute::MaxClockFrequency, "clock_hz", kHertzPerMegahertz},
+    {Attribute::MemoryMaxFrequency, "memory_clock_hz", kHertzPerMegahertz},
+    {Attribute::MemoryWidth, "memory_bus_bits"},
+    {Attribute::DriverNodeId, "kfd_node"},
+}};
+
+/// What an iteration found. It is filled by callbacks of C code, so nothing in it may throw.
+template <class T, std::size_t limit>
+struct Found {
+    std::array<T, limit> items = {};
+    std::size_t count = 0;
+
+    static hsa::Status add(T item, void* found) noexcept {
+        auto& self = *static_cast<Found*>(found);
+        if (self.count == limit)
+            return hsa::kBreak;
+        self.items[self.count++] = item;
+        return kSuccess;
+    }
+};
+using Agents = Found<Agent, kMaxAgents>;
+using Pools = Found<MemoryPool, kMaxPools>;
+
+template <class T>
+std::optional<T> attribute(const Symbols& api, Agent agent, Attribute which) {
+    T value{};
+    if (api.agent_info(agent, static_cast<int>(which), &value) != kSuccess)
+        return std::nullopt;
+    return value;
+}
+
+std::optional<std::string> text(const Symbols& api, Agent agent, Attribute which) {
+    const auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
+    return buffer ? clean_text({buffer->data(), buffer->size()}) : std::nullopt;
+}
+
+template <class T>
+std::optional<T> pool_attribute(const Symbols& api, MemoryPool pool, hsa::PoolAttribute which) {
+    T value{};
+    if (api.pool_info(pool, static_cast<int>(which), &value) != kSuccess)
+        return std::nullopt;
+    return value;
+}
+
+/// The largest global pool: fine and coarse pools are views of the same memory.
+std::optional<Bytes> total_memory(const Symbols& api, Agent agent) {
+    Pools pools;
+    (void)api.iterate_pools(agent, &Pools::add, &pools);  // what it found before it failed counts
+    std::uint64_t largest = 0;
+    for (std::size_t i = 0; i < pools.count; ++i) {
+        const auto pool = pools.items[i];
+        const auto segment = pool_attribute<std::uint32_t>(api, pool, hsa::PoolAttribute::Segment);
+        const auto size = pool_attribute<std::size_t>(api, pool, hsa::PoolAttribute::Size);
+        if (segment == hsa::kSegmentGlobal && size)
+            largest = std::max<std::uint64_t>(largest, *size);
+    }
+    return largest > 0 ? std::optional{Bytes{largest}} : std::nullopt;
+}
+
+void add_memory(const Symbols& api, Agent agent, DeviceFacts& facts) {
+    const auto total = total_memory(api, agent);
+    if (!total)
+        return;
+    facts.memory = FactMemory{.total = total};
+    const auto free = attribute<std::uint64_t>(api, agent, Attribute::MemoryAvailable);
+    if (free && *free <= total->count)
+        facts.memory->free = Bytes{*free};
+}
+
+std::optional<DeviceType> type_of(const Symbols& api, Agent agent) {
+    const auto flags =
+        attribute<std::array<std::uint8_t, 8>>(api, agent, Attribute::MemoryProperties);
+    if (!flags)
+        return std::nullopt;
+    return flags->front() & hsa::kIsApu ? DeviceType::Integrated : DeviceType::Discrete;
+}
+
+DeviceFacts device_facts(const Symbols& api, Agent agent, std::uint32_t index) {
+    DeviceFacts facts;
+    facts.index = index;
+    facts.name = text(api, agent, Attribute::ProductName);
+    facts.vendor_id = "1002";
+    facts.device_id =
+        pci_id_text(attribute<std::uint32_t>(api, agent, Attribute::ChipId).value_or(0));
+    const auto location = attribute<std::uint32_t>(api, agent, Attribute::Bdfid);
+    if (location)
+        facts.pci = rocm_address(
+            attribute<std::uint32_t>(api, agent, Attribute::Domain).value_or(0), *location);
+    facts.uuid = rocm_uuid(text(api, agent, Attribute::Uuid).value_or(""));
+    facts.type = type_of(api, agent);
+    add_memory(api, agent, facts);
+    facts.extra["gfx_target"] =
+        to_value(gfx_target_in(text(api, agent, Attribute::Name).value_or("")));
+    for (const auto& fact : kAttributes) {
+        const auto value = attribute<std::uint32_t>(api, agent, fact.attribute);
+        facts.extra[fact.key] = value ? Value{*value * fact.unit} : Value{};
+    }
+    return facts;
+}
+
+/// "1.14" and the build that the library was made by; ROCm's own version is a file beside it.
+void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
+    Value runtime{Value::Object{{"route", Value{"hsa"}}}};
+    runtime["loader"] = runtime_of(library).at("loader");
+    std::uint16_t major = 0;
+    std::uint16_t minor = 0;
+    const auto ask = [&](hsa::SystemAttribute which, void* value) {
+        return api.system_info(static_cast<int>(which), value) == kSuccess;
+    };
+    if (ask(hsa::SystemAttribute::VersionMajor, &major) &&
+        ask(hsa::SystemAttribute::VersionMinor, &minor))
+        runtime["version"] = dotted({major, minor});
+    const char* build = nullptr;
+    if (ask(hsa::SystemAttribute::BuildVersion, &build) && build)
+        runtime["build"] = scrubbed(build);
+    const auto release = RootedFiles{}.line("/opt/rocm/.info/version");
+    runtime["rocm_version"] = release ? Value{scrubbed(*release)} : Value{};
+    sink.runtime(runtime);
+}
+
+Answer refused(const Symbols& api, const char* function, hsa::Status code) {
+    const char* words = nullptr;
+    (void)api.status_string(code, &words);  // leaves words null for unknown codes
+    return answer_of(refused_call("api-refused", function,
+                                  scrubbed(words ? words : "unknown code") + " (0x" +
+                                      hexadecimal(static_cast<unsigned>(code), 4) + ")",
+                                  code));
+}
+
+/// hsa_init says "out of resources" for a missing and for a closed /dev/kfd alike.
+Answer init_refused(const Symbols& api, const char* function, hsa::Status code) {
+    auto answer = refused(api, function, code);
+    if (code != hsa::kOutOfResources)
+        return answer;
+    if (::access(kKfd, F_OK) != 0)
+        return without_devices(*answer.note + "; no " + kKfd, {{"api", "hip"}});
+    if (::faccessat(AT_FDCWD, kKfd, R_OK | W_OK, AT_EACCESS) != 0)
+        answer.reasons = {because("no-permission", {{"node", kKfd}})};
+    add_denial(kKfd, answer.reasons);
+    return answer;
+}
+
+}  // namespace
+
+Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
+    const auto api = TRY(query_functions<Symbols>(library));
+    sink.phase("instance");
+    (void)TRY(
+        call([&](const char* name, hsa::Status code) { return init_refused(api, name, code); },
+             api.init));
+    send_runtime(api, library, sink);
+    sink.phase("enumerate");
+    Agents agents;
+    const auto code = api.iterate_agents(&Agents::add, &agents);
+    if (code != kSuccess && code != hsa::kBreak)
+        return refused(api, api.iterate_agents.name, code);
+    sink.phase("query");
+    std::uint32_t gpus = 0;
+    for (std::size_t i = 0; i < agents.count; ++i) {
+        const auto kind = attribute<std::uint32_t>(api, agents.items[i], Attribute::Device);
+        if (kind == hsa::kDeviceTypeGpu && !visit(device_facts(api, agents.items[i], gpus++), {}))
+            return {};
+    }
+    return gpus > 0 ? Answer{} : without_devices("no GPU among the HSA agents", {{"api", "hip"}});
+}
+
+}  // namespace gpuprobe::backends

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/level_zero/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "backends/texts.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+using ze::Device;
+using ze::kSuccess;
+using ze::Symbols;
+
+constexpr std::uint32_t kMaxMemories = 64;
+constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
+
+void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
+    ze::PciExtProperties pci;
+    if (api.pci_properties && api.pci_properties(device, &pci) == kSuccess)
+        facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
+}
+
+/// The sum of a device's memories: one of each tile.
+void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
+    std::vector<ze::MemoryProperties> memories;
+    const auto query = [&](std::uint32_t* count, ze::MemoryProperties* list) {
+        return api.memory_properties(device, count, list);
+    };
+    (void)ze::listed(query, kMaxMemories, memories);  // none where it refuses
+    std::uint64_t total = 0;
+    for (const auto& memory : memories)
+        total += memory.total_size;
+    if (total > 0)
+        facts.memory = FactMemory{.total = Bytes{total}};
+}
+
+void add_modules(const Symbols& api, Device device, DeviceFacts& facts) {
+    ze::ModuleProperties modules;
+    const bool known = api.module_properties(device, &modules) == kSuccess;
+    const auto flag = [&](std::uint32_t bit) {
+        return known ? Value{(modules.flags & bit) != 0} : Value{};
+    };
+    facts.extra["spirv_version"] = to_value(level_zero_version(modules.spirv_version));
+    facts.extra["fp16"] = flag(ze::kModuleFp16);
+    facts.extra["fp64"] = flag(ze::kModuleFp64);
+    facts.extra["int64_atomics"] = flag(ze::kModuleInt64Atomics);
+    facts.extra["integer_dot_product"] = flag(ze::kModuleDp4a);
+}
+
+void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
+    const auto units = std::uint64_t{properties.slices} * properties.subslices_per_slice *
+                       properties.eus_per_subslice;
+    facts.extra["execution_units"] = unless_zero(units);
+    facts.extra["threads_per_execution_unit"] = unless_zero(properties.threads_per_eu);
+    facts.extra["simd_width"] = unless_zero(properties.simd_width);
+    facts.extra["clock_hz"] = unless_zero(properties.core_clock_mhz * kHertzPerMegahertz);
+    facts.extra["max_memory_allocation_size"] = unless_zero(properties.max_memory_allocation_size);
+    facts.extra["ecc"] = (properties.flags & ze::kDeviceEcc) != 0;
+}
+
+/// Source: ze_api.h, ze_result_t.
+constexpr std::array<NumberWord, 10> kCodes = {{
+    {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"},
+    {0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
+    {0x70000003, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
+    {0x70000004, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"},
+    {0x70000006, "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET"},
+    {0x70010000, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
+    {0x70020000, "ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE"},
+    {ze::kUninitialized, "ZE_RESULT_ERROR_UNINITIALIZED"},
+    {0x78000002, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},
+    {0x78000003, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
+}};
+
+}  // namespace
+
+void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts) {
+    facts.name = clean_text({properties.name, sizeof properties.name});
+    facts.vendor_id = pci_id_text(properties.vendor_id);
+    facts.device_id = pci_id_text(properties.device_id);
+    facts.uuid = canonical_uuid(properties.uuid.bytes);
+    facts.type = level_zero_type(properties.kind, properties.flags);
+    facts.extra["device_type"] = to_value(level_zero_kind_word(properties.kind));
+}
+
+DeviceFacts level_zero_facts(const Symbols& api,
+                             Device device,
+                             const LevelZeroDriver& driver,
+                             std::uint32_t index) {
+    DeviceFacts facts{.index = index};
+    facts.extra["api_version"] = to_value(driver.api_version);
+    facts.extra["driver_version"] = to_value(driver.driver_version);
+    ze::DeviceProperties properties;
+    ze::IpVersionExt ip;
+    if (driver.knows_ip_version)
+        properties.next = &ip;
+    if (const auto code = api.device_properties(device, &properties); code != kSuccess) {
+        facts.extra["error"] =
+            to_value(level_zero_refusal("level_zero", api.device_properties.name, code).note);
+        return facts;
+    }
+    add_level_zero_identity(properties, facts);
+    facts.extra["intel_ip"] = to_value(intel_ip_text(ip.version));
+    add_pci(api, device, facts);
+    add_memory(api, device, facts);
+    add_modules(api, device, facts);
+    add_shape(properties, facts);
+    return facts;
+}
+
+std::optional<std::string> level_zero_kind_word(ze::DeviceKind kind) {
+    constexpr std::array<std::string_view, 6> kWords = {"", "gpu", "cpu", "fpga", "mca", "npu"};
+    const auto number = static_cast<std::uint32_t>(kind);
+    if (number == 0)
+        return std::nullopt;
+    if (number >= kWords.size())
+        return std::to_string(number);
+    return std::string{kWords[number]};
+}
+
+std::optional<DeviceType> level_zero_type(ze::DeviceKind kind, std::uint32_t flags) {
+    if (kind == ze::DeviceKind{})
+        return std::nullopt;
+    if (kind == ze::DeviceKind::Cpu)
+        return DeviceType::Cpu;
+    if (kind != ze::DeviceKind::Gpu)
+        return DeviceType::Other;
+    return flags & ze::kDeviceIntegrated ? DeviceType::Integrated : DeviceType::Discrete;
+}
+
+std::optional<std::string> level_zero_version(std::uint32_t version) {
+    if (version == 0)
+        return std::nullopt;
+    return dotted({version >> 16U, version & 0xffffU});
+}
+
+std::optional<std::string> level_zero_driver_version(std::uint32_t version) {
+    if (version == 0)
+        return std::nullopt;
+    return dotted({version >> 24U, version >> 16U & 0xffU, version & 0xffffU});
+}
+
+std::string level_zero_code_text(ze::Code code) {
+    return word_for(kCodes, code).value_or("unknown code") + " (0x" + hexadecimal(code, 8) + ")";
+}
+
+Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code) {
+    const auto refusal = refused_call("api-refused", call, level_zero_code_text(code), code);
+    if (code == ze::kUninitialized)
+        return without_devices(refusal.note, {{"api", Value{api}}});
+    return answer_of(refusal);
+}
+
+}  // namespace gpuprobe::backends

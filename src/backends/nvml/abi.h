@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/symbols.h"
+
+/// The part of libnvidia-ml.so.1 that is called. Source of every layout and number: NVML API
+/// Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t"; the suffix is the ABI
+/// version.
+namespace gpuprobe::backends::nvml {
+
+using Return = int;
+constexpr Return kSuccess = 0;
+constexpr Return kNotSupported = 3;
+constexpr Return kDriverNotLoaded = 9;
+constexpr Return kLibraryNotFound = 12;
+constexpr Return kVersionMismatch = 18;
+
+using Device = struct DeviceHandle*;
+
+struct PciInfo {
+    char bus_id_legacy[16] = {};
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    unsigned pci_device_id = 0;     ///< device << 16 | vendor
+    unsigned pci_subsystem_id = 0;  ///< likewise
+    char bus_id[32] = {};           ///< "00000000:01:00.0"
+};
+static_assert(sizeof(PciInfo) == 68);
+
+struct MemoryV2 {
+    unsigned version = 0;
+    unsigned long long total = 0;
+    unsigned long long reserved = 0;
+    unsigned long long free = 0;
+    unsigned long long used = 0;
+};
+static_assert(sizeof(MemoryV2) == 40);
+constexpr unsigned kMemoryV2 = sizeof(MemoryV2) | 2u << 24u;
+
+struct MemoryV1 {
+    unsigned long long total = 0;
+    unsigned long long free = 0;
+    unsigned long long used = 0;
+};
+
+/// Per cent of the driver's last sampling period, a sixth of a second to a second.
+struct Utilization {
+    unsigned gpu = 0;
+    unsigned memory = 0;
+};
+
+struct Symbols : SymbolTable {
+    using SymbolTable::SymbolTable;
+    Symbol<Return()> init{*this, "nvmlInit_v2"};
+    Symbol<const char*(Return)> error_string{*this, "nvmlErrorString"};
+    Symbol<Return(char*, unsigned)> driver_version{*this, "nvmlSystemGetDriverVersion"};
+    Symbol<Return(char*, unsigned)> library_version{*this, "nvmlSystemGetNVMLVersion"};
+    Symbol<Return(unsigned*)> count{*this, "nvmlDeviceGetCount_v2"};
+    Symbol<Return(unsigned, Device*)> by_index{*this, "nvmlDeviceGetHandleByIndex_v2"};
+    Symbol<Return(Device, char*, unsigned)> name{*this, "nvmlDeviceGetName"};
+    Symbol<Return(Device, char*, unsigned)> uuid{*this, "nvmlDeviceGetUUID"};
+    Symbol<Return(Device, PciInfo*)> pci_info{*this, "nvmlDeviceGetPciInfo_v3"};
+    Symbol<Return(Device, MemoryV1*)> memory{*this, "nvmlDeviceGetMemoryInfo"};
+    // What newer drivers add.
+    OptionalSymbol<Return(int*)> cuda_version{*this, "nvmlSystemGetCudaDriverVersion_v2"};
+    OptionalSymbol<Return(const char*, Device*)> by_address{*this,
+                                                            "nvmlDeviceGetHandleByPciBusId_v2"};
+    OptionalSymbol<Return(Device, MemoryV2*)> memory_v2{*this, "nvmlDeviceGetMemoryInfo_v2"};
+    OptionalSymbol<Return(Device, int*, int*)> compute_capability{
+        *this, "nvmlDeviceGetCudaComputeCapability"};
+    OptionalSymbol<Return(Device, unsigned*)> minor_number{*this, "nvmlDeviceGetMinorNumber"};
+    OptionalSymbol<Return(Device, unsigned*, unsigned*)> mig_mode{*this, "nvmlDeviceGetMigMode"};
+    OptionalSymbol<Return(Device, unsigned*)> max_mig_devices{*this,
+                                                              "nvmlDeviceGetMaxMigDeviceCount"};
+    OptionalSymbol<Return(Device, unsigned, Device*)> mig_device{
+        *this, "nvmlDeviceGetMigDeviceHandleByIndex"};
+    OptionalSymbol<Return(Device, unsigned*)> compute_mode{*this, "nvmlDeviceGetComputeMode"};
+    OptionalSymbol<Return(Device, unsigned*)> virtualization_mode{
+        *this, "nvmlDeviceGetVirtualizationMode"};
+    OptionalSymbol<Return(Device, Utilization*)> utilization{*this,
+                                                             "nvmlDeviceGetUtilizationRates"};
+};
+
+}  // namespace gpuprobe::backends::nvml

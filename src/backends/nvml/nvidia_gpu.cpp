@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/nvml/nvidia_gpu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "backends/nvml/nvml.h"
+#include "base/parse.h"
+#include "base/record.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+constexpr std::string_view kPci = "pci:";
+constexpr std::string_view kDriver = "/proc/driver/nvidia/";
+constexpr Bytes kMaxInformation = kib(16);
+
+bool is_partitioned(const FileSystem& files, std::string_view minor) {
+    const auto names =
+        files.list(std::string{kDriver} + "capabilities/gpu" + std::string{minor} + "/mig");
+    return names && std::ranges::any_of(
+                        *names, [](const std::string& name) { return name.starts_with("gi"); });
+}
+
+}  // namespace
+
+std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target) {
+    if (!target.device || !target.device->starts_with(kPci))
+        return std::nullopt;
+    const auto address = target.device->substr(kPci.size());
+    const auto path = std::string{kDriver} + "gpus/" + address + "/information";
+    const auto text = files.read(path, kMaxInformation);
+    const auto uuid = text ? value_of_line(*text, "GPU UUID") : std::nullopt;
+    const auto minor = text ? value_of_line(*text, "Device Minor") : std::nullopt;
+    // Question marks stand for what is not known yet.
+    const bool is_known =
+        uuid && uuid->starts_with("GPU-") && uuid->find('?') == std::string_view::npos;
+    if (!is_known || !minor || is_partitioned(files, *minor))
+        return std::nullopt;
+    return std::string{*uuid};
+}
+
+void start_only_wanted(const ProbeTarget& target) {
+    if (target.stage == "query")
+        return;
+    if (const auto uuid = uuid_of_wanted(RootedFiles{}, target))
+        ::setenv("CUDA_VISIBLE_DEVICES", uuid->c_str(), 0);
+}
+
+Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts) {
+    if (facts.vendor_id != "10de" || !facts.pci)
+        return std::optional<Bytes>{};
+    const auto free = nvml_free_memory(*facts.pci);
+    if (!free || *free >= kMinNvidiaFree)
+        return free;
+    return Refusal{.code = "out-of-memory",
+                   .note = "too little device memory is free for a context",
+                   .detail = Value{Value::Object{{"have", to_value(*free)},
+                                                 {"need", to_value(kMinNvidiaFree)}}}};
+}
+
+}  // namespace gpuprobe::backends

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/vulkan/compute.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backends/nvml/nvidia_gpu.h"
+#include "check.spv.h"
+#include "copy.spv.h"
+#include "fill.spv.h"
+#include "fp16.spv.h"
+#include "fp32.spv.h"
+#include "int8.spv.h"
+#include "read.spv.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+using Shader = std::span<const std::uint32_t>;
+
+/// By kernel.
+const std::array<Shader, kKernels> kShaders = {shader_check, shader_fill, shader_read, shader_copy,
+                                               shader_fp32,  shader_fp16, shader_int8};
+
+/// What was written before it is seen by what comes after it, on the host too.
+constexpr VkMemoryBarrier kAllMemory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
+                                        VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
+                                        VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT};
+constexpr VkPipelineStageFlags kAllStages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+
+struct Allocation {
+    Owned<VkDeviceMemory> memory = {};
+    Owned<VkBuffer> buffer = {};  // after its memory: it goes first
+};
+
+class VulkanDevice final : public ComputeDevice {
+public:
+    VulkanDevice(const PhysicalDevice& physical, LogicalDevice device, const ComputeLimits& limits)
+        : ComputeDevice{limits}, logical_{std::move(device)}, waiting_{waiting_for(limits.is_cpu)} {
+        physical.vulkan.memory(physical.device, &memories_);
+    }
+
+    Attempt<Done> open();
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> prepare(Kernel kernel) override;
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
+
+private:
+    [[nodiscard]] const DeviceSymbols& vulkan() const { return logical_.vulkan; }
+    [[nodiscard]] VkDevice device() const { return logical_.device.get(); }
+    template <class Handle, class Destroy>
+    [[nodiscard]] Owned<Handle> owned(Handle handle, const Symbol<Destroy>& destroy) const {
+        return {handle,
+                [destroy, device = device()](Handle one) { destroy(device, one, nullptr); }};
+    }
+    template <class Handle, class Create, class Destroy, class Info>
+    Attempt<Owned<Handle>> make(const Symbol<Create>& create,
+                                const Symbol<Destroy>& destroy,
+                                const Info& info);
+    Attempt<Done> make_layout();
+    Attempt<Done> make_commands();
+    Attempt<Done> make_sets();
+    /// Memory with the first set of these properties that the device has for the buffer.
+    Attempt<Allocation> allocation(Bytes size, std::span<const VkMemoryPropertyFlags> wishes);
+    [[nodiscard]] std::optional<std::uint32_t> memory_type(std::uint32_t allowed,
+                                                           VkMemoryPropertyFlags wanted) const;
+    Attempt<Done> begin();
+    void separate();
+    /// Submits what was recorded, and waits for it.
+    Attempt<Done> finish();
+
+    // In this order: what comes later goes first, the device last.
+    LogicalDevice logical_;
+    Waiting waiting_;
+    VkPhysicalDeviceMemoryProperties memories_ = {};
+    Owned<VkDescriptorSetLayout> set_layout_ = {};
+    Owned<VkPipelineLayout> layout_ = {};
+    Owned<VkDescriptorPool> set_pool_ = {};
+    Owned<VkCommandPool> command_pool_ = {};
+    Owned<VkFence> fence_ = {};
+    VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< the pool's
+    std::array<VkDescriptorSet, 2> sets_ = {};   ///< by Work::from; the pool's
+    std::array<Allocation, 2> buffers_ = {};
+    Allocation host_ = {};
+    std::array<Owned<VkPipeline>, kKernels> pipelines_ = {};
+};
+
+template <class Handle, class Create, class Destroy, class Info>
+Attempt<Owned<Handle>> VulkanDevice::make(const Symbol<Create>& create,
+                                          const Symbol<Destroy>& destroy,
+                                          const Info& info) {
+    Handle handle = {};
+    (void)TRY(call(vulkan_refusal, create, device(), &info, nullptr, &handle));
+    return owned(handle, destroy);
+}
+
+Attempt<Done> VulkanDevice::open() {
+    (void)TRY(make_layout());
+    return make_commands();
+}
+
+Attempt<Done> VulkanDevice::make_layout() {
+    std::array<VkDescriptorSetLayoutBinding, 2> bindings = {};
+    for (std::uint32_t i = 0; i < bindings.size(); ++i)
+        bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT,
+                       nullptr};
+    VkDescriptorSetLayoutCreateInfo set{};
+    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    set.bindingCount = bindings.size();
+    set.pBindings = bindings.data();
+    set_layout_ = TRY(
+        make<VkDescriptorSetLayout>(vulkan().create_set_layout, vulkan().destroy_set_layout, set));
+    const VkPushConstantRange arguments{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(KernelArguments)};
+    VkPipelineLayoutCreateInfo layout{};
+    layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    layout.setLayoutCount = 1;
+    layout.pSetLayouts = set_layout_.address();
+    layout.pushConstantRangeCount = 1;
+    layout.pPushConstantRanges = &arguments;
+    layout_ = TRY(make<VkPipelineLayout>(vulkan().create_pipeline_layout,
+                                         vulkan().destroy_pipeline_layout, layout));
+    return Done{};
+}
+
+Attempt<Done> VulkanDevice::make_commands() {
+    VkCommandPoolCreateInfo pool{};
+    pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+    pool.queueFamilyIndex = logical_.queue_family;
+    command_pool_ =
+        TRY(make<VkCommandPool>(vulkan().create_command_pool, vulkan().destroy_command_pool, pool));
+    VkCommandBufferAllocateInfo commands{};
+    commands.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    commands.commandPool = command_pool_.get();
+    commands.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    commands.commandBufferCount = 1;
+    (void)TRY(call(vulkan_refusal, vulkan().allocate_commands, device(), &commands, &commands_));
+    VkFenceCreateInfo fence{};
+    fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+    fence_ = TRY(make<VkFence>(vulkan().create_fence, vulkan().destroy_fence, fence));
+    return Done{};
+}
+
+std::optional<std::uint32_t> VulkanDevice::memory_type(std::uint32_t allowed,
+                                                       VkMemoryPropertyFlags wanted) const {
+    const auto count = std::min<std::uint32_t>(memories_.memoryTypeCount, VK_MAX_MEMORY_TYPES);
+    for (std::uint32_t i = 0; i < count; ++i)
+        if ((allowed >> i & 1) != 0 && (memories_.memoryTypes[i].propertyFlags & wanted) == wanted)
+            return i;
+    return std::nullopt;
+}
+
+Attempt<Allocation> VulkanDevice::allocation(Bytes size,
+                                             std::span<const VkMemoryPropertyFlags> wishes) {
+    VkBufferCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    info.size = size.count;
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    Allocation made;
+    made.buffer = TRY(make<VkBuffer>(vulkan().create_buffer, vulkan().destroy_buffer, info));
+    VkMemoryRequirements needs{};
+    vulkan().requirements(device(), made.buffer.get(), &needs);
+    std::optional<std::uint32_t> type;
+    for (const auto wish : wishes)
+        type = type ? type : memory_type(needs.memoryTypeBits, wish);
+    VkMemoryAllocateInfo memory{};
+    memory.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    memory.allocationSize = needs.size;
+    memory.memoryTypeIndex = type.value_or(0);
+    made.memory = TRY(make<VkDeviceMemory>(vulkan().allocate, vulkan().free, memory));
+    (void)TRY(
+        call(vulkan_refusal, vulkan().bind, device(), made.buffer.get(), made.memory.get(), 0));
+    return made;
+}
+
+Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
+    constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                                                0};
+    // Every device has the second; reading from what is not cached is slow.
+    constexpr VkMemoryPropertyFlags kMapped =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    constexpr std::array<VkMemoryPropertyFlags, 2> kOnHost = {
+        kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kMapped};
+    for (auto& buffer : buffers_)
+        buffer = TRY(allocation(size, kOnDevice));
+    host_ = TRY(allocation(staging, kOnHost));
+    void* memory = nullptr;
+    (void)TRY(call(vulkan_refusal, vulkan().map, device(), host_.memory.get(), 0, VK_WHOLE_SIZE, 0,
+                   &memory));
+    staging_ = {static_cast<std::byte*>(memory), staging.count};
+    return make_sets();
+}
+
+/// One for each way round.
+Attempt<Done> VulkanDevice::make_sets() {
+    const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
+    VkDescriptorPoolCreateInfo pool{};
+    pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    pool.maxSets = static_cast<std::uint32_t>(sets_.size());
+    pool.poolSizeCount = 1;
+    pool.pPoolSizes = &size;
+    set_pool_ = TRY(make<VkDescriptorPool>(vulkan().create_descriptor_pool,
+                                           vulkan().destroy_descriptor_pool, pool));
+    const std::array layouts = {set_layout_.get(), set_layout_.get()};
+    VkDescriptorSetAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    info.descriptorPool = set_pool_.get();
+    info.descriptorSetCount = layouts.size();
+    info.pSetLayouts = layouts.data();
+    (void)TRY(call(vulkan_refusal, vulkan().allocate_sets, device(), &info, sets_.data()));
+    for (std::size_t from = 0; from < sets_.size(); ++from) {
+        const std::array<VkDescriptorBufferInfo, 2> buffers = {
+            {{buffers_[from].buffer.get(), 0, VK_WHOLE_SIZE},
+             {buffers_[1 - from].buffer.get(), 0, VK_WHOLE_SIZE}}};
+        VkWriteDescriptorSet write{};
+        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write.dstSet = sets_[from];
+        write.descriptorCount = buffers.size();
+        write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        write.pBufferInfo = buffers.data();
+        vulkan().update_sets(device(), 1, &write, 0, nullptr);
+    }
+    return Done{};
+}
+
+Attempt<Done> VulkanDevice::prepare(Kernel kernel) {
+    auto& pipeline = pipelines_[index_of(kernel)];
+    if (pipeline)
+        return Done{};
+    const auto words = kShaders[index_of(kernel)];
+    VkShaderModuleCreateInfo code{};
+    code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    code.codeSize = words.size_bytes();
+    code.pCode = words.data();
+    const auto shader =
+        TRY(make<VkShaderModule>(vulkan().create_shader, vulkan().destroy_shader, code));
+    VkComputePipelineCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = shader.get();
+    info.stage.pName = "main";
+    info.layout = layout_.get();
+    VkPipeline made = VK_NULL_HANDLE;
+    const auto built = call(vulkan_refusal, vulkan().create_pipelines, device(),
+                            VkPipelineCache{VK_NULL_HANDLE}, 1U, &info, nullptr, &made);
+    if (!built) {
+        auto refusal = built.error();
+        if (refusal.code == "api-refused")
+            refusal.code = "build-failed";
+        return refusal;
+    }
+    pipeline = owned(made, vulkan().destroy_pipeline);
+    return Done{};
+}
+
+Attempt<Done> VulkanDevice::begin() {
+    VkCommandBufferBeginInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    (void)TRY(call(vulkan_refusal, vulkan().begin, commands_, &info));
+    separate();  // what the host wrote, from what reads it
+    return Done{};
+}
+
+void VulkanDevice::separate() {
+    vulkan().barrier(commands_, kAllStages | VK_PIPELINE_STAGE_HOST_BIT,
+                     kAllStages | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &kAllMemory, 0, nullptr, 0,
+                     nullptr);
+}
+
+Attempt<Done> VulkanDevice::run(const Work& work) {
+    (void)TRY(prepare(work.kernel));
+    (void)TRY(begin());
+    vulkan().bind_pipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
+                           pipelines_[index_of(work.kernel)].get());
+    vulkan().bind_sets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout_.get(), 0, 1,
+                       &sets_[index_of(work.from)], 0, nullptr);
+    vulkan().push(commands_, layout_.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof work.arguments,
+                  &work.arguments);
+    for (std::uint32_t i = 0; i < work.times; ++i) {
+        vulkan().dispatch(commands_, work.groups, 1, 1);
+        separate();
+    }
+    return finish();
+}
+
+Attempt<Done> VulkanDevice::transfer(Direction direction,
+                                     Buffer buffer,
+                                     Bytes size,
+                                     std::uint32_t times) {
+    (void)TRY(begin());
+    const auto on_host = host_.buffer.get();
+    const auto on_device = buffers_[index_of(buffer)].buffer.get();
+    const bool to_device = direction == Direction::ToDevice;
+    const VkBufferCopy region{0, 0, size.count};
+    for (std::uint32_t i = 0; i < times; ++i) {
+        vulkan().copy(commands_, to_device ? on_host : on_device, to_device ? on_device : on_host,
+                      1, &region);
+        separate();
+    }
+    return finish();
+}
+
+Attempt<Done> VulkanDevice::finish() {
+    (void)TRY(call(vulkan_refusal, vulkan().end, commands_));
+    VkSubmitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands_;
+    VkQueue queue = VK_NULL_HANDLE;
+    vulkan().queue(device(), logical_.queue_family, 0, &queue);
+    (void)TRY(call(vulkan_refusal, vulkan().submit, queue, 1U, &info, fence_.get()));
+    const auto limit = std::chrono::nanoseconds{max_wait(waiting_)}.count();
+    const auto waited =
+        vulkan().wait(device(), 1, fence_.address(), VK_TRUE, static_cast<std::uint64_t>(limit));
+    if (waited == VK_TIMEOUT)
+        return dispatch_timed_out(waiting_);
+    if (waited != VK_SUCCESS)
+        return vulkan_refusal(vulkan().wait.name, waited);
+    return call(vulkan_refusal, vulkan().reset_fences, device(), 1U, fence_.address());
+}
+
+std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
+    std::optional<Bytes> least;
+    for (const auto* key :
+         {"max_storage_buffer_range", "max_memory_allocation_size", "max_buffer_size"})
+        if (const auto limit = facts.extra.at(key).as_unsigned())
+            least = Bytes{std::min(*limit, least.value_or(Bytes{*limit}).count)};
+    return least;
+}
+
+/// Newer llvmpipes take all memory from one memfd, which is a file, and a worker's files end at
+/// 256 MiB (probe/spawn.cpp): two of these, and as much for the host's side, fit.
+constexpr Bytes kMaxSoftwareBuffer = mib(64);
+
+ComputeLimits limits_of(const DeviceFacts& facts) {
+    auto limits = limits_from(facts, "shader_float16");
+    limits.max_buffer = max_buffer(facts);
+    if (limits.is_cpu)
+        limits.max_buffer =
+            std::min(limits.max_buffer.value_or(kMaxSoftwareBuffer), kMaxSoftwareBuffer);
+    return limits;
+}
+
+}  // namespace
+
+Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
+                                                    const DeviceFacts& facts) {
+    auto limits = limits_of(facts);
+    if (const auto free = TRY(nvidia_free_memory(facts)))
+        limits.free = free;
+    auto logical = TRY(make_logical_device(device, facts));
+    return opened(std::make_unique<VulkanDevice>(device, std::move(logical), limits));
+}
+
+}  // namespace gpuprobe::backends
