@@ -54,10 +54,6 @@ bool is_passthrough(std::string_view driver) {
            driver.ends_with("vfio_pci");
 }
 
-Reason reason(std::string code) {
-    return Reason{.code = std::move(code)};
-}
-
 /// What only shows pictures lacks nothing without one.
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
     if (role_of(device) == Role::DisplayOnly)
@@ -66,9 +62,7 @@ std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& d
         return std::nullopt;
     if (!DeviceFolder{sysfs, device.sysfs_path}.has_uevent())
         return std::nullopt;
-    auto found = reason("no-driver");
-    found.detail["modalias"] = to_value(device.modalias);
-    return found;
+    return because("no-driver", {{"modalias", to_value(device.modalias)}});
 }
 
 std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
@@ -76,20 +70,16 @@ std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     const auto library = installed_libcuda(sysfs, host);
     if (!kernel || !library || library->version == *kernel)
         return std::nullopt;
-    auto found = reason("driver-mismatch");
-    found.detail["kernel"] = *kernel;
-    found.detail["userspace"] = library->version;
-    found.detail["library"] = library->path;
-    return found;
+    return because(
+        "driver-mismatch",
+        {{"kernel", *kernel}, {"userspace", library->version}, {"library", library->path}});
 }
 
 std::optional<Reason> missing_uvm(const Sysfs& sysfs, const DeviceNodes& nodes) {
     if (!nodes.known() || nodes.find(kUvmNode))
         return std::nullopt;
-    auto found = reason("uvm-missing");
-    found.detail["node"] = kUvmNode;
-    found.detail["module_loaded"] = sysfs.exists("/sys/module/nvidia_uvm");
-    return found;
+    return because("uvm-missing",
+                   {{"node", kUvmNode}, {"module_loaded", sysfs.exists("/sys/module/nvidia_uvm")}});
 }
 
 }  // namespace
@@ -116,11 +106,8 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
             found.push_back(std::move(*maybe));
     };
     add(missing_driver(sysfs, device));
-    if (device.driver && is_passthrough(*device.driver)) {
-        auto kept = reason("passthrough");
-        kept.detail["driver"] = *device.driver;
-        add(kept);
-    }
+    if (device.driver && is_passthrough(*device.driver))
+        add(because("passthrough", {{"driver", *device.driver}}));
     if (device.driver == "nvidia") {
         add(mismatch(sysfs, host));
         add(missing_uvm(sysfs, nodes));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/machine_facts.h"
 
-#include <algorithm>
 #include <tuple>
 
 #include "base/parse.h"
@@ -73,9 +72,7 @@ bool is_vendors_own(std::string_view vendor, std::string_view driver) {
 }
 
 Fact<Version> driver_of(const Gpu& gpu) {
-    const bool has_none =
-        std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
-    if (has_none)
+    if (has_reason(gpu.findings, "no-driver"))
         return Fact<Version>::absent();
     if (gpu.vendor && gpu.driver.name && !is_vendors_own(*gpu.vendor, *gpu.driver.name))
         return Fact<Version>::absent();

@@ -96,7 +96,7 @@ struct NeedText {
 
 }  // namespace
 
-std::string_view shortfall_code(PredicateKind kind) {
+ReasonCode shortfall_code(PredicateKind kind) {
     switch (kind) {
         case PredicateKind::Unsupported:
             return "unsupported-predicate";

@@ -21,11 +21,11 @@ bool is_of_other_vendor(const Predicate& predicate, const GpuFacts& gpu) {
 }
 
 /// A predicate's own code; for CUDA code the one that tells what is in the way.
-std::string code_for(const Predicate& predicate, Truth result, const GpuFacts* gpu) {
+ReasonCode code_for(const Predicate& predicate, Truth result, const GpuFacts* gpu) {
     if (result == Truth::Unknown)
         return "fact-unknown";
     if (!gpu)
-        return std::string{shortfall_code(predicate.kind)};
+        return shortfall_code(predicate.kind);
     if (is_of_other_vendor(predicate, *gpu))
         return "other-vendor";
     const bool is_about_driver =
@@ -35,11 +35,11 @@ std::string code_for(const Predicate& predicate, Truth result, const GpuFacts* g
     if (predicate.kind == PredicateKind::CudaCode &&
         fit_of(std::get<CudaCode>(predicate.need), gpu->cuda) == CodeFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
-    return std::string{shortfall_code(predicate.kind)};
+    return shortfall_code(predicate.kind);
 }
 
 Reason reason_for(const Predicate& predicate, const Place& place, Truth result, Value want) {
-    Reason reason{.code = code_for(predicate, result, nullptr)};
+    auto reason = because(code_for(predicate, result, nullptr));
     reason.detail["where"] = place.where;
     reason.detail["predicate"] = predicate.name;
     reason.detail["result"] = name_of(result);
@@ -111,13 +111,13 @@ private:
             return;
         auto reason = reason_for(predicate, {.where = gpu.id, .alternative = alternative}, result,
                                  want_of(predicate, context_.rules));
-        reason.code = code_for(predicate, result, &gpu);
-        if (reason.code == "ptx-needs-newer-driver") {
+        reason.becomes(code_for(predicate, result, &gpu));
+        if (reason.is("ptx-needs-newer-driver")) {
             reason.detail["driver_cuda"] = text_of(gpu.cuda.cuda.value.value_or(Version{}));
             reason.detail["toolkit"] = text_of(std::get<CudaCode>(predicate.need).toolkit);
         }
         reason.detail["have"] =
-            reason.code == "other-vendor" ? to_value(gpu.vendor.value) : have_of(predicate, gpu);
+            reason.is("other-vendor") ? to_value(gpu.vendor.value) : have_of(predicate, gpu);
         add_missing(missing_of(predicate, gpu), reason);
         reasons_.push_back(std::move(reason));
         if (predicate.kind == PredicateKind::Backend)
@@ -146,8 +146,8 @@ private:
     std::vector<Reason> reasons_ = {};
 };
 
-Reason request_reason(std::string code, const Variant& variant) {
-    return because(std::move(code), {{"where", "request"}, {"variant", variant.name}});
+Reason request_reason(ReasonCode code, const Variant& variant) {
+    return because(code, {{"where", "request"}, {"variant", variant.name}});
 }
 
 std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
@@ -166,7 +166,8 @@ std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
         case Exclusion::ReportedFailed: {
             const auto failed = std::ranges::find_if(
                 context.failed, [&](const auto& entry) { return means(entry.word, variant); });
-            Reason reason{.code = "reported-failed", .detail = failed->detail};
+            auto reason = because("reported-failed");
+            reason.detail = failed->detail;
             reason.detail["variant"] = variant.name;
             return {std::move(reason)};
         }

@@ -9,7 +9,7 @@
 namespace gpuprobe {
 
 /// The code for a predicate that is false. docs/reasons.md
-std::string_view shortfall_code(PredicateKind kind);
+ReasonCode shortfall_code(PredicateKind kind);
 
 /// What a predicate asks for, as answers show it: a text, a number of bytes or a list.
 Value want_of(const Predicate& predicate, const Rules& rules);

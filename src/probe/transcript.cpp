@@ -45,15 +45,11 @@ std::string signal_name(int number) {
 }
 
 Reason output_reason(const std::vector<std::string>& lines) {
-    Value detail;
-    detail["lines"] = to_value(lines);
-    return Reason{.code = "worker-output", .detail = std::move(detail)};
+    return because("worker-output", {{"lines", to_value(lines)}});
 }
 
 Reason malformed_reason(const std::string& problem) {
-    Value detail;
-    detail["problem"] = Value{problem};
-    return Reason{.code = "malformed-answer", .detail = std::move(detail)};
+    return because("malformed-answer", {{"problem", problem}});
 }
 
 }  // namespace

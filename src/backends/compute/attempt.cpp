@@ -3,14 +3,14 @@
 
 namespace gpuprobe {
 
-Refusal refused_call(std::string_view reason,
+Refusal refused_call(ReasonCode reason,
                      std::string_view call,
                      std::string_view words,
                      std::int64_t code) {
     Value detail;
     detail["call"] = Value{call};
     detail["code"] = Value{code};
-    return Refusal{.code = std::string{reason},
+    return Refusal{.code = reason,
                    .note = std::string{call} + ": " + std::string{words},
                    .detail = std::move(detail)};
 }

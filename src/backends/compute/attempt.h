@@ -8,18 +8,19 @@
 #include <variant>
 
 #include "base/value.h"
+#include "report/reason_table.h"
 
 namespace gpuprobe {
 
 /// Why a device did not do what it was told: an answer about the device, never an Error of ours.
 struct Refusal {
-    std::string code = {};  ///< one of docs/reasons.md, "On verification and measurement"
+    ReasonCode code = "api-refused";
     std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
     Value detail = Value{Value::Object{}};
 };
 
 /// Of a call that returned `code`, which the API calls `words`: "CALL: WORDS", and both as detail.
-Refusal refused_call(std::string_view reason,
+Refusal refused_call(ReasonCode reason,
                      std::string_view call,
                      std::string_view words,
                      std::int64_t code);

@@ -13,14 +13,14 @@ constexpr std::size_t kWords = 65536;
 /// What still runs, or has fallen off the bus, would be waited for: its context goes with the
 /// process, and the kernel's driver cleans up.
 void abandon_if_stuck(std::unique_ptr<Accelerator>& accelerator, const Refusal& refusal) {
-    if (refusal.code == "dispatch-timed-out" || refusal.code == "device-lost")
+    if (has_trait(refusal.code.text(), ReasonTraits::Stuck))
         (void)accelerator.release();
 }
 
 Answer failed(const Refusal& refusal) {
-    return Answer{.outcome = Outcome::Failed,
-                  .note = refusal.note,
-                  .reasons = {Reason{.code = refusal.code, .detail = refusal.detail}}};
+    auto reason = because(refusal.code);
+    reason.detail = refusal.detail;
+    return Answer{.outcome = Outcome::Failed, .note = refusal.note, .reasons = {std::move(reason)}};
 }
 
 Attempt<Check> check_of(const OpenAccelerator& open, Sink& sink) {

@@ -115,7 +115,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
 }
 
 /// What cuInit's refusals mean; the numbers and causes are in docs/facts.md.
-std::string_view reason_for(cuda::CudaResult code) {
+ReasonCode reason_for(cuda::CudaResult code) {
     switch (code) {
         case cuda::kNoDevice:
             return "no-device";
@@ -134,15 +134,12 @@ Answer refused(const Symbols& api, std::string_view call, cuda::CudaResult code)
     const char* words = nullptr;
     if (api.error_name)
         (void)api.error_name(code, &words);  // leaves words null for unknown codes
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
     const auto note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") + " (" +
                       std::to_string(code) + ")";
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
     Answer answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
                   .note = note,
-                  .reasons = {Reason{.code = std::string{reason_for(code)}, .detail = detail}}};
+                  .reasons = {because(reason_for(code), {{"call", call}, {"code", code}})}};
     add_denial(kNvidiaControl, answer.reasons);
     return answer;
 }

@@ -6,7 +6,7 @@
 namespace gpuprobe::cuda {
 namespace {
 
-const char* code_of(CudaResult code) {
+ReasonCode code_of(CudaResult code) {
     switch (code) {
         case 2:  // CUDA_ERROR_OUT_OF_MEMORY
             return "out-of-memory";

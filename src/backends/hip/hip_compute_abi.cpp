@@ -6,7 +6,7 @@
 namespace gpuprobe::hip {
 namespace {
 
-const char* code_of(HipResult code) {
+ReasonCode code_of(HipResult code) {
     switch (code) {
         case 2:  // hipErrorOutOfMemory
             return "out-of-memory";

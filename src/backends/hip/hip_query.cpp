@@ -69,6 +69,12 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
+ReasonCode reason_for(hip::HipResult code) {
+    if (code == hip::kInsufficientDriver)
+        return "driver-mismatch";
+    return "api-refused";
+}
+
 Answer refused(const Symbols& api, std::string_view call, hip::HipResult code) {
     const char* words = api.error_name(code);
     const auto note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") + " (" +
@@ -77,10 +83,9 @@ Answer refused(const Symbols& api, std::string_view call, hip::HipResult code) {
         return Answer{.outcome = Outcome::Absent,
                       .note = note,
                       .reasons = {because("no-device", {{"api", "hip"}})}};
-    const auto* reason = code == hip::kInsufficientDriver ? "driver-mismatch" : "api-refused";
     return Answer{.outcome = Outcome::Failed,
                   .note = note,
-                  .reasons = {because(reason, {{"call", Value{call}}, {"code", code}})}};
+                  .reasons = {because(reason_for(code), {{"call", Value{call}}, {"code", code}})}};
 }
 
 }  // namespace

@@ -165,13 +165,10 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
 Answer refused(const Symbols& api, std::string_view call, hsa::Status code) {
     const char* words = nullptr;
     (void)api.status_string(code, &words);  // leaves words null for unknown codes
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
     return Answer{.outcome = Outcome::Failed,
                   .note = std::string{call} + ": " + scrubbed(words ? words : "unknown code") +
                           " (0x" + hexadecimal(static_cast<unsigned>(code), 4) + ")",
-                  .reasons = {Reason{.code = "api-refused", .detail = detail}}};
+                  .reasons = {because("api-refused", {{"call", call}, {"code", code}})}};
 }
 
 Answer without_devices(std::string note) {

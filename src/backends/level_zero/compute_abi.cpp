@@ -6,7 +6,7 @@
 namespace gpuprobe::ze {
 namespace {
 
-const char* code_of(Result code) {
+ReasonCode code_of(Result code) {
     switch (code) {
         case kNotReady:
             return "dispatch-timed-out";

@@ -137,19 +137,24 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
+bool is_not_there(nvml::Return code) {
+    return code == nvml::kDriverNotLoaded || code == nvml::kLibraryNotFound;
+}
+
+ReasonCode reason_for(nvml::Return code) {
+    if (code == nvml::kVersionMismatch)
+        return "driver-mismatch";
+    if (is_not_there(code))
+        return "driver-not-loaded";
+    return "api-refused";
+}
+
 Answer refused(const Symbols& api, std::string_view call, nvml::Return code) {
     const char* words = api.error_string(code);
-    Value detail;
-    detail["call"] = Value{call};
-    detail["code"] = code;
     const auto note = std::string{call} + ": " + scrubbed(words ? words : "no reason given");
-    const bool not_there = code == nvml::kDriverNotLoaded || code == nvml::kLibraryNotFound;
-    const auto* reason = code == nvml::kVersionMismatch ? "driver-mismatch"
-                         : not_there                    ? "driver-not-loaded"
-                                                        : "api-refused";
-    Answer answer{.outcome = not_there ? Outcome::Absent : Outcome::Failed,
+    Answer answer{.outcome = is_not_there(code) ? Outcome::Absent : Outcome::Failed,
                   .note = note,
-                  .reasons = {Reason{.code = reason, .detail = detail}}};
+                  .reasons = {because(reason_for(code), {{"call", call}, {"code", code}})}};
     add_denial(kNvidiaControl, answer.reasons);
     return answer;
 }

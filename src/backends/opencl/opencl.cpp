@@ -101,7 +101,7 @@ Answer visit_platforms(const OpenClSymbols& opencl,
     if (index == 0)
         return {.outcome = Outcome::Absent,
                 .note = "driver offers no device",
-                .reasons = {Reason{.code = "no-device"}}};
+                .reasons = {because("no-device")}};
     return {};
 }
 
@@ -131,7 +131,7 @@ Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
     if (platforms.empty())
         return without_library(target).value_or(Answer{.outcome = Outcome::Absent,
                                                        .note = "driver offers no platform",
-                                                       .reasons = {Reason{.code = "no-device"}}});
+                                                       .reasons = {because("no-device")}});
     return visit_platforms(*opencl, *library, platforms, sink, visit);
 }
 

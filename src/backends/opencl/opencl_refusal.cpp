@@ -6,7 +6,7 @@
 namespace gpuprobe {
 namespace {
 
-const char* code_of(cl_int error) {
+ReasonCode code_of(cl_int error) {
     switch (error) {
         case CL_COMPILER_NOT_AVAILABLE:
         case CL_LINKER_NOT_AVAILABLE:

@@ -6,7 +6,7 @@
 namespace gpuprobe {
 namespace {
 
-const char* code_of(VkResult result) {
+ReasonCode code_of(VkResult result) {
     switch (result) {
         case VK_ERROR_OUT_OF_HOST_MEMORY:
         case VK_ERROR_OUT_OF_DEVICE_MEMORY:

@@ -32,9 +32,7 @@ Answer not_loaded(const Error& error) {
 }
 
 Answer no_device(std::string note) {
-    return {.outcome = Outcome::Absent,
-            .note = std::move(note),
-            .reasons = {Reason{.code = "no-device"}}};
+    return {.outcome = Outcome::Absent, .note = std::move(note), .reasons = {because("no-device")}};
 }
 
 /// Drivers without hardware answer with an error rather than an empty list: ANV and RADV with the
@@ -89,10 +87,8 @@ VkResult open_session(const FileSystem& files,
 
 void tell_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     sink.runtime(Value{Value::Object{{"icd", Value{"egl-fallback"}}}});
-    Value detail{Value::Object{}};
-    detail["manifest"] = target.driver;
-    detail["library"] = "libEGL_nvidia.so.0";
-    answer.reasons.push_back({.code = "nvidia-icd-needs-egl", .detail = std::move(detail)});
+    answer.reasons.push_back(because(
+        "nvidia-icd-needs-egl", {{"manifest", target.driver}, {"library", "libEGL_nvidia.so.0"}}));
 }
 
 Answer visit_devices(const LoaderSymbols& loader,

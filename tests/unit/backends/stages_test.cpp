@@ -87,7 +87,7 @@ TEST(VerifyStage, SaysWhyNothingRan) {
 }
 
 /// Whether the accelerator was taken down after its kernel was refused so.
-bool tidied_after(const char* code) {
+bool tidied_after(ReasonCode code) {
     bool destroyed = false;
     FakeAccelerator* opened = nullptr;
     (void)after(verify_device, [&](FakeAccelerator& device) {
