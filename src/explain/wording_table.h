@@ -44,10 +44,10 @@ inline constexpr Wording kWordings[] = {
      "only a reboot ends such a process; look for its cause: journalctl -k"},
     {"worker-output", "it printed: {lines}"},
     {"malformed-answer", "the probe's answer made no sense[: {problem}]"},
-    {"malformed-manifest", "the driver's manifest is malformed[: {problem}]",
+    {"malformed-manifest", "the driver's manifest is malformed",
      "reinstall the package that the manifest belongs to"},
     {"unreadable", "a folder or file can't be read[: {note}]"},
-    {"unreadable-manifest", "the driver's manifest can't be read[: {problem}]"},
+    {"unreadable-manifest", "the driver's manifest can't be read"},
     {"nvidia-icd-needs-egl",
      "the NVIDIA driver works through {library} only: its manifest names the GLX one",
      "give programs a manifest that works: sed s/libGLX/libEGL/ {manifest} | sudo tee "
@@ -97,7 +97,7 @@ inline constexpr Wording kWordings[] = {
     {"unhealthy", "the GPU has a problem[: {health}]"},
     {"joined-weakly", "taken for this GPU by vendor and model only"},
     {"conflict", "two drivers tell different things about one device"},
-    {"device-error", "the driver failed on one of its devices[: {note}]"},
+    {"device-error", "the driver failed on one of its devices"},
     {"memory-mismatch", "two sources differ about its memory"},
     {"implausible", "{source} tells a size that no GPU here can have[: {bytes:size}]"},
 

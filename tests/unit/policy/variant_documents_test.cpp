@@ -28,17 +28,6 @@ std::set<std::string> keys(const Value& object) {
     return found;
 }
 
-TEST(VariantReasons, AreDocumented) {
-    const auto documented = matches(file("/docs/reasons.md"), "`([a-z0-9]+(?:-[a-z0-9]+)*)`");
-    const auto given = matches(file("/src/policy/predicate_words.cpp"), "return \"([a-z0-9-]+)\";");
-    EXPECT_GT(given.size(), 15U);
-    for (const auto& code : given)
-        EXPECT_TRUE(documented.contains(code)) << code;
-    for (const auto* source : {"/src/policy/recommend.cpp", "/src/policy/variant_reasons.cpp"})
-        for (const auto& code : matches(file(source), "(?:because|reason)\\(\\s*\"([a-z-]+)\""))
-            EXPECT_TRUE(documented.contains(code)) << code;
-}
-
 TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
     const auto schema = document("/data/schema/variants.schema.json");
     const auto source = file("/src/policy/requirement_reading.cpp");
