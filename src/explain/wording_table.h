@@ -78,7 +78,9 @@ inline constexpr Wording kWordings[] = {
     {"not-enough-memory", "too little memory is free[: {free:size} of {need:size}]"},
 
     // Hardware and kernel drivers.
-    {"vendor-mismatch", "needs a GPU of another vendor[: {needs:vendor}]"},
+    {"vendor-mismatch",
+     "[for GPUs of another vendor than {have:vendor}|needs a GPU of another vendor]"
+     "[: {needs:vendor}]"},
     {"display-only", "a display adapter without compute"},
     {"no-driver", "no driver for it",
      "install the kernel driver of the GPU's vendor, or load it with modprobe"},
@@ -172,7 +174,6 @@ inline constexpr Wording kWordings[] = {
     {"other-l4t", "needs a Jetson with L4T {want}[, and this is {have}]"},
     {"too-little-host-memory", "too little memory[: {have:size}, and {want:size} is needed]"},
     {"backend-not-usable", "{want} cannot be used on it"},
-    {"other-vendor", "for GPUs of another vendor than[ {have:vendor}]"},
     {"other-kind", "for another kind of GPU[ than {have}][: {want}]"},
     {"ptx-needs-newer-driver",
      "the driver cannot compile the build's code[: it knows CUDA {driver_cuda}, the code is of "

@@ -119,7 +119,7 @@ ReasonCode shortfall_code(PredicateKind kind) {
         case PredicateKind::Backend:
             return "backend-not-usable";
         case PredicateKind::Vendor:
-            return "other-vendor";
+            return "vendor-mismatch";
         case PredicateKind::Kinds:
             return "other-kind";
         case PredicateKind::DriverMin:

@@ -27,7 +27,7 @@ ReasonCode code_for(const Predicate& predicate, Truth result, const GpuFacts* gp
     if (!gpu)
         return shortfall_code(predicate.kind);
     if (is_of_other_vendor(predicate, *gpu))
-        return "other-vendor";
+        return "vendor-mismatch";
     const bool is_about_driver =
         predicate.kind == PredicateKind::DriverMin || predicate.kind == PredicateKind::CudaDriver;
     if (is_about_driver && !gpu->driver.value)
@@ -117,7 +117,7 @@ private:
             reason.detail["toolkit"] = text_of(std::get<CudaCode>(predicate.need).toolkit);
         }
         reason.detail["have"] =
-            reason.is("other-vendor") ? to_value(gpu.vendor.value) : have_of(predicate, gpu);
+            reason.is("vendor-mismatch") ? to_value(gpu.vendor.value) : have_of(predicate, gpu);
         add_missing(missing_of(predicate, gpu), reason);
         reasons_.push_back(std::move(reason));
         if (predicate.kind == PredicateKind::Backend)

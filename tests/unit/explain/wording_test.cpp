@@ -34,8 +34,27 @@ TEST(Wording, LeavesOptionalPartsOutWhenSomethingInThemIsUnknown) {
     EXPECT_EQ(filled("for {node}", Value{}), "for ?");
 }
 
+TEST(Wording, TakesTheFirstAlternativeThatIsKnown) {
+    constexpr auto kPattern = "[not {a}|not {b}|no]body";
+    EXPECT_EQ(filled(kPattern, detail({{"a", 1}, {"b", 2}})), "not 1body");
+    EXPECT_EQ(filled(kPattern, detail({{"b", 2}})), "not 2body");
+    EXPECT_EQ(filled(kPattern, detail({})), "nobody");
+    EXPECT_EQ(filled("a | b[{c}|{d}]", detail({})), "a | b");
+}
+
+TEST(Wording, SaysOfAnotherVendorWhatIsKnown) {
+    const auto sentence = [](Value::Object members) {
+        return explain(because("vendor-mismatch", std::move(members))).sentence;
+    };
+    EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}),
+              "needs a GPU of another vendor: NVIDIA");
+    EXPECT_EQ(sentence({{"have", "amd"}, {"want", "nvidia"}}),
+              "for GPUs of another vendor than AMD");
+    EXPECT_EQ(sentence({}), "needs a GPU of another vendor");
+}
+
 TEST(Wording, SurvivesPatternsThatAreCut) {
-    const std::string pattern = "a [b {c:size} d] e {f}";
+    const std::string pattern = "a [b {c:size} d|{e}] e {f}";
     for (std::size_t end = 0; end <= pattern.size(); ++end)
         (void)filled(pattern.substr(0, end), detail({{"c", 1}, {"f", 2}}));
 }

@@ -164,6 +164,16 @@ TEST(ReasonTable, FindsEachOfItsCodesAndNoOther) {
         EXPECT_EQ(find_reason(code), nullptr) << code;
 }
 
+TEST(ReasonTable, ReadsTheWordOfTheLastVersion) {
+    EXPECT_EQ(today_for("other-vendor"), "vendor-mismatch");
+    EXPECT_EQ(today_for("vendor-mismatch"), "vendor-mismatch");
+    EXPECT_EQ(today_for("of-tomorrow"), "of-tomorrow");
+    EXPECT_EQ(today_for(""), "");
+    const auto read = record_from<Reason>(to_value(Reason{.code = "other-vendor"}));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, because("vendor-mismatch"));
+}
+
 TEST(ReasonTable, HasCodesOfSmallLettersDigitsAndHyphens) {
     const std::regex form{"[a-z][a-z0-9]*(-[a-z0-9]+)*"};
     for (const auto& row : reason_table())
