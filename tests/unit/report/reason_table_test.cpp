@@ -152,7 +152,8 @@ TEST(ReasonsPage, IsMadeFromTheTable) {
     const auto wanted = with_sections(content(path));
     if (std::getenv("GPUPROBE_ACCEPT"))
         std::ofstream{path} << wanted;
-    EXPECT_EQ(content(path), wanted) << "docs/reasons.md is out of date: run this with GPUPROBE_ACCEPT=1";
+    EXPECT_EQ(content(path), wanted)
+        << "docs/reasons.md is out of date: run this with GPUPROBE_ACCEPT=1";
 }
 
 // The rows ------------------------------------------------------------------------------------
