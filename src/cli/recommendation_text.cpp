@@ -86,9 +86,14 @@ std::string where_of(const Reason& reason) {
 std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     std::set<std::string> found;
     for (const auto& reason : reasons)
-        if (reason.code == "other-vendor" || reason.code == "vendor-mismatch")
+        if (reason.is("vendor-mismatch"))
             found.insert(where_of(reason));
     return found;
+}
+
+/// The variant's own word; the report's on the backend, repeated beside it, says what that needs.
+bool says_that_it_is_of_another(const Reason& reason) {
+    return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
 
 /// One reason for each GPU of another vendor: the others follow from it.
@@ -96,7 +101,7 @@ std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
-        if (!of_others.contains(where_of(reason)) || reason.code == "other-vendor")
+        if (!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason))
             kept.push_back(reason);
     return kept.empty() ? reasons : kept;
 }
@@ -114,8 +119,7 @@ bool can_be_helped(const VariantCandidate& candidate) {
 
 /// The manifest knows better than a list of sonames what to install.
 bool note_helps(const VariantCandidate& candidate) {
-    return candidate.note && std::ranges::find(candidate.reasons, "library-missing",
-                                               &Reason::code) != candidate.reasons.end();
+    return candidate.note && has_reason(candidate.reasons, "library-missing");
 }
 
 /// The remark on the variant that is taken.

@@ -298,9 +298,7 @@ void Engine::Impl::watch_hardware() {
         monitor = std::move(created).value();
         return;
     }
-    Value detail;
-    detail["problem"] = scrubbed(created.error().text);
-    notes.push_back(Reason{.code = "no-hotplug", .detail = detail});
+    notes.push_back(because("no-hotplug", {{"problem", scrubbed(created.error().text)}}));
 }
 
 }  // namespace gpuprobe

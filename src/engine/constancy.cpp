@@ -39,7 +39,8 @@ std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& answer) {
 std::optional<Reason> unrest_of(const ProbeResult* answer) {
     if (!answer)
         return std::nullopt;
-    const auto found = std::ranges::find(answer->reasons, kUnstable, &Reason::code);
+    const auto found = std::ranges::find_if(
+        answer->reasons, [](const Reason& reason) { return reason.is(kUnstable); });
     return found == answer->reasons.end() ? std::nullopt : std::optional{*found};
 }
 
@@ -54,7 +55,7 @@ Reason unstable_since(const ProbeResult& answer) {
 }
 
 ProbeResult with(ProbeResult answer, Reason unrest) {
-    std::erase_if(answer.reasons, [](const Reason& reason) { return reason.code == kUnstable; });
+    std::erase_if(answer.reasons, [](const Reason& reason) { return reason.is(kUnstable); });
     answer.reasons.push_back(std::move(unrest));
     return answer;
 }

@@ -10,7 +10,7 @@
 namespace gpuprobe {
 
 /// The reason of a driver that answers differently each time: {driver, since_usec}.
-constexpr const char* kUnstable = "unstable";
+constexpr ReasonCode kUnstable = "unstable";
 
 /// Tells a driver that answers differently each time from one whose machine has changed.
 ///

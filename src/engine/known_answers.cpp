@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/constancy.h"
 #include "report/api_view.h"
 #include "report/trials.h"
 
@@ -18,7 +17,7 @@ auto key_of(const Probe& probe) {
 
 bool went_badly(const ProbeResult& probe) {
     return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut ||
-           has_reason(probe.reasons, "quarantined") || has_reason(probe.reasons, kUnstable);
+           has_reason_with(probe.reasons, ReasonTraits::Unreliable);
 }
 
 /// A probe that failed is tried again at the next start instead.
@@ -31,7 +30,7 @@ bool may_be_cached(const ProbeResult& probe) {
 bool is_inconclusive(const ProbeResult& probe, const Report& report) {
     const auto blames = [&probe](const Reason& reason) {
         const auto* driver = reason.detail.at("driver").as_string();
-        return reason.code == "inconclusive" && driver && *driver == probe.driver;
+        return reason.is("inconclusive") && driver && *driver == probe.driver;
     };
     return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
         const auto view = gpu.apis.find(probe.api);

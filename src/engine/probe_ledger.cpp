@@ -28,23 +28,22 @@ bool shows_good_will(const ProbeResult& probe) {
 }
 
 ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
-    Value detail;
-    detail["driver"] = target.driver;
-    detail["why"] = to_value(held.why);
-    detail["times"] = to_value(held.times);
-    detail["since_usec"] = to_value(held.since);
-    detail["until_usec"] = to_value(held.until);
-    detail["note"] = to_value(held.note);
+    auto reason = because("quarantined", {{"driver", target.driver},
+                                          {"why", to_value(held.why)},
+                                          {"times", to_value(held.times)},
+                                          {"since_usec", to_value(held.since)},
+                                          {"until_usec", to_value(held.until)},
+                                          {"note", to_value(held.note)}});
     return ProbeResult{.api = target.api,
                        .driver = target.driver,
                        .stage = target.stage,
                        .device = target.device,
                        .outcome = Outcome::Skipped,
                        .note = "in quarantine",
-                       .reasons = {Reason{.code = "quarantined", .detail = std::move(detail)}}};
+                       .reasons = {std::move(reason)}};
 }
 
-Reason because_of(const char* code, const Error& error) {
+Reason because_of(ReasonCode code, const Error& error) {
     return because(code, {{"what", "quarantine"}, {"problem", scrubbed(error.text, kMaxNote)}});
 }
 

@@ -17,10 +17,7 @@ Status add_file(const RootedFiles& files, const std::string& path, ProfileSet& p
 }
 
 Reason ignored(const std::string& path, const Error& error) {
-    Value detail;
-    detail["file"] = path;
-    detail["problem"] = scrubbed(error.text);
-    return Reason{.code = "profile-ignored", .detail = detail};
+    return because("profile-ignored", {{"file", path}, {"problem", scrubbed(error.text)}});
 }
 
 }  // namespace

@@ -77,15 +77,13 @@ std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Mac
 }
 
 ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device) {
-    Value detail;
-    detail["device"] = device;
     return ProbeResult{.api = target.api,
                        .driver = target.driver,
                        .stage = target.stage,
                        .device = target.device,
                        .outcome = Outcome::Skipped,
                        .note = device + " is asleep",
-                       .reasons = {Reason{.code = "asleep", .detail = detail}}};
+                       .reasons = {because("asleep", {{"device", device}})}};
 }
 
 }  // namespace gpuprobe

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "report/api_view.h"
 #include "report/trials.h"
 
 namespace gpuprobe {
@@ -52,13 +51,8 @@ bool may_compute(const Gpu& gpu, const ComputingApi& computing) {
     if (view == gpu.apis.end() || view->second.outcome != Outcome::Answered ||
         backend == gpu.backends.end())
         return false;
-    // A worker gets in where programs do not: "nvidia-icd-needs-egl".
-    constexpr std::array kTryAnyway =
-        std::to_array<std::string_view>({"miscomputed", "nvidia-icd-needs-egl"});
     return backend->second.usable != false ||
-           std::ranges::any_of(kTryAnyway, [&backend](std::string_view code) {
-               return has_reason(backend->second.reasons, code);
-           });
+           has_reason_with(backend->second.reasons, ReasonTraits::WorthATrial);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "explain/doctor.h"
 
 #include <algorithm>
-#include <array>
 
 #include "explain/checks.h"
 
@@ -15,18 +14,15 @@ bool is_usable(const Gpu& gpu) {
                                [](const auto& entry) { return entry.second.usable == true; });
 }
 
-/// A container that was given some of a machine's GPUs lacks nothing for the others.
+/// In a container that was given some of the machine's GPUs, the others are meant to be closed.
 Severity tempered(const GpuCheck& check, const Report& report, const Gpu& gpu) {
-    constexpr std::array kOfTheOthers = std::to_array<std::string_view>(
-        {"node-missing", "inconclusive", "device-denied", "driver-failed"});
-    const bool is_of_others =
-        std::ranges::find(kOfTheOthers, check.id) != kOfTheOthers.end() && !is_usable(gpu);
+    const bool is_of_others = has_trait(check.id, ReasonTraits::OfOtherGpus) && !is_usable(gpu);
     return report.host.container && is_of_others && std::ranges::any_of(report.gpus, is_usable)
                ? Severity::Info
                : check.severity;
 }
 
-/// With the container that it was found in, whose fixes are others than the host's.
+/// Adds the container in which it was found, because the fixes differ from the host's.
 Value placed(Value evidence, const Report& report) {
     if (report.host.container)
         evidence["container"] = *report.host.container;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "report/api_view.h"
-
 namespace gpuprobe {
 namespace {
 
@@ -13,7 +11,8 @@ Value of_api(const std::string& api, const ApiView& view, const Reason& reason) 
     evidence["api"] = api;
     if (evidence.at("driver").is_null() || evidence.at("driver") == Value{""})
         evidence["driver"] = view.driver && !view.driver->empty() ? Value{*view.driver} : Value{};
-    const auto output = std::ranges::find(view.reasons, "worker-output", &Reason::code);
+    const auto output = std::ranges::find_if(
+        view.reasons, [](const Reason& other) { return other.is("worker-output"); });
     if (output != view.reasons.end())
         evidence["output"] = output->detail.at("lines");
     return evidence;
@@ -26,37 +25,36 @@ void add_once(Evidence& found, Value evidence) {
         found.push_back(std::move(evidence));
 }
 
-Evidence findings(const Gpu& gpu, std::string_view code) {
+Evidence findings(const Gpu& gpu, ReasonCode code) {
     Evidence found;
     for (const auto& finding : gpu.findings)
-        if (finding.code == code)
+        if (finding.is(code))
             add_once(found, finding.detail);
     return found;
 }
 
-Evidence said(const Gpu& gpu, std::string_view code) {
+Evidence said(const Gpu& gpu, ReasonCode code) {
     Evidence found;
-    const bool is_served = gpu.kind != GpuKind::DisplayOnly &&
-                           !has_reason(gpu.findings, "no-driver") &&
-                           !has_reason(gpu.findings, "passthrough");
+    const bool is_served =
+        gpu.kind != GpuKind::DisplayOnly && !has_reason_with(gpu.findings, ReasonTraits::Unserved);
     for (const auto& [api, view] : gpu.apis)
         for (const auto& reason : view.reasons)
-            if (is_served && reason.code == code)
+            if (is_served && reason.is(code))
                 add_once(found, of_api(api, view, reason));
     return found;
 }
 
-Evidence said_by(const Gpu& gpu, std::string_view api, std::string_view code) {
+Evidence said_by(const Gpu& gpu, std::string_view api, ReasonCode code) {
     auto found = said(gpu, code);
     std::erase_if(found, [api](const Value& evidence) { return evidence.at("api") != Value{api}; });
     return found;
 }
 
-Evidence judged(const Gpu& gpu, std::string_view code) {
+Evidence judged(const Gpu& gpu, ReasonCode code) {
     Evidence found;
     for (const auto& [name, backend] : gpu.backends)
         for (const auto& reason : backend.reasons)
-            if (reason.code == code)
+            if (reason.is(code))
                 add_once(found, reason.detail);
     return found;
 }

@@ -8,19 +8,19 @@
 namespace gpuprobe {
 
 /// The details of the GPU's findings of one code.
-Evidence findings(const Gpu& gpu, std::string_view code);
+Evidence findings(const Gpu& gpu, ReasonCode code);
 
 /// What its APIs say with one code, each with `api`, `driver` and what the driver wrote. Nobody
 /// asks the APIs of a GPU that only shows pictures, or of one that no driver serves here.
-Evidence said(const Gpu& gpu, std::string_view code);
-Evidence said_by(const Gpu& gpu, std::string_view api, std::string_view code);
+Evidence said(const Gpu& gpu, ReasonCode code);
+Evidence said_by(const Gpu& gpu, std::string_view api, ReasonCode code);
 
-/// What is said of its backends with one code, once for all of them.
-Evidence judged(const Gpu& gpu, std::string_view code);
+/// The details of its backends' reasons of one code, equal ones once.
+Evidence judged(const Gpu& gpu, ReasonCode code);
 
 Evidence when(bool holds, Value::Object evidence);
 
-/// With `case`, by which the words for it are chosen.
+/// Adds a `case`, which selects the words for it.
 Evidence in_case(Evidence found, std::string_view name);
 
 void add_once(Evidence& found, Value evidence);

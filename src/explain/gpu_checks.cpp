@@ -7,26 +7,23 @@
 #include "explain/checks.h"
 #include "explain/evidence.h"
 #include "explain/library_checks.h"
-#include "report/api_view.h"
 #include "report/health.h"
 #include "report/pci_address.h"
 
 namespace gpuprobe {
 namespace {
 
-/// Drivers of what the firmware set up: a picture and nothing else.
+/// Drivers of the framebuffer that the firmware set up, which can only show pictures.
 /// Source: Linux, drivers/gpu/drm/{tiny,sysfb} and drivers/video/fbdev.
 constexpr std::array kFirmwareDrivers = std::to_array<std::string_view>(
     {"simpledrm", "simple-framebuffer", "efidrm", "vesadrm", "ofdrm", "efifb", "vesafb"});
 
-/// Whether a finding, which has a fix of its own, is why the driver of that API fails.
+/// Whether a finding on the GPU, which has a fix of its own, explains why that API's driver fails.
 bool explains(const Reason& finding, const Value& evidence) {
-    constexpr std::array kCauses = std::to_array<std::string_view>(
-        {"driver-mismatch", "no-permission", "node-missing", "device-denied", "uvm-missing"});
-    if (std::ranges::find(kCauses, finding.code) == kCauses.end())
+    if (!has_trait(finding.code, ReasonTraits::Cause))
         return false;
     const auto& api = evidence.at("api");
-    if (finding.code == "uvm-missing")  // NVIDIA's OpenCL is a CUDA program
+    if (finding.is("uvm-missing"))  // NVIDIA's OpenCL is a CUDA program
         return api == Value{"cuda"} || api == Value{"opencl"};
     const auto* driver = evidence.at("driver").as_string();
     const bool is_rocm =
@@ -34,16 +31,12 @@ bool explains(const Reason& finding, const Value& evidence) {
     return finding.detail.at("node") != Value{"/dev/kfd"} || is_rocm;
 }
 
-/// Whether the API itself says why, with a reason that has a fix of its own.
+/// Whether one of the API's own reasons explains the failure and has a fix of its own.
 bool explains_itself(const ApiView& view) {
-    constexpr std::array kCauses = std::to_array<std::string_view>(
-        {"no-permission", "fabric-manager-not-ready", "stub-library", "driver-mismatch",
-         "driver-not-loaded", "mig-without-instance", "worker-stuck"});
-    return std::ranges::any_of(kCauses,
-                               [&view](auto code) { return has_reason(view.reasons, code); });
+    return has_reason_with(view.reasons, ReasonTraits::ViewCause);
 }
 
-/// What a driver says of one device in the place of facts.
+/// The error text that a driver gave for a device instead of facts.
 std::string error_of(const ApiView& view) {
     const auto* text = view.device.at("error").as_string();
     return text ? *text : std::string{};
@@ -54,8 +47,8 @@ bool is_lost(const ApiView& view) {
     return lower_case(error_of(view)).find("is lost") != std::string::npos;
 }
 
-/// What is said with that code for no reason that is told beside it.
-Evidence unexplained(const Gpu& gpu, std::string_view code) {
+/// What drivers said with that code, unless the doctor tells its cause anyway.
+Evidence unexplained(const Gpu& gpu, ReasonCode code) {
     if (std::ranges::any_of(gpu.apis, [](const auto& entry) { return is_lost(entry.second); }))
         return {};
     auto found = said(gpu, code);
@@ -69,31 +62,31 @@ Evidence unexplained(const Gpu& gpu, std::string_view code) {
     return found;
 }
 
-template <const char* Code>
+template <const ReasonCode& Code>
 Evidence found(const Report&, const Gpu& gpu) {
     return findings(gpu, Code);
 }
-template <const char* Code>
+template <const ReasonCode& Code>
 Evidence said_so(const Report&, const Gpu& gpu) {
     return said(gpu, Code);
 }
-template <const char* Code>
+template <const ReasonCode& Code>
 Evidence judged_so(const Report&, const Gpu& gpu) {
     return judged(gpu, Code);
 }
-template <const char* Code>
+template <const ReasonCode& Code>
 Evidence unexplained(const Report&, const Gpu& gpu) {
     return unexplained(gpu, Code);
 }
 
-/// For commands that change one GPU and must leave the others alone.
+/// Adds the PCI address, for commands that change this GPU and must leave the others alone.
 Evidence with_address(Evidence found, const Gpu& gpu) {
     for (auto& evidence : found)
         evidence["address"] =
             gpu.pci && gpu.pci->address ? Value{text_of(*gpu.pci->address)} : Value{};
     return found;
 }
-template <const char* Code>
+template <const ReasonCode& Code>
 Evidence judged_at(const Report&, const Gpu& gpu) {
     return with_address(judged(gpu, Code), gpu);
 }
@@ -112,7 +105,7 @@ Evidence display_only(const Report&, const Gpu& gpu) {
                 {{"driver", to_value(gpu.driver.name)}});
 }
 
-/// Vulkan and ROCm are for amdgpu alone, which takes GCN 1 and 2 when it is told to.
+/// Vulkan and ROCm need amdgpu, which also drives GCN 1 and 2 when it is told to.
 Evidence radeon(const Report&, const Gpu& gpu) {
     return when(gpu.driver.name == "radeon", {{"driver", "radeon"}});
 }
@@ -133,7 +126,7 @@ Evidence device_error(const Report&, const Gpu& gpu) {
     return found;
 }
 
-/// A library beside the one that answers is not in the way.
+/// When CUDA answers, a library of another version beside it does no harm.
 Evidence driver_mismatch(const Report&, const Gpu& gpu) {
     if (answers(gpu, "cuda"))
         return {};
@@ -141,13 +134,13 @@ Evidence driver_mismatch(const Report&, const Gpu& gpu) {
     return found.empty() ? said(gpu, "driver-mismatch") : found;
 }
 
-/// A module that is loaded and not to be reached lacks its nodes here.
+/// When the module is loaded and can't be reached, its device nodes are missing here.
 Evidence driver_not_loaded(const Report&, const Gpu& gpu) {
     auto found = said(gpu, "driver-not-loaded");
     return gpu.driver.name == "nvidia" ? in_case(std::move(found), "nodes") : found;
 }
 
-/// Whether to be in the group helps.
+/// Whether it would help to join the node's group.
 bool is_worth_joining(const Value& evidence) {
     const auto* group = evidence.at("group").as_string();
     const auto* mode = evidence.at("mode").as_string();
@@ -164,7 +157,8 @@ std::string_view shut_case(const Report& report, const Value& evidence) {
     return node && node->starts_with("/dev/nvidia") ? "nvidia" : "udev";
 }
 
-/// By node: its own nodes as findings, the driver's shared ones as reasons of backends.
+/// One for each node. The GPU's own nodes come from its findings, and those that GPUs share from
+/// the reasons of its backends.
 Evidence no_permission(const Report& report, const Gpu& gpu) {
     Evidence all;
     const auto add = [&](Value evidence) {
@@ -178,7 +172,7 @@ Evidence no_permission(const Report& report, const Gpu& gpu) {
     };
     auto of_backends = judged(gpu, "no-permission");
     std::ranges::stable_partition(of_backends, [](const Value& evidence) {
-        return !evidence.at("mode").is_null();  // what a view for its caller adds has none
+        return !evidence.at("mode").is_null();  // a report as its caller sees it has some without
     });
     for (auto& evidence : of_backends)
         add(std::move(evidence));
@@ -187,7 +181,7 @@ Evidence no_permission(const Report& report, const Gpu& gpu) {
     return all;
 }
 
-/// "3" of /dev/nvidia3, which is how nvidia-modprobe is told which.
+/// The 3 of /dev/nvidia3, by which nvidia-modprobe knows the GPU.
 Value minor_of(const Value& node) {
     constexpr std::string_view kNvidia = "/dev/nvidia";
     const auto* path = node.as_string();
@@ -236,44 +230,44 @@ Evidence not_probed(const Report&, const Gpu& gpu) {
                 {});
 }
 
-constexpr char kWedged[] = "wedged";
-constexpr char kPassthrough[] = "passthrough";
-constexpr char kDeviceDenied[] = "device-denied";
-constexpr char kProberNoPermission[] = "prober-no-permission";
-constexpr char kFabric[] = "fabric-manager-not-ready";
-constexpr char kMig[] = "mig-without-instance";
-constexpr char kStub[] = "stub-library";
-constexpr char kProhibited[] = "compute-prohibited";
-constexpr char kCrashed[] = "driver-crashed";
-constexpr char kFailed[] = "driver-failed";
-constexpr char kStuck[] = "worker-stuck";
-constexpr char kNotStarted[] = "worker-not-started";
-constexpr char kWorkerLost[] = "worker-lost";
-constexpr char kMiscomputed[] = "miscomputed";
-constexpr char kNotComputing[] = "not-computing";
-constexpr char kTimedOut[] = "driver-timed-out";
-constexpr char kQuarantined[] = "quarantined";
-constexpr char kMalformed[] = "malformed-manifest";
-constexpr char kUnreadable[] = "unreadable-manifest";
-constexpr char kNeedsEgl[] = "nvidia-icd-needs-egl";
-constexpr char kUnstable[] = "unstable";
-constexpr char kInconclusive[] = "inconclusive";
-constexpr char kAmbiguous[] = "ambiguous";
-constexpr char kAsleep[] = "asleep";
-constexpr char kWeak[] = "joined-weakly";
-constexpr char kMemory[] = "memory-mismatch";
-constexpr char kImplausible[] = "implausible";
-constexpr char kNoCompute[] = "no-compute-device";
+constexpr ReasonCode kWedged = "wedged";
+constexpr ReasonCode kPassthrough = "passthrough";
+constexpr ReasonCode kDeviceDenied = "device-denied";
+constexpr ReasonCode kProberNoPermission = "prober-no-permission";
+constexpr ReasonCode kFabric = "fabric-manager-not-ready";
+constexpr ReasonCode kMig = "mig-without-instance";
+constexpr ReasonCode kStub = "stub-library";
+constexpr ReasonCode kProhibited = "compute-prohibited";
+constexpr ReasonCode kCrashed = "driver-crashed";
+constexpr ReasonCode kFailed = "driver-failed";
+constexpr ReasonCode kStuck = "worker-stuck";
+constexpr ReasonCode kNotStarted = "worker-not-started";
+constexpr ReasonCode kWorkerLost = "worker-lost";
+constexpr ReasonCode kMiscomputed = "miscomputed";
+constexpr ReasonCode kNotComputing = "not-computing";
+constexpr ReasonCode kTimedOut = "driver-timed-out";
+constexpr ReasonCode kQuarantined = "quarantined";
+constexpr ReasonCode kMalformed = "malformed-manifest";
+constexpr ReasonCode kUnreadable = "unreadable-manifest";
+constexpr ReasonCode kNeedsEgl = "nvidia-icd-needs-egl";
+constexpr ReasonCode kUnstable = "unstable";
+constexpr ReasonCode kInconclusive = "inconclusive";
+constexpr ReasonCode kAmbiguous = "ambiguous";
+constexpr ReasonCode kAsleep = "asleep";
+constexpr ReasonCode kWeak = "joined-weakly";
+constexpr ReasonCode kMemory = "memory-mismatch";
+constexpr ReasonCode kImplausible = "implausible";
+constexpr ReasonCode kNoCompute = "no-compute-device";
 
 }  // namespace
 
 const std::vector<GpuCheck>& gpu_checks() {
     static const std::vector<GpuCheck> checks{
         {"lost", Severity::Error, lost},
-        {kWedged, Severity::Error, found<kWedged>},
+        {kWedged.text(), Severity::Error, found<kWedged>},
         {"device-error", Severity::Error, device_error},
         {"no-driver", Severity::Error, no_driver},
-        {kPassthrough, Severity::Info, found<kPassthrough>},
+        {kPassthrough.text(), Severity::Info, found<kPassthrough>},
         {"firmware-framebuffer", Severity::Warning, firmware_framebuffer},
         {"display-only", Severity::Info, display_only},
         {"nouveau", Severity::Warning, nouveau},
@@ -282,8 +276,8 @@ const std::vector<GpuCheck>& gpu_checks() {
         {"driver-not-loaded", Severity::Error, driver_not_loaded},
         {"no-permission", Severity::Error, no_permission},
         {"node-missing", Severity::Error, node_missing},
-        {kDeviceDenied, Severity::Error, found<kDeviceDenied>},
-        {kProberNoPermission, Severity::Warning, judged_so<kProberNoPermission>},
+        {kDeviceDenied.text(), Severity::Error, found<kDeviceDenied>},
+        {kProberNoPermission.text(), Severity::Warning, judged_so<kProberNoPermission>},
         {"uvm-missing", Severity::Warning, uvm_missing},
         {"kfd-missing", Severity::Warning, kfd_missing},
         {"cuda-library-missing", Severity::Error, cuda_library_missing},
@@ -294,31 +288,31 @@ const std::vector<GpuCheck>& gpu_checks() {
         {"rocm-missing", Severity::Info, rocm_missing},
         {"level-zero-missing", Severity::Info, level_zero_missing},
         {"stale-manifest", Severity::Warning, stale_manifest},
-        {kMalformed, Severity::Warning, said_so<kMalformed>},
-        {kUnreadable, Severity::Warning, said_so<kUnreadable>},
-        {kNeedsEgl, Severity::Warning, said_so<kNeedsEgl>},
-        {kMig, Severity::Error, judged_at<kMig>},
-        {kStub, Severity::Error, said_so<kStub>},
-        {kFabric, Severity::Error, said_so<kFabric>},
-        {kProhibited, Severity::Error, judged_at<kProhibited>},
-        {kNoCompute, Severity::Info, judged_so<kNoCompute>},
-        {kMiscomputed, Severity::Error, judged_so<kMiscomputed>},
-        {kNotComputing, Severity::Warning, judged_so<kNotComputing>},
-        {kCrashed, Severity::Error, said_so<kCrashed>},
-        {kTimedOut, Severity::Error, said_so<kTimedOut>},
-        {kFailed, Severity::Warning, unexplained<kFailed>},
-        {kStuck, Severity::Error, said_so<kStuck>},
-        {kNotStarted, Severity::Warning, said_so<kNotStarted>},
-        {kWorkerLost, Severity::Warning, said_so<kWorkerLost>},
-        {kQuarantined, Severity::Warning, said_so<kQuarantined>},
-        {kUnstable, Severity::Warning, said_so<kUnstable>},
-        {kInconclusive, Severity::Warning, unexplained<kInconclusive>},
-        {kAmbiguous, Severity::Info, said_so<kAmbiguous>},
-        {kAsleep, Severity::Info, said_so<kAsleep>},
-        {kWeak, Severity::Info, said_so<kWeak>},
+        {kMalformed.text(), Severity::Warning, said_so<kMalformed>},
+        {kUnreadable.text(), Severity::Warning, said_so<kUnreadable>},
+        {kNeedsEgl.text(), Severity::Warning, said_so<kNeedsEgl>},
+        {kMig.text(), Severity::Error, judged_at<kMig>},
+        {kStub.text(), Severity::Error, said_so<kStub>},
+        {kFabric.text(), Severity::Error, said_so<kFabric>},
+        {kProhibited.text(), Severity::Error, judged_at<kProhibited>},
+        {kNoCompute.text(), Severity::Info, judged_so<kNoCompute>},
+        {kMiscomputed.text(), Severity::Error, judged_so<kMiscomputed>},
+        {kNotComputing.text(), Severity::Warning, judged_so<kNotComputing>},
+        {kCrashed.text(), Severity::Error, said_so<kCrashed>},
+        {kTimedOut.text(), Severity::Error, said_so<kTimedOut>},
+        {kFailed.text(), Severity::Warning, unexplained<kFailed>},
+        {kStuck.text(), Severity::Error, said_so<kStuck>},
+        {kNotStarted.text(), Severity::Warning, said_so<kNotStarted>},
+        {kWorkerLost.text(), Severity::Warning, said_so<kWorkerLost>},
+        {kQuarantined.text(), Severity::Warning, said_so<kQuarantined>},
+        {kUnstable.text(), Severity::Warning, said_so<kUnstable>},
+        {kInconclusive.text(), Severity::Warning, unexplained<kInconclusive>},
+        {kAmbiguous.text(), Severity::Info, said_so<kAmbiguous>},
+        {kAsleep.text(), Severity::Info, said_so<kAsleep>},
+        {kWeak.text(), Severity::Info, said_so<kWeak>},
         {"not-probed", Severity::Info, not_probed},
-        {kMemory, Severity::Info, found<kMemory>},
-        {kImplausible, Severity::Warning, found<kImplausible>},
+        {kMemory.text(), Severity::Info, found<kMemory>},
+        {kImplausible.text(), Severity::Warning, found<kImplausible>},
     };
     return checks;
 }

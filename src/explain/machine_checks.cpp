@@ -6,7 +6,6 @@
 #include "explain/checks.h"
 #include "explain/variables.h"
 #include "report/api_table.h"
-#include "report/api_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -130,10 +129,10 @@ Evidence word_size(const Report& report, const Surroundings&) {
     return when(std::ranges::find(kNarrow, arch) != kNarrow.end(), {{"arch", arch}});
 }
 
-Evidence notes(const Report& report, std::string_view code) {
+Evidence notes(const Report& report, ReasonCode code) {
     Evidence found;
     for (const auto& note : report.notes)
-        if (note.code == code)
+        if (note.is(code))
             found.push_back(note.detail);
     return found;
 }

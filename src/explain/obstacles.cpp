@@ -17,9 +17,8 @@ bool has_gpu_of(const Report& report, std::string_view vendor) {
                        [vendor](const Gpu& gpu) { return gpu.vendor == vendor; });
 }
 
-/// Not worth a line: the backend is not meant for such a GPU.
 bool is_by_nature(const Reason& reason) {
-    return reason.code == "vendor-mismatch" || reason.code == "display-only";
+    return has_trait(reason.code, ReasonTraits::ByNature);
 }
 
 void add_once(std::vector<std::string>& items, const std::string& item) {
@@ -86,7 +85,7 @@ std::vector<Obstacle> gpu_obstacles(const Report& report, const std::string& bac
     return found;
 }
 
-/// One line for the GPUs on which it is the same; no GPU named when that is all of them.
+/// Merges equal obstacles of several GPUs into one line. When all GPUs have it, none is named.
 std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpus) {
     std::vector<Obstacle> lines;
     for (const auto& obstacle : found) {

@@ -93,6 +93,19 @@ Piece filled_piece(std::string_view pattern, const Value& detail) {
     return piece;
 }
 
+/// "A|B" filled: A, or B where a member that A names is unknown; empty where neither can be.
+std::string first_complete(std::string_view alternatives, const Value& detail) {
+    while (true) {
+        const auto bar = std::min(alternatives.find('|'), alternatives.size());
+        auto piece = filled_piece(alternatives.substr(0, bar), detail);
+        if (piece.is_complete)
+            return std::move(piece.text);
+        if (bar == alternatives.size())
+            return {};
+        alternatives.remove_prefix(bar + 1);
+    }
+}
+
 std::string unworded(const Reason& reason) {
     std::string details;
     if (const auto* members = reason.detail.as_object())
@@ -127,8 +140,7 @@ std::string filled(std::string_view pattern, const Value& detail) {
         if (pattern.empty())
             break;
         const auto close = std::min(pattern.find(']'), pattern.size() - 1);
-        const auto piece = filled_piece(pattern.substr(1, close - 1), detail);
-        text += piece.is_complete ? piece.text : "";
+        text += first_complete(pattern.substr(1, close - 1), detail);
         pattern.remove_prefix(close + 1);
     }
     return text;

@@ -7,13 +7,13 @@
 
 #include "report/outcome.h"
 
-/// English for the stable codes. Nothing outside this room words anything.
+/// English for the stable codes. No other room turns a code into words.
 namespace gpuprobe {
 
-/// One code in words. In both texts "{key}" stands for that member of the reason's detail, and what
-/// is between "[" and "]" is left out when a member it names is unknown. "{key:size}" reads bytes,
-/// "{key:signal}" a signal number, "{key:time}" microseconds since the epoch, "{key:vendor}" a
-/// vendor's word, "{key:join}" a group that is worth joining.
+/// One code in words. In both texts "{key}" stands for that member of the reason's detail. "[A]" is
+/// left out when a member that A names is unknown, and "[A|B]" becomes B then. "{key:size}" reads
+/// bytes, "{key:signal}" a signal number, "{key:time}" microseconds since the epoch, "{key:vendor}"
+/// a vendor's word, "{key:join}" a group that is worth joining.
 struct Wording {
     std::string_view code;
     std::string_view sentence;

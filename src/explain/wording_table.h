@@ -44,10 +44,10 @@ inline constexpr Wording kWordings[] = {
      "only a reboot ends such a process; look for its cause: journalctl -k"},
     {"worker-output", "it printed: {lines}"},
     {"malformed-answer", "the probe's answer made no sense[: {problem}]"},
-    {"malformed-manifest", "the driver's manifest is malformed[: {problem}]",
+    {"malformed-manifest", "the driver's manifest is malformed",
      "reinstall the package that the manifest belongs to"},
     {"unreadable", "a folder or file can't be read[: {note}]"},
-    {"unreadable-manifest", "the driver's manifest can't be read[: {problem}]"},
+    {"unreadable-manifest", "the driver's manifest can't be read"},
     {"nvidia-icd-needs-egl",
      "the NVIDIA driver works through {library} only: its manifest names the GLX one",
      "give programs a manifest that works: sed s/libGLX/libEGL/ {manifest} | sudo tee "
@@ -78,7 +78,9 @@ inline constexpr Wording kWordings[] = {
     {"not-enough-memory", "too little memory is free[: {free:size} of {need:size}]"},
 
     // Hardware and kernel drivers.
-    {"vendor-mismatch", "needs a GPU of another vendor[: {needs:vendor}]"},
+    {"vendor-mismatch",
+     "[for GPUs of another vendor than {have:vendor}|needs a GPU of another vendor]"
+     "[: {needs:vendor}]"},
     {"display-only", "a display adapter without compute"},
     {"no-driver", "no driver for it",
      "install the kernel driver of the GPU's vendor, or load it with modprobe"},
@@ -97,7 +99,7 @@ inline constexpr Wording kWordings[] = {
     {"unhealthy", "the GPU has a problem[: {health}]"},
     {"joined-weakly", "taken for this GPU by vendor and model only"},
     {"conflict", "two drivers tell different things about one device"},
-    {"device-error", "the driver failed on one of its devices[: {note}]"},
+    {"device-error", "the driver failed on one of its devices"},
     {"memory-mismatch", "two sources differ about its memory"},
     {"implausible", "{source} tells a size that no GPU here can have[: {bytes:size}]"},
 
@@ -177,7 +179,6 @@ inline constexpr Wording kWordings[] = {
     {"other-l4t", "needs a Jetson with L4T {want}[, and this is {have}]"},
     {"too-little-host-memory", "too little memory[: {have:size}, and {want:size} is needed]"},
     {"backend-not-usable", "{want} cannot be used on it"},
-    {"other-vendor", "for GPUs of another vendor than[ {have:vendor}]"},
     {"other-kind", "for another kind of GPU[ than {have}][: {want}]"},
     {"ptx-needs-newer-driver",
      "the driver cannot compile the build's code[: it knows CUDA {driver_cuda}, the code is of "

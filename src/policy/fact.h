@@ -14,6 +14,7 @@
 #include "policy/rules.h"
 #include "policy/truth.h"
 #include "report/api_table.h"
+#include "report/outcome.h"
 #include "report/report.h"
 
 /// What can be asked of a machine: one table for the terms of profiles, requests and manifests, for

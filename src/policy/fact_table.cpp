@@ -433,7 +433,7 @@ constexpr auto kFacts = std::to_array<FactRow>({
      .unfit = "backend-not-usable", .is_nameable = false,
      .read = [](F) -> AnyFact { return Fact<bool>::unknown(); }},
     {.id = FactId::Vendor, .key = "vendor", .type = FactType::Word, .scope = kGpu,
-     .unfit = "other-vendor", .is_likeness = true,
+     .unfit = "vendor-mismatch", .is_likeness = true,
      .read = of_gpu<std::string, [](const Gpu& gpu) { return word(gpu.vendor); }>},
     {.id = FactId::Form, .key = "form", .type = FactType::Word, .scope = kGpu,
      .unfit = "other-kind", .is_nameable = false, .is_likeness = true,
@@ -520,6 +520,13 @@ constexpr auto kFacts = std::to_array<FactRow>({
 });
 // clang-format on
 static_assert(kFacts.size() == static_cast<std::size_t>(FactId::Verified) + 1);
+constexpr bool is_reason(std::string_view code) {
+    return code.empty() ||
+           std::ranges::binary_search(reason_rows::kRows, code, {}, &ReasonInfo::code);
+}
+static_assert(std::ranges::all_of(kFacts, [](const FactRow& row) {
+    return is_reason(row.too_low) && is_reason(row.unfit);
+}));
 static_assert(std::ranges::all_of(kFacts, [](const FactRow& row) {
     return &row == &kFacts[static_cast<std::size_t>(row.id)] && row.read;
 }));

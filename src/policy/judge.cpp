@@ -6,7 +6,6 @@
 
 #include "policy/backend_words.h"
 #include "policy/term.h"
-#include "report/api_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -179,23 +178,24 @@ std::vector<const SoftwareDevice*> software_for(std::string_view api, const Repo
     return devices;
 }
 
-/// What became of an API that has no device here; empty when it just has none.
-std::string_view code_of(const RuntimeInfo& runtime) {
+/// What became of an API that has no device here; nullopt when it just has none.
+std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
+    const auto some = [](ReasonCode code) { return std::optional{code}; };
     switch (runtime.outcome) {
         case Outcome::Answered:
-            return "";
+            break;
         case Outcome::Absent:
-            return runtime.loader ? "" : "loader-missing";
+            return runtime.loader ? std::nullopt : some("loader-missing");
         case Outcome::Failed:
-            return "driver-failed";
+            return some("driver-failed");
         case Outcome::TimedOut:
-            return "driver-timed-out";
+            return some("driver-timed-out");
         case Outcome::Crashed:
-            return "driver-crashed";
+            return some("driver-crashed");
         case Outcome::Skipped:
-            return "skipped";
+            return some("skipped");
     }
-    return "";
+    return std::nullopt;
 }
 
 Judged judge_absence(const Terms& terms, const std::string& backend, const Report& report) {
@@ -204,8 +204,8 @@ Judged judge_absence(const Terms& terms, const std::string& backend, const Repor
     trial.reject(because("no-gpu", {{"api", api}}));
     const auto runtime = report.runtimes.find(std::string{api});
     if (runtime != report.runtimes.end())
-        if (const auto code = code_of(runtime->second); !code.empty())
-            trial.reject(because(std::string{code}, {{"api", api}}));
+        if (const auto code = code_of(runtime->second))
+            trial.reject(because(*code, {{"api", api}}));
     try_backend(terms, backend, trial);
     return std::move(trial).end();
 }

@@ -45,7 +45,7 @@ const Reason* memory_shortage(const std::vector<Judged>& all) {
         const auto& reasons = judged.candidate.reasons;
         if (judged.candidate.verdict == Verdict::Rejected && !reasons.empty() &&
             std::ranges::all_of(reasons,
-                                [](const Reason& why) { return why.code == "too-little-memory"; }))
+                                [](const Reason& why) { return why.is("too-little-memory"); }))
             return &reasons.front();
     }
     return nullptr;

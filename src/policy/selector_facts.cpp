@@ -143,9 +143,7 @@ Text manifest_of(const Gpu& gpu) {
     if (!view || !view->driver || !view->driver->starts_with('/') ||
         !view->driver->ends_with(".json"))
         return std::nullopt;
-    const auto& reasons = view->reasons;
-    const bool works =
-        std::ranges::find(reasons, "nvidia-icd-needs-egl", &Reason::code) == reasons.end();
+    const bool works = !has_reason(view->reasons, "nvidia-icd-needs-egl");
     return works ? view->driver : std::nullopt;
 }
 

@@ -269,6 +269,10 @@ Reason memory_reason(const Term& term, const Fact<Bytes>& fact, const Gpu& gpu) 
                                          {"of", is_bound ? "physical" : "allocatable"}});
 }
 
+bool is_architecture(FactId fact) {
+    return fact == FactId::ComputeCapability || fact == FactId::Gfx || fact == FactId::IntelIp;
+}
+
 Reason failure(const Term& term, const Facts& facts) {
     const auto& fact = facts.at(term.fact);
     const auto& row = row_of(term.fact);
@@ -278,10 +282,10 @@ Reason failure(const Term& term, const Facts& facts) {
             return memory_reason(term, *size, *facts.gpu());
     if (term.fact == FactId::Library && term.relation == Relation::Is)
         return because("library-missing", {{"missing", need_of(term)}});
-    if (!have.is_null() && row.unfit == "arch-not-in-build")
+    if (!have.is_null() && is_architecture(term.fact))
         return because("arch-not-in-build", {{"have", have}, {"need", term.name}});
     if (is_floor(term.relation) && !have.is_null() && !row.too_low.empty())
-        return because(std::string{row.too_low}, {{"have", have}, {"need", need_of(term)}});
+        return because(*find_reason(row.too_low), {{"have", have}, {"need", need_of(term)}});
     return because("requirement-unmet", {{"have", have}, {"requirement", term.name}});
 }
 
@@ -348,13 +352,15 @@ std::optional<Api> api_of(const Term& term) {
     return term.relation == Relation::DriverOf ? Api::Cuda : row_of(term.fact).api;
 }
 
-std::string_view shortfall_code(const Term& term) {
+ReasonCode shortfall_code(const Term& term) {
     if (term.relation == Relation::Never)
         return "unsupported-predicate";
     const auto& row = row_of(term.fact);
     const bool is_low = is_floor(term.relation) || term.relation == Relation::DriverOf;
     const auto code = is_low ? row.too_low : row.unfit;
-    return code.empty() ? "requirement-unmet" : code;
+    if (const auto* reason = find_reason(code))
+        return *reason;
+    return "requirement-unmet";
 }
 
 Value want_of(const Term& term, const Rules& rules) {

@@ -76,7 +76,7 @@ bool is_about_host(const Term& term);
 std::optional<Api> api_of(const Term& term);
 
 /// The code for a term that is false.
-std::string_view shortfall_code(const Term& term);
+ReasonCode shortfall_code(const Term& term);
 /// What it asks for, as answers show it: a text, a number of bytes or a list.
 Value want_of(const Term& term, const Rules& rules);
 /// What the subject has in its place; null when that is not known or not there.

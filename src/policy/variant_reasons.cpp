@@ -21,23 +21,23 @@ bool is_of_other_vendor(const Term& term, const Facts& gpu) {
 }
 
 /// A term's own code; for CUDA code the one that tells what is in the way.
-std::string code_for(const Term& term, Truth result, const Facts& facts) {
+ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     if (result == Truth::Unknown)
         return "fact-unknown";
     if (!facts.gpu())
-        return std::string{shortfall_code(term)};
+        return shortfall_code(term);
     if (is_of_other_vendor(term, facts))
-        return "other-vendor";
+        return "vendor-mismatch";
     if (term.fact == FactId::Driver && !facts.version(FactId::Driver).value)
         return "driver-missing";
     const auto* code = std::get_if<CudaCode>(&term.need);
     if (code && fit_of(*code, cuda_device(facts)) == CodeFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
-    return std::string{shortfall_code(term)};
+    return shortfall_code(term);
 }
 
-Reason reason_for(const Term& term, const Place& place, std::string code, Truth result) {
-    Reason reason{.code = std::move(code)};
+Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth result) {
+    auto reason = because(code);
     reason.detail["where"] = place.where;
     reason.detail["predicate"] = term.name;
     reason.detail["result"] = name_of(result);
@@ -98,12 +98,12 @@ private:
             return;
         auto reason = reason_for(term, place, code_for(term, result, facts), result);
         reason.detail["want"] = want_of(term, facts.rules());
-        if (reason.code == "ptx-needs-newer-driver") {
+        if (reason.is("ptx-needs-newer-driver")) {
             const auto& cuda = facts.version(FactId::Cuda).value;
             reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
             reason.detail["toolkit"] = text_of(std::get<CudaCode>(term.need).toolkit);
         }
-        reason.detail["have"] = reason.code == "other-vendor"
+        reason.detail["have"] = reason.is("vendor-mismatch")
                                     ? to_value(facts.get<std::string>(FactId::Vendor).value)
                                     : have_of(term, facts);
         add_missing(missing_of(term, facts), reason);
@@ -131,8 +131,8 @@ private:
     std::vector<Reason> reasons_ = {};
 };
 
-Reason request_reason(std::string code, const Variant& variant) {
-    return because(std::move(code), {{"where", "request"}, {"variant", variant.name}});
+Reason request_reason(ReasonCode code, const Variant& variant) {
+    return because(code, {{"where", "request"}, {"variant", variant.name}});
 }
 
 std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
@@ -151,7 +151,8 @@ std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
         case Exclusion::ReportedFailed: {
             const auto failed = std::ranges::find_if(
                 context.failed, [&](const auto& entry) { return means(entry.word, variant); });
-            Reason reason{.code = "reported-failed", .detail = failed->detail};
+            auto reason = because("reported-failed");
+            reason.detail = failed->detail;
             reason.detail["variant"] = variant.name;
             return {std::move(reason)};
         }

@@ -63,19 +63,17 @@ void ProbeRun::begin(Launcher& launcher) {
     refuse("worker-not-started", "the event loop takes no more descriptors");
 }
 
-void ProbeRun::refuse(const char* code, std::string_view problem) {
+void ProbeRun::refuse(ReasonCode code, std::string_view problem) {
     started_ = loop_.now();
     const auto text = scrubbed(problem, kMaxProblem);
     refusal_ = loop_.defer([this, code, text] {
-        Value detail;
-        detail["problem"] = Value{text};
         ProbeResult result{.api = target_.api,
                            .driver = target_.driver,
                            .stage = target_.stage,
                            .device = target_.device,
                            .outcome = Outcome::Failed,
                            .note = text,
-                           .reasons = {Reason{.code = code, .detail = detail}}};
+                           .reasons = {because(code, {{"problem", text}})}};
         end(std::move(result), abandon());
     });
 }

@@ -40,7 +40,7 @@ public:
     /// Starts the worker. A failure to do so is a result too.
     void begin(Launcher& launcher);
     /// Ends in a Failed result without having started, with the reason `code` {problem}.
-    void refuse(const char* code, std::string_view problem);
+    void refuse(ReasonCode code, std::string_view problem);
     /// Stops watching and gives up the worker, null when there is none. `ended` is not called.
     [[nodiscard]] std::unique_ptr<Worker> abandon();
 

@@ -71,7 +71,7 @@ ProbeResult cancelled(const ProbeTarget& target) {
                        .stage = target.stage,
                        .device = target.device,
                        .outcome = Outcome::Skipped,
-                       .reasons = {Reason{.code = "cancelled"}}};
+                       .reasons = {because("cancelled")}};
 }
 
 }  // namespace

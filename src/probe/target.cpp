@@ -63,12 +63,12 @@ private:
                 ProbeTarget{.api = api_, .driver = path, .library = *std::move(library)});
     }
 
-    void refuse(const std::string& path, const char* code, const std::string& problem) {
+    void refuse(const std::string& path, ReasonCode code, const std::string& problem) {
         unusable_.push_back(ProbeResult{.api = api_,
                                         .driver = path,
                                         .outcome = Outcome::Failed,
                                         .note = scrubbed(problem, kMaxNote),
-                                        .reasons = {Reason{.code = code}}});
+                                        .reasons = {because(code)}});
     }
 
     const FileSystem& files_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/transcript.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/parse.h"
@@ -45,15 +46,11 @@ std::string signal_name(int number) {
 }
 
 Reason output_reason(const std::vector<std::string>& lines) {
-    Value detail;
-    detail["lines"] = to_value(lines);
-    return Reason{.code = "worker-output", .detail = std::move(detail)};
+    return because("worker-output", {{"lines", to_value(lines)}});
 }
 
 Reason malformed_reason(const std::string& problem) {
-    Value detail;
-    detail["problem"] = Value{problem};
-    return Reason{.code = "malformed-answer", .detail = std::move(detail)};
+    return because("malformed-answer", {{"problem", problem}});
 }
 
 }  // namespace
@@ -120,6 +117,10 @@ void Transcript::take_verdict(ProbeResult& result) const {
     result.outcome = verdict_->outcome;
     result.note = verdict_->note;
     result.reasons = verdict_->reasons;
+    const auto stranger = std::ranges::find(
+        verdict_->reasons, nullptr, [](const Reason& reason) { return find_reason(reason.code); });
+    if (stranger != verdict_->reasons.end())
+        result.reasons.push_back(malformed_reason("unknown reason " + stranger->code));
 }
 
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {

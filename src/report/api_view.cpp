@@ -61,28 +61,31 @@ Value alternative(const Claim& claim) {
     return entry;
 }
 
-Reason ended_badly(const ProbeResult& probe, std::string code) {
+Reason ended_badly(const ProbeResult& probe, ReasonCode code) {
     Value::Object detail{{"driver", probe.driver}};
     if (probe.note)
         detail.push_back({"note", *probe.note});
-    return because(std::move(code), std::move(detail));
+    return because(code, std::move(detail));
 }
 
 /// The code for a probe that ended so without naming the device.
-std::string_view code_of(const ProbeResult& probe) {
+ReasonCode code_of(const ProbeResult& probe) {
     switch (probe.outcome) {
         case Outcome::Crashed:
             return "driver-crashed";
         case Outcome::TimedOut:
             return "driver-timed-out";
         case Outcome::Failed:
-            return was_never_heard(probe) ? "skipped" : "driver-failed";
+            if (was_never_heard(probe))
+                return "skipped";
+            return "driver-failed";
         case Outcome::Absent:
             if (has_reason(probe.reasons, "no-device"))
                 return "not-listed";
             // A loader that spoke found no driver to load.
-            return probe.driver.empty() && probe.runtime.is_null() ? "loader-missing"
-                                                                   : "driver-missing";
+            if (probe.driver.empty() && probe.runtime.is_null())
+                return "loader-missing";
+            return "driver-missing";
         case Outcome::Skipped:
             return "skipped";
         case Outcome::Answered:
@@ -110,7 +113,7 @@ ApiView listed(const std::vector<const Claim*>& claims, WallTime now) {
         view.device["alternatives"] = std::move(alternatives);
     // The facts came whole before the worker died.
     if (probe.outcome != Outcome::Answered)
-        view.reasons.push_back(ended_badly(probe, std::string{code_of(probe)}));
+        view.reasons.push_back(ended_badly(probe, code_of(probe)));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
     return view;
 }
@@ -213,7 +216,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
         (probe.outcome == Outcome::Skipped || probe.outcome == Outcome::Absent) &&
         !probe.reasons.empty() && code != "not-listed";
     if (!explains_itself)
-        view.reasons.push_back(ended_badly(probe, std::string{code}));
+        view.reasons.push_back(ended_badly(probe, code));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
     // A missing library is an answer; a library that sees nothing behind a bound driver is not.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
@@ -250,12 +253,7 @@ const Claim* preferred_claim(const Subject& subject, std::string_view api) {
 }
 
 bool was_never_heard(const ProbeResult& probe) {
-    return has_reason(probe.reasons, "worker-lost") ||
-           has_reason(probe.reasons, "worker-not-started");
-}
-
-bool has_reason(const std::vector<Reason>& reasons, std::string_view code) {
-    return std::ranges::find(reasons, code, &Reason::code) != reasons.end();
+    return has_reason_with(probe.reasons, ReasonTraits::Unheard);
 }
 
 std::map<std::string, ApiView> api_views(const Subject& subject,

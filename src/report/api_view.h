@@ -30,7 +30,4 @@ const Claim* preferred_claim(const Subject& subject, std::string_view api);
 /// Whether the driver had no say: no worker could be started, or it was ended from outside.
 bool was_never_heard(const ProbeResult& probe);
 
-/// Whether any of the reasons has that code.
-bool has_reason(const std::vector<Reason>& reasons, std::string_view code);
-
 }  // namespace gpuprobe

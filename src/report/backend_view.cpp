@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "report/api_table.h"
-#include "report/api_view.h"
 #include "report/health.h"
 
 namespace gpuprobe {
@@ -18,18 +16,6 @@ struct Backend {
     std::string_view api;
     std::string_view vendor;  ///< the only one it serves; empty for any
 };
-
-/// Findings of the kernel that rule out any answer from a driver.
-constexpr std::array kBlockers = std::to_array<std::string_view>(
-    {"passthrough", "no-driver", "driver-mismatch", "device-denied"});
-/// Reasons by which a driver itself said no: more than a failure, an answer.
-constexpr std::array kRefusals = std::to_array<std::string_view>(
-    {"api-refused", "driver-mismatch", "driver-not-loaded", "fabric-manager-not-ready",
-     "mig-without-instance", "stub-library"});
-/// Reasons of an API's view after which nobody knows.
-constexpr std::array kOpenReasons = std::to_array<std::string_view>(
-    {"ambiguous", "asleep", "cancelled", "driver-crashed", "driver-failed", "driver-timed-out",
-     "inconclusive", "quarantined", "skipped"});
 
 BackendView verdict(std::optional<bool> usable, std::vector<Reason> reasons) {
     return BackendView{.usable = usable, .reasons = std::move(reasons)};
@@ -52,7 +38,7 @@ bool is_shut(const DeviceNode& node) {
     return node.accessible == false && node.reason != "missing";
 }
 
-/// Whether a backend opens a node that is not of one device. NVIDIA's OpenCL is a CUDA program.
+/// Whether a backend opens a node that several devices share. NVIDIA's OpenCL is a CUDA program.
 bool opens_shared(std::string_view backend, const Gpu& gpu, std::string_view path) {
     if (path == "/dev/kfd")
         return backend == "rocm";
@@ -63,24 +49,24 @@ bool opens_shared(std::string_view backend, const Gpu& gpu, std::string_view pat
     return path == "/dev/nvidiactl";
 }
 
-/// `nvidia-uvm` may still be loaded by CUDA's first user, so its absence counts once CUDA was
-/// asked.
+/// The first program that uses CUDA may load `nvidia-uvm`, so a missing node counts only once CUDA
+/// was asked.
 std::vector<Reason> blockers(const Backend& backend, bool was_probed, const Gpu& gpu) {
     std::vector<Reason> reasons;
     for (const auto& finding : gpu.findings) {
-        const bool blocks = std::ranges::find(kBlockers, finding.code) != kBlockers.end();
-        const bool is_uvm = finding.code == "uvm-missing" && backend.name == "cuda" && was_probed;
-        if (blocks || is_uvm)
+        const bool is_uvm = finding.is("uvm-missing") && backend.name == "cuda" && was_probed;
+        if (is_uvm || has_trait(finding.code, ReasonTraits::Blocker))
             reasons.push_back(finding);
     }
     return reasons;
 }
 
-bool has_any(const std::vector<Reason>& reasons, std::span<const std::string_view> codes) {
-    return std::ranges::any_of(codes, [&](auto code) { return has_reason(reasons, code); });
+bool leaves_open(const Reason& reason) {
+    const auto* info = find_reason(reason.code);
+    return info && info->effect == ReasonEffect::LeavesOpen;
 }
 
-/// The queue families of Vulkan, when the facts list them.
+/// Whether the facts list the queue families of Vulkan, and none of them computes.
 bool lacks_compute_queue(const Value& device) {
     for (const auto* key : {"queue_families", "queues"}) {
         const auto* families = device.at(key).as_array();
@@ -96,7 +82,7 @@ bool lacks_compute_queue(const Value& device) {
     return false;
 }
 
-/// What WebGPU misses; facts carry a level, and the features in its way.
+/// What WebGPU lacks. The facts have a level and the features that are missing.
 std::optional<Reason> webgpu_shortfall(const Value& device) {
     const auto& fact = device.at("webgpu");
     const auto& level = fact.is_object() ? fact.at("level") : fact;
@@ -120,19 +106,18 @@ BackendView listed(const Backend& backend, const Value& device, std::vector<Reas
         return verdict(false, {because("no-compute-device")});
     if (backend.name == "webgpu")
         if (auto shortfall = webgpu_shortfall(device)) {
-            const bool is_known = shortfall->code == "webgpu-features";
+            const bool is_known = shortfall->is("webgpu-features");
             return verdict(is_known ? std::optional{false} : std::nullopt, {*shortfall});
         }
     return verdict(true, std::move(reasons));
 }
 
-/// A GPU that the API was asked about and does not list.
+/// The view of a GPU that the API was asked about and does not list.
 BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
-    constexpr std::array kSilent =
-        std::to_array<std::string_view>({"asleep", "driver-crashed", "driver-timed-out"});
-    const bool is_answer = has_any(why, kRefusals) || (!shut.empty() && !has_any(why, kSilent));
-    const bool is_open = has_any(why, kOpenReasons) && !is_answer;
-    // A shut node explains a driver that saw nothing, so it comes first.
+    const bool is_answer = has_reason_with(why, ReasonTraits::Refusal) ||
+                           (!shut.empty() && !has_reason_with(why, ReasonTraits::Silence));
+    const bool is_open = std::ranges::any_of(why, leaves_open) && !is_answer;
+    // A closed node explains why a driver saw nothing, so it comes first.
     shut.insert(shut.end(), why.begin(), why.end());
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
@@ -151,7 +136,7 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
         return verdict(false, std::move(reasons));
     auto shut = shut_nodes(backend.name, machine.shared_nodes, gpu);
     for (const auto& finding : gpu.findings)
-        if (finding.code == "node-missing")
+        if (finding.is("node-missing"))
             shut.push_back(finding);
     if (view)
         return unlisted(view->reasons, std::move(shut));

@@ -16,18 +16,10 @@ namespace gpuprobe {
 /// Which API a backend rests on and whom it serves: report/api_table.h; webgpu also wants the
 /// features that Dawn asks Vulkan for.
 ///
-/// True when the API lists the GPU and can compute on it.
-///
-/// False when the vendor is another (`vendor-mismatch`), it only shows pixels (`display-only`),
-/// nothing drives it here (`passthrough`, `no-driver`, `driver-mismatch`, and for CUDA, once asked,
-/// `uvm-missing`), the driver is not there or does not list it (`loader-missing`, `driver-missing`,
-/// `not-listed`, `no-permission` with node, group and mode), the driver refused (`api-refused` and
-/// the like), or the device cannot compute (`no-compute-device`, `compute-prohibited`,
-/// `webgpu-features`).
-///
-/// Null when nobody knows: `not-probed`, `skipped` and its kinds (`asleep`, `quarantined` …),
-/// `driver-crashed`, `driver-timed-out`, `driver-failed`, `inconclusive`, `ambiguous`,
-/// `webgpu-unknown`.
+/// True when the API lists the GPU and can compute on it. False when a reason ends the question:
+/// the GPU is another vendor's or only shows pixels, nothing drives it here, the driver is missing,
+/// does not list it or refused, or the device cannot compute. Null when a reason leaves it open,
+/// such as `not-probed` or `driver-crashed`. Which reason does what is in report/reason_table.h.
 ///
 /// `gpu` needs its kind, vendor, driver, nodes, findings and apis.
 /// Sources: docs of each API; Dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "report/api_view.h"
 #include "report/backend_view.h"
 #include "report/health.h"
 
@@ -73,12 +72,12 @@ void for_each_node(SomeReport& report, const Use& use) {
 }
 
 bool is_about_a_node(const Reason& reason) {
-    return reason.code == "no-permission" && !reason.detail.at("node").is_null();
+    return reason.is("no-permission") && !reason.detail.at("node").is_null();
 }
 
 void look_at_findings(const Host& host, Gpu& gpu) {
     std::erase_if(gpu.findings, [](const Reason& finding) {
-        return is_about_a_node(finding) || finding.code == "node-missing";
+        return is_about_a_node(finding) || finding.is("node-missing");
     });
     for (auto& finding : node_findings(gpu.nodes, host))
         gpu.findings.push_back(std::move(finding));
@@ -95,7 +94,7 @@ void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
         if (is_about_a_node(reason) && !shut.empty())
             continue;
         if (is_about_a_node(reason))
-            reason.code = "prober-no-permission";
+            reason.becomes("prober-no-permission");
         reasons.push_back(std::move(reason));
     }
     view.usable = shut.empty() ? std::nullopt : std::optional{false};

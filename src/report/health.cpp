@@ -4,26 +4,31 @@
 #include <algorithm>
 #include <array>
 
-#include "report/api_view.h"
-
 namespace gpuprobe {
 namespace {
 
-constexpr std::array kByGravity = std::to_array<std::string_view>(
-    {"lost", "wedged", "driver-mismatch", "no-driver", "passthrough", "driver-crashed",
-     "driver-timed-out", "device-denied", "no-permission", "uvm-missing", "driver-failed"});
-constexpr std::array kDriverCodes =
-    std::to_array<std::string_view>({"driver-crashed", "driver-timed-out", "driver-failed"});
+/// The ways in which an API's driver broke, each once, the gravest first.
+std::vector<const ReasonInfo*> faults_in(const ApiView& view) {
+    std::vector<const ReasonInfo*> faults;
+    for (const auto& row : reason_table())
+        if (includes(row.traits, ReasonTraits::DriverFault) && has_reason(view.reasons, row))
+            faults.push_back(&row);
+    std::ranges::sort(faults, std::ranges::greater{}, &ReasonInfo::gravity);
+    return faults;
+}
+
+std::uint8_t gravity_of(const Reason& finding) {
+    const auto* info = find_reason(finding.code);
+    return info ? info->gravity : 0;
+}
 
 }  // namespace
 
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis) {
     std::vector<Reason> findings;
     for (const auto& [api, view] : apis)
-        for (const auto code : kDriverCodes)
-            if (has_reason(view.reasons, code))
-                findings.push_back(
-                    because(std::string{code}, {{"api", api}, {"driver", to_value(view.driver)}}));
+        for (const auto* fault : faults_in(view))
+            findings.push_back(because(*fault, {{"api", api}, {"driver", to_value(view.driver)}}));
     return findings;
 }
 
@@ -62,7 +67,7 @@ std::vector<Reason> denied_findings(const Gpu& gpu) {
     for (const auto& [api, view] : gpu.apis)
         for (const auto& reason : view.reasons) {
             const auto& node = reason.detail.at("node");
-            if (reason.code != "device-denied" || !concerns(node))
+            if (!reason.is("device-denied") || !concerns(node))
                 continue;
             auto finding = because("device-denied", {{"node", node}});
             if (std::ranges::find(findings, finding) == findings.end())
@@ -72,10 +77,8 @@ std::vector<Reason> denied_findings(const Gpu& gpu) {
 }
 
 std::string health_of(const std::vector<Reason>& findings) {
-    for (const auto code : kByGravity)
-        if (has_reason(findings, code))
-            return std::string{code};
-    return "ok";
+    const auto gravest = std::ranges::max_element(findings, {}, gravity_of);
+    return gravest == findings.end() || gravity_of(*gravest) == 0 ? "ok" : gravest->code;
 }
 
 bool is_for_joining(std::string_view group) {

@@ -13,24 +13,23 @@ namespace gpuprobe {
 /// A finding for each API whose driver crashed, hung or failed on this GPU.
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
 
-/// Whether computing opens that one of a GPU's nodes: not those for displays, and DRM's render node
-/// only without NVIDIA's driver, which computes through nodes of its own.
+/// Whether computing opens this node of a GPU: no node for displays, and DRM's render node only
+/// where NVIDIA's driver, which computes through nodes of its own, is not in use.
 bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view path);
 
 /// A finding for each node that computing needs and that may not be used (`no-permission`) or is
 /// not there (`node-missing`).
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Host& host);
 
-/// `device-denied` for each node of the GPU, or of all, that an API's worker was not let into.
+/// `device-denied` for each node, of the GPU or shared, that an API's worker was not let into.
 std::vector<Reason> denied_findings(const Gpu& gpu);
 
-/// The gravest finding's code, or "ok". From grave to light: `lost`, `wedged`, `driver-mismatch`,
-/// `no-driver`, `passthrough`, `driver-crashed`, `driver-timed-out`, `device-denied`,
-/// `no-permission`, `uvm-missing`, `driver-failed`. Other findings inform and do not count.
+/// The gravest finding's code, or "ok". Findings without a gravity of their own in
+/// report/reason_table.h inform and do not count.
 std::string health_of(const std::vector<Reason>& findings);
 
-/// Whether somebody who may not open a node may join its group for that: root's is no group to
-/// join, and one without a name, a number, is another machine's.
+/// Whether joining a node's group is a sensible way to open it. Root's group is not for joining,
+/// and a group that is only a number belongs to another machine.
 bool is_for_joining(std::string_view group);
 
 }  // namespace gpuprobe

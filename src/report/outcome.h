@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <concepts>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/record.h"
+#include "report/reason_table.h"
 
 namespace gpuprobe {
 
@@ -28,20 +34,33 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
 
 /// Why something is as it is: a stable code and the facts it rests on. Wording is the client's.
 struct Reason {
-    std::string code = {};
+    std::string code = {};  ///< of report/reason_table.h; from a newer program, perhaps another
     Value detail = Value{Value::Object{}};  ///< an object
     bool operator==(const Reason&) const = default;
+
+    [[nodiscard]] bool is(ReasonCode other) const { return code == other.text(); }
+    void becomes(ReasonCode other) { code = other.text(); }
 };
 
 /// `because("driver-crashed", {{"driver", path}})`.
-inline Reason because(std::string code, Value::Object detail = {}) {
-    return Reason{.code = std::move(code), .detail = Value{std::move(detail)}};
+inline Reason because(ReasonCode code, Value::Object detail = {}) {
+    return Reason{.code = std::string{code.text()}, .detail = Value{std::move(detail)}};
+}
+
+inline bool has_reason(const std::vector<Reason>& reasons, ReasonCode code) {
+    return std::ranges::any_of(reasons, [code](const Reason& reason) { return reason.is(code); });
+}
+inline bool has_reason_with(const std::vector<Reason>& reasons, ReasonTraits trait) {
+    return std::ranges::any_of(
+        reasons, [trait](const Reason& reason) { return has_trait(reason.code, trait); });
 }
 
 template <class Visitor>
 void describe(Visitor& visit, Reason& reason) {
     visit("code", reason.code);
     visit("detail", reason.detail);
+    if constexpr (std::same_as<Visitor, RecordReader>)
+        reason.code = std::string{today_for(reason.code)};
 }
 
 }  // namespace gpuprobe

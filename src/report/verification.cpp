@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/verification.h"
 
-#include <algorithm>
-
 #include "base/parse.h"
 #include "report/api_view.h"
 
@@ -22,14 +20,9 @@ VerificationResult checked(const Value& check, const Verification& found) {
     return VerificationResult::Failed;
 }
 
-/// The API runs nothing at all: nothing was tried.
-bool is_not_offered(const ProbeResult& probe) {
-    return std::ranges::find(probe.reasons, "stage-not-offered", &Reason::code) !=
-           probe.reasons.end();
-}
-
 VerificationResult result_of(const ProbeResult& probe, const Value& check, const Verification& v) {
-    if (is_not_offered(probe) || was_never_heard(probe))
+    // An API that runs nothing was not tried.
+    if (has_reason(probe.reasons, "stage-not-offered") || was_never_heard(probe))
         return VerificationResult::Skipped;
     switch (probe.outcome) {
         case Outcome::Answered:

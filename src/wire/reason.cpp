@@ -2,6 +2,7 @@
 #include "wire/reason.h"
 
 #include "base/value_json.h"
+#include "report/reason_table.h"
 #include "wire/text.h"
 
 namespace gpuprobe::bus {
@@ -20,7 +21,7 @@ std::string reason_text(std::string_view code, const Value& detail) {
 Value reason_value(std::string_view text) {
     const auto space = text.find(' ');
     Value reason;
-    reason["code"] = std::string{text.substr(0, space)};
+    reason["code"] = today_for(text.substr(0, space));
     reason["detail"] = Value{Value::Object{}};
     if (space == std::string_view::npos)
         return reason;

@@ -17,7 +17,8 @@ constexpr Bytes kMaxReasonDetail = kib(16);
 
 /// `detail`: an object; an empty one is left out.
 std::string reason_text(std::string_view code, const Value& detail);
-/// The code and an object, which is empty where the detail is not JSON or too long.
+/// The code, under its name of today, and an object, which is empty where the detail is not JSON or
+/// too long.
 Value reason_value(std::string_view text);
 
 }  // namespace gpuprobe::bus

@@ -19,7 +19,7 @@ class TsukuPackages(ScenarioCase):
 
     def assert_no_cuda(self, machine, vendor):
         answer = self.recommend(machine, "tsuku-llm")
-        self.assertIn("other-vendor", answer.why("cuda"))
+        self.assertIn("vendor-mismatch", answer.why("cuda"))
         self.assertIn(f"for GPUs of another vendor than {vendor}", answer.text)
 
     def test_T1_nvidia_takes_cuda(self):

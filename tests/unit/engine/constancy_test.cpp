@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "report/api_view.h"
-
 namespace gpuprobe {
 namespace {
 

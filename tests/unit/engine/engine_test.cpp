@@ -10,7 +10,6 @@
 
 #include "base/handle.h"
 #include "probe/frame.h"
-#include "report/api_view.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {

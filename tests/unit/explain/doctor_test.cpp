@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Notes",
              [](Report& r, Surroundings&) {
                  r.notes = {because("no-hotplug"), because("unreadable"), because("conflict"),
-                            because("profile-ignored"), because("another")};
+                            because("profile-ignored"), Reason{.code = "another"}};
              },
              {"profile-ignored", "conflict", "unreadable", "no-hotplug"},
              Severity::Warning}),

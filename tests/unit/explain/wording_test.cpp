@@ -2,7 +2,9 @@
 #include "explain/wording.h"
 
 #include <csignal>
+#include <regex>
 #include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -32,8 +34,27 @@ TEST(Wording, LeavesOptionalPartsOutWhenSomethingInThemIsUnknown) {
     EXPECT_EQ(filled("for {node}", Value{}), "for ?");
 }
 
+TEST(Wording, TakesTheFirstAlternativeThatIsKnown) {
+    constexpr auto kPattern = "[not {a}|not {b}|no]body";
+    EXPECT_EQ(filled(kPattern, detail({{"a", 1}, {"b", 2}})), "not 1body");
+    EXPECT_EQ(filled(kPattern, detail({{"b", 2}})), "not 2body");
+    EXPECT_EQ(filled(kPattern, detail({})), "nobody");
+    EXPECT_EQ(filled("a | b[{c}|{d}]", detail({})), "a | b");
+}
+
+TEST(Wording, SaysOfAnotherVendorWhatIsKnown) {
+    const auto sentence = [](Value::Object members) {
+        return explain(because("vendor-mismatch", std::move(members))).sentence;
+    };
+    EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}),
+              "needs a GPU of another vendor: NVIDIA");
+    EXPECT_EQ(sentence({{"have", "amd"}, {"want", "nvidia"}}),
+              "for GPUs of another vendor than AMD");
+    EXPECT_EQ(sentence({}), "needs a GPU of another vendor");
+}
+
 TEST(Wording, SurvivesPatternsThatAreCut) {
-    const std::string pattern = "a [b {c:size} d] e {f}";
+    const std::string pattern = "a [b {c:size} d|{e}] e {f}";
     for (std::size_t end = 0; end <= pattern.size(); ++end)
         (void)filled(pattern.substr(0, end), detail({{"c", 1}, {"f", 2}}));
 }
@@ -67,6 +88,36 @@ TEST(Wording, HasEachCodeOnce) {
     std::set<std::string_view> seen;
     for (const auto& wording : kWordings)
         EXPECT_TRUE(seen.insert(wording.code).second) << wording.code;
+}
+
+TEST(Wording, HasARowForEachReasonAndAReasonForEachRow) {
+    for (const auto& row : reason_table())
+        EXPECT_TRUE(is_worded(row.code)) << row.code;
+    for (const auto& wording : kWordings)
+        EXPECT_NE(find_reason(wording.code), nullptr) << wording.code;
+}
+
+// "have" and "need" of "too old[: it is {have}, and {need:size} is needed]".
+std::set<std::string> placeholders_of(const Wording& wording) {
+    const auto text = std::string{wording.sentence} + std::string{wording.hint};
+    const std::regex placeholder{"\\{([a-z_]+)"};
+    std::set<std::string> found;
+    for (std::sregex_iterator at{text.begin(), text.end(), placeholder}, end; at != end; ++at)
+        found.insert(at->str(1));
+    return found;
+}
+
+TEST(Wording, NamesNoMemberThatTheReasonHasNot) {
+    for (const auto& wording : kWordings) {
+        const auto* row = find_reason(wording.code);
+        ASSERT_NE(row, nullptr) << wording.code;
+        std::string detail = row->detail;
+        if (includes(row->places, ReasonPlaces::OnVariant))
+            detail += std::string{"; "} + kVariantDetail;
+        for (const auto& member : placeholders_of(wording))
+            EXPECT_TRUE(std::regex_search(detail, std::regex{"(^|[,;] )" + member + "\\b"}))
+                << wording.code << ": " << member;
+    }
 }
 
 TEST(Wording, NamesSignals) {

@@ -24,11 +24,11 @@ inline Profile default_profile() {
 inline BackendView usable() {
     return BackendView{.usable = true};
 }
-inline BackendView unusable(std::string code) {
-    return BackendView{.usable = false, .reasons = {because(std::move(code))}};
+inline BackendView unusable(ReasonCode code) {
+    return BackendView{.usable = false, .reasons = {because(code)}};
 }
-inline BackendView unclear(std::string code) {
-    return BackendView{.usable = std::nullopt, .reasons = {because(std::move(code))}};
+inline BackendView unclear(ReasonCode code) {
+    return BackendView{.usable = std::nullopt, .reasons = {because(code)}};
 }
 
 inline ApiView seen(std::uint32_t index, std::string driver = {}) {

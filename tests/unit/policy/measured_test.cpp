@@ -74,7 +74,7 @@ TEST(MeasuredRank, TellsOfWhatWasNotMeasuredOnly) {
         for (const auto& candidate : decision.candidates)
             if (candidate.backend == "cuda" && candidate.gpu == gpu)
                 return candidate.reasons;
-        return std::vector<Reason>{because("no such candidate")};
+        return std::vector{Reason{.code = "no such candidate"}};
     };
     EXPECT_TRUE(reasons_on("pci:0000:06:00.0").empty());
     ASSERT_EQ(reasons_on("pci:0000:07:00.0").size(), 1u);

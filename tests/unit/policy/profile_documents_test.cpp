@@ -60,15 +60,6 @@ TEST(ProfileSchema, HasEveryFactThatThereIs) {
     EXPECT_EQ(facts_of_schema(schema), code);
 }
 
-TEST(Reasons, AreDocumented) {
-    const auto documented = matches(file("/docs/reasons.md"), "`([a-z]+(?:-[a-z]+)*)`");
-    for (const auto* source :
-         {"/src/policy/judge.cpp", "/src/policy/select.cpp", "/src/policy/term.cpp",
-          "/src/policy/made_up.cpp", "/src/policy/measured.cpp"})
-        for (const auto& code : matches(file(source), "because\\(\"([a-z-]+)\""))
-            EXPECT_TRUE(documented.contains(code)) << code;
-}
-
 TEST(Requests, AreDocumented) {
     const auto documented = matches(file("/docs/profiles.md"), "\\n\\| `([a-z-]+)` \\|");
     const auto keys =

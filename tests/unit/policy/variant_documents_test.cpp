@@ -28,16 +28,6 @@ std::set<std::string> keys(const Value& object) {
     return found;
 }
 
-TEST(VariantReasons, AreDocumented) {
-    const auto documented = matches(file("/docs/reasons.md"), "`([a-z0-9]+(?:-[a-z0-9]+)*)`");
-    for (const auto& row : fact_rows())
-        for (const auto code : {row.too_low, row.unfit})
-            EXPECT_TRUE(code.empty() || documented.contains(std::string{code})) << code;
-    for (const auto* source : {"/src/policy/recommend.cpp", "/src/policy/variant_reasons.cpp"})
-        for (const auto& code : matches(file(source), "(?:because|reason)\\(\\s*\"([a-z-]+)\""))
-            EXPECT_TRUE(documented.contains(code)) << code;
-}
-
 TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
     const auto schema = document("/data/schema/variants.schema.json");
     const auto source = file("/src/policy/requirement_reading.cpp");

@@ -32,7 +32,7 @@ Streams streams() {
           writer.runtime(object("version", Value{"1.3"})), writer.phase("query"),
           writer.device(DeviceFacts{.name = "one"})})
         made.open += bytes;
-    made.whole = made.open + writer.done(Outcome::Absent, "no driver", {Reason{.code = "r"}});
+    made.whole = made.open + writer.done(Outcome::Absent, "no driver", {because("no-device")});
     return made;
 }
 
@@ -53,11 +53,20 @@ TEST(Transcript, TakesTheWorkersWordFromADoneFrame) {
     const auto result = conclude(streams().whole, exited(0));
     EXPECT_EQ(result.outcome, Outcome::Absent);
     EXPECT_EQ(result.note, "no driver");
-    EXPECT_EQ(result.reasons, std::vector{Reason{.code = "r"}});
+    EXPECT_EQ(result.reasons, std::vector{because("no-device")});
     EXPECT_EQ(result.api, "vulkan");
     EXPECT_EQ(result.driver, "/icd.json");
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.devices.size(), 1U);
+}
+
+TEST(Transcript, KeepsAReasonThatItDoesNotKnowAndNotesIt) {
+    const Reason strange{.code = "of-tomorrow"};
+    const auto bytes = FrameWriter{}.done(Outcome::Absent, std::nullopt, {strange});
+    const auto result = conclude(bytes, exited(0));
+    EXPECT_EQ(result.outcome, Outcome::Absent);
+    const auto noted = because("malformed-answer", {{"problem", "unknown reason of-tomorrow"}});
+    EXPECT_EQ(result.reasons, (std::vector{strange, noted}));
 }
 
 TEST(Transcript, LetsLaterRuntimeFactsReplaceEarlierOnes) {

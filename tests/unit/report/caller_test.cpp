@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/value_json.h"
-#include "report/api_view.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

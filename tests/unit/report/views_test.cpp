@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "report/api_view.h"
 #include "report/driver_table.h"
 #include "unit/report/machines.h"
 
@@ -32,11 +31,10 @@ std::vector<std::string> codes_of(const std::vector<Reason>& reasons) {
     return codes;
 }
 
-ProbeResult absent_cuda(Outcome outcome, const char* reason = nullptr) {
+ProbeResult absent_cuda(Outcome outcome, std::vector<Reason> reasons = {}) {
     auto result = probe("cuda", "", outcome);
     result.runtime = {};
-    if (reason)
-        result.reasons.push_back(because(reason));
+    result.reasons = std::move(reasons);
     return result;
 }
 
@@ -63,9 +61,10 @@ INSTANTIATE_TEST_SUITE_P(
     UnlistedGpu,
     testing::Values(Case{"LibraryMissing", absent_cuda(Outcome::Absent), Outcome::Absent, false,
                          Codes{"loader-missing"}},
-                    Case{"ModuleNotLoaded", absent_cuda(Outcome::Absent, "driver-not-loaded"),
+                    Case{"ModuleNotLoaded",
+                         absent_cuda(Outcome::Absent, {because("driver-not-loaded")}),
                          Outcome::Absent, false, Codes{"driver-not-loaded"}},
-                    Case{"LibrarySeesNothing", absent_cuda(Outcome::Absent, "no-device"),
+                    Case{"LibrarySeesNothing", absent_cuda(Outcome::Absent, {because("no-device")}),
                          Outcome::Absent, std::nullopt,
                          Codes{"not-listed", "no-device", "inconclusive"}},
                     Case{"AnsweredWithoutIt", absent_cuda(Outcome::Answered), Outcome::Absent,
@@ -76,10 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
                          Codes{"driver-timed-out"}},
                     Case{"LeftWithoutAnswer", absent_cuda(Outcome::Failed), Outcome::Failed,
                          std::nullopt, Codes{"driver-failed"}},
-                    Case{"SaidNo", absent_cuda(Outcome::Failed, "api-refused"), Outcome::Failed,
-                         false, Codes{"driver-failed", "api-refused"}},
-                    Case{"Asleep", absent_cuda(Outcome::Skipped, "asleep"), Outcome::Skipped,
-                         std::nullopt, Codes{"asleep"}},
+                    Case{"SaidNo", absent_cuda(Outcome::Failed, {because("api-refused")}),
+                         Outcome::Failed, false, Codes{"driver-failed", "api-refused"}},
+                    Case{"Asleep", absent_cuda(Outcome::Skipped, {because("asleep")}),
+                         Outcome::Skipped, std::nullopt, Codes{"asleep"}},
                     Case{"SkippedForNoReason", absent_cuda(Outcome::Skipped), Outcome::Skipped,
                          std::nullopt, Codes{"skipped"}}),
     [](const auto& row) { return std::string{row.param.name}; });
@@ -96,7 +95,7 @@ TEST(Backends, AreUnknownBeforeAnyProbe) {
 TEST(Backends, NameTheNodeThatIsShut) {
     auto device = bare_nvidia();
     device.nodes = {node("/dev/nvidia0", false)};
-    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Absent, "no-device")});
+    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Absent, {because("no-device")})});
     const auto& cuda = gpu.backends.at("cuda");
     EXPECT_EQ(cuda.usable, false);
     ASSERT_FALSE(cuda.reasons.empty());
@@ -113,7 +112,8 @@ TEST(Backends, NameTheNodeThatAContainerWasNotGiven) {
     const auto missing =
         because("node-missing", {{"node", "/dev/nvidia0"}, {"container", "docker"}});
     const auto gpu = gpu_at(
-        assemble(machine, {absent_cuda(Outcome::Absent, "no-device")}, {.now = kNow}), device.id);
+        assemble(machine, {absent_cuda(Outcome::Absent, {because("no-device")})}, {.now = kNow}),
+        device.id);
     EXPECT_EQ(gpu.findings, std::vector{missing});
     EXPECT_EQ(gpu.backends.at("cuda").usable, false);
     EXPECT_EQ(gpu.backends.at("cuda").reasons.front(), missing);
@@ -159,7 +159,7 @@ TEST(Backends, BlameMissingUvmOnlyOnceCudaWasAsked) {
     auto device = bare_nvidia();
     device.findings = {because("uvm-missing")};
     EXPECT_EQ(gpu_of(device, {}).backends.at("cuda").usable, std::nullopt);
-    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Failed, "api-refused")});
+    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Failed, {because("api-refused")})});
     EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), Codes{"uvm-missing"});
 }
 
@@ -190,7 +190,7 @@ TEST(Backends, AreNoneOfAGpuInMigModeWithoutAnInstance) {
     auto facts = cuda_facts(0, "0000:01:00.0", mib(7900));
     facts.extra["mig_mode"] = true;
     const auto nvml = probe("nvml", "", Outcome::Answered, {facts});
-    auto cuda = absent_cuda(Outcome::Absent, "no-device");
+    auto cuda = absent_cuda(Outcome::Absent, {because("no-device")});
     const auto gpu = gpu_of(bare_nvidia(), {nvml, cuda});
     EXPECT_EQ(gpu.backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(gpu.backends.at("cuda").reasons, "mig-without-instance"));

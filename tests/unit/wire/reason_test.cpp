@@ -27,6 +27,10 @@ TEST(BusReason, IsReadAsItWasWritten) {
     }
 }
 
+TEST(BusReason, IsReadUnderItsNameOfToday) {
+    EXPECT_EQ(*reason_value("other-vendor {}").at("code").as_string(), "vendor-mismatch");
+}
+
 TEST(BusReason, KeepsTheCodeOfADetailThatIsTooLong) {
     Value detail;
     detail["note"] = std::string(kMaxReasonDetail.count, 'x');

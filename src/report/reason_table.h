@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+/// Every code that a reason can have, with all that the program knows about it. Whoever wants to
+/// know what a code means looks it up here; docs/reasons.md is made from the same rows.
+namespace gpuprobe {
+
+/// What a reason is about.
+enum class ReasonSubject : std::uint8_t {
+    Driver,       ///< a driver, its libraries or its manifest
+    Worker,       ///< the process of ours that asks drivers
+    Permission,   ///< device nodes and who may open them
+    Hardware,     ///< the GPU itself, or its kernel driver
+    Device,       ///< what an API says of one device
+    Machine,      ///< the host: processor, memory, C library, kernel
+    Policy,       ///< what the consumer's profile or manifest rules
+    Request,      ///< what the caller asked for
+    Measurement,  ///< running kernels, and what they showed
+    Report,       ///< how the report was made
+};
+
+/// What a reason does to the question that it answers, "can this be used here?".
+enum class ReasonEffect : std::uint8_t {
+    Remarks,     ///< nothing; it is worth knowing
+    LeavesOpen,  ///< nobody knows because of it
+    Ends,        ///< the answer is no, unless a reason beside it leaves the question open
+};
+
+/// Where a reason can stand. A set of flags; docs/reasons.md explains a code once, where the first
+/// of them has its section.
+enum class ReasonPlaces : std::uint16_t {
+    OnView = 1U << 0U,            ///< a GPU as an API shows it, or its backend
+    OnCandidate = 1U << 1U,       ///< of a choice between backends
+    OnPlan = 1U << 2U,            ///< a model, or a GPU that it may run on
+    OnTrial = 1U << 3U,           ///< a verification or a measurement
+    OnVariant = 1U << 4U,         ///< a candidate of a recommendation
+    OnRecommendation = 1U << 5U,  ///< its warnings
+    OnGpu = 1U << 6U,             ///< a finding
+    OnReport = 1U << 7U,          ///< a note
+    OnNode = 1U << 8U,            ///< why a device node can't be used
+};
+
+/// What else the program does with a reason. A set of flags.
+enum class ReasonTraits : std::uint16_t {
+    None = 0,
+    /// The driver itself said no, which is an answer: the question is not open, whatever else is.
+    Refusal = 1U << 0U,
+    /// The driver said nothing, so a closed node is not known to be the cause.
+    Silence = 1U << 1U,
+    /// As a finding on a GPU, it rules out any answer from a driver.
+    Blocker = 1U << 2U,
+    /// On an API's view it is a finding on the GPU as well.
+    DriverFault = 1U << 3U,
+    /// As a finding it has a fix of its own, and explains why drivers fail on the GPU.
+    Cause = 1U << 4U,
+    /// On an API's view it has a fix of its own, and explains why that API fails.
+    ViewCause = 1U << 5U,
+    /// In a container that was given some GPUs of the machine, it is expected on all others.
+    OfOtherGpus = 1U << 6U,
+    /// The backend is not meant for such a GPU: not worth a line where obstacles are listed.
+    ByNature = 1U << 7U,
+    /// The driver was not heard at all, so what it answered earlier still holds.
+    Unheard = 1U << 8U,
+    /// Programs can't use the backend, but a worker can try to compute all the same.
+    WorthATrial = 1U << 9U,
+    /// The kernel still runs or the device is gone: nothing on it may be waited for.
+    Stuck = 1U << 10U,
+    /// As a finding: no driver serves the GPU, so none has anything to say about it.
+    Unserved = 1U << 11U,
+    /// The driver's answers are not to be relied on.
+    Unreliable = 1U << 12U,
+};
+
+template <class E>
+concept ReasonFlags = std::same_as<E, ReasonPlaces> || std::same_as<E, ReasonTraits>;
+template <ReasonFlags E>
+constexpr E operator|(E left, E right) {
+    return static_cast<E>(static_cast<unsigned>(left) | static_cast<unsigned>(right));
+}
+template <ReasonFlags E>
+constexpr bool includes(E set, E flag) {
+    return (static_cast<unsigned>(set) & static_cast<unsigned>(flag)) != 0;
+}
+
+struct ReasonInfo {
+    std::string_view code;
+    ReasonSubject subject;
+    ReasonEffect effect;
+    ReasonPlaces places;
+    /// In the words of docs/reasons.md, in Markdown.
+    const char* meaning;
+    /// The members of its detail: "have, need: bytes; of: what was compared" is three, of which the
+    /// first two are explained together. Empty where it has none.
+    const char* detail = "";
+    ReasonTraits traits = ReasonTraits::None;
+    /// As a finding on a GPU: how grave it is compared with others; 0 does not count as ill health.
+    std::uint8_t gravity = 0;
+    /// What the code was called in the last version; still read, never written.
+    std::string_view alias = {};
+};
+
+/// Members of every reason on a variant that comes from a predicate.
+constexpr const char* kVariantDetail = "where, predicate, result, want, have, alternative, missing";
+
+namespace reason_rows {
+
+using enum ReasonSubject;
+using enum ReasonEffect;
+using enum ReasonPlaces;
+using enum ReasonTraits;
+
+/// In the order of the codes.
+inline constexpr ReasonInfo kRows[] = {
+    {"ambiguous", Device, LeavesOpen, OnView | OnReport,
+     "a driver's device could be more than one GPU of the machine; it was given to none",
+     "driver; api, index, gpus: in `notes`"},
+    {"api-refused", Driver, Ends, OnView | OnTrial, "a call of the API failed",
+     "call, code; node, device, error: of a node that could not be opened", Refusal},
+    {"arch-not-in-build", Policy, Ends, OnCandidate | OnVariant,
+     "the consumer's build has no code for the GPU's architecture", "have; need: the predicate"},
+    {"asleep", Device, LeavesOpen, OnView | OnTrial, "asking would have woken the device", "device",
+     Silence},
+    {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
+    {"build-failed", Measurement, Remarks, OnTrial, "the driver's compiler refused a kernel",
+     "call, code"},
+    {"busy", Measurement, Remarks, OnTrial, "others use the GPU for more than a tenth of its time",
+     "percent, source"},
+    {"cancelled", Worker, LeavesOpen, OnView | OnTrial,
+     "a shutdown or a newer request ended the probe"},
+    {"catalogue-ignored", Report, Remarks, OnReport,
+     "a file in a catalogue folder is not a manifest", "file, problem"},
+    {"compiler-missing", Driver, Remarks, OnTrial,
+     "the driver has no compiler here: in a container, often a library that was not passed in. The "
+     "GPU may be well",
+     "call, code"},
+    {"compute-prohibited", Hardware, Ends, OnView, "the GPU's compute mode lets no program in"},
+    {"conflict", Report, Remarks, OnReport, "two records claim one place and differ",
+     "api, driver, index: whose record; gpu, key, vendor_id"},
+    {"cpu-feature-missing", Machine, Ends, OnVariant,
+     "the processor lacks a feature that the variant needs"},
+    {"cpu-forbidden", Policy, Ends, OnCandidate, "the profile never uses the CPU"},
+    {"cpu-too-old", Machine, Ends, OnVariant, "the processor's level is below what is needed"},
+    {"cuda-version-unfit", Driver, Ends, OnVariant, "the driver's CUDA is outside the range"},
+    {"denied", Request, Ends, OnCandidate | OnVariant, "the request denies it",
+     "backend, gpu: whichever it denies; variant"},
+    {"device-denied", Permission, Ends, OnView | OnGpu,
+     "the node's mode would let the prober in, and its device control group does not: a "
+     "container's, or a unit's `DeviceAllow=`",
+     "node, device, container", Blocker | Cause | OfOtherGpus, 40},
+    {"device-error", Hardware, Remarks, OnReport,
+     "a driver has a place for a GPU that it can't reach",
+     "api, driver, index: whose record; error: what the driver said"},
+    {"device-lost", Hardware, Remarks, OnTrial,
+     "the device was gone, or its context broken, while a kernel ran", "call, code", Stuck},
+    {"device-not-found", Device, Remarks, OnTrial, "the driver does not offer that device now",
+     "device"},
+    {"discrete-preferred", Policy, Ends, OnCandidate, "a discrete GPU can be used",
+     "backend, gpu: the first such"},
+    {"dispatch-timed-out", Measurement, Remarks, OnTrial, "a kernel did not end in time",
+     "limit_usec; call, code: where the API told", Stuck},
+    {"display-only", Hardware, Ends, OnCandidate | OnView,
+     "the GPU shows pictures and computes nothing (a management controller, a firmware "
+     "framebuffer)",
+     "driver", ByNature},
+    {"driver-crashed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
+     "the driver took its process down", "driver, note; api", Silence | DriverFault, 60},
+    {"driver-failed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
+     "the driver said no or left without a whole answer", "driver, note; api",
+     DriverFault | OfOtherGpus, 10},
+    {"driver-mismatch", Driver, Ends, OnGpu | OnView,
+     "kernel module and library are of two versions: restart, or reload the module",
+     "kernel, userspace, library; call, code: from a driver", Refusal | Blocker | Cause | ViewCause,
+     90},
+    {"driver-missing", Driver, Ends, OnView | OnVariant,
+     "the API has no driver for this GPU's vendor, or the library its manifest names is not there; "
+     "on a variant, no driver of the GPU's vendor is in use",
+     "vendor: of the GPU; driver, library, note: of the manifest"},
+    {"driver-not-loaded", Driver, Ends, OnView, "the driver's library finds no kernel module",
+     "call, code", Refusal | ViewCause},
+    {"driver-timed-out", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
+     "the driver did not answer in time and was killed", "driver, note; api", Silence | DriverFault,
+     50},
+    {"driver-too-old", Driver, Ends, OnCandidate | OnVariant,
+     "the driver is older than the profile, the request, the build or its toolkit demands",
+     "have, need"},
+    {"fabric-manager-not-ready", Hardware, Ends, OnView,
+     "the machine's NVSwitch fabric is not set up yet", "call, code", Refusal | ViewCause},
+    {"fact-unknown", Device, LeavesOpen, OnVariant, "nobody knows whether the predicate holds"},
+    {"free-unknown", Device, Remarks, OnPlan,
+     "on a GPU: nobody tells what is free, so another size stands in for it",
+     "used: `allocatable` or `physical`"},
+    {"glibc-too-old", Machine, Ends, OnVariant, "the host's glibc is older than the build needs"},
+    {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
+     "count"},
+    {"implausible", Hardware, Remarks, OnGpu,
+     "a size that no GPU can have: over 4 TiB, 64 times the machine's memory, or twice what the "
+     "kernel says. It stays in `memory.evidence` and is used for nothing",
+     "source, what, bytes, limit"},
+    {"inconclusive", Driver, LeavesOpen, OnView,
+     "the driver that serves this GPU answered without it: nobody knows why", "driver",
+     OfOtherGpus},
+    {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU"},
+    {"joined-weakly", Report, Remarks, OnView,
+     "the record was matched by ids and memory alone, because it has no address", "by"},
+    {"kernel-too-old", Machine, Ends, OnVariant, "the host's kernel is older than the build needs"},
+    {"library-missing", Machine, Ends, OnCandidate | OnVariant,
+     "the host's dynamic linker does not find it", "missing"},
+    {"loader-missing", Driver, Ends, OnView | OnCandidate, "the API's library is not installed",
+     "driver, note; api: on a candidate"},
+    {"lost", Hardware, Ends, OnGpu, "the GPU no longer answers", "", None, 110},
+    {"malformed-answer", Worker, LeavesOpen, OnView | OnTrial,
+     "the probing process sent something that is no answer, or a reason that this program does not "
+     "know",
+     "problem"},
+    {"malformed-manifest", Driver, LeavesOpen, OnView,
+     "a driver's manifest was read and makes no sense"},
+    {"memory-mismatch", Hardware, Remarks, OnGpu, "two sources disagree on the GPU's memory",
+     "kept, other"},
+    {"memory-unknown", Device, LeavesOpen, OnCandidate | OnPlan,
+     "so much memory is needed, and what can be allocated is not known", "need: bytes"},
+    {"mig-without-instance", Hardware, Ends, OnView,
+     "the GPU is in MIG mode and has no instance (here, where that is a container)", "",
+     Refusal | ViewCause},
+    {"miscomputed", Measurement, Ends, OnView | OnTrial,
+     "it computed, and the result was wrong: not usable for anybody. A kernel that was to be timed "
+     "has no rate then",
+     "words, wrong_words, first_wrong; kernel: the one that was to be timed", WorthATrial},
+    {"missing", Permission, Ends, OnNode, "the kernel knows the device, and its node is not there"},
+    {"no-compute-device", Device, Ends, OnView | OnTrial,
+     "the device offers no compute queue, or says it is not available"},
+    {"no-compute-queue", Device, Remarks, OnTrial, "no queue of the device computes"},
+    {"no-device", Driver, Ends, OnView, "the driver answered that it has none", "api"},
+    {"no-driver", Hardware, Ends, OnGpu, "no kernel driver is bound", "modalias",
+     Blocker | Unserved, 80},
+    {"no-gpu", Machine, Ends, OnCandidate | OnVariant,
+     "a GPU is needed, and the machine has none for it", "api"},
+    {"no-hotplug", Report, Remarks, OnReport, "changes of hardware are not followed", "problem"},
+    {"no-permission", Permission, Ends, OnView | OnGpu | OnNode,
+     "a device node that the backend opens is closed to whoever asks", "node, group, mode, device",
+     Cause | ViewCause, 30},
+    {"no-such-variant", Request, Remarks, OnRecommendation,
+     "a word of the request is neither a variant nor a family of the platform", "word"},
+    {"node-missing", Permission, Ends, OnView | OnGpu,
+     "the kernel knows the device, and its node is not there: in a `container`, it was not passed "
+     "in",
+     "node, container", Cause | OfOtherGpus},
+    {"not-built", Request, Ends, OnCandidate, "the caller was not built with it",
+     "built: what it was built with"},
+    {"not-computing", Measurement, Remarks, OnView,
+     "a small kernel on it did not end well; whether the backend may be used is for whoever asks: "
+     "`require-verified`",
+     "result, note"},
+    {"not-enough-memory", Measurement, Remarks, OnTrial,
+     "less is free than a buffer needs that no cache holds", "free, need: bytes"},
+    {"not-in-profile-for-vendor", Policy, Ends, OnCandidate,
+     "the profile has no such backend for GPUs of this vendor", "vendor"},
+    {"not-listed", Driver, Ends, OnView, "the API answered, and this GPU was not among its devices",
+     "driver, note"},
+    {"not-measured", Measurement, Remarks, OnCandidate,
+     "the order is by measurement, and this was not measured"},
+    {"not-probed", Report, LeavesOpen, OnView, "no probe of this API has run yet", "api"},
+    {"not-requested", Request, Ends, OnCandidate | OnVariant, "the request asks for others only",
+     "requested: backends, variants or GPU ids; variant"},
+    {"not-usable", Device, Ends, OnCandidate | OnPlan, "the report says so and gives no reason"},
+    {"not-verified", Request, Ends, OnCandidate | OnVariant,
+     "the request wants what computed a checked result, and this did not, or nobody asked",
+     "result: how it ended; backend: what the variant computes with, `null` where neither manifest "
+     "nor family tells"},
+    {"nvidia-icd-needs-egl", Driver, Ends, OnView,
+     "the Vulkan driver only worked behind `libEGL_nvidia`; programs that use its manifest as it "
+     "is fail",
+     "manifest, library", WorthATrial},
+    {"on-battery", Measurement, Remarks, OnTrial, "a battery of the machine is being emptied"},
+    {"other-kind", Policy, Ends, OnVariant, "the variant is for another kind of GPU"},
+    {"other-l4t", Machine, Ends, OnVariant, "this is no Jetson of that release"},
+    {"other-libc", Machine, Ends, OnVariant, "the host has another C library"},
+    {"out-of-memory", Measurement, Remarks, OnTrial,
+     "no room for a context or a buffer; on an NVIDIA GPU with less than 1 GiB free none is tried",
+     "call, code; have, need: bytes"},
+    {"override-set", Report, Remarks, OnReport, "an administrator decided something for a consumer",
+     "consumer, rule"},
+    {"passthrough", Hardware, Ends, OnGpu, "it is reserved for virtual machines", "driver",
+     Blocker | Unserved, 70},
+    {"platform-not-in-profile", Policy, Ends, OnCandidate,
+     "the profile does not know the platform that the request is about", "platform"},
+    {"platform-not-offered", Policy, Ends, OnRecommendation,
+     "the manifest has nothing for this processor or C library", "have, want"},
+    {"prober-no-permission", Permission, LeavesOpen, OnView,
+     "the node is open to whoever asks, and was closed to the one who asked the drivers",
+     "node, group, mode"},
+    {"profile-ignored", Report, Remarks, OnReport, "a file in a profile folder is not a profile",
+     "file, problem"},
+    {"ptx-needs-newer-driver", Driver, Ends, OnVariant,
+     "only PTX fits, and the driver's CUDA is older than the toolkit that made it",
+     "driver_cuda, toolkit"},
+    {"quarantined", Driver, LeavesOpen, OnView | OnTrial,
+     "the same driver crashed or hung twice, or the machine went down while it was asked: "
+     "[docs/quarantine.md](quarantine.md)",
+     "driver, why, times, since_usec, until_usec, note", Unreliable},
+    {"reported-failed", Request, Ends, OnCandidate | OnVariant,
+     "the consumer reported that it tried this and failed",
+     "detail: what it said; at_usec: when; variant"},
+    {"requirement-unknown", Policy, LeavesOpen, OnCandidate,
+     "a fact that a predicate is about is not known", "requirement"},
+    {"requirement-unmet", Policy, Ends, OnCandidate,
+     "another predicate of the profile or the request fails", "have, requirement"},
+    {"rocm-version-unfit", Driver, Ends, OnVariant, "ROCm is outside the range"},
+    {"rules-too-old", Report, Remarks, OnRecommendation,
+     "the manifest relies on newer rules than this program has", "have, need"},
+    {"simulated", Request, Remarks, OnCandidate, "the GPU was made up by the request's `fake`"},
+    {"skipped", Worker, LeavesOpen, OnView | OnCandidate, "the probe was not run",
+     "driver, note; api: on a candidate"},
+    {"slower-than-cpu", Measurement, Remarks, OnCandidate,
+     "the order is by measurement, and the CPU was measured faster; what is software is rejected "
+     "for it",
+     "score, cpu_score"},
+    {"software-rasterizer", Device, Ends, OnCandidate, "the API's device is a program on the CPU",
+     "name, api, driver"},
+    {"stage-not-offered", Measurement, Remarks, OnTrial,
+     "the API only tells facts, and runs nothing", "stage"},
+    {"stale-catalogue", Report, Remarks, OnRecommendation,
+     "the manifest's date of expiry has passed", "product, issued, expired"},
+    {"state-ignored", Report, Remarks, OnReport,
+     "a file of overrides, outcomes or quarantine could not be read and was renamed to `….broken`",
+     "what, problem"},
+    {"state-not-kept", Report, Remarks, OnReport,
+     "a file of state can't be written: after the next start it is as if that had not happened",
+     "what, problem"},
+    {"strict", Request, Ends, OnCandidate, "the CPU is chosen only when asked for"},
+    {"stub-library", Driver, Ends, OnView,
+     "a toolkit's stub library stands where the driver's should", "call, code",
+     Refusal | ViewCause},
+    {"switched-off", Request, Ends, OnCandidate, "the request wants no GPU"},
+    {"too-little-host-memory", Machine, Ends, OnVariant,
+     "the host has less memory than is needed, in bytes"},
+    {"too-little-memory", Device, Ends, OnCandidate | OnPlan | OnVariant,
+     "less memory than the request, the variant or the model needs",
+     "have, need: bytes; of: `allocatable`, or `physical` where that is all that is known"},
+    {"too-slow", Measurement, Remarks, OnTrial,
+     "the smallest piece of work takes over 100 ms, and a watchdog may be near", "piece_usec"},
+    {"unhealthy", Hardware, Remarks, OnCandidate,
+     "the GPU is not ruled out, and something was found on it",
+     "health: the code of the gravest finding"},
+    {"unknown-not-chosen", Request, LeavesOpen, OnCandidate,
+     "added to every unknown candidate: what is not known is no promise, so it was passed over"},
+    {"unreadable", Report, Remarks, OnReport, "something of the kernel's could not be read",
+     "note"},
+    {"unreadable-manifest", Driver, LeavesOpen, OnView, "a driver's manifest could not be read"},
+    {"unstable", Driver, Remarks, OnView,
+     "the driver says something else each time it is asked although nothing has changed; of two "
+     "answers the one with fewer devices, or less memory, is believed until it has said the same "
+     "three times in a row",
+     "driver, since_usec", Unreliable},
+    {"unsupported-predicate", Policy, Ends, OnVariant,
+     "this program does not know the predicate, so the variant is not for it"},
+    {"uvm-missing", Permission, Ends, OnGpu, "`/dev/nvidia-uvm` is not there, and CUDA needs it",
+     "node, module_loaded", Cause, 20},
+    {"vendor-mismatch", Policy, Ends, OnView | OnVariant,
+     "the backend or the variant is for GPUs of another vendor", "vendor, needs: on a backend",
+     ByNature, 0, "other-vendor"},
+    {"vulkan-extension-missing", Device, Ends, OnVariant,
+     "the device lacks a Vulkan extension that the variant needs"},
+    {"vulkan-feature-missing", Device, Ends, OnVariant,
+     "the device lacks a Vulkan feature that the variant needs"},
+    {"vulkan-loader-too-old", Driver, Ends, OnVariant, "the Vulkan loader is too old"},
+    {"vulkan-too-old", Device, Ends, OnVariant, "the device's version of Vulkan is too old"},
+    {"webgpu-features", Device, Ends, OnView, "Vulkan lacks what WebGPU needs", "missing"},
+    {"webgpu-unknown", Device, LeavesOpen, OnView,
+     "the facts do not tell whether Vulkan offers what WebGPU needs"},
+    {"wedged", Hardware, Ends, OnGpu, "the kernel driver gave the GPU up", "", None, 100},
+    {"window-ignored", Policy, Remarks, OnPlan,
+     "on the model: it has a sliding window, and neither file nor program knows in which layers",
+     "architecture"},
+    {"worker-lost", Worker, LeavesOpen, OnView | OnTrial,
+     "the probing process was gone before there was an answer, and nobody saw the driver do it: "
+     "somebody ended the process, or its service did not start; what the driver answered before "
+     "stays in the cache",
+     "", Unheard},
+    {"worker-not-started", Worker, LeavesOpen, OnView | OnTrial,
+     "the probing process could not be started; what the driver answered before stays in the cache",
+     "problem", Unheard},
+    {"worker-output", Worker, Remarks, OnView | OnTrial, "what the driver printed before it failed",
+     "lines"},
+    {"worker-stuck", Worker, LeavesOpen, OnView | OnTrial,
+     "the process that asked this driver last can't be ended: no other is started beside it",
+     "problem", ViewCause},
+};
+
+// A code that stands here twice, or in the wrong place, does not compile.
+static_assert(std::ranges::adjacent_find(kRows, std::ranges::greater_equal{}, &ReasonInfo::code) ==
+              std::end(kRows));
+
+}  // namespace reason_rows
+
+/// The code of a row above. Made from a literal, at compile time: a code without a row does not
+/// compile. (Write no `ReasonCode{"…"}`: clang 14 crashes on the cast, and not on the conversion.)
+class ReasonCode {
+public:
+    consteval ReasonCode(const char* code) : code_{code} {
+        if (!std::ranges::binary_search(reason_rows::kRows, code_, {}, &ReasonInfo::code))
+            throw "report/reason_table.h has no such code";
+    }
+    /// Of a row that was looked up.
+    constexpr ReasonCode(const ReasonInfo& row) : code_{row.code} {}
+
+    [[nodiscard]] constexpr std::string_view text() const { return code_; }
+    friend constexpr bool operator==(ReasonCode, ReasonCode) = default;
+
+private:
+    std::string_view code_;
+};
+
+/// All rows, in the order of their codes.
+std::span<const ReasonInfo> reason_table();
+
+/// The row of a code that came from outside, under its name of today; nullptr when there is none.
+const ReasonInfo* find_reason(std::string_view code);
+
+/// Whether the row of that code has the trait; false for a code without a row.
+bool has_trait(std::string_view code, ReasonTraits trait);
+
+/// The code of today for one of the last version; any other as it is.
+std::string_view today_for(std::string_view code);
+
+}  // namespace gpuprobe
