@@ -8,8 +8,7 @@
 #include "policy/experience.h"
 #include "policy/override_rule.h"
 #include "report/report.h"
-#include "store/outcomes.h"
-#include "store/overrides.h"
+#include "store/feedback.h"
 
 namespace gpuprobe {
 

@@ -5,8 +5,7 @@
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
 #include "policy/override_rule.h"
-#include "store/outcomes.h"
-#include "store/overrides.h"
+#include "store/feedback.h"
 
 namespace {
 

@@ -14,8 +14,7 @@
 #include "base/files.h"
 #include "fakes/disk/failing_disk.h"
 #include "store/checked_file.h"
-#include "store/outcomes.h"
-#include "store/overrides.h"
+#include "store/feedback.h"
 #include "store/quarantine.h"
 #include "support/temporary_folder.h"
 
