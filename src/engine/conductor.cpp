@@ -10,7 +10,7 @@
 #include "engine/schedule.h"
 #include "inventory/linker_cache.h"
 #include "report/assemble.h"
-#include "store/fingerprint.h"
+#include "store/probe_cache.h"
 
 namespace gpuprobe {
 
@@ -58,8 +58,8 @@ void Engine::Impl::load_cache() {
     auto cached = cache->load(known_fingerprint);
     if (!cached)
         return;  // no answer yet is what a first start has too
-    from_cache = from_cache || !cached->probes.empty();
-    for (auto& probe : cached->probes) {
+    from_cache = from_cache || !cached->queries.empty();
+    for (auto& probe : cached->queries) {
         (void)constancy.hear(probe, nullptr);
         answers.keep(std::move(probe));
     }

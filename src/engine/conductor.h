@@ -104,7 +104,7 @@ struct Engine::Impl {
     [[nodiscard]] std::string ground_of(const ProbeTarget& target) const;
     [[nodiscard]] std::optional<ProbeTarget> target_of(const ProbeResult& probe) const;
     void take_cached_trials(std::vector<CachedTrial> cached);
-    [[nodiscard]] CachedAnswers worth_caching() const;
+    [[nodiscard]] CachedProbes worth_caching() const;
     void verify_in_the_background();
 
     Counsel counsel;

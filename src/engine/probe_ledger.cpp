@@ -5,7 +5,7 @@
 #include "base/version.h"
 #include "engine/schedule.h"
 #include "inventory/linker_cache.h"
-#include "store/fingerprint.h"
+#include "store/probe_cache.h"
 
 namespace gpuprobe {
 namespace {

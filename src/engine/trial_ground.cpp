@@ -8,7 +8,7 @@
 #include "engine/schedule.h"
 #include "inventory/linker_cache.h"
 #include "report/trials.h"
-#include "store/fingerprint.h"
+#include "store/probe_cache.h"
 
 namespace gpuprobe {
 namespace {

@@ -271,11 +271,11 @@ void Engine::Impl::take_cached_trials(std::vector<CachedTrial> cached) {
     }
 }
 
-CachedAnswers Engine::Impl::worth_caching() const {
-    CachedAnswers worth;
+CachedProbes Engine::Impl::worth_caching() const {
+    CachedProbes worth;
     for (auto& probe : answers.worth_caching(report)) {
         if (probe.stage == kQueryStage) {
-            worth.probes.push_back(std::move(probe));
+            worth.queries.push_back(std::move(probe));
             continue;
         }
         const auto target = target_of(probe);

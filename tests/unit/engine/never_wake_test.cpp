@@ -8,7 +8,7 @@
 #include "engine/live_memory.h"
 #include "engine/recording.h"
 #include "inventory/scan.h"
-#include "store/fingerprint.h"
+#include "store/probe_cache.h"
 #include "support/places.h"
 
 namespace gpuprobe {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/fingerprint.h"
-
 #include <functional>
 
+#include "store/probe_cache.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
