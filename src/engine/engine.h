@@ -13,8 +13,8 @@
 #include "base/files.h"
 #include "engine/advice.h"
 #include "engine/live_memory.h"
+#include "engine/machine_source.h"
 #include "engine/probe_ledger.h"
-#include "inventory/scan.h"
 #include "policy/decision.h"
 #include "policy/profile.h"
 #include "policy/recommendation.h"
@@ -24,24 +24,6 @@
 #include "store/probe_cache.h"
 
 namespace gpuprobe {
-
-/// A machine to ask: the running one, or a captured one whose probes are already answered.
-struct MachineSource {
-    std::shared_ptr<const FileSystem> files = {};  // shared: a capture's parts refer to one tree
-    std::shared_ptr<const NodeSource> nodes = {};
-    std::optional<Host> host = {};  ///< given by a capture; detected when absent
-    std::optional<std::vector<ProbeResult>> recorded =
-        {};  ///< given by a capture; probed when absent
-    std::optional<WallTime> recorded_at = {};
-};
-
-/// The running machine.
-MachineSource live_machine();
-/// A capture folder (docs/capture.md). Errors: NotFound, Malformed, TooLarge, each "file: reason".
-Result<MachineSource> replayed_machine(const std::string& folder);
-/// The same from a capture's files, and the machine's own, which are below its /root.
-Result<MachineSource> captured_machine(const FileSystem& files,
-                                       std::shared_ptr<const FileSystem> root);
 
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent

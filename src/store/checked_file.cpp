@@ -41,7 +41,7 @@ Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     if (!fd)
         return errno_error(path, errno);
-    (void)TRY(check_owner(fd, path));
+    TRY(check_owner(fd, path));
     std::string text;
     char buffer[16384];
     for (;;) {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/capture.h"
 #include "engine/live_memory.h"
-#include "engine/recording.h"
 #include "inventory/scan.h"
 #include "store/probe_cache.h"
 #include "support/places.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/redaction.h"
-
 #include <gtest/gtest.h>
+
+#include "engine/capture.h"
 
 namespace gpuprobe {
 namespace {

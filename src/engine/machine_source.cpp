@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/machine_source.h"
+
 #include <string_view>
 
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "engine/engine.h"
 
 namespace gpuprobe {
 namespace {
@@ -66,7 +67,7 @@ Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
         std::make_shared<RecordedNodes>(std::move(nodes).value())};
 }
 
-/// With every text in it scrubbed.
+/// The document with every text in it scrubbed.
 Value clean(Value document) {
     if (const auto* text = document.as_string())
         return scrubbed(*text);
@@ -79,8 +80,8 @@ Value clean(Value document) {
     return document;
 }
 
-/// `base` with those of its members that `over` has and that are not null there put over it, level
-/// by level. Others are dropped: a hostile file may have a hundred thousand.
+/// `base` with its members replaced, level by level, by the members of `over` that are not null.
+/// Members that `base` lacks are dropped, because a hostile file may have a hundred thousand.
 Value overlaid(Value base, const Value& over) {
     const auto* members = over.as_object();
     if (!members)
