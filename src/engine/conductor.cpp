@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/version.h"
 #include "engine/lasting_part.h"
-#include "engine/schedule.h"
+#include "engine/targets.h"
 #include "inventory/linker_cache.h"
 #include "report/assemble.h"
 #include "store/probe_cache.h"

@@ -8,7 +8,7 @@
 #include "engine/constancy.h"
 #include "engine/counsel.h"
 #include "engine/engine.h"
-#include "engine/idle_meter.h"
+#include "engine/gpu_load.h"
 #include "engine/known_answers.h"
 #include "engine/probe_ledger.h"
 #include "engine/round.h"

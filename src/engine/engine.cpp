@@ -8,7 +8,7 @@
 #include "base/value_json.h"
 #include "engine/capture.h"
 #include "engine/conductor.h"
-#include "engine/trial_targets.h"
+#include "engine/targets.h"
 #include "report/trials.h"
 
 namespace gpuprobe {

@@ -15,6 +15,7 @@
 #include "engine/live_memory.h"
 #include "engine/machine_source.h"
 #include "engine/probe_ledger.h"
+#include "engine/targets.h"
 #include "policy/decision.h"
 #include "policy/profile.h"
 #include "policy/recommendation.h"
@@ -41,16 +42,6 @@ struct EngineOptions {
     /// Verify each backend of each GPU once, after the drivers have answered. Off: that makes
     /// contexts on GPUs that others compute on, for tens to hundreds of megabytes each.
     bool verifies = false;
-};
-
-struct ProbeRequest {
-    std::vector<std::string> apis = {};  ///< none: all
-    bool allow_wake = false;
-    std::string stage = "query";  ///< "query", "verify" or "measure"
-    /// Ids; of the later stages. None: all, the software implementations and the processor.
-    std::vector<std::string> gpus = {};
-    /// Measure also what is in use, has little memory left or runs on battery.
-    bool force = false;
 };
 
 /// The only conductor: hardware events → due probes → report generations → decisions.
@@ -140,9 +131,9 @@ public:
     /// progress. Errors: InvalidRequest for an API or a stage that is not known, UnknownDevice.
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
-    /// (engine/trial_targets.h). What is measured is measured alone. What is not run has an answer
+    /// (engine/targets.h). What is measured is measured alone. What is not run has an answer
     /// too, Skipped with why: "asleep", "quarantined", and for "measure" those of
-    /// engine/measuring.h. Devices that have gone meanwhile, or whose driver is another one now,
+    /// engine/gpu_load.h. Devices that have gone meanwhile, or whose driver is another one now,
     /// leave none.
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/schedule.h"
+#include "engine/targets.h"
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"

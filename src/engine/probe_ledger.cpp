@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 #include "base/version.h"
-#include "engine/schedule.h"
+#include "engine/targets.h"
 #include "inventory/linker_cache.h"
 #include "store/probe_cache.h"
 
@@ -28,20 +28,13 @@ bool shows_good_will(const ProbeResult& probe) {
 }
 
 ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
-    Value detail;
-    detail["driver"] = target.driver;
-    detail["why"] = to_value(held.why);
-    detail["times"] = to_value(held.times);
-    detail["since_usec"] = to_value(held.since);
-    detail["until_usec"] = to_value(held.until);
-    detail["note"] = to_value(held.note);
-    return ProbeResult{.api = target.api,
-                       .driver = target.driver,
-                       .stage = target.stage,
-                       .device = target.device,
-                       .outcome = Outcome::Skipped,
-                       .note = "in quarantine",
-                       .reasons = {Reason{.code = "quarantined", .detail = std::move(detail)}}};
+    return skipped(target, "in quarantine",
+                   because("quarantined", {{"driver", target.driver},
+                                           {"why", to_value(held.why)},
+                                           {"times", to_value(held.times)},
+                                           {"since_usec", to_value(held.since)},
+                                           {"until_usec", to_value(held.until)},
+                                           {"note", to_value(held.note)}}));
 }
 
 Reason because_of(const char* code, const Error& error) {

@@ -6,10 +6,8 @@
 
 #include "base/parse.h"
 #include "engine/conductor.h"
-#include "engine/measuring.h"
-#include "engine/schedule.h"
-#include "engine/trial_ground.h"
-#include "engine/trial_targets.h"
+#include "engine/gpu_load.h"
+#include "engine/targets.h"
 
 /// The conductor's part for what computes: the stages "verify" and "measure".
 namespace gpuprobe {
@@ -17,16 +15,6 @@ namespace {
 
 /// What NVML averages over, and so long ago the GPU was as idle as now.
 constexpr Duration kLoadHolds = std::chrono::seconds{1};
-
-ProbeResult skipped(const ProbeTarget& target, Reason reason) {
-    return ProbeResult{.api = target.api,
-                       .driver = target.driver,
-                       .stage = target.stage,
-                       .device = target.device,
-                       .outcome = Outcome::Skipped,
-                       .note = reason.code,
-                       .reasons = {std::move(reason)}};
-}
 
 bool tells_load(const ProbeTarget& target) {
     return target.api == "nvml";
@@ -81,7 +69,7 @@ std::optional<ProbeResult> Engine::Impl::instead_of_trial(const ProbeTarget& tar
     if (request.stage != kMeasureStage || request.force || sleeper)
         return std::nullopt;
     if (auto obstacle = obstacle_to(target))
-        return skipped(target, std::move(*obstacle));
+        return skipped(target, obstacle->code, *obstacle);
     return std::nullopt;
 }
 
@@ -135,7 +123,7 @@ std::optional<ProbeResult> Engine::Impl::instead_of_start(const ProbeTarget& tar
     if (target.stage != kMeasureStage || forced.contains(target) || sleeper)
         return std::nullopt;
     if (auto obstacle = obstacle_to(target))
-        return skipped(target, std::move(*obstacle));
+        return skipped(target, obstacle->code, *obstacle);
     return std::nullopt;
 }
 
@@ -245,7 +233,7 @@ void Engine::Impl::forget_outdated_trials() {
 }
 
 std::string Engine::Impl::ground_of(const ProbeTarget& target) const {
-    return trial_ground(target, machine, *source.files);
+    return fingerprint_of(target, machine, *source.files);
 }
 
 /// The target of which this is the answer; nullopt where no driver offers it any more.

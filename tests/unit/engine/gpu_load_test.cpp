@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/measuring.h"
+#include "engine/gpu_load.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/schedule.h"
+#include "engine/targets.h"
 
 #include <gtest/gtest.h>
 
