@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/version.h"
-#include "engine/lasting_part.h"
+#include "engine/probe_results.h"
 #include "engine/targets.h"
 #include "inventory/linker_cache.h"
 #include "report/assemble.h"
@@ -19,11 +19,11 @@ void Engine::Impl::scan() {
                            source.host ? *source.host : detect_host(*source.files));
     if (is_replay()) {
         for (const auto& probe : *source.recorded)
-            answers.put(probe);
+            results.put(probe);
         return;
     }
     search = find_targets(*source.files, options.folders);
-    answers.keep_only(search);
+    results.keep_only(search);
 }
 
 /// Whether what drivers can answer has changed since the last look. Before anybody has answered
@@ -36,8 +36,8 @@ bool Engine::Impl::rescan() {
         return false;
     known_fingerprint = std::move(now);
     outdated = round.targets();
-    constancy.forget();
-    answers.machine_changed();
+    stability.machine_changed();
+    results.machine_changed();
     forget_outdated_trials();
     if (!has_heard_all)
         load_cache();
@@ -60,10 +60,10 @@ void Engine::Impl::load_cache() {
         return;  // no answer yet is what a first start has too
     from_cache = from_cache || !cached->queries.empty();
     for (auto& probe : cached->queries) {
-        (void)constancy.hear(probe, nullptr);
-        answers.keep(std::move(probe));
+        (void)stability.check(probe, nullptr);
+        results.keep(std::move(probe));
     }
-    answers.keep_only(search);
+    results.keep_only(search);
     take_cached_trials(std::move(cached->trials));
 }
 
@@ -77,13 +77,13 @@ void Engine::Impl::save_cache() const {
 ReportState Engine::Impl::state() const {
     if (round.running() || !trials.empty())
         return ReportState::Probing;
-    return answers.any_went_badly() ? ReportState::Degraded : ReportState::Ready;
+    return results.any_went_badly() ? ReportState::Degraded : ReportState::Ready;
 }
 
 void Engine::Impl::publish() {
     gathering.reset();
     auto next = assemble(
-        machine, answers.all(),
+        machine, results.all(),
         ReportContext{.generation = report.generation,
                       .state = state(),
                       .source = is_replay()  ? ReportSource::Replay
@@ -97,7 +97,7 @@ void Engine::Impl::publish() {
          {counsel.notes(), notes, ledger.notes(), counsel.advice().override_notes()})
         next.notes.insert(next.notes.end(), more.begin(), more.end());
     const bool is_new =
-        std::exchange(is_read_anew, false) || lasting_part(next) != lasting_part(report);
+        std::exchange(is_read_anew, false) || stable_part(next) != stable_part(report);
     if (is_new)
         ++next.generation;
     report = std::move(next);
@@ -123,7 +123,7 @@ void Engine::Impl::start_probes(const Chosen& chosen, bool allow_wake) {
         const auto sleeper = allow_wake ? std::nullopt : sleeper_woken_by(target, machine);
         auto held = round.runs(target) ? std::nullopt : ledger.instead_of(target);
         if (held || sleeper) {
-            answers.keep(held ? std::move(*held) : skipped_asleep(target, *sleeper));
+            results.keep(held ? std::move(*held) : skipped_asleep(target, *sleeper));
             owed.insert(target);
         } else if (round.begin(target)) {
             due.push_back(target);
@@ -172,7 +172,7 @@ std::vector<ProbeTarget> Engine::Impl::askable() const {
 }
 
 bool Engine::Impl::is_fresh(const ProbeTarget& target) const {
-    const auto* known = answers.find(target);
+    const auto* known = results.find(target);
     if (!known || !known->at)
         return false;
     // An answer of the future is one from before the clock was set back.
@@ -223,9 +223,9 @@ void Engine::Impl::finished(const ProbeTarget& target, ProbeResult probe) {
     if (asks_again(target, probe))
         return;
     if (offers(target)) {  // a driver that was uninstalled meanwhile has no say
-        auto heard = constancy.hear(std::move(probe), answers.find(target));
-        answers.keep(std::move(heard.believed));
-        if (heard.is_doubtful && asks_once_more(target))
+        auto verdict = stability.check(std::move(probe), results.find(target));
+        results.keep(std::move(verdict.accepted));
+        if (verdict.ask_again && asks_once_more(target))
             return;
     }
     if (ledger.instead_of(target))

@@ -5,12 +5,11 @@
 #include <set>
 
 #include "engine/burst.h"
-#include "engine/constancy.h"
 #include "engine/counsel.h"
 #include "engine/engine.h"
 #include "engine/gpu_load.h"
-#include "engine/known_answers.h"
 #include "engine/probe_ledger.h"
+#include "engine/probe_results.h"
 #include "engine/round.h"
 #include "engine/trial_queue.h"
 #include "inventory/hardware_monitor.h"
@@ -117,8 +116,8 @@ struct Engine::Impl {
     Machine machine = {};
     ProbeLedger ledger;
     TargetSearch search = {};
-    KnownAnswers answers = {};
-    Constancy constancy = {};
+    ProbeResults results = {};
+    StabilityCheck stability = {};
     std::string known_fingerprint = {};
     bool from_cache = false;
     bool has_heard_all = false;       ///< a round has ended: what is cached is what it heard

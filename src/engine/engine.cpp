@@ -237,14 +237,14 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     }
     return impl_->live_memory.read({.gpu = *found,
                                     .machine = impl_->machine,
-                                    .probes = impl_->answers.all(),
+                                    .probes = impl_->results.all(),
                                     .targets = impl_->askable(),
                                     .allow_wake = allow_wake},
                                    std::move(reply));
 }
 
 Status Engine::capture(const std::string& folder, bool redact) const {
-    return write_capture(folder, impl_->source, impl_->answers.all(), impl_->clock.wall(), redact);
+    return write_capture(folder, impl_->source, impl_->results.all(), impl_->clock.wall(), redact);
 }
 
 void Engine::on_slow(std::function<void(const std::string&)> told) {

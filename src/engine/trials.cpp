@@ -86,7 +86,7 @@ void Engine::Impl::begin_trials(const ProbeRequest& request,
             tried_gpus[target] = gpu->id;
         if (auto instead = instead_of_trial(target, request)) {
             tested_as[target] = ground_of(target);
-            answers.keep(std::move(*instead));
+            results.keep(std::move(*instead));
             continue;
         }
         if (request.allow_wake)
@@ -198,7 +198,7 @@ void Engine::Impl::trial_finished(const ProbeTarget& target, ProbeResult probe) 
     if (ledger.asks_again(target, probe) && is_of_now && !asleep)
         return start_trial(target);
     if (is_of_now)
-        answers.keep(std::move(probe));
+        results.keep(std::move(probe));
     forced.erase(target);
     tried_gpus.erase(target);
     const auto over = trials.finish(target);
@@ -224,7 +224,7 @@ void Engine::Impl::forget_outdated_trials() {
         const bool is_outdated = entry->second != ground_of(entry->first);
         // One that runs is judged when it ends.
         if (is_outdated && !trials.running().contains(entry->first)) {
-            answers.forget(entry->first);
+            results.forget(entry->first);
             entry = tested_as.erase(entry);
         } else {
             ++entry;
@@ -255,13 +255,13 @@ void Engine::Impl::take_cached_trials(std::vector<CachedTrial> cached) {
         if (probe.stage == kQueryStage || !target || ground != ground_of(*target))
             continue;
         tested_as[*target] = std::move(ground);
-        answers.keep(std::move(probe));
+        results.keep(std::move(probe));
     }
 }
 
 CachedProbes Engine::Impl::worth_caching() const {
     CachedProbes worth;
-    for (auto& probe : answers.worth_caching(report)) {
+    for (auto& probe : results.worth_caching(report)) {
         if (probe.stage == kQueryStage) {
             worth.queries.push_back(std::move(probe));
             continue;
@@ -281,7 +281,7 @@ void Engine::Impl::verify_in_the_background() {
         return;
     std::vector<ProbeTarget> due;
     for (const auto& [target, gpu] : trial_targets(report, search.targets, request))
-        if (gpu && !answers.find(target) && !instead_of_trial(target, request))
+        if (gpu && !results.find(target) && !instead_of_trial(target, request))
             due.push_back(target);
     if (due.empty())
         return;

@@ -11,7 +11,7 @@
 
 #include "base/handle.h"
 #include "engine/engine.h"
-#include "engine/lasting_part.h"
+#include "engine/probe_results.h"
 #include "probe/frame.h"
 #include "support/fake_worker.h"
 #include "support/temporary_folder.h"
@@ -200,10 +200,10 @@ TEST_F(EngineQuarantine, TellsTheSameWhileADriverAnswersDifferentlyEachTime) {
     ask(*engine, {"cuda"});
     EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Absent) << "the least that it said";
     EXPECT_EQ(engine->report().state, ReportState::Degraded);
-    const auto told = lasting_part(engine->report());
+    const auto told = stable_part(engine->report());
     for (int i = 0; i < 4; ++i) {
         ask(*engine, {"cuda"});
-        EXPECT_EQ(lasting_part(engine->report()), told);
+        EXPECT_EQ(stable_part(engine->report()), told);
     }
 }
 
