@@ -94,7 +94,7 @@ void Engine::Impl::publish() {
         next.created.reset();
     next.quarantine = ledger.held();
     for (const auto& more :
-         {counsel.notes(), notes, ledger.notes(), counsel.advice().override_notes()})
+         {decisions.notes(), notes, ledger.notes(), decisions.feedback().override_notes()})
         next.notes.insert(next.notes.end(), more.begin(), more.end());
     const bool is_new =
         std::exchange(is_read_anew, false) || stable_part(next) != stable_part(report);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/burst.h"
-#include "engine/counsel.h"
+#include "engine/decision_service.h"
 #include "engine/engine.h"
 #include "engine/gpu_load.h"
 #include "engine/probe_ledger.h"
@@ -22,13 +22,13 @@ constexpr Duration kGather = std::chrono::milliseconds{50};
 /// What the engine knows and does by itself: events → due probes → generations of the report.
 /// Engine's own functions, in engine.cpp, are what others may ask of it.
 struct Engine::Impl {
-    Impl(Counsel the_counsel,
+    Impl(DecisionService decision_service,
          MachineSource machine_source,
          EventLoop& event_loop,
          Launcher& launcher,
          const Clock& the_clock,
          EngineOptions engine_options)
-        : counsel{std::move(the_counsel)},
+        : decisions{std::move(decision_service)},
           source{std::move(machine_source)},
           loop{event_loop},
           clock{the_clock},
@@ -48,7 +48,7 @@ struct Engine::Impl {
 
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
 
-    [[nodiscard]] Asker asker(uid_t uid, const Report& seen) const {
+    [[nodiscard]] CallerContext caller(uid_t uid, const Report& seen) const {
         return {.uid = uid, .machine = report, .seen = seen, .now = clock.wall()};
     }
 
@@ -106,7 +106,7 @@ struct Engine::Impl {
     [[nodiscard]] CachedProbes worth_caching() const;
     void verify_in_the_background();
 
-    Counsel counsel;
+    DecisionService decisions;
     MachineSource source;
     EventLoop& loop;
     const Clock& clock;

@@ -39,11 +39,11 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                                Launcher& launcher,
                                                const Clock& clock,
                                                EngineOptions options) {
-    auto counsel = TRY(Counsel::create({.profiles = options.profile_folders,
-                                        .catalogues = options.catalogue_folders,
-                                        .state = options.state_folder}));
-    auto impl = std::make_unique<Impl>(std::move(counsel), std::move(source), loop, launcher, clock,
-                                       std::move(options));
+    auto decisions = TRY(DecisionService::create({.profiles = options.profile_folders,
+                                                  .catalogues = options.catalogue_folders,
+                                                  .state = options.state_folder}));
+    auto impl = std::make_unique<Impl>(std::move(decisions), std::move(source), loop, launcher,
+                                       clock, std::move(options));
     return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
 }
 
@@ -77,7 +77,7 @@ void Engine::sleeps(bool is_about_to) {
 }
 
 Status Engine::reload() {
-    TRY(impl_->counsel.reload());
+    TRY(impl_->decisions.reload());
     impl_->is_read_anew = true;
     impl_->publish();
     return Done{};
@@ -99,63 +99,63 @@ bool Engine::probing() const {
 
 Result<Decision> Engine::select(const std::string& consumer,
                                 const Value& request,
-                                uid_t asker) const {
-    return select(consumer, request, asker, impl_->report);
+                                uid_t uid) const {
+    return select(consumer, request, uid, impl_->report);
 }
 
 Result<Decision> Engine::select(const std::string& consumer,
                                 const Value& request,
-                                uid_t asker,
+                                uid_t uid,
                                 const Report& seen) const {
-    return impl_->counsel.select(consumer, request, impl_->asker(asker, seen));
+    return impl_->decisions.select(consumer, request, impl_->caller(uid, seen));
 }
 
 Result<Recommendation> Engine::recommend(const std::string& product,
                                          std::string_view manifest,
                                          const Value& request,
-                                         uid_t asker) const {
-    return recommend(product, manifest, request, asker, impl_->report);
+                                         uid_t uid) const {
+    return recommend(product, manifest, request, uid, impl_->report);
 }
 
 Result<Recommendation> Engine::recommend(const std::string& product,
                                          std::string_view manifest,
                                          const Value& request,
-                                         uid_t asker,
+                                         uid_t uid,
                                          const Report& seen) const {
-    return impl_->counsel.recommend(product, manifest, request, impl_->asker(asker, seen));
+    return impl_->decisions.recommend(product, manifest, request, impl_->caller(uid, seen));
 }
 
 std::vector<std::string> Engine::products() const {
-    return impl_->counsel.products();
+    return impl_->decisions.products();
 }
 
-bool Engine::has_experience(uid_t asker) const {
-    return impl_->counsel.advice().concerns(asker);
+bool Engine::has_experience(uid_t uid) const {
+    return impl_->decisions.feedback().concerns(uid);
 }
 
 Status Engine::set_override(const std::string& consumer, const Value& rule, uid_t by) {
-    TRY(impl_->counsel.advice().set_override(consumer, rule, by, impl_->clock.wall()));
+    TRY(impl_->decisions.feedback().set_override(consumer, rule, by, impl_->clock.wall()));
     impl_->publish();
     return Done{};
 }
 
 Result<bool> Engine::clear_override(const std::string& consumer) {
-    const bool cleared = TRY(impl_->counsel.advice().clear_override(consumer));
+    const bool cleared = TRY(impl_->decisions.feedback().clear_override(consumer));
     impl_->publish();
     return cleared;
 }
 
 const std::map<std::string, Override>& Engine::overrides() const {
-    return impl_->counsel.advice().overrides().all();
+    return impl_->decisions.feedback().overrides().all();
 }
 
 Status Engine::report_outcome(const Value& outcome, uid_t by) {
     const auto report = TRY(outcome_report_from(outcome));
-    return impl_->counsel.advice().report(report, by, impl_->report, impl_->clock.wall());
+    return impl_->decisions.feedback().report(report, by, impl_->report, impl_->clock.wall());
 }
 
 std::vector<std::string> Engine::consumers() const {
-    return impl_->counsel.consumers();
+    return impl_->decisions.consumers();
 }
 
 Result<std::uint32_t> Engine::clear_quarantine(const QuarantineFilter& filter) {

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/files.h"
-#include "engine/advice.h"
+#include "engine/feedback.h"
 #include "engine/live_memory.h"
 #include "engine/machine_source.h"
 #include "engine/probe_ledger.h"
@@ -80,27 +80,28 @@ public:
     /// Errors: UnknownConsumer, InvalidRequest.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
-                                          uid_t asker) const;
+                                          uid_t uid) const;
     /// The same from another view of the report: that of somebody who may open less, or more.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
-                                          uid_t asker,
+                                          uid_t uid,
                                           const Report& seen) const;
     /// Which of a product's variants that program gets, from the text of a manifest, or from the
-    /// installed one where that is empty. Errors: those of Recommender::recommend().
+    /// installed one where that is empty. Errors: those of
+    /// DecisionService::recommend().
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    std::string_view manifest,
                                                    const Value& request,
-                                                   uid_t asker) const;
+                                                   uid_t uid) const;
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    std::string_view manifest,
                                                    const Value& request,
-                                                   uid_t asker,
+                                                   uid_t uid,
                                                    const Report& seen) const;
     /// The installed products, sorted.
     [[nodiscard]] std::vector<std::string> products() const;
     /// Whether this user's answers may differ from other people's, as of what anybody reported.
-    [[nodiscard]] bool has_experience(uid_t asker) const;
+    [[nodiscard]] bool has_experience(uid_t uid) const;
 
     /// Overrides hold for everybody until they are cleared; the report's notes show them.
     /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io when it can't be kept, and nothing has
@@ -110,7 +111,7 @@ public:
     Result<bool> clear_override(const std::string& consumer);
     [[nodiscard]] const std::map<std::string, Override>& overrides() const;
 
-    /// A caller's word on how a choice went (engine/advice.h). Errors: InvalidRequest,
+    /// A caller's word on how a choice went (engine/feedback.h). Errors: InvalidRequest,
     /// UnknownDevice, TooManyRequests, Io.
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;

@@ -12,7 +12,7 @@
 
 namespace gpuprobe {
 
-/// A caller's word on how a choice went: the argument of ReportOutcome.
+/// How a choice worked out, as a caller reports it: the argument of ReportOutcome.
 struct OutcomeReport {
     std::string consumer = {};  ///< or product
     std::string choice = {};    ///< backend, "variant:NAME" or "family:NAME"
@@ -21,16 +21,17 @@ struct OutcomeReport {
     std::optional<std::string> detail = {};
 };
 
-/// From its named values: `consumer`; one of `backend`, `variant` and `family`; `outcome`, "ok" or
-/// "failed"; and perhaps `gpu` (an id) and `detail` (for people, cut to 512 bytes).
-/// Errors: InvalidRequest, with the key at fault.
+/// Reads `consumer`; one of `backend`, `variant` and `family`; `outcome`, which is "ok" or
+/// "failed"; and optionally `gpu` (an id) and `detail` (for people, cut to 512 bytes). Errors:
+/// InvalidRequest, naming the key.
 Result<OutcomeReport> outcome_report_from(const Value& object);
 
-/// What people told this machine: administrators by overrides, callers by reported outcomes.
-class Advice {
+/// What people told this machine: administrators through overrides, callers through reported
+/// outcomes.
+class Feedback {
 public:
-    /// `folder`: where both are kept; nothing outlives this object without one.
-    explicit Advice(const std::optional<std::string>& folder);
+    /// `folder`: where both are kept; without one they last as long as this object.
+    explicit Feedback(const std::optional<std::string>& folder);
 
     /// One note for each file that could not be read; it has been set aside.
     std::vector<Reason> load();
@@ -42,18 +43,19 @@ public:
     [[nodiscard]] const Overrides& overrides() const { return overrides_; }
     /// One `override-set` note for each, for the report.
     [[nodiscard]] std::vector<Reason> override_notes() const;
-    /// Null when there is none for that consumer.
+    /// nullopt when there is none for that consumer.
     [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& consumer) const;
 
     /// Errors: InvalidRequest for a name, UnknownDevice for a GPU that is not there, and those of
     /// Outcomes.
     Status report(const OutcomeReport& outcome, uid_t by, const Report& machine, WallTime now);
-    /// What counts for this caller: neither expired nor about drivers that have changed since.
+    /// The failures that count for this caller: those that have not expired and whose drivers have
+    /// not changed since.
     [[nodiscard]] Experience experience_of(uid_t uid,
                                            const std::string& consumer,
                                            const Report& machine,
                                            WallTime now) const;
-    /// Whether anybody's failure counts for this caller, whatever the consumer.
+    /// Whether any reported failure counts for this caller, for whatever consumer.
     [[nodiscard]] bool concerns(uid_t uid) const;
 
 private:

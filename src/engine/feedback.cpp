@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/advice.h"
+#include "engine/feedback.h"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,8 @@ Reason set_aside(const char* what, const Error& error) {
     return because("state-ignored", {{"what", what}, {"problem", scrubbed(error.text)}});
 }
 
-/// What a driver update changes about one GPU's backend; amnesty for failures of before.
+/// What changes about one GPU's backend when its driver is updated. Failures from before an update
+/// no longer count.
 Value driver_print(const Gpu& gpu, std::string_view api) {
     Value print;
     print["id"] = gpu.id;
@@ -51,7 +52,7 @@ Value driver_print(const Gpu& gpu, std::string_view api) {
     return print;
 }
 
-/// Of the drivers below a choice, on that GPU or on all of them.
+/// A fingerprint of the drivers on which a choice depends, for that GPU or for all GPUs.
 std::string fingerprint_of(const Report& machine,
                            const std::string& choice,
                            const std::optional<std::string>& gpu) {
@@ -125,10 +126,10 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
     return report;
 }
 
-Advice::Advice(const std::optional<std::string>& folder)
+Feedback::Feedback(const std::optional<std::string>& folder)
     : overrides_{in_folder(folder, "overrides")}, outcomes_{in_folder(folder, "outcomes")} {}
 
-std::vector<Reason> Advice::load() {
+std::vector<Reason> Feedback::load() {
     std::vector<Reason> notes;
     if (const auto loaded = overrides_.load(); !loaded)
         notes.push_back(set_aside("overrides", loaded.error()));
@@ -137,37 +138,40 @@ std::vector<Reason> Advice::load() {
     return notes;
 }
 
-Status Advice::set_override(const std::string& consumer,
-                            const Value& rule,
-                            uid_t by,
-                            WallTime now) {
+Status Feedback::set_override(const std::string& consumer,
+                              const Value& rule,
+                              uid_t by,
+                              WallTime now) {
     TRY(check_name("consumer", consumer));
     (void)TRY(override_rule_from(rule));
     return overrides_.set(consumer, Override{.rule = rule, .set_at = now, .set_by = by});
 }
 
-Result<bool> Advice::clear_override(const std::string& consumer) {
+Result<bool> Feedback::clear_override(const std::string& consumer) {
     return overrides_.clear(consumer);
 }
 
-std::vector<Reason> Advice::override_notes() const {
+std::vector<Reason> Feedback::override_notes() const {
     std::vector<Reason> notes;
     for (const auto& [consumer, entry] : overrides_.all())
         notes.push_back(because("override-set", {{"consumer", consumer}, {"rule", entry.rule}}));
     return notes;
 }
 
-std::optional<OverrideRule> Advice::rule_for(const std::string& consumer) const {
+std::optional<OverrideRule> Feedback::rule_for(const std::string& consumer) const {
     const auto* entry = overrides_.find(consumer);
     if (!entry)
         return std::nullopt;
     auto rule = override_rule_from(entry->rule);
     if (!rule)
-        return std::nullopt;  // of another version of this program
+        return std::nullopt;  // another version of this program wrote it
     return std::move(rule).value();
 }
 
-Status Advice::report(const OutcomeReport& outcome, uid_t by, const Report& machine, WallTime now) {
+Status Feedback::report(const OutcomeReport& outcome,
+                        uid_t by,
+                        const Report& machine,
+                        WallTime now) {
     if (outcome.gpu &&
         std::ranges::find(machine.gpus, *outcome.gpu, &Gpu::id) == machine.gpus.end())
         return Error{ErrorCode::UnknownDevice, scrubbed(*outcome.gpu, 64) + ": no such GPU"};
@@ -181,10 +185,10 @@ Status Advice::report(const OutcomeReport& outcome, uid_t by, const Report& mach
     return outcome.worked ? outcomes_.worked(choice) : outcomes_.failed(std::move(choice));
 }
 
-Experience Advice::experience_of(uid_t uid,
-                                 const std::string& consumer,
-                                 const Report& machine,
-                                 WallTime now) const {
+Experience Feedback::experience_of(uid_t uid,
+                                   const std::string& consumer,
+                                   const Report& machine,
+                                   WallTime now) const {
     Experience experience;
     for (const auto& failure : outcomes_.counting_for(uid, consumer, now))
         if (failure.fingerprint == fingerprint_of(machine, failure.choice, failure.gpu))
@@ -195,7 +199,7 @@ Experience Advice::experience_of(uid_t uid,
     return experience;
 }
 
-bool Advice::concerns(uid_t uid) const {
+bool Feedback::concerns(uid_t uid) const {
     return outcomes_.has_own(uid) || outcomes_.has_own(kRoot);
 }
 

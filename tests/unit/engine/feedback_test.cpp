@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/advice.h"
+#include "engine/feedback.h"
 
 #include <gtest/gtest.h>
 
@@ -82,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"WrongType", R"({"consumer":"a","detail":1})", "detail: expected a string"}),
     case_name);
 
-TEST(Advice, CountsAFailureForWhoReportedIt) {
-    Advice advice{std::nullopt};
+TEST(Feedback, CountsAFailureForWhoReportedIt) {
+    Feedback advice{std::nullopt};
     const auto machine = machine_with_driver("580");
     EXPECT_FALSE(advice.concerns(kAnna));
     ASSERT_TRUE(advice.report(failed(), kAnna, machine, kNow));
@@ -97,30 +97,30 @@ TEST(Advice, CountsAFailureForWhoReportedIt) {
     EXPECT_TRUE(advice.experience_of(kBert, "ollama", machine, kNow).failures.empty());
 }
 
-TEST(Advice, ForgivesWhenTheDriverChanged) {
-    Advice advice{std::nullopt};
+TEST(Feedback, ForgivesWhenTheDriverChanged) {
+    Feedback advice{std::nullopt};
     ASSERT_TRUE(advice.report(failed(), kAnna, machine_with_driver("580"), kNow));
     EXPECT_TRUE(
         advice.experience_of(kAnna, "ollama", machine_with_driver("581"), kNow).failures.empty());
 }
 
-TEST(Advice, RefusesAReportAboutAGpuThatIsNotThere) {
-    Advice advice{std::nullopt};
+TEST(Feedback, RefusesAReportAboutAGpuThatIsNotThere) {
+    Feedback advice{std::nullopt};
     const auto status = advice.report(failed(R"("gpu":"pci:0000:09:00.0")"), kAnna,
                                       machine_with_driver("580"), kNow);
     EXPECT_EQ(status.error().code, ErrorCode::UnknownDevice);
 }
 
-TEST(Advice, KeepsOverridesAndOutcomesInItsFolder) {
+TEST(Feedback, KeepsOverridesAndOutcomesInItsFolder) {
     const TemporaryFolder folder;
     const auto machine = machine_with_driver("580");
     {
-        Advice advice{folder.path()};
+        Feedback advice{folder.path()};
         ASSERT_TRUE(advice.load().empty());
         ASSERT_TRUE(advice.set_override("jan", json(R"({"prefer":["vulkan"]})"), 0, kNow));
         ASSERT_TRUE(advice.report(failed(), kAnna, machine, kNow));
     }
-    Advice again{folder.path()};
+    Feedback again{folder.path()};
     ASSERT_TRUE(again.load().empty());
     EXPECT_EQ(again.rule_for("jan")->request.prefer, std::vector<std::string>{"vulkan"});
     EXPECT_EQ(again.rule_for("ollama").has_value(), false);
@@ -129,18 +129,18 @@ TEST(Advice, KeepsOverridesAndOutcomesInItsFolder) {
     EXPECT_EQ(again.override_notes()[0].code, "override-set");
 }
 
-TEST(Advice, SaysWhichFileItSetAside) {
+TEST(Feedback, SaysWhichFileItSetAside) {
     const TemporaryFolder folder;
     folder.write("overrides", "nonsense");
-    Advice advice{folder.path()};
+    Feedback advice{folder.path()};
     const auto notes = advice.load();
     ASSERT_EQ(notes.size(), 1u);
     EXPECT_EQ(notes[0].code, "state-ignored");
     EXPECT_EQ(notes[0].detail.at("what"), Value{"overrides"});
 }
 
-TEST(Advice, RefusesBadNamesAndRules) {
-    Advice advice{std::nullopt};
+TEST(Feedback, RefusesBadNamesAndRules) {
+    Feedback advice{std::nullopt};
     EXPECT_EQ(advice.set_override("", json(R"({"strict":true})"), 0, kNow).error().code,
               ErrorCode::InvalidRequest);
     EXPECT_EQ(advice.set_override("a\nb", json(R"({"strict":true})"), 0, kNow).error().code,
