@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "engine/queries.h"
 #include "probe/frame.h"
 #include "report/api_view.h"
 #include "support/temporary_folder.h"
@@ -175,12 +176,12 @@ TEST_F(EngineTest, AsksWhatSleptOnceItIsAwake) {
     gpu_is("active");
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched) << "looked a moment ago";
-    clock_.time += Engine::kLooksAgainAfter;
+    clock_.time += Queries::kLooksAgainAfter;
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched + slept);
     EXPECT_TRUE(engine->probing());
     finish(*engine);
-    clock_.time += Engine::kLooksAgainAfter;
+    clock_.time += Queries::kLooksAgainAfter;
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched + slept) << "they have been asked";
 }

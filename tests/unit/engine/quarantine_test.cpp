@@ -12,6 +12,7 @@
 #include "base/handle.h"
 #include "engine/engine.h"
 #include "engine/probe_results.h"
+#include "engine/queries.h"
 #include "probe/frame.h"
 #include "support/fake_worker.h"
 #include "support/temporary_folder.h"
@@ -229,7 +230,7 @@ TEST_F(EngineQuarantine, EndsWithTimeForWhoAsks) {
     clock_.time += minutes{10} - Duration{1};
     engine->catch_up();
     EXPECT_EQ(launcher_.launches["vulkan"], 0);
-    clock_.time += Engine::kLooksAgainAfter;
+    clock_.time += Queries::kLooksAgainAfter;
     engine->catch_up();
     turn(*engine);
     EXPECT_EQ(launcher_.launches["vulkan"], 1) << "and no second chance";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/trial_queue.h"
-
 #include <gtest/gtest.h>
+
+#include "engine/trials.h"
 
 namespace gpuprobe {
 namespace {

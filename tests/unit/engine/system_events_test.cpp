@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/burst.h"
+#include "engine/system_events.h"
 
 #include <ostream>
 #include <vector>
@@ -15,37 +15,40 @@ using std::chrono::seconds;
 
 constexpr Duration kSettle = milliseconds{250};
 
-/// Looks at a burst until it is over, and returns when: as time since its first event.
-std::vector<Duration> looks_at(Burst& burst, MonotonicTime start, Duration lasts, Duration gap) {
+/// Looks at a debounce until it is over, and returns when: as time since its first event.
+std::vector<Duration> looks_at(Debounce& debounce,
+                               MonotonicTime start,
+                               Duration lasts,
+                               Duration gap) {
     std::vector<Duration> looks;
     const auto look_until = [&](MonotonicTime now) {
-        while (burst.due() && *burst.due() <= now) {
-            looks.push_back(*burst.due() - start);
-            burst.looked();
+        while (debounce.due() && *debounce.due() <= now) {
+            looks.push_back(*debounce.due() - start);
+            debounce.scanned();
         }
     };
     for (auto now = start; now < start + lasts; now += gap) {
         look_until(now);
-        burst.event(now);
+        debounce.event(now);
     }
     look_until(start + lasts + minutes{1});
     return looks;
 }
 
 std::vector<Duration> looks_at(Duration lasts, Duration gap) {
-    Burst burst{kSettle};
-    return looks_at(burst, MonotonicTime{}, lasts, gap);
+    Debounce debounce{kSettle};
+    return looks_at(debounce, MonotonicTime{}, lasts, gap);
 }
 
-TEST(Burst, IsLookedAtOnceItIsCalm) {
+TEST(Debounce, IsLookedAtOnceItIsCalm) {
     EXPECT_EQ(looks_at(milliseconds{1}, milliseconds{1}), (std::vector<Duration>{kSettle}));
     EXPECT_EQ(looks_at(milliseconds{500}, milliseconds{10}),
               (std::vector<Duration>{milliseconds{490} + kSettle}));
 }
 
-TEST(Burst, HasNothingToLookForBeforeItsFirstEvent) {
-    EXPECT_EQ(Burst{kSettle}.due(), std::nullopt);
-    EXPECT_EQ(Burst{Duration::zero()}.due(), std::nullopt);
+TEST(Debounce, HasNothingToLookForBeforeItsFirstEvent) {
+    EXPECT_EQ(Debounce{kSettle}.due(), std::nullopt);
+    EXPECT_EQ(Debounce{Duration::zero()}.due(), std::nullopt);
 }
 
 struct Storm {
@@ -63,7 +66,7 @@ TEST_P(StormOfTenThousand, TakesFewLooks) {
     const auto& storm = GetParam();
     const auto looks = looks_at(storm.lasts, storm.lasts / 10'000);
     EXPECT_EQ(looks.size(), storm.looks);
-    EXPECT_LE(looks.back(), storm.lasts + Burst::kLongestCalm) << "its end is seen soon";
+    EXPECT_LE(looks.back(), storm.lasts + Debounce::kLongestCalm) << "its end is seen soon";
 }
 INSTANTIATE_TEST_SUITE_P(All,
                          StormOfTenThousand,
@@ -75,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(All,
                                            Storm{"InAMinute", minutes{1}, 4}),
                          [](const auto& storm) { return std::string{storm.param.name}; });
 
-TEST(Burst, IsLookedAtNowAndThenWhereItNeverEnds) {
+TEST(Debounce, IsLookedAtNowAndThenWhereItNeverEnds) {
     for (const auto gap :
          {milliseconds{10}, milliseconds{300}, milliseconds{1500}, milliseconds{4000}}) {
         const auto looks = looks_at(minutes{10}, gap);
@@ -84,22 +87,22 @@ TEST(Burst, IsLookedAtNowAndThenWhereItNeverEnds) {
     }
 }
 
-TEST(Burst, IsAnotherOneAfterSomeTime) {
-    Burst burst{kSettle};
-    (void)looks_at(burst, MonotonicTime{}, minutes{1}, milliseconds{10});
-    const auto later = MonotonicTime{minutes{1} + Burst::kOver + seconds{1}};
-    EXPECT_EQ(looks_at(burst, later, milliseconds{1}, milliseconds{1}),
+TEST(Debounce, IsAnotherOneAfterSomeTime) {
+    Debounce debounce{kSettle};
+    (void)looks_at(debounce, MonotonicTime{}, minutes{1}, milliseconds{10});
+    const auto later = MonotonicTime{minutes{1} + Debounce::kOver + seconds{1}};
+    EXPECT_EQ(looks_at(debounce, later, milliseconds{1}, milliseconds{1}),
               (std::vector<Duration>{kSettle}));
 }
 
-TEST(Burst, WaitsAsLongAsItIsTold) {
-    Burst at_once{Duration::zero()};
+TEST(Debounce, WaitsAsLongAsItIsTold) {
+    Debounce at_once{Duration::zero()};
     at_once.event(MonotonicTime{seconds{7}});
     EXPECT_EQ(at_once.due(), MonotonicTime{seconds{7}});
-    Burst patient{seconds{40}};
+    Debounce patient{seconds{40}};
     patient.event(MonotonicTime{});
     EXPECT_EQ(patient.due(), MonotonicTime{seconds{40}});
-    patient.looked();
+    patient.scanned();
     patient.event(MonotonicTime{seconds{41}});
     EXPECT_EQ(patient.due(), MonotonicTime{seconds{81}});
 }
