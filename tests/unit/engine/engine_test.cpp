@@ -186,6 +186,25 @@ TEST_F(EngineTest, AsksWhatSleptOnceItIsAwake) {
     EXPECT_EQ(launcher_.launched, launched + slept) << "they have been asked";
 }
 
+TEST_F(EngineTest, AsksAgainLaterWhatRanDuringAChangeAndThenSlept) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    finish(*engine);
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    engine->sleeps(true);
+    root_.write("sys/devices/pci0000:00/0000:00:06.0/subsystem_vendor", "0x1458\n");
+    engine->sleeps(false);  // scans, and does not ask those that run
+    gpu_is("suspended");
+    ASSERT_TRUE(engine->probe({.apis = {"pci"}}, nullptr, nullptr));
+    finish(*engine);
+    gpu_is("active");
+    clock_.time += Queries::kLooksAgainAfter;
+    const auto before = launcher_.launched;
+    engine->catch_up();
+    EXPECT_GT(launcher_.launched, before);
+    finish(*engine);
+}
+
 TEST_F(EngineTest, LooksAtThePowerRightBeforeItAsks) {
     plug_in_a_gpu();
     gpu_is("active");

@@ -107,5 +107,49 @@ TEST(Debounce, WaitsAsLongAsItIsTold) {
     EXPECT_EQ(patient.due(), MonotonicTime{seconds{81}});
 }
 
+struct SetClock final : Clock {
+    [[nodiscard]] WallTime wall() const override { return {}; }
+    [[nodiscard]] MonotonicTime monotonic() const override { return now; }
+    MonotonicTime now{minutes{10}};
+};
+
+class TheSleepOfAMachine : public ::testing::Test {
+protected:
+    using State = SystemSleep::State;
+    std::unique_ptr<SystemLoop> loop_ = SystemLoop::create().value();
+    SetClock clock_ = {};
+    int woken_ = 0;
+    SystemSleep sleep_{*loop_, clock_, [this] { ++woken_; }};
+};
+
+TEST_F(TheSleepOfAMachine, EndsWithAMinuteInWhichDriversAreSlow) {
+    EXPECT_EQ(sleep_.state(), State::Awake);
+    sleep_.begin();
+    EXPECT_EQ(sleep_.state(), State::GoingToSleep);
+    sleep_.end();
+    EXPECT_EQ(sleep_.state(), State::JustWoke);
+    clock_.now += SystemSleep::kWakesUp - Duration{1};
+    EXPECT_EQ(sleep_.state(), State::JustWoke);
+    clock_.now += Duration{1};
+    EXPECT_EQ(sleep_.state(), State::Awake);
+}
+
+TEST_F(TheSleepOfAMachine, MayBeginAgainRightAfterItsEnd) {
+    sleep_.begin();
+    sleep_.end();
+    sleep_.begin();
+    EXPECT_TRUE(sleep_.is_near());
+}
+
+TEST_F(TheSleepOfAMachine, EndsOnce) {
+    sleep_.end();
+    EXPECT_EQ(woken_, 0) << "it was awake";
+    sleep_.begin();
+    sleep_.begin();
+    sleep_.end();
+    sleep_.end();
+    EXPECT_EQ(woken_, 1);
+}
+
 }  // namespace
 }  // namespace gpuprobe
