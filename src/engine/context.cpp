@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/version.h"
 #include "engine/live_memory.h"
 #include "inventory/linker_cache.h"
 #include "store/probe_cache.h"
@@ -35,7 +34,7 @@ std::string ProbedMachine::fingerprint() const {
     for (const auto& target : search.targets)
         if (!target.driver.empty())
             watched.push_back(target.driver);
-    return fingerprint_of(hardware, files(), watched, kVersion);
+    return fingerprint_of(hardware, files(), watched);
 }
 
 }  // namespace gpuprobe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -14,6 +15,8 @@
 #include "report/machine.h"
 
 namespace gpuprobe {
+
+struct EngineOptions;  // engine.h
 
 /// A machine as it was last scanned, and what its drivers have reported.
 struct ProbedMachine {
@@ -35,10 +38,17 @@ struct ProbedMachine {
     [[nodiscard]] std::string fingerprint() const;
 };
 
+/// Somebody who waits for probes. Either function may be absent.
+struct ProbeWaiter {
+    std::function<void(double)> progress = {};  ///< gets the share that has ended, from 0 to 1
+    std::function<void()> done = {};
+};
+
 /// What the parts of the engine share; borrowed from it.
 struct EngineContext {
     EventLoop& loop;
     const Clock& clock;
+    const EngineOptions& options;
     ProbedMachine& machine;
     ProbeLedger& ledger;
     const SystemSleep& sleep;

@@ -74,12 +74,8 @@ struct Engine::Impl {
     [[nodiscard]] bool rescan();
     void hardware_settled();
     void woke_up();
-    void query(const ProbeRequest& request,
-               std::function<void(double)> progress,
-               std::function<void()> done);
-    void try_out(const ProbeRequest& request,
-                 std::function<void(double)> progress,
-                 std::function<void()> done);
+    void query(const ProbeRequest& request, ProbeWaiter waiter);
+    void try_out(const ProbeRequest& request, ProbeWaiter waiter);
     void end_round();
     void takes_long(const ProbeTarget& target, const std::string& phase);
     void probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed);
@@ -92,9 +88,9 @@ struct Engine::Impl {
     ProbeLedger ledger{machine.files(), machine.hardware, clock, options.state_folder};
     SystemSleep sleep{loop, clock, [this] { woke_up(); }};
     HardwareWatch hardware{loop, options.settle, [this] { hardware_settled(); }};
-    EngineContext context{loop, clock, machine, ledger, sleep, supervisor};
-    Publisher publisher{context, decisions, options.cache_file, [this] { return is_probing(); }};
-    Queries queries{context, publisher, options.trusts_cache_for, [this] { end_round(); }};
+    EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
+    Publisher publisher{context, decisions, [this] { return is_probing(); }};
+    Queries queries{context, publisher, [this] { end_round(); }};
     TrialRunner trials{context, queries, publisher};
     LiveMemoryReader live_memory{
         machine.files(), clock, [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
@@ -168,9 +164,7 @@ void Engine::Impl::woke_up() {
     hardware.changed();
 }
 
-void Engine::Impl::query(const ProbeRequest& request,
-                         std::function<void(double)> progress,
-                         std::function<void()> done) {
+void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
     const bool has_changed = !machine.is_replay() && rescan();
     const auto is_wanted = [&request](const ProbeTarget& target) {
         return request.apis.empty() ||
@@ -179,22 +173,19 @@ void Engine::Impl::query(const ProbeRequest& request,
     queries.start(is_wanted, request.allow_wake);
     if (has_changed)
         queries.start_all();  // the other results are out of date as well
-    queries.wait(std::move(progress), std::move(done));
+    queries.wait(std::move(waiter));
 }
 
 /// Which devices there are, and how busy they are, has to be known first.
-void Engine::Impl::try_out(const ProbeRequest& request,
-                           std::function<void(double)> progress,
-                           std::function<void()> done) {
+void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
     if (quiet_start)
         start_due_queries();
     const bool has_changed = rescan();
     if (has_changed)
         queries.start_all();
     trials.prepare(request, has_changed);
-    queries.wait(nullptr, [this, request, progress = std::move(progress), done = std::move(done)] {
-        trials.begin(request, progress, done);
-    });
+    queries.wait(
+        {.done = [this, request, waiter = std::move(waiter)] { trials.begin(request, waiter); }});
 }
 
 void Engine::Impl::end_round() {
@@ -202,8 +193,9 @@ void Engine::Impl::end_round() {
     ledger.settle(trials.running());
     publisher.publish();
     publisher.save_cache(trials.worth_caching());
-    for (const auto& done : queries.end_round())
-        done();
+    for (const auto& waiter : queries.end_round())
+        if (waiter.done)
+            waiter.done();
     if (options.verifies)
         trials.verify_in_background();
 }
@@ -353,10 +345,11 @@ Status Engine::probe(const ProbeRequest& request,
     if (!is_replayed())
         TRY(check_apis(request, impl.machine.search.targets));
     TRY(check_stage(request, report()));
+    ProbeWaiter waiter{.progress = std::move(progress), .done = std::move(done)};
     if (request.stage == kQueryStage || is_replayed())
-        impl.query(request, std::move(progress), std::move(done));
+        impl.query(request, std::move(waiter));
     else
-        impl.try_out(request, std::move(progress), std::move(done));
+        impl.try_out(request, std::move(waiter));
     if (impl.queries.running())
         impl.publisher.publish();
     else

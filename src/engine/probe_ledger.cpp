@@ -2,7 +2,6 @@
 #include "engine/probe_ledger.h"
 
 #include "base/parse.h"
-#include "base/version.h"
 #include "engine/targets.h"
 #include "inventory/linker_cache.h"
 #include "store/probe_cache.h"
@@ -80,13 +79,12 @@ ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
         watched.push_back(target.driver);
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
-    return ProbeKey{
-        .api = target.api,
-        .driver = target.driver,
-        .stage = target.stage,
-        .device = target.device,
-        .fingerprint = driver_fingerprint_of(devices_of(target, machine_), machine_.host.kernel,
-                                             files_, watched, kVersion)};
+    return ProbeKey{.api = target.api,
+                    .driver = target.driver,
+                    .stage = target.stage,
+                    .device = target.device,
+                    .fingerprint = driver_fingerprint_of(devices_of(target, machine_),
+                                                         machine_.host.kernel, files_, watched)};
 }
 
 std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) const {

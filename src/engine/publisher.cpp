@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "base/value_json.h"
+#include "engine/engine.h"
 
 namespace gpuprobe {
 
 Publisher::Publisher(const EngineContext& context,
                      const DecisionService& decisions,
-                     std::optional<std::string> cache_file,
                      std::function<bool()> is_probing)
     : context_{context}, decisions_{decisions}, is_probing_{std::move(is_probing)} {
-    if (cache_file)
-        cache_.emplace(std::move(*cache_file));
+    if (context.options.cache_file)
+        cache_.emplace(*context.options.cache_file);
 }
 
 const std::string& Publisher::json() const {

@@ -24,7 +24,6 @@ public:
     /// `is_probing` tells whether the report should say that probes run.
     Publisher(const EngineContext& context,
               const DecisionService& decisions,
-              std::optional<std::string> cache_file,
               std::function<bool()> is_probing);
 
     [[nodiscard]] const Report& report() const { return report_; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/engine.h"
 #include "engine/targets.h"
 
 namespace gpuprobe {
@@ -29,12 +30,8 @@ bool is_running(QueryState state) {
 
 Queries::Queries(const EngineContext& context,
                  Publisher& publisher,
-                 Duration trusts_cache_for,
-                 Done round_ended)
-    : context_{context},
-      publisher_{publisher},
-      trusts_cache_for_{trusts_cache_for},
-      round_ended_{std::move(round_ended)} {}
+                 std::function<void()> round_ended)
+    : context_{context}, publisher_{publisher}, round_ended_{std::move(round_ended)} {}
 
 QueryState Queries::state_of(const ProbeTarget& target) const {
     const auto found = states_.find(target);
@@ -100,10 +97,6 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
         ask(target, sleeper_woken_by(target, machine.hardware).has_value());
 }
 
-void Queries::start_all() {
-    start([](const ProbeTarget&) { return true; }, false);
-}
-
 void Queries::start_due() {
     start([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
 }
@@ -134,7 +127,7 @@ bool Queries::is_fresh(const ProbeTarget& target) const {
         return false;
     // A result from the future is from before the clock was set back.
     const auto now = context_.clock.wall();
-    return *known->at <= now && now - trusts_cache_for_ < *known->at;
+    return *known->at <= now && now - context_.options.trusts_cache_for < *known->at;
 }
 
 void Queries::ask(const ProbeTarget& target, bool wakes) {
@@ -229,17 +222,9 @@ void Queries::leave_round(const ProbeTarget& target) {
         round_ended_();
 }
 
-void Queries::wait(Progress progress, Done done) {
-    waiters_.push_back({.progress = std::move(progress), .done = std::move(done)});
-}
-
-std::vector<Queries::Done> Queries::end_round() {
+std::vector<ProbeWaiter> Queries::end_round() {
     begun_ = ended_ = 0;
-    std::vector<Done> waiting;
-    for (auto& waiter : std::exchange(waiters_, {}))
-        if (waiter.done)
-            waiting.push_back(std::move(waiter.done));
-    return waiting;
+    return std::exchange(waiters_, {});
 }
 
 }  // namespace gpuprobe

@@ -37,19 +37,16 @@ enum class QueryEvent {
 class Queries {
 public:
     using Chosen = std::function<bool(const ProbeTarget&)>;
-    using Progress = std::function<void(double)>;
-    using Done = std::function<void()>;
 
     /// `round_ended` is called each time that the last running query has ended.
-    Queries(const EngineContext& context,
-            Publisher& publisher,
-            Duration trusts_cache_for,
-            Done round_ended);
+    Queries(const EngineContext& context, Publisher& publisher, std::function<void()> round_ended);
 
     /// Asks the chosen targets that do not run yet. Without `allow_wake` those that would wake a
     /// GPU are deferred. All are deferred while the machine goes to sleep.
     void start(const Chosen& chosen, bool allow_wake);
-    void start_all();
+    void start_all() {
+        start([](const ProbeTarget&) { return true; }, false);
+    }
     /// Asks those without a cached result that is young enough.
     void start_due();
     void start_deferred();
@@ -69,16 +66,12 @@ public:
 
     [[nodiscard]] bool running() const { return begun_ != ended_; }
     [[nodiscard]] std::set<ProbeTarget> running_targets() const;
-    /// Joins the current round, or the next one. `progress` gets the share that has ended.
-    void wait(Progress progress, Done done);
+    /// Joins the current round, or the next one.
+    void wait(ProbeWaiter waiter) { waiters_.push_back(std::move(waiter)); }
     /// Ends the round and returns who has waited for it.
-    std::vector<Done> end_round();
+    std::vector<ProbeWaiter> end_round();
 
 private:
-    struct Waiter {
-        Progress progress = {};
-        Done done = {};
-    };
     [[nodiscard]] QueryState state_of(const ProbeTarget& target) const;
     void note(const ProbeTarget& target, QueryEvent event);
     [[nodiscard]] std::set<ProbeTarget> deferred() const;
@@ -94,14 +87,13 @@ private:
 
     EngineContext context_;
     Publisher& publisher_;
-    Duration trusts_cache_for_;
-    Done round_ended_;
+    std::function<void()> round_ended_;
     std::map<ProbeTarget, QueryState> states_ = {};  ///< those that are not Idle
     StabilityCheck stability_ = {};
     std::optional<MonotonicTime> caught_up_at_ = {};
     std::size_t begun_ = 0;  ///< in this round
     std::size_t ended_ = 0;
-    std::vector<Waiter> waiters_ = {};
+    std::vector<ProbeWaiter> waiters_ = {};
 };
 
 }  // namespace gpuprobe

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "base/parse.h"
-#include "base/version.h"
 #include "inventory/linker_cache.h"
 #include "report/api_view.h"
 #include "report/trials.h"
@@ -14,29 +13,20 @@
 namespace gpuprobe {
 namespace {
 
-struct DriverVendor {
-    std::string_view word;       ///< part of the manifest's file name
-    std::string_view vendor_id;  ///< PCI vendor it drives; "" for a software driver
+struct VendorsDrivers {
+    std::string_view vendor_id;             ///< PCI vendor; "" for software drivers
+    std::array<std::string_view, 5> words;  ///< parts of the manifests' file names; "" is none
 };
 
 /// Source: manifest names of Mesa (src/*/vulkan/meson.build), AMDVLK, the NVIDIA driver, Intel NEO,
 /// ROCm and pocl packages.
-constexpr std::array<DriverVendor, 16> kDriverVendors = {{{"nvidia", "10de"},
-                                                          {"nouveau", "10de"},
-                                                          {"nvk", "10de"},
-                                                          {"radeon", "1002"},
-                                                          {"amdvlk", "1002"},
-                                                          {"amd_", "1002"},
-                                                          {"amdocl", "1002"},
-                                                          {"intel", "8086"},
-                                                          {"lvp", ""},
-                                                          {"swiftshader", ""},
-                                                          {"pocl", ""},
-                                                          {"broadcom", "none"},
-                                                          {"panfrost", "none"},
-                                                          {"freedreno", "none"},
-                                                          {"asahi", "none"},
-                                                          {"powervr", "none"}}};
+constexpr std::array<VendorsDrivers, 5> kDrivers{{
+    {"10de", {"nvidia", "nouveau", "nvk"}},
+    {"1002", {"radeon", "amdvlk", "amd_", "amdocl"}},
+    {"8086", {"intel"}},
+    {"", {"lvp", "swiftshader", "pocl"}},
+    {"none", {"broadcom", "panfrost", "freedreno", "asahi", "powervr"}},
+}};
 
 std::string_view file_name(std::string_view path) {
     return path.substr(path.find_last_of('/') + 1);
@@ -53,9 +43,10 @@ std::optional<std::string_view> vendor_of(const ProbeTarget& target) {
     if (target.api == kCpuApi)
         return "";
     const auto name = lower_case(file_name(target.driver));
-    for (const auto& entry : kDriverVendors)
-        if (name.find(entry.word) != std::string::npos)
-            return entry.vendor_id;
+    for (const auto& [vendor_id, words] : kDrivers)
+        for (const auto word : words)
+            if (!word.empty() && name.find(word) != std::string::npos)
+                return vendor_id;
     return std::nullopt;
 }
 
@@ -187,8 +178,7 @@ std::string fingerprint_of(const ProbeTarget& trial,
     if (trial.device && trial.device->starts_with("pci:"))
         std::erase_if(
             devices, [&trial](const HardwareDevice* device) { return device->id != trial.device; });
-    return trial_fingerprint_of(devices, machine.host, files, files_of(trial, machine, files),
-                                kVersion);
+    return trial_fingerprint_of(devices, machine.host, files, files_of(trial, machine, files));
 }
 
 std::vector<TrialTarget> trial_targets(const Report& report,

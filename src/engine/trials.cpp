@@ -22,17 +22,16 @@ bool is_measured(const ProbeTarget& target) {
 
 }  // namespace
 
-void TrialQueue::add(const std::vector<ProbeTarget>& targets, Progress progress, Done done) {
+void TrialQueue::add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter) {
     for (const auto& target : targets) {
         const bool is_known =
             running_.contains(target) || std::ranges::find(waiting_, target) != waiting_.end();
         if (!is_known)
             waiting_.push_back(target);
     }
-    waiters_.push_back(Waiter{.left = {targets.begin(), targets.end()},
-                              .total = targets.size(),
-                              .progress = std::move(progress),
-                              .done = std::move(done)});
+    waiters_.push_back({.waiter = std::move(waiter),
+                        .left = {targets.begin(), targets.end()},
+                        .total = targets.size()});
 }
 
 bool TrialQueue::may_start(const ProbeTarget& target) const {
@@ -55,19 +54,18 @@ std::vector<ProbeTarget> TrialQueue::take_startable() {
     return startable;
 }
 
-std::vector<TrialQueue::Done> TrialQueue::finish(const ProbeTarget& target) {
+std::vector<ProbeWaiter> TrialQueue::finish(const ProbeTarget& target) {
     running_.erase(target);
-    std::vector<Done> over;
-    for (auto& waiter : waiters_) {
-        if (waiter.left.erase(target) == 0)
+    std::vector<ProbeWaiter> over;
+    for (auto& [waiter, left, total] : waiters_) {
+        if (left.erase(target) == 0)
             continue;
         if (waiter.progress)
-            waiter.progress(1 - static_cast<double>(waiter.left.size()) /
-                                    static_cast<double>(waiter.total));
-        if (waiter.left.empty() && waiter.done)
-            over.push_back(std::move(waiter.done));
+            waiter.progress(1 - static_cast<double>(left.size()) / static_cast<double>(total));
+        if (left.empty() && waiter.done)
+            over.push_back(std::move(waiter));
     }
-    std::erase_if(waiters_, [](const Waiter& waiter) { return waiter.left.empty(); });
+    std::erase_if(waiters_, [](const Waiting& waiting) { return waiting.left.empty(); });
     return over;
 }
 
@@ -99,10 +97,10 @@ bool LoadCheck::must_wait_for(const Gpu& gpu) {
     if (!queries_.running())
         return false;
     is_asking_ = true;
-    queries_.wait(nullptr, [this] {
+    queries_.wait({.done = [this] {
         is_asking_ = false;
         known_();
-    });
+    }});
     return true;
 }
 
@@ -142,7 +140,7 @@ std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, cons
     return std::nullopt;
 }
 
-void TrialRunner::begin(const ProbeRequest& request, const Progress& progress, const Done& done) {
+void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) {
     auto& machine = context_.machine;
     if (!machine.is_replay())
         machine.refresh_power();
@@ -165,12 +163,12 @@ void TrialRunner::begin(const ProbeRequest& request, const Progress& progress, c
         }
     }
     if (!due.empty()) {
-        queue_.add(due, progress, done);
+        queue_.add(due, waiter);
         start_next();
     }
     publisher_.publish();
-    if (due.empty() && done)
-        done();
+    if (due.empty() && waiter.done)
+        waiter.done();
 }
 
 /// A target that is wanted twice may do what either of the two requests allows.
@@ -205,7 +203,7 @@ void TrialRunner::verify_in_background() {
             due.push_back(target);
     if (due.empty())
         return;
-    queue_.add(due, nullptr, nullptr);
+    queue_.add(due, {});
     start_next();
 }
 
@@ -268,8 +266,8 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
         return publisher_.publish_soon();
     publisher_.publish();
     publisher_.save_cache(worth_caching());
-    for (const auto& done : over)
-        done();
+    for (const auto& waiter : over)
+        waiter.done();
 }
 
 std::set<ProbeTarget> TrialRunner::all_running() const {

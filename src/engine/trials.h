@@ -22,34 +22,29 @@ namespace gpuprobe {
 /// for them. A measurement runs alone: two at a time would share memory, even if only the host's.
 class TrialQueue {
 public:
-    using Progress = std::function<void(double)>;
-    using Done = std::function<void()>;
-
-    /// Adds those that are not in it yet. finish() hands `done` out once all of `targets` have
-    /// ended; the caller calls it.
-    void add(const std::vector<ProbeTarget>& targets, Progress progress, Done done);
+    /// Adds those that are not in it yet. `waiter` waits for all of `targets`.
+    void add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter);
     /// Those whose turn has come; they count as running from now on.
     std::vector<ProbeTarget> take_startable();
     /// The first target that take_startable() would return; null when it would return none.
     [[nodiscard]] const ProbeTarget* next() const;
-    /// The target has ended. Returns those whose wait is over.
-    std::vector<Done> finish(const ProbeTarget& target);
+    /// The target has ended. Returns those whose wait is over and who want to be told.
+    std::vector<ProbeWaiter> finish(const ProbeTarget& target);
 
     [[nodiscard]] const std::set<ProbeTarget>& running() const { return running_; }
     [[nodiscard]] bool empty() const { return running_.empty() && waiting_.empty(); }
 
 private:
-    struct Waiter {
+    struct Waiting {
+        ProbeWaiter waiter = {};
         std::set<ProbeTarget> left = {};
         std::size_t total = 0;
-        Progress progress = {};
-        Done done = {};
     };
     [[nodiscard]] bool may_start(const ProbeTarget& target) const;
 
     std::deque<ProbeTarget> waiting_ = {};
     std::set<ProbeTarget> running_ = {};
-    std::vector<Waiter> waiters_ = {};
+    std::vector<Waiting> waiters_ = {};
 };
 
 /// Finds out whether a GPU is free to be measured.
@@ -88,16 +83,14 @@ private:
 /// Lets devices compute, to verify or to measure them: the stages "verify" and "measure".
 class TrialRunner {
 public:
-    using Progress = std::function<void(double)>;
-    using Done = std::function<void()>;
-
     TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher);
 
     /// Learns the GPUs' load, unless nobody needs it. Call it before begin(), and let the queries
     /// that it starts end.
     void prepare(const ProbeRequest& request, bool are_queried);
-    /// Queues what the request names. `done` is called within this call if nothing is left to do.
-    void begin(const ProbeRequest& request, const Progress& progress, const Done& done);
+    /// Queues what the request names. If nothing is left to do, the waiter is told within this
+    /// call.
+    void begin(const ProbeRequest& request, const ProbeWaiter& waiter);
     /// Verifies all GPUs that have no result yet. Each only once: if that goes wrong, the same
     /// driver is not tried again in the background.
     void verify_in_background();

@@ -2,6 +2,7 @@
 #include "store/probe_cache.h"
 
 #include "base/value_json.h"
+#include "base/version.h"
 
 namespace gpuprobe {
 namespace {
@@ -51,9 +52,9 @@ Value file_print(const FileSystem& files, const std::string& path) {
     return print;
 }
 
-Value program_print(std::string_view version, const std::optional<std::string>& kernel) {
+Value program_print(const std::optional<std::string>& kernel) {
     Value print;
-    print["program"] = Value{version};
+    print["program"] = kVersion;
     print["kernel"] = to_value(kernel);
     return print;
 }
@@ -109,9 +110,8 @@ Result<CachedProbes> cached_in(const Value& document, std::string_view fingerpri
 
 std::string fingerprint_of(const Machine& machine,
                            const FileSystem& files,
-                           const std::vector<std::string>& watched,
-                           std::string_view program_version) {
-    auto print = program_print(program_version, machine.host.kernel);
+                           const std::vector<std::string>& watched) {
+    auto print = program_print(machine.host.kernel);
     for (const auto& device : machine.devices)
         print["devices"].push_back(device_print(device));
     for (const auto& node : machine.shared_nodes)
@@ -122,9 +122,8 @@ std::string fingerprint_of(const Machine& machine,
 std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                   const std::optional<std::string>& kernel,
                                   const FileSystem& files,
-                                  const std::vector<std::string>& watched,
-                                  std::string_view program_version) {
-    auto print = program_print(program_version, kernel);
+                                  const std::vector<std::string>& watched) {
+    auto print = program_print(kernel);
     for (const auto* device : devices)
         print["devices"].push_back(board_print(*device));
     return with_files(std::move(print), files, watched);
@@ -133,9 +132,8 @@ std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devi
 std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                  const Host& host,
                                  const FileSystem& files,
-                                 const std::vector<std::string>& watched,
-                                 std::string_view program_version) {
-    auto print = program_print(program_version, host.kernel);
+                                 const std::vector<std::string>& watched) {
+    auto print = program_print(host.kernel);
     if (devices.empty())
         print["cpu"] = to_value(host.cpu.model);
     for (const auto* device : devices) {

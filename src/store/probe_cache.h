@@ -20,8 +20,7 @@ namespace gpuprobe {
 /// does not change it.
 std::string fingerprint_of(const Machine& machine,
                            const FileSystem& files,
-                           const std::vector<std::string>& watched,
-                           std::string_view program_version);
+                           const std::vector<std::string>& watched);
 
 /// A text that stays the same exactly as long as a driver does: our version, the kernel release,
 /// each device that it drives with its kernel driver and that driver's version, and the `watched`
@@ -29,8 +28,7 @@ std::string fingerprint_of(const Machine& machine,
 std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                   const std::optional<std::string>& kernel,
                                   const FileSystem& files,
-                                  const std::vector<std::string>& watched,
-                                  std::string_view program_version);
+                                  const std::vector<std::string>& watched);
 
 /// A text that stays the same exactly as long as what a device computed still tells what it
 /// computes: driver_fingerprint_of() with the devices' partitions. Without a device the processor
@@ -38,8 +36,7 @@ std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devi
 std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
                                  const Host& host,
                                  const FileSystem& files,
-                                 const std::vector<std::string>& watched,
-                                 std::string_view program_version);
+                                 const std::vector<std::string>& watched);
 
 /// The result of a verification or measurement, valid as long as its device and driver have this
 /// fingerprint, whatever happens to the rest of the machine.

@@ -60,7 +60,7 @@ TEST(NeverWake, NoMachineIsReadThroughAFileThatWakes) {
         auto machine = scan_machine(files, NoNodes{}, Host{.arch = "x86_64"});
         refresh_readings(files, machine);
         refresh_power(files, machine);
-        (void)fingerprint_of(machine, files, {}, "1");
+        (void)fingerprint_of(machine, files, {});
         for (const auto& [path, content] : files.contents()) {
             EXPECT_FALSE(wakes(path)) << entry.path().filename() << ": " << path;
             EXPECT_FALSE(path.starts_with("/dev/")) << entry.path().filename() << ": " << path;
