@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/value.h"
-#include "engine/machine_source.h"
+#include "engine/machine.h"
 #include "inventory/scan.h"
 
 namespace gpuprobe {

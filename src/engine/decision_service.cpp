@@ -93,14 +93,6 @@ std::vector<Reason> DecisionService::notes() const {
     return notes;
 }
 
-std::vector<std::string> DecisionService::consumers() const {
-    return documents_.profiles.names();
-}
-
-std::vector<std::string> DecisionService::products() const {
-    return documents_.products.names();
-}
-
 Result<Decision> DecisionService::select(const std::string& consumer,
                                          const Value& request,
                                          const CallerContext& caller) const {

@@ -40,8 +40,8 @@ public:
 
     /// One note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
-    [[nodiscard]] std::vector<std::string> consumers() const;
-    [[nodiscard]] std::vector<std::string> products() const;
+    [[nodiscard]] std::vector<std::string> consumers() const { return documents_.profiles.names(); }
+    [[nodiscard]] std::vector<std::string> products() const { return documents_.products.names(); }
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
 

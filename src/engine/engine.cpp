@@ -268,22 +268,9 @@ bool Engine::is_replayed() const {
 
 Result<Decision> Engine::select(const std::string& consumer,
                                 const Value& request,
-                                uid_t uid) const {
-    return select(consumer, request, uid, report());
-}
-
-Result<Decision> Engine::select(const std::string& consumer,
-                                const Value& request,
                                 uid_t uid,
                                 const Report& seen) const {
     return impl_->decisions.select(consumer, request, impl_->caller(uid, seen));
-}
-
-Result<Recommendation> Engine::recommend(const std::string& product,
-                                         std::string_view manifest,
-                                         const Value& request,
-                                         uid_t uid) const {
-    return recommend(product, manifest, request, uid, report());
 }
 
 Result<Recommendation> Engine::recommend(const std::string& product,

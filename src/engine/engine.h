@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "engine/feedback.h"
 #include "engine/live_memory.h"
-#include "engine/machine_source.h"
+#include "engine/machine.h"
 #include "engine/probe_ledger.h"
 #include "engine/targets.h"
 #include "policy/decision.h"
@@ -79,7 +79,9 @@ public:
     /// user reported apply. Errors: UnknownConsumer, InvalidRequest.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
-                                          uid_t uid) const;
+                                          uid_t uid) const {
+        return select(consumer, request, uid, report());
+    }
     /// The same for somebody who may open fewer devices, or more: `seen` is the report as they see
     /// it.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
@@ -91,7 +93,9 @@ public:
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    std::string_view manifest,
                                                    const Value& request,
-                                                   uid_t uid) const;
+                                                   uid_t uid) const {
+        return recommend(product, manifest, request, uid, report());
+    }
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    std::string_view manifest,
                                                    const Value& request,
