@@ -201,7 +201,7 @@ void Engine::Impl::end_round() {
 }
 
 void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
-    ledger.narrow();
+    ledger.remove_ended();
     if (slow)
         slow(target.api + (target.driver.empty() ? "" : " " + target.driver) +
              " has not answered yet" + (phase.empty() ? "" : ", in phase " + phase));
@@ -209,7 +209,7 @@ void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phas
 
 void Engine::Impl::probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed) {
     supervisor.start(target, [this, target, done = std::move(probed)](const ProbeResult& probe) {
-        ledger.heard_aside(target, probe);
+        ledger.judge_unannounced(target, probe);
         done(probe);
     });
 }

@@ -21,8 +21,8 @@ std::optional<Harm> harm_of(const ProbeResult& probe) {
     return std::nullopt;
 }
 
-/// A worker that leaves without an answer has not shown that it does no harm.
-bool shows_good_will(const ProbeResult& probe) {
+/// Whether it clears the driver. A worker that ended without a result might still do harm.
+bool is_harmless(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
@@ -73,7 +73,7 @@ void ProbeLedger::note(const Status& saved) {
 }
 
 ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
-    // A library may be named without a folder.
+    // The linker's cache matters because a library may be named without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
     if (!target.driver.empty())
         watched.push_back(target.driver);
@@ -98,7 +98,7 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     std::vector<ProbeKey> keys;
     for (const auto& target : targets) {
         auto& key = running_[target];
-        quarantine_.ended(key);  // of a driver that was replaced meanwhile
+        quarantine_.ended(key);  // the driver may have been replaced since it began
         key = key_of(target);
         keys.push_back(key);
     }
@@ -106,16 +106,16 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     note(quarantine_.begin(keys));
 }
 
-/// Whether it did harm and is not held back for it yet.
+/// Whether it did harm for which it is not held back yet.
 bool ProbeLedger::judge(const ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))
         return !quarantine_.strike(key, *harm, probe.note);
-    if (shows_good_will(probe))
+    if (is_harmless(probe))
         quarantine_.pardon(key);
     return false;
 }
 
-bool ProbeLedger::asks_again(const ProbeTarget& target, const ProbeResult& probe) {
+bool ProbeLedger::should_retry(const ProbeTarget& target, const ProbeResult& probe) {
     const auto found = running_.find(target);
     if (found == running_.end())
         return false;
@@ -137,11 +137,11 @@ void ProbeLedger::settle(const std::set<ProbeTarget>& still_running) {
     note(quarantine_.settle());
 }
 
-void ProbeLedger::narrow() {
+void ProbeLedger::remove_ended() {
     note(quarantine_.settle());
 }
 
-void ProbeLedger::heard_aside(const ProbeTarget& target, const ProbeResult& probe) {
+void ProbeLedger::judge_unannounced(const ProbeTarget& target, const ProbeResult& probe) {
     (void)judge(key_of(target), probe);
     note(quarantine_.settle());
 }

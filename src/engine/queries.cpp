@@ -183,7 +183,7 @@ bool Queries::ask_once_more(const ProbeTarget& target) {
 /// Asks again if the machine has changed since the target was asked, or if the probe went wrong for
 /// the first time.
 bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& probe) {
-    const bool went_wrong = context_.ledger.asks_again(target, probe);
+    const bool went_wrong = context_.ledger.should_retry(target, probe);
     if (state_of(target) == QueryState::Outdated)
         return ask_once_more(target);
     if (!went_wrong || !may_be_asked_again(target))

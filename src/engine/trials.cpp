@@ -251,14 +251,14 @@ void TrialRunner::start(const ProbeTarget& target) {
 
 void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     const bool is_current = is_as_tested(target);
-    if (context_.ledger.asks_again(target, probe) && is_current && !context_.sleep.is_near())
+    if (context_.ledger.should_retry(target, probe) && is_current && !context_.sleep.is_near())
         return start(target);
     if (is_current)
         context_.machine.results.keep(std::move(probe));
     jobs_.erase(target);
     const auto over = queue_.finish(target);
     if (is_current)
-        context_.ledger.narrow();
+        context_.ledger.remove_ended();
     else
         context_.ledger.settle(all_running());  // the device that may have done harm is gone
     start_next();
