@@ -11,7 +11,7 @@
 #include "base/value_json.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ Status write_capture(const std::string& folder,
     return write_probes(folder + "/probes", probes, mask);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -15,7 +15,7 @@
 #include "engine/machine.h"
 #include "inventory/scan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Writes a capture of `source` (docs/capture.md) into `folder`, which must be empty or not there:
 /// the files that the scan reads, the nodes it looks at, and `probes` as they are. `redact`
@@ -85,4 +85,4 @@ private:
     mutable std::map<std::string, DeviceNode> found_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

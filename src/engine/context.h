@@ -10,7 +10,7 @@
 #include "engine/system_events.h"
 #include "probe/supervisor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 struct EngineOptions;  // engine.h
 
@@ -31,4 +31,4 @@ struct EngineContext {
     Supervisor& supervisor;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "policy/select.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 constexpr Bytes kMaxProfile = kib(256);
@@ -138,4 +138,4 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     return recommendation;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

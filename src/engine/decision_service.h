@@ -12,7 +12,7 @@
 #include "policy/profile_set.h"
 #include "policy/recommend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Who wants a decision, and on what it is based; borrowed for one call.
 struct CallerContext {
@@ -77,4 +77,4 @@ private:
     std::vector<Reason> set_aside_ = {};  ///< one note for each file of feedback that was broken
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

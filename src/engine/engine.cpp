@@ -11,7 +11,7 @@
 #include "engine/trials.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 /// With cached results the drivers are asked only after the first caller has had its answer:
@@ -305,7 +305,7 @@ Result<bool> Engine::clear_override(const std::string& consumer) {
     return cleared;
 }
 
-const std::map<std::string, Override>& Engine::overrides() const {
+const std::map<std::string, store::Override>& Engine::overrides() const {
     return impl_->decisions.feedback().overrides().all();
 }
 
@@ -314,7 +314,7 @@ Status Engine::report_outcome(const Value& outcome, uid_t by) {
     return impl_->decisions.feedback().report(reported, by, report(), impl_->clock.wall());
 }
 
-Result<std::uint32_t> Engine::clear_quarantine(const QuarantineFilter& filter) {
+Result<std::uint32_t> Engine::clear_quarantine(const store::QuarantineFilter& filter) {
     const auto cleared = TRY(impl_->ledger.clear(filter));
     impl_->queries.may_catch_up();
     impl_->publisher.publish();
@@ -380,4 +380,4 @@ void Engine::on_change(std::function<void()> changed) {
     impl_->publisher.on_change(std::move(changed));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

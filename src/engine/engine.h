@@ -24,7 +24,7 @@
 #include "report/report.h"
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent
@@ -112,7 +112,7 @@ public:
     Status set_override(const std::string& consumer, const Value& rule, uid_t by);
     /// False when there was none.
     Result<bool> clear_override(const std::string& consumer);
-    [[nodiscard]] const std::map<std::string, Override>& overrides() const;
+    [[nodiscard]] const std::map<std::string, store::Override>& overrides() const;
 
     /// How a choice worked out (engine/feedback.h). Errors: InvalidRequest, UnknownDevice,
     /// TooManyRequests, Io.
@@ -122,7 +122,7 @@ public:
     /// Releases drivers from quarantine (store/quarantine.h), so that they are asked at the next
     /// occasion, and returns how many. Errors: Io when it can't be written, and nothing has changed
     /// then.
-    Result<std::uint32_t> clear_quarantine(const QuarantineFilter& filter);
+    Result<std::uint32_t> clear_quarantine(const store::QuarantineFilter& filter);
 
     /// Asks drivers, in the background, that could not be asked before because their GPU slept or
     /// they were in quarantine, and that can be asked by now. Call it before answering somebody:
@@ -160,4 +160,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -8,7 +8,7 @@
 #include "base/value_json.h"
 #include "policy/backend_words.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 constexpr std::size_t kMaxName = 128;
@@ -102,7 +102,7 @@ Status read_member(const Value::Member& member, OutcomeReport& report) {
     else if (text && member.key == "gpu")
         report.gpu = *text;
     else if (text && member.key == "detail")
-        report.detail = scrubbed(*text, Outcomes::kMaxDetail);
+        report.detail = scrubbed(*text, store::Outcomes::kMaxDetail);
     else
         return at_fault(member.key, text ? "unknown key" : "expected a string");
     return Done{};
@@ -144,7 +144,7 @@ Status Feedback::set_override(const std::string& consumer,
                               WallTime now) {
     TRY(check_name("consumer", consumer));
     (void)TRY(override_rule_from(rule));
-    return overrides_.set(consumer, Override{.rule = rule, .set_at = now, .set_by = by});
+    return overrides_.set(consumer, store::Override{.rule = rule, .set_at = now, .set_by = by});
 }
 
 Result<bool> Feedback::clear_override(const std::string& consumer) {
@@ -175,13 +175,13 @@ Status Feedback::report(const OutcomeReport& outcome,
     if (outcome.gpu &&
         std::ranges::find(machine.gpus, *outcome.gpu, &Gpu::id) == machine.gpus.end())
         return Error{ErrorCode::UnknownDevice, scrubbed(*outcome.gpu, 64) + ": no such GPU"};
-    FailedChoice choice{.uid = by,
-                        .consumer = outcome.consumer,
-                        .choice = outcome.choice,
-                        .gpu = outcome.gpu,
-                        .fingerprint = fingerprint_of(machine, outcome.choice, outcome.gpu),
-                        .detail = outcome.detail,
-                        .at = now};
+    store::FailedChoice choice{.uid = by,
+                               .consumer = outcome.consumer,
+                               .choice = outcome.choice,
+                               .gpu = outcome.gpu,
+                               .fingerprint = fingerprint_of(machine, outcome.choice, outcome.gpu),
+                               .detail = outcome.detail,
+                               .at = now};
     return outcome.worked ? outcomes_.worked(choice) : outcomes_.failed(std::move(choice));
 }
 
@@ -203,4 +203,4 @@ bool Feedback::concerns(uid_t uid) const {
     return outcomes_.has_own(uid) || outcomes_.has_own(kRoot);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -10,7 +10,7 @@
 #include "report/report.h"
 #include "store/feedback.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// How a choice worked out, as a caller reports it: the argument of ReportOutcome.
 struct OutcomeReport {
@@ -40,7 +40,7 @@ public:
     Status set_override(const std::string& consumer, const Value& rule, uid_t by, WallTime now);
     /// False when there was none. Errors: those of Overrides::clear().
     Result<bool> clear_override(const std::string& consumer);
-    [[nodiscard]] const Overrides& overrides() const { return overrides_; }
+    [[nodiscard]] const store::Overrides& overrides() const { return overrides_; }
     /// One `override-set` note for each, for the report.
     [[nodiscard]] std::vector<Reason> override_notes() const;
     /// nullopt when there is none for that consumer.
@@ -59,8 +59,8 @@ public:
     [[nodiscard]] bool concerns(uid_t uid) const;
 
 private:
-    Overrides overrides_;
-    Outcomes outcomes_;
+    store::Overrides overrides_;
+    store::Outcomes outcomes_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 const std::string kSupplies = "/sys/class/power_supply";
@@ -151,4 +151,4 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
     return most;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

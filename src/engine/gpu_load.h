@@ -10,7 +10,7 @@
 #include "report/machine.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// How busy Intel's GPUs are with the work of all users, computed from the kernel's counters of how
 /// long each part of a GPU was idle. Everybody may read these, whereas /proc/PID/fdinfo is for the
@@ -61,4 +61,4 @@ std::optional<Reason> obstacle_on_gpu(const FileSystem& files,
                                       const IdleMeter& meter,
                                       MonotonicTime now);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -9,7 +9,7 @@
 #include "inventory/scan.h"
 #include "report/assemble.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 constexpr std::string_view kAmdgpu = "amdgpu-sysfs";
@@ -201,4 +201,4 @@ LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Questi
     return known;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

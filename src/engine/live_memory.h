@@ -13,7 +13,7 @@
 #include "report/machine.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// The memory of one GPU at the moment someone asked; sizes as in GpuMemory.
 struct LiveMemory {
@@ -107,4 +107,4 @@ private:
     std::map<std::string, LiveMemory> last_ = {};  ///< what was read last, by GPU
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -10,7 +10,7 @@
 #include "inventory/linker_cache.h"
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 constexpr Bytes kMaxCaptureFile = mib(4);
@@ -148,7 +148,7 @@ void ProbedMachine::scan(const TargetFolders& folders) {
 }
 
 void ProbedMachine::refresh_power() {
-    gpuprobe::refresh_power(files(), hardware);
+    engine::refresh_power(files(), hardware);
 }
 
 std::string ProbedMachine::fingerprint() const {
@@ -156,7 +156,7 @@ std::string ProbedMachine::fingerprint() const {
     for (const auto& target : search.targets)
         if (!target.driver.empty())
             watched.push_back(target.driver);
-    return fingerprint_of(hardware, files(), watched);
+    return store::fingerprint_of(hardware, files(), watched);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

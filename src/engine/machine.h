@@ -15,7 +15,7 @@
 #include "report/facts.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Where the engine reads a machine from: the running one, or a capture with recorded probes.
 struct MachineSource {
@@ -55,4 +55,4 @@ struct ProbedMachine {
     [[nodiscard]] std::string fingerprint() const;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -6,7 +6,7 @@
 #include "inventory/linker_cache.h"
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 /// Source: random(4).
@@ -72,19 +72,20 @@ void ProbeLedger::note(const Status& saved) {
         unkept_ = because_of("state-not-kept", saved.error());
 }
 
-ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
+store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
     // The linker's cache matters because a library may be named without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
     if (!target.driver.empty())
         watched.push_back(target.driver);
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
-    return ProbeKey{.api = target.api,
-                    .driver = target.driver,
-                    .stage = target.stage,
-                    .device = target.device,
-                    .fingerprint = driver_fingerprint_of(devices_of(target, machine_),
-                                                         machine_.host.kernel, files_, watched)};
+    return store::ProbeKey{
+        .api = target.api,
+        .driver = target.driver,
+        .stage = target.stage,
+        .device = target.device,
+        .fingerprint = store::driver_fingerprint_of(devices_of(target, machine_),
+                                                    machine_.host.kernel, files_, watched)};
 }
 
 std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) const {
@@ -95,7 +96,7 @@ std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) co
 void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     if (targets.empty())
         return;
-    std::vector<ProbeKey> keys;
+    std::vector<store::ProbeKey> keys;
     for (const auto& target : targets) {
         auto& key = running_[target];
         quarantine_.ended(key);  // the driver may have been replaced since it began
@@ -107,7 +108,7 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
 }
 
 /// Whether it did harm for which it is not held back yet.
-bool ProbeLedger::judge(const ProbeKey& key, const ProbeResult& probe) {
+bool ProbeLedger::judge(const store::ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))
         return !quarantine_.strike(key, *harm, probe.note);
     if (is_harmless(probe))
@@ -146,11 +147,11 @@ void ProbeLedger::judge_unannounced(const ProbeTarget& target, const ProbeResult
     note(quarantine_.settle());
 }
 
-Result<QuarantineFilter> quarantine_filter_from(const Value& object) {
+Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
     const auto* members = object.as_object();
     if (!members)
         return Error{ErrorCode::InvalidRequest, "quarantine: expected an object"};
-    QuarantineFilter filter;
+    store::QuarantineFilter filter;
     bool is_all = false;
     for (const auto& [key, value] : *members) {
         const auto* text = value.as_string();
@@ -170,4 +171,4 @@ Result<QuarantineFilter> quarantine_filter_from(const Value& object) {
     return filter;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

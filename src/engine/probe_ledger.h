@@ -12,7 +12,7 @@
 #include "report/machine.h"
 #include "store/quarantine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Keeps the engine from repeating probes that did harm: store/quarantine.h for ProbeTargets.
 class ProbeLedger {
@@ -49,25 +49,25 @@ public:
     void judge_unannounced(const ProbeTarget& target, const ProbeResult& probe);
 
     [[nodiscard]] std::vector<QuarantinedProbe> held() const { return quarantine_.held(); }
-    Result<std::uint32_t> clear(const QuarantineFilter& filter) {
+    Result<std::uint32_t> clear(const store::QuarantineFilter& filter) {
         return quarantine_.clear(filter);
     }
 
 private:
-    [[nodiscard]] ProbeKey key_of(const ProbeTarget& target) const;
-    [[nodiscard]] bool judge(const ProbeKey& key, const ProbeResult& probe);
+    [[nodiscard]] store::ProbeKey key_of(const ProbeTarget& target) const;
+    [[nodiscard]] bool judge(const store::ProbeKey& key, const ProbeResult& probe);
     void note(const Status& saved);
 
     const FileSystem& files_;
     const Machine& machine_;
-    Quarantine quarantine_;
+    store::Quarantine quarantine_;
     /// Their keys from when they began: a driver may be replaced while it is probed.
-    std::map<ProbeTarget, ProbeKey> running_ = {};
+    std::map<ProbeTarget, store::ProbeKey> running_ = {};
     std::optional<Reason> unread_ = {};
     std::optional<Reason> unkept_ = {};
 };
 
 /// Reads `api` and `driver`, or `all` (true) alone. Errors: InvalidRequest, naming the key.
-Result<QuarantineFilter> quarantine_filter_from(const Value& object);
+Result<store::QuarantineFilter> quarantine_filter_from(const Value& object);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -12,7 +12,7 @@
 #include "report/api_view.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 /// Facts of a device, at any depth, that are only true at the moment of the query: what other
@@ -275,4 +275,4 @@ std::vector<ProbeResult> ProbeResults::worth_caching(const Report& report) const
     return worth;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -13,7 +13,7 @@
 #include "report/facts.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// The report without values that change by themselves (instants, durations, free memory). Two
 /// reports with equal stable parts are the same generation.
@@ -90,4 +90,4 @@ private:
     std::set<Key> outdated_ = {};  ///< whose results are from before the machine changed
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -6,7 +6,7 @@
 #include "base/value_json.h"
 #include "engine/engine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 Publisher::Publisher(const EngineContext& context,
                      const DecisionService& decisions,
@@ -76,7 +76,7 @@ bool Publisher::has_new_fingerprint() {
 /// Once drivers have been heard, the cache holds nothing but what they said. Before that, nodes may
 /// still be appearing one by one while the machine boots, and the cached machine is the one that
 /// they will make.
-std::optional<CachedProbes> Publisher::load_cache() {
+std::optional<store::CachedProbes> Publisher::load_cache() {
     if (!cache_ || context_.machine.is_replay() || basis_ == Basis::Drivers)
         return std::nullopt;
     auto cached = cache_->load(fingerprint_);
@@ -87,9 +87,9 @@ std::optional<CachedProbes> Publisher::load_cache() {
     return std::move(cached).value();
 }
 
-void Publisher::save_cache(const CachedProbes& probes) const {
+void Publisher::save_cache(const store::CachedProbes& probes) const {
     if (cache_ && !context_.machine.is_replay())
         (void)cache_->save(fingerprint_, probes);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

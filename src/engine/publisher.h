@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Makes the report of what is known, tells when it has become another one, and keeps in the cache
 /// what the next start can use.
@@ -44,9 +44,9 @@ public:
     [[nodiscard]] bool has_new_fingerprint();
     /// What an earlier process has cached for this machine, before any driver was heard. nullopt
     /// without a usable cache.
-    [[nodiscard]] std::optional<CachedProbes> load_cache();
+    [[nodiscard]] std::optional<store::CachedProbes> load_cache();
     /// A cache that can't be written costs the next start some probes, nothing else.
-    void save_cache(const CachedProbes& probes) const;
+    void save_cache(const store::CachedProbes& probes) const;
     /// All drivers have been asked: the report no longer depends on the cache.
     void round_ended() { basis_ = Basis::Drivers; }
     [[nodiscard]] bool is_from_cache() const { return basis_ == Basis::Cache; }
@@ -59,7 +59,7 @@ private:
 
     EngineContext context_;
     const DecisionService& decisions_;
-    std::optional<ProbeCache> cache_ = {};
+    std::optional<store::ProbeCache> cache_ = {};
     std::function<bool()> is_probing_;
     Basis basis_ = Basis::Nothing;
     std::string fingerprint_ = {};
@@ -70,4 +70,4 @@ private:
     EventHandle gathering_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

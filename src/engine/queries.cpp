@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "engine/targets.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 QueryState state_after(QueryState state, QueryEvent event) {
     using enum QueryState;
@@ -227,4 +227,4 @@ std::vector<ProbeWaiter> Queries::end_round() {
     return std::exchange(waiters_, {});
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -10,7 +10,7 @@
 #include "engine/context.h"
 #include "engine/publisher.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Where a target stands that can be queried.
 enum class QueryState {
@@ -96,4 +96,4 @@ private:
     std::vector<ProbeWaiter> waiters_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 void Debounce::event(MonotonicTime now) {
     if (!last_ || now - *last_ > kOver) {
@@ -89,4 +89,4 @@ void SystemSleep::end() {
     woke_();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

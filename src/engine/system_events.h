@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "inventory/hardware_monitor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// Decides when to scan the machine while hardware events keep coming.
 ///
@@ -90,4 +90,4 @@ private:
     EventHandle timer_ = {};      ///< while state_ is GoingToSleep
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

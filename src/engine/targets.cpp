@@ -10,7 +10,7 @@
 #include "report/trials.h"
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 struct VendorsDrivers {
@@ -178,7 +178,8 @@ std::string fingerprint_of(const ProbeTarget& trial,
     if (trial.device && trial.device->starts_with("pci:"))
         std::erase_if(
             devices, [&trial](const HardwareDevice* device) { return device->id != trial.device; });
-    return trial_fingerprint_of(devices, machine.host, files, files_of(trial, machine, files));
+    return store::trial_fingerprint_of(devices, machine.host, files,
+                                       files_of(trial, machine, files));
 }
 
 std::vector<TrialTarget> trial_targets(const Report& report,
@@ -214,4 +215,4 @@ bool computes(std::string_view api) {
            std::ranges::find(kComputing, api, &ComputingApi::api) != kComputing.end();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

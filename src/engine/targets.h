@@ -11,7 +11,7 @@
 #include "report/machine.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// What a caller wants to be probed.
 struct ProbeRequest {
@@ -65,4 +65,4 @@ std::vector<TrialTarget> trial_targets(const Report& report,
 /// Whether `api` names an API that runs kernels.
 bool computes(std::string_view api);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

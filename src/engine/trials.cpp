@@ -6,7 +6,7 @@
 
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 /// NVML averages the load over this time, and it is taken to stay the same for as long.
@@ -277,7 +277,7 @@ std::set<ProbeTarget> TrialRunner::all_running() const {
 }
 
 std::string TrialRunner::fingerprint_of(const ProbeTarget& target) const {
-    return gpuprobe::fingerprint_of(target, context_.machine.hardware, context_.machine.files());
+    return engine::fingerprint_of(target, context_.machine.hardware, context_.machine.files());
 }
 
 /// Whether the device and its driver are still those that were tried.
@@ -311,7 +311,7 @@ std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) cons
     return target;
 }
 
-void TrialRunner::take_cached(std::vector<CachedTrial> cached) {
+void TrialRunner::take_cached(std::vector<store::CachedTrial> cached) {
     for (auto& [fingerprint, probe] : cached) {
         const auto target = target_of(probe);
         if (probe.stage == kQueryStage || !target || fingerprint != fingerprint_of(*target))
@@ -321,8 +321,8 @@ void TrialRunner::take_cached(std::vector<CachedTrial> cached) {
     }
 }
 
-CachedProbes TrialRunner::worth_caching() const {
-    CachedProbes worth;
+store::CachedProbes TrialRunner::worth_caching() const {
+    store::CachedProbes worth;
     for (auto& probe : context_.machine.results.worth_caching(publisher_.report())) {
         if (probe.stage == kQueryStage) {
             worth.queries.push_back(std::move(probe));
@@ -336,4 +336,4 @@ CachedProbes TrialRunner::worth_caching() const {
     return worth;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -16,7 +16,7 @@
 #include "engine/targets.h"
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// The targets that compute or wait for their turn, in the order in which they came, and who waits
 /// for them. A measurement runs alone: two at a time would share memory, even if only the host's.
@@ -100,9 +100,9 @@ public:
     /// Forgets results of devices and drivers that are no longer the same.
     void machine_changed();
     /// Takes results of an earlier process.
-    void take_cached(std::vector<CachedTrial> cached);
+    void take_cached(std::vector<store::CachedTrial> cached);
     /// All results, of queries too, that the next start can use.
-    [[nodiscard]] CachedProbes worth_caching() const;
+    [[nodiscard]] store::CachedProbes worth_caching() const;
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
     [[nodiscard]] const std::set<ProbeTarget>& running() const { return queue_.running(); }
@@ -137,4 +137,4 @@ private:
     std::map<ProbeTarget, std::string> fingerprints_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

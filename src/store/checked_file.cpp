@@ -14,7 +14,7 @@
 #include "base/handle.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 std::string checksum(std::string_view text) {
@@ -118,4 +118,4 @@ Status CheckedFile::set_aside() const {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

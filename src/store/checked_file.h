@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 
 /// One JSON document on disk. It is either read completely and with a correct checksum, or not at
 /// all.
@@ -48,4 +48,4 @@ private:
     UniqueFd lock_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

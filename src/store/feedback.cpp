@@ -5,7 +5,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxFile = mib(4);
@@ -150,4 +150,4 @@ bool Outcomes::has_own(std::uint32_t uid) const {
     return std::ranges::find(all(), uid, &FailedChoice::uid) != all().end();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

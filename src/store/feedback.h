@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "store/checked_file.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 
 /// A rule that an administrator set for one consumer; policy/override_rule.h says what it means.
 struct Override {
@@ -142,4 +142,4 @@ private:
     KeptEntries<Entries> kept_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -4,7 +4,7 @@
 #include "base/value_json.h"
 #include "base/version.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxCache = mib(8);
@@ -166,4 +166,4 @@ Status ProbeCache::save(std::string_view fingerprint, const CachedProbes& probes
     return file_.save(document);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -12,7 +12,7 @@
 #include "report/machine.h"
 #include "store/checked_file.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 
 /// A text that stays the same exactly as long as cached probe results still hold: our version, the
 /// kernel release, each device with its driver, version, partitions and nodes, and path, inode,
@@ -68,4 +68,4 @@ private:
     CheckedFile file_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

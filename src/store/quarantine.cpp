@@ -8,7 +8,7 @@
 
 #include "base/file_lock.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxFile = mib(4);
@@ -221,4 +221,4 @@ Result<std::uint32_t> Quarantine::clear(const QuarantineFilter& filter) {
     return saved.error();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -15,7 +15,7 @@
 #include "report/quarantined.h"
 #include "store/checked_file.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 
 /// One probe of one driver as it is installed now.
 struct ProbeKey {
@@ -130,4 +130,4 @@ private:
     bool is_changed_ = false;          ///< entries_, since the last save
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace gpuprobe;
     static const testing::KeptFile file{"probes", "gpuprobe-cache 2"};
     file.write(testing::text_of_input(data, size));
-    const ProbeCache cache{file.path()};
+    const store::ProbeCache cache{file.path()};
     const auto cached = cache.load("seed");
     if (!cached)
         return 0;

@@ -14,7 +14,7 @@
 #include "report/api_view.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using testing::TemporaryFolder;
@@ -343,9 +343,9 @@ TEST_F(EngineTest, DoesNotOfferAUserWhatFailedForThem) {
     EXPECT_TRUE(engine->has_experience(1000));
     EXPECT_EQ(engine->select("default", {}, 1000)->backend, std::nullopt);
     EXPECT_EQ(engine->select("default", {}, 1001)->backend, "cpu");
-    clock_.time += Outcomes::kLasts;
+    clock_.time += store::Outcomes::kLasts;
     EXPECT_EQ(engine->select("default", {}, 1000)->backend, "cpu");
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

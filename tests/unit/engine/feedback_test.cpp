@@ -7,7 +7,7 @@
 #include "support/case_name.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using testing::case_name;
@@ -151,4 +151,4 @@ TEST(Feedback, RefusesBadNamesAndRules) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -5,7 +5,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 class Measuring : public ::testing::Test {
@@ -137,4 +137,4 @@ TEST_F(Measuring, NeedsMemoryThatNoCacheHolds) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

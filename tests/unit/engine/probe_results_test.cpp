@@ -7,7 +7,7 @@
 
 #include "report/api_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 Value facts(long long total, long long free) {
@@ -195,4 +195,4 @@ TEST_F(StabilityOfResults, ComparesNothingWithACrash) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -18,7 +18,7 @@
 #include "support/temporary_folder.h"
 
 /// Drivers that did harm are not asked again, whatever starts anew.
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using std::chrono::hours;
@@ -385,4 +385,4 @@ TEST(QuarantineFilter, IsOneOrAll) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using enum QueryState;
@@ -45,4 +45,4 @@ TEST(QueryState, RunsFromTheStartOfAWorkerToItsEnd) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -3,7 +3,7 @@
 
 #include "engine/capture.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 TEST(Redaction, NumbersUuidsAndKeepsEqualOnesEqual) {
@@ -47,4 +47,4 @@ TEST(Redaction, LeavesWhatIdentifiesNoCard) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using std::chrono::milliseconds;
@@ -152,4 +152,4 @@ TEST_F(TheSleepOfAMachine, EndsOnce) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -5,7 +5,7 @@
 
 #include "support/case_name.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 Machine hybrid_laptop(const char* nvidia_status) {
@@ -67,4 +67,4 @@ TEST(SkippedAsleep, NamesTheDevice) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

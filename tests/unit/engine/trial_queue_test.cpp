@@ -3,7 +3,7 @@
 
 #include "engine/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 ProbeTarget verify(const char* api) {
@@ -59,4 +59,4 @@ TEST(TrialQueue, RunsOnceWhatTwoAskForAndTellsBoth) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -18,7 +18,7 @@
 #include "store/quarantine.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::FailingDisk;
@@ -304,4 +304,4 @@ TEST_F(OddFile, EveryTruncationAndEveryFlippedBitIsRefused) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

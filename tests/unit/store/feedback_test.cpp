@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
@@ -186,4 +186,4 @@ TEST(Outcomes, OfABrokenFileAreNone) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -4,7 +4,7 @@
 #include "store/probe_cache.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
@@ -105,4 +105,4 @@ TEST(TrialFingerprint, ChangesWithTheProcessorWhereThatComputes) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
@@ -119,4 +119,4 @@ TEST_F(ProbeCacheTest, FailsToSaveWithoutAFolderAndSaysWhere) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store
