@@ -35,6 +35,7 @@ Sign sign_of(Verdict verdict) {
         case Verdict::Rejected:
             return {"✗", "-", Tone::Bad};
         case Verdict::Unknown:
+        case Verdict::Uncertain:
             break;
     }
     return {"?", "?", Tone::Unsure};

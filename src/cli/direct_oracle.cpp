@@ -19,10 +19,10 @@ constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 /// Younger than this, free memory need not be read again to be shown.
 constexpr Duration kIsOfNow = std::chrono::seconds{1};
 
-EngineOptions engine_options(const DirectOptions& options) {
-    EngineOptions engine{.profile_folders = {kProfileFolder},
-                         .catalogue_folders = {kCatalogueFolder},
-                         .watch_hardware = options.follows_hardware};
+engine::EngineOptions engine_options(const DirectOptions& options) {
+    engine::EngineOptions engine{.profile_folders = {kProfileFolder},
+                                 .catalogue_folders = {kCatalogueFolder},
+                                 .watch_hardware = options.follows_hardware};
     engine.profile_folders.insert(engine.profile_folders.end(), options.profile_folders.begin(),
                                   options.profile_folders.end());
     if (options.has_cache && !options.replay)
@@ -46,13 +46,15 @@ DirectOracle::DirectOracle(std::unique_ptr<SystemLoop> loop, const std::string& 
     : loop_{std::move(loop)}, launcher_{worker, ""} {}
 
 Result<std::unique_ptr<Oracle>> DirectOracle::open(const DirectOptions& options) {
-    auto source = options.replay ? TRY(replayed_machine(*options.replay)) : live_machine();
+    auto source =
+        options.replay ? TRY(engine::replayed_machine(*options.replay)) : engine::live_machine();
     const auto worker = TRY(worker_for(options));
     auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectOracle> oracle{new DirectOracle{std::move(loop), worker}};
-    oracle->engine_ = TRY(Engine::create(std::move(source), *oracle->loop_, oracle->launcher_,
-                                         oracle->clock_, engine_options(options)));
+    oracle->engine_ =
+        TRY(engine::Engine::create(std::move(source), *oracle->loop_, oracle->launcher_,
+                                   oracle->clock_, engine_options(options)));
     if (!options.looks)
         return std::unique_ptr<Oracle>{std::move(oracle)};
     auto& engine = *oracle->engine_;
@@ -98,11 +100,11 @@ std::vector<std::string> DirectOracle::consumers() {
 
 Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
     bool is_done = false;
-    TRY(engine_->probe(ProbeRequest{.apis = order.apis,
-                                    .allow_wake = order.allow_wake,
-                                    .stage = order.stage,
-                                    .gpus = order.gpus,
-                                    .force = order.force},
+    TRY(engine_->probe(engine::ProbeRequest{.apis = order.apis,
+                                            .allow_wake = order.allow_wake,
+                                            .stage = order.stage,
+                                            .gpus = order.gpus,
+                                            .force = order.force},
                        progress, [&is_done] { is_done = true; }));
     return turn_until([&is_done] { return is_done; });
 }
@@ -110,9 +112,9 @@ Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(dou
 Status DirectOracle::refresh_memory(Gpu& gpu) {
     if (gpu.memory.free_at && clock_.wall() - *gpu.memory.free_at < kIsOfNow)
         return Done{};
-    std::optional<LiveMemory> live;
-    const auto asked =
-        engine_->read_memory(gpu.id, false, [&live](const LiveMemory& memory) { live = memory; });
+    std::optional<engine::LiveMemory> live;
+    const auto asked = engine_->read_memory(
+        gpu.id, false, [&live](const engine::LiveMemory& memory) { live = memory; });
     if (!asked)
         return Done{};  // gone since the report: shown as it was
     TRY(turn_until([&live] { return live.has_value(); }));
@@ -140,7 +142,7 @@ Status DirectOracle::report_outcome(const Value& outcome) {
 
 /// Whoever asks next asks them.
 Result<std::uint32_t> DirectOracle::clear_quarantine(const Value& filter) {
-    return engine_->clear_quarantine(TRY(quarantine_filter_from(filter)));
+    return engine_->clear_quarantine(TRY(engine::quarantine_filter_from(filter)));
 }
 
 Status DirectOracle::watch(const std::function<void()>& changed) {

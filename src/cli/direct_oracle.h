@@ -56,7 +56,7 @@ private:
     std::unique_ptr<SystemLoop> loop_;
     SystemClock clock_ = {};
     SpawnLauncher launcher_;
-    std::unique_ptr<Engine> engine_ = {};
+    std::unique_ptr<engine::Engine> engine_ = {};
 };
 
 }  // namespace gpuprobe

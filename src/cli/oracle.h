@@ -65,7 +65,7 @@ public:
     virtual Result<bool> clear_override(const std::string& consumer) = 0;
     /// An object: consumer → rule, set_at_usec, set_by_uid.
     virtual Result<Value> overrides() = 0;
-    /// How a choice went (engine/advice.h). Errors: InvalidRequest, UnknownDevice,
+    /// How a choice went (engine/feedback.h). Errors: InvalidRequest, UnknownDevice,
     /// TooManyRequests, Io.
     virtual Status report_outcome(const Value& outcome) = 0;
     /// Lets drivers be asked again that are held back; `filter` as of quarantine_filter_from().

@@ -71,6 +71,7 @@ Sign sign_of(Verdict verdict) {
             return {"✓", "+", Tone::Good};
         case Verdict::Rejected:
             return {"✗", "-", Tone::Bad};
+        case Verdict::Unknown:
         case Verdict::Uncertain:
             break;
     }

@@ -5,18 +5,24 @@
 #include <array>
 
 #include "base/parse.h"
-#include "base/value_json.h"
 #include "engine/capture.h"
-#include "engine/conductor.h"
-#include "engine/trial_targets.h"
+#include "engine/publisher.h"
+#include "engine/queries.h"
+#include "engine/trials.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
-/// With cached answers, the drivers are asked again only after whoever started us has had theirs:
-/// starting workers first took 40 of the 54 ms to the first answer.
+/// With cached results the drivers are asked only after the first caller has had its answer:
+/// starting workers first took 40 of the 54 ms to that answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
+
+Status check_gpu(const Report& report, const std::string& id) {
+    if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
+        return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+    return Done{};
+}
 
 Status check_stage(const ProbeRequest& request, const Report& report) {
     constexpr std::array kStages{kQueryStage, kVerifyStage, kMeasureStage};
@@ -24,12 +30,189 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
         return Error{ErrorCode::InvalidRequest, "stage: " + scrubbed(request.stage, 32) +
                                                     ": expected query, verify or measure"};
     for (const auto& id : request.gpus)
-        if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
-            return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+        TRY(check_gpu(report, id));
+    return Done{};
+}
+
+Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& targets) {
+    for (const auto& api : request.apis)
+        if (std::ranges::find(targets, api, &ProbeTarget::api) == targets.end() &&
+            (request.stage == kQueryStage || !computes(api)))
+            return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
     return Done{};
 }
 
 }  // namespace
+
+/// The parts of the engine, and what concerns several of them.
+struct Engine::Impl {
+    Impl(DecisionService decision_service,
+         MachineSource source,
+         EventLoop& event_loop,
+         Launcher& launcher,
+         const Clock& the_clock,
+         EngineOptions engine_options)
+        : loop{event_loop},
+          clock{the_clock},
+          options{std::move(engine_options)},
+          decisions{std::move(decision_service)},
+          machine{.source = std::move(source)},
+          supervisor{event_loop, launcher, the_clock, options.limits} {
+        supervisor.on_slow([this](const ProbeTarget& target, const std::string& phase) {
+            takes_long(target, phase);
+        });
+    }
+
+    [[nodiscard]] CallerContext caller(uid_t uid, const Report& seen) const {
+        return {.uid = uid, .machine = publisher.report(), .seen = seen, .now = clock.wall()};
+    }
+    [[nodiscard]] bool is_probing() const { return queries.running() || !trials.empty(); }
+    void start();
+    void watch_hardware();
+    void load_cache();
+    void start_due_queries();
+    [[nodiscard]] bool rescan();
+    void hardware_settled();
+    void woke_up();
+    void query(const ProbeRequest& request, ProbeWaiter waiter);
+    void try_out(const ProbeRequest& request, ProbeWaiter waiter);
+    void end_round();
+    void takes_long(const ProbeTarget& target, const std::string& phase);
+    void probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed);
+
+    EventLoop& loop;
+    const Clock& clock;
+    EngineOptions options;
+    DecisionService decisions;
+    ProbedMachine machine;
+    ProbeLedger ledger{machine.files(), machine.hardware, clock, options.state_folder};
+    SystemSleep sleep{loop, clock, [this] { woke_up(); }};
+    HardwareWatch hardware{loop, options.settle, [this] { hardware_settled(); }};
+    EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
+    Publisher publisher{context, decisions, [this] { return is_probing(); }};
+    Queries queries{context, publisher, [this] { end_round(); }};
+    TrialRunner trials{context, queries, publisher};
+    LiveMemoryReader live_memory{
+        machine.files(), clock, [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
+            probe_memory(target, std::move(probed));
+        }};
+    std::function<void(const std::string&)> slow = {};
+    EventHandle quiet_start = {};  ///< until drivers are asked that the cache answers for
+    EventHandle empty_round = {};  ///< until a round ends in which nothing had to be asked
+    // Last, so that it is destroyed first: its workers report to the members above.
+    Supervisor supervisor;
+};
+
+void Engine::Impl::start() {
+    // Listening starts first, so that no change during the scan is missed.
+    watch_hardware();
+    machine.scan(options.folders);
+    if (!machine.is_replay())
+        ledger.open();
+    (void)publisher.has_new_fingerprint();
+    load_cache();
+    if (publisher.is_from_cache() && options.trusts_cache_for == Duration::zero())
+        quiet_start = loop.after(kQuietStart, [this] { start_due_queries(); });
+    else
+        start_due_queries();
+    publisher.publish();
+}
+
+void Engine::Impl::watch_hardware() {
+    if (machine.is_replay() || !options.watch_hardware)
+        return;
+    if (const auto listens = hardware.listen(); !listens)
+        publisher.add_note(because("no-hotplug", {{"problem", scrubbed(listens.error().text)}}));
+}
+
+void Engine::Impl::load_cache() {
+    auto cached = publisher.load_cache();
+    if (!cached)
+        return;
+    queries.take_cached(std::move(cached->queries));
+    trials.take_cached(std::move(cached->trials));
+}
+
+void Engine::Impl::start_due_queries() {
+    quiet_start.reset();
+    queries.start_due();
+}
+
+/// Whether drivers may report something else than at the last scan.
+bool Engine::Impl::rescan() {
+    machine.scan(options.folders);
+    if (!publisher.has_new_fingerprint())
+        return false;
+    queries.machine_changed();
+    machine.results.machine_changed();
+    trials.machine_changed();
+    load_cache();
+    return true;
+}
+
+void Engine::Impl::hardware_settled() {
+    if (rescan())
+        queries.start_all();
+    publisher.publish();  // also if only other users' access to a node has changed
+}
+
+void Engine::Impl::woke_up() {
+    (void)rescan();
+    queries.start_deferred();
+    trials.start_next();
+    publisher.publish();
+    hardware.changed();
+}
+
+void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
+    const bool has_changed = !machine.is_replay() && rescan();
+    const auto is_wanted = [&request](const ProbeTarget& target) {
+        return request.apis.empty() ||
+               std::ranges::find(request.apis, target.api) != request.apis.end();
+    };
+    queries.start(is_wanted, request.allow_wake);
+    if (has_changed)
+        queries.start_all();  // the other results are out of date as well
+    queries.wait(std::move(waiter));
+}
+
+/// Which devices there are, and how busy they are, has to be known first.
+void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
+    if (quiet_start)
+        start_due_queries();
+    const bool has_changed = rescan();
+    if (has_changed)
+        queries.start_all();
+    trials.prepare(request, has_changed);
+    queries.wait(
+        {.done = [this, request, waiter = std::move(waiter)] { trials.begin(request, waiter); }});
+}
+
+void Engine::Impl::end_round() {
+    publisher.round_ended();
+    ledger.settle(trials.running());
+    publisher.publish();
+    publisher.save_cache(trials.worth_caching());
+    for (const auto& waiter : queries.end_round())
+        if (waiter.done)
+            waiter.done();
+    if (options.verifies)
+        trials.verify_in_background();
+}
+
+void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
+    ledger.remove_ended();
+    if (slow)
+        slow(target.api + (target.driver.empty() ? "" : " " + target.driver) +
+             " has not answered yet" + (phase.empty() ? "" : ", in phase " + phase));
+}
+
+void Engine::Impl::probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed) {
+    supervisor.start(target, [this, target, done = std::move(probed)](const ProbeResult& probe) {
+        ledger.judge_unannounced(target, probe);
+        done(probe);
+    });
+}
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 Engine::~Engine() = default;
@@ -39,212 +222,154 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                                Launcher& launcher,
                                                const Clock& clock,
                                                EngineOptions options) {
-    auto counsel = TRY(Counsel::create({.profiles = options.profile_folders,
-                                        .catalogues = options.catalogue_folders,
-                                        .state = options.state_folder}));
-    auto impl = std::make_unique<Impl>(std::move(counsel), std::move(source), loop, launcher, clock,
-                                       std::move(options));
-    return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
+    auto decisions = TRY(DecisionService::create({.profiles = options.profile_folders,
+                                                  .catalogues = options.catalogue_folders,
+                                                  .state = options.state_folder}));
+    return std::unique_ptr<Engine>{new Engine{std::make_unique<Impl>(
+        std::move(decisions), std::move(source), loop, launcher, clock, std::move(options))}};
 }
 
 void Engine::start() {
-    // Listening starts first: what changes during the scan is then an event and not a gap.
-    impl_->watch_hardware();
-    impl_->scan();
-    if (!is_replayed())
-        impl_->ledger.open();
-    impl_->known_fingerprint = impl_->fingerprint();
-    impl_->load_cache();
-    const bool can_answer_first = impl_->from_cache && impl_->options.trusts_cache_for.count() == 0;
-    if (can_answer_first)
-        impl_->quiet_start =
-            impl_->loop.after(kQuietStart, [impl = impl_.get()] { impl->start_what_is_due(); });
-    else
-        impl_->start_what_is_due();
-    impl_->publish();
+    impl_->start();
 }
 
 void Engine::hardware_changed() {
-    impl_->settle();
+    impl_->hardware.changed();
 }
 
 void Engine::sleeps(bool is_about_to) {
-    auto& impl = *impl_;
-    if (!is_about_to)
-        return impl.wake_up();
-    if (!impl.asleep)
-        impl.asleep = impl.loop.after(kLongestSleep, [&impl] { impl.wake_up(); });
+    if (is_about_to)
+        impl_->sleep.begin();
+    else
+        impl_->sleep.end();
 }
 
 Status Engine::reload() {
-    TRY(impl_->counsel.reload());
-    impl_->is_read_anew = true;
-    impl_->publish();
+    TRY(impl_->decisions.reload());
+    impl_->publisher.publish(true);
     return Done{};
 }
 
 const Report& Engine::report() const {
-    return impl_->report;
+    return impl_->publisher.report();
 }
 
 const std::string& Engine::report_json() const {
-    if (impl_->json.empty())
-        impl_->json = json_line(to_value(impl_->report));
-    return impl_->json;
+    return impl_->publisher.json();
 }
 
 bool Engine::probing() const {
-    return impl_->round.running() || !impl_->trials.empty();
+    return impl_->is_probing();
+}
+
+bool Engine::is_replayed() const {
+    return impl_->machine.is_replay();
 }
 
 Result<Decision> Engine::select(const std::string& consumer,
                                 const Value& request,
-                                uid_t asker) const {
-    return select(consumer, request, asker, impl_->report);
-}
-
-Result<Decision> Engine::select(const std::string& consumer,
-                                const Value& request,
-                                uid_t asker,
+                                uid_t uid,
                                 const Report& seen) const {
-    return impl_->counsel.select(consumer, request, impl_->asker(asker, seen));
+    return impl_->decisions.select(consumer, request, impl_->caller(uid, seen));
 }
 
 Result<Recommendation> Engine::recommend(const std::string& product,
                                          std::string_view manifest,
                                          const Value& request,
-                                         uid_t asker) const {
-    return recommend(product, manifest, request, asker, impl_->report);
-}
-
-Result<Recommendation> Engine::recommend(const std::string& product,
-                                         std::string_view manifest,
-                                         const Value& request,
-                                         uid_t asker,
+                                         uid_t uid,
                                          const Report& seen) const {
-    return impl_->counsel.recommend(product, manifest, request, impl_->asker(asker, seen));
+    return impl_->decisions.recommend(product, manifest, request, impl_->caller(uid, seen));
 }
 
 std::vector<std::string> Engine::products() const {
-    return impl_->counsel.products();
+    return impl_->decisions.products();
 }
 
-bool Engine::has_experience(uid_t asker) const {
-    return impl_->counsel.advice().concerns(asker);
+std::vector<std::string> Engine::consumers() const {
+    return impl_->decisions.consumers();
+}
+
+bool Engine::has_experience(uid_t uid) const {
+    return impl_->decisions.feedback().concerns(uid);
 }
 
 Status Engine::set_override(const std::string& consumer, const Value& rule, uid_t by) {
-    TRY(impl_->counsel.advice().set_override(consumer, rule, by, impl_->clock.wall()));
-    impl_->publish();
+    TRY(impl_->decisions.feedback().set_override(consumer, rule, by, impl_->clock.wall()));
+    impl_->publisher.publish();
     return Done{};
 }
 
 Result<bool> Engine::clear_override(const std::string& consumer) {
-    const bool cleared = TRY(impl_->counsel.advice().clear_override(consumer));
-    impl_->publish();
+    const bool cleared = TRY(impl_->decisions.feedback().clear_override(consumer));
+    impl_->publisher.publish();
     return cleared;
 }
 
-const std::map<std::string, Override>& Engine::overrides() const {
-    return impl_->counsel.advice().overrides().all();
+const std::map<std::string, store::Override>& Engine::overrides() const {
+    return impl_->decisions.feedback().overrides().all();
 }
 
 Status Engine::report_outcome(const Value& outcome, uid_t by) {
-    const auto report = TRY(outcome_report_from(outcome));
-    return impl_->counsel.advice().report(report, by, impl_->report, impl_->clock.wall());
+    const auto reported = TRY(outcome_report_from(outcome));
+    return impl_->decisions.feedback().report(reported, by, report(), impl_->clock.wall());
 }
 
-std::vector<std::string> Engine::consumers() const {
-    return impl_->counsel.consumers();
-}
-
-Result<std::uint32_t> Engine::clear_quarantine(const QuarantineFilter& filter) {
+Result<std::uint32_t> Engine::clear_quarantine(const store::QuarantineFilter& filter) {
     const auto cleared = TRY(impl_->ledger.clear(filter));
-    impl_->looked.reset();  // whoever asks next need not wait
-    impl_->publish();
+    impl_->queries.may_catch_up();
+    impl_->publisher.publish();
     return cleared;
 }
 
 void Engine::catch_up() {
-    auto& impl = *impl_;
-    const auto now = impl.clock.monotonic();
-    if (impl.owed.empty() || (impl.looked && now - *impl.looked < kLooksAgainAfter))
-        return;
-    impl.looked = now;
-    const auto owed = impl.owed;
-    const auto may_be_asked = [&](const ProbeTarget& target) {
-        return owed.contains(target) && !impl.ledger.instead_of(target);
-    };
-    impl.start_probes(may_be_asked, false);
-    if (impl.owed != owed)
-        impl.publish();
+    impl_->queries.catch_up();
 }
 
 Status Engine::probe(const ProbeRequest& request,
                      std::function<void(double)> progress,
                      std::function<void()> done) {
-    for (const auto& api : request.apis) {
-        const auto offers = [&api](const ProbeTarget& target) { return target.api == api; };
-        const bool is_known = std::ranges::any_of(impl_->search.targets, offers) ||
-                              (request.stage != kQueryStage && computes(api));
-        if (!is_replayed() && !is_known)
-            return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
-    }
-    TRY(check_stage(request, impl_->report));
+    auto& impl = *impl_;
+    if (!is_replayed())
+        TRY(check_apis(request, impl.machine.search.targets));
+    TRY(check_stage(request, report()));
+    ProbeWaiter waiter{.progress = std::move(progress), .done = std::move(done)};
     if (request.stage == kQueryStage || is_replayed())
-        ask_drivers(request, std::move(progress), std::move(done));
+        impl.query(request, std::move(waiter));
     else
-        impl_->ask_for_trials(request, std::move(progress), std::move(done));
-    if (impl_->round.running())
-        impl_->publish();
+        impl.try_out(request, std::move(waiter));
+    if (impl.queries.running())
+        impl.publisher.publish();
     else
-        impl_->ending = impl_->loop.after(Duration::zero(), [impl = impl_.get()] {
-            if (!impl->round.running())
-                impl->end_round();
+        impl.empty_round = impl.loop.after(Duration::zero(), [&impl] {
+            if (!impl.queries.running())
+                impl.end_round();
         });
     return Done{};
 }
 
-void Engine::ask_drivers(const ProbeRequest& request,
-                         std::function<void(double)> progress,
-                         std::function<void()> done) {
-    const bool has_changed = !is_replayed() && impl_->rescan();
-    const auto is_wanted = [&request](const ProbeTarget& target) {
-        return request.apis.empty() ||
-               std::ranges::find(request.apis, target.api) != request.apis.end();
-    };
-    impl_->start_probes(is_wanted, request.allow_wake);
-    if (has_changed)
-        impl_->start_all_probes();  // the others' answers are of before
-    impl_->round.wait(std::move(progress), std::move(done));
-}
-
-bool Engine::is_replayed() const {
-    return impl_->is_replay();
-}
-
 Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply) {
-    const auto& gpus = impl_->report.gpus;
-    const auto found = std::ranges::find(gpus, id, &Gpu::id);
-    if (found == gpus.end())
-        return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
-    if (is_replayed() || impl_->asleep) {
-        auto known = last_known(found->memory);
-        if (impl_->asleep)
-            known.reasons = {because("skipped", {{"note", "the machine goes to sleep"}})};
-        reply(std::move(known));
-        return Done{};
-    }
-    return impl_->live_memory.read({.gpu = *found,
-                                    .machine = impl_->machine,
-                                    .probes = impl_->answers.all(),
-                                    .targets = impl_->askable(),
-                                    .allow_wake = allow_wake},
-                                   std::move(reply));
+    auto& impl = *impl_;
+    TRY(check_gpu(report(), id));
+    const auto& gpu = *std::ranges::find(report().gpus, id, &Gpu::id);
+    const bool is_sleep_near = impl.sleep.is_near();
+    if (!is_replayed() && !is_sleep_near)
+        return impl.live_memory.read({.gpu = gpu,
+                                      .machine = impl.machine.hardware,
+                                      .probes = impl.machine.results.all(),
+                                      .targets = impl.queries.askable(),
+                                      .allow_wake = allow_wake},
+                                     std::move(reply));
+    auto known = last_known(gpu.memory);
+    if (is_sleep_near)
+        known.reasons = {because("skipped", {{"note", "the machine goes to sleep"}})};
+    reply(known);
+    return Done{};
 }
 
 Status Engine::capture(const std::string& folder, bool redact) const {
-    return write_capture(folder, impl_->source, impl_->answers.all(), impl_->clock.wall(), redact);
+    const auto& machine = impl_->machine;
+    return write_capture(folder, machine.source, machine.results.all(), impl_->clock.wall(),
+                         redact);
 }
 
 void Engine::on_slow(std::function<void(const std::string&)> told) {
@@ -252,7 +377,7 @@ void Engine::on_slow(std::function<void(const std::string&)> told) {
 }
 
 void Engine::on_change(std::function<void()> changed) {
-    impl_->listeners.push_back(std::move(changed));
+    impl_->publisher.on_change(std::move(changed));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -4,23 +4,23 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/schedule.h"
+#include "engine/targets.h"
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 constexpr std::string_view kAmdgpu = "amdgpu-sysfs";
-/// In the order in which a report prefers their word on free memory. CUDA's would take a context.
+/// In the order of the report's preference for free memory. CUDA would need a context.
 constexpr std::array kApis = std::to_array<std::string_view>({"nvml", "vulkan", "hip", "drm"});
 
 bool is_same(const MemoryReading& left, const MemoryReading& right) {
     return left.source == right.source && left.what == right.what;
 }
 
-/// In place, since the order of readings is that of their precedence.
+/// Changes readings in place, because their order is that of their precedence.
 void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
     const auto fresh = amdgpu_memory(sysfs, device);
     std::erase_if(device.memory, [&fresh](MemoryReading& reading) {
@@ -50,8 +50,7 @@ bool serves(const ProbeTarget& target, const ApiView& view) {
     return target.stage == "query" && (target.driver.empty() || target.driver == view.driver);
 }
 
-/// The GPU as a report made of this would show it: precedence, limits and order of its sizes are
-/// the report's.
+/// The GPU as a report would show it now, with the report's rules for which reading counts.
 std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
                              const std::vector<ProbeResult>& probes,
                              WallTime now) {
@@ -121,7 +120,8 @@ std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<Probe
 LiveMemoryReader::LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start)
     : files_{files}, clock_{clock}, start_{std::move(start)} {}
 
-/// The report's, or what was read since. Another GPU at the same place has other sizes.
+/// What the report has, or what was read since then, unless another GPU with other sizes has taken
+/// the place of this one.
 LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
     auto known = last_known(gpu.memory);
     const auto read = last_.find(gpu.id);
@@ -179,18 +179,18 @@ Status LiveMemoryReader::wait(const ProbeTarget& target, Question question, Repl
 }
 
 void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& probe) {
-    // Taken out first: whoever is answered may ask again.
+    // Removed first, because a reply may ask again.
     const auto asked = waiting_.extract(target);
     if (asked.empty())
         return;
     for (const auto& [gpu, waiters] : asked.mapped()) {
-        const auto memory = answer(waiters.question, probe);
+        const auto memory = memory_after(probe, waiters.question);
         for (const auto& reply : waiters.replies)
             reply(memory);
     }
 }
 
-LiveMemory LiveMemoryReader::answer(const Question& question, const ProbeResult& probe) {
+LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Question& question) {
     const auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
     if (fresh && fresh->memory.free && fresh->memory.free_at == probe.at)
         return kept(fresh->id, fresh->memory, probe.api);
@@ -201,4 +201,4 @@ LiveMemory LiveMemoryReader::answer(const Question& question, const ProbeResult&
     return known;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

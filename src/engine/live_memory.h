@@ -13,7 +13,7 @@
 #include "report/machine.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 
 /// The memory of one GPU at the moment someone asked; sizes as in GpuMemory.
 struct LiveMemory {
@@ -22,10 +22,10 @@ struct LiveMemory {
     std::optional<Bytes> allocatable = {};
     std::optional<Bytes> free = {};
     std::optional<WallTime> free_at = {};
-    /// Where `free` was read: "amdgpu-sysfs", "meminfo", or the API that was asked again; "report"
-    /// for the last known value, where it could not be read now.
+    /// Where `free` was read: "amdgpu-sysfs", "meminfo", or the API that was asked; "report" for
+    /// the last known value when it can't be read now.
     std::string source = "report";
-    /// Why it could not: "asleep", or those of the API's view.
+    /// Why it can't: "asleep", or the reasons of the API's view.
     std::vector<Reason> reasons = {};
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
@@ -42,26 +42,26 @@ void describe(Visitor& visit, LiveMemory& memory) {
     visit("evidence", memory.evidence);
 }
 
-/// Sizes without a word on where they are from now: source "report".
+/// The sizes as the report has them: source "report".
 LiveMemory last_known(const GpuMemory& memory);
 
 /// Brings power/runtime_status up to date, for probes that must not wake a device.
 void refresh_power(const FileSystem& files, Machine& machine);
 
-/// Brings up to date what the kernel tells of memory and power without waking anything:
-/// MemAvailable, mem_info_*, power/runtime_status. What can't be read any more is taken out.
+/// Brings up to date what the kernel tells about memory and power without waking a device:
+/// MemAvailable, mem_info_*, power/runtime_status. Removes what can't be read any more.
 void refresh_readings(const FileSystem& files, Machine& machine);
 
-/// Where the kernel alone tells what is free, in memory that was assembled from fresh readings.
+/// Which of the kernel's readings tells what is free, in memory assembled from fresh readings;
+/// nullopt when the kernel does not tell.
 std::optional<std::string> kernel_source(const GpuMemory& memory);
 
-/// The probe to run again: of the APIs that told this GPU's free memory before, the first of NVML,
-/// Vulkan, HIP and DRM. nullopt when none did.
+/// The probe to run again: the first of NVML, Vulkan, HIP and DRM that has reported this GPU's free
+/// memory before. nullopt when none has.
 std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<ProbeTarget>& targets);
 
-/// Reads free memory when asked, with as little as the GPU in question needs: files where the
-/// kernel tells, else one probe again. Those who ask while that runs share it. Nothing it learns
-/// goes into a report.
+/// Reads free memory on request: from the kernel's files if they tell it, otherwise with one probe,
+/// which all share who ask while it runs. What it reads does not enter the report.
 class LiveMemoryReader {
 public:
     static constexpr std::size_t kMaxWaiting = 256;
@@ -83,12 +83,12 @@ public:
     /// `files` and `clock` must outlive it, and it must outlive the probes that it starts.
     LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start);
 
-    /// Calls `reply` once, within this call where no probe is needed. Errors: TooManyRequests when
-    /// kMaxWaiting wait for a probe already.
+    /// Calls `reply` once, within this call if no probe is needed. Errors: TooManyRequests when
+    /// kMaxWaiting already wait for the probe.
     Status read(Question question, Reply reply);
 
 private:
-    /// All who ask about one GPU: what is known is copied, and put together, once for them.
+    /// All who ask about one GPU. The question is copied only once for them.
     struct Waiters {
         Question question = {};
         std::vector<Reply> replies = {};
@@ -98,13 +98,13 @@ private:
     LiveMemory kept(const std::string& id, const GpuMemory& memory, std::string source);
     Status wait(const ProbeTarget& target, Question question, Reply reply);
     void probed(const ProbeTarget& target, const ProbeResult& probe);
-    [[nodiscard]] LiveMemory answer(const Question& question, const ProbeResult& probe);
+    [[nodiscard]] LiveMemory memory_after(const ProbeResult& probe, const Question& question);
 
     const FileSystem& files_;
     const Clock& clock_;
     Start start_;
     std::map<ProbeTarget, ByGpu> waiting_ = {};
-    std::map<std::string, LiveMemory> last_ = {};  ///< by GPU: what was read live
+    std::map<std::string, LiveMemory> last_ = {};  ///< what was read last, by GPU
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

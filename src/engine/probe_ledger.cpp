@@ -2,12 +2,11 @@
 #include "engine/probe_ledger.h"
 
 #include "base/parse.h"
-#include "base/version.h"
-#include "engine/schedule.h"
+#include "engine/targets.h"
 #include "inventory/linker_cache.h"
-#include "store/fingerprint.h"
+#include "store/probe_cache.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 /// Source: random(4).
@@ -22,25 +21,19 @@ std::optional<Harm> harm_of(const ProbeResult& probe) {
     return std::nullopt;
 }
 
-/// A worker that leaves without an answer has not shown that it does no harm.
-bool shows_good_will(const ProbeResult& probe) {
+/// Whether it clears the driver. A worker that ended without a result might still do harm.
+bool is_harmless(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
 ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
-    auto reason = because("quarantined", {{"driver", target.driver},
-                                          {"why", to_value(held.why)},
-                                          {"times", to_value(held.times)},
-                                          {"since_usec", to_value(held.since)},
-                                          {"until_usec", to_value(held.until)},
-                                          {"note", to_value(held.note)}});
-    return ProbeResult{.api = target.api,
-                       .driver = target.driver,
-                       .stage = target.stage,
-                       .device = target.device,
-                       .outcome = Outcome::Skipped,
-                       .note = "in quarantine",
-                       .reasons = {std::move(reason)}};
+    return skipped(target, "in quarantine",
+                   because("quarantined", {{"driver", target.driver},
+                                           {"why", to_value(held.why)},
+                                           {"times", to_value(held.times)},
+                                           {"since_usec", to_value(held.since)},
+                                           {"until_usec", to_value(held.until)},
+                                           {"note", to_value(held.note)}}));
 }
 
 Reason because_of(ReasonCode code, const Error& error) {
@@ -79,20 +72,20 @@ void ProbeLedger::note(const Status& saved) {
         unkept_ = because_of("state-not-kept", saved.error());
 }
 
-ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
-    // A library may be named without a folder.
+store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
+    // The linker's cache matters because a library may be named without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
     if (!target.driver.empty())
         watched.push_back(target.driver);
     if (target.library && target.library->starts_with('/'))
         watched.push_back(*target.library);
-    return ProbeKey{
+    return store::ProbeKey{
         .api = target.api,
         .driver = target.driver,
         .stage = target.stage,
         .device = target.device,
-        .fingerprint = driver_fingerprint_of(devices_of(target, machine_), machine_.host.kernel,
-                                             files_, watched, kVersion)};
+        .fingerprint = store::driver_fingerprint_of(devices_of(target, machine_),
+                                                    machine_.host.kernel, files_, watched)};
 }
 
 std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) const {
@@ -103,10 +96,10 @@ std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) co
 void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     if (targets.empty())
         return;
-    std::vector<ProbeKey> keys;
+    std::vector<store::ProbeKey> keys;
     for (const auto& target : targets) {
         auto& key = running_[target];
-        quarantine_.ended(key);  // of a driver that was replaced meanwhile
+        quarantine_.ended(key);  // the driver may have been replaced since it began
         key = key_of(target);
         keys.push_back(key);
     }
@@ -114,16 +107,16 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     note(quarantine_.begin(keys));
 }
 
-/// Whether it did harm and is not held back for it yet.
-bool ProbeLedger::judge(const ProbeKey& key, const ProbeResult& probe) {
+/// Whether it did harm for which it is not held back yet.
+bool ProbeLedger::judge(const store::ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))
         return !quarantine_.strike(key, *harm, probe.note);
-    if (shows_good_will(probe))
+    if (is_harmless(probe))
         quarantine_.pardon(key);
     return false;
 }
 
-bool ProbeLedger::asks_again(const ProbeTarget& target, const ProbeResult& probe) {
+bool ProbeLedger::should_retry(const ProbeTarget& target, const ProbeResult& probe) {
     const auto found = running_.find(target);
     if (found == running_.end())
         return false;
@@ -145,20 +138,20 @@ void ProbeLedger::settle(const std::set<ProbeTarget>& still_running) {
     note(quarantine_.settle());
 }
 
-void ProbeLedger::narrow() {
+void ProbeLedger::remove_ended() {
     note(quarantine_.settle());
 }
 
-void ProbeLedger::heard_aside(const ProbeTarget& target, const ProbeResult& probe) {
+void ProbeLedger::judge_unannounced(const ProbeTarget& target, const ProbeResult& probe) {
     (void)judge(key_of(target), probe);
     note(quarantine_.settle());
 }
 
-Result<QuarantineFilter> quarantine_filter_from(const Value& object) {
+Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
     const auto* members = object.as_object();
     if (!members)
         return Error{ErrorCode::InvalidRequest, "quarantine: expected an object"};
-    QuarantineFilter filter;
+    store::QuarantineFilter filter;
     bool is_all = false;
     for (const auto& [key, value] : *members) {
         const auto* text = value.as_string();
@@ -178,4 +171,4 @@ Result<QuarantineFilter> quarantine_filter_from(const Value& object) {
     return filter;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -1,304 +1,339 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/trials.h"
+#include "engine/trials.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "base/parse.h"
-#include "engine/conductor.h"
-#include "engine/measuring.h"
-#include "engine/schedule.h"
-#include "engine/trial_ground.h"
-#include "engine/trial_targets.h"
+#include "report/trials.h"
 
-/// The conductor's part for what computes: the stages "verify" and "measure".
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
-/// What NVML averages over, and so long ago the GPU was as idle as now.
+/// NVML averages the load over this time, and it is taken to stay the same for as long.
 constexpr Duration kLoadHolds = std::chrono::seconds{1};
-
-ProbeResult skipped(const ProbeTarget& target, Reason reason) {
-    return ProbeResult{.api = target.api,
-                       .driver = target.driver,
-                       .stage = target.stage,
-                       .device = target.device,
-                       .outcome = Outcome::Skipped,
-                       .note = reason.code,
-                       .reasons = {std::move(reason)}};
-}
 
 bool tells_load(const ProbeTarget& target) {
     return target.api == "nvml";
 }
 
+bool is_measured(const ProbeTarget& target) {
+    return target.stage == kMeasureStage;
+}
+
 }  // namespace
 
-void Engine::Impl::start_metering() {
-    idle_meter.look(*source.files, machine, clock.monotonic());
-    load_asked = clock.monotonic();
-    metering = loop.after(IdleMeter::kShortest, [this] {
-        metering.reset();
-        start_trials();
-    });
-}
-
-/// The drivers answer first where what they said is not of now: which devices there are, and what
-/// NVML knows of their load.
-void Engine::Impl::ask_for_trials(const ProbeRequest& request,
-                                  std::function<void(double)> progress,
-                                  std::function<void()> done) {
-    if (quiet_start)
-        start_what_is_due();
-    if (rescan())
-        start_all_probes();
-    else if (request.stage == kMeasureStage)
-        start_probes(tells_load, request.allow_wake);
-    if (request.stage == kMeasureStage && !request.force)
-        start_metering();
-    round.wait(nullptr, [this, request, progress = std::move(progress), done = std::move(done)] {
-        begin_trials(request, progress, done);
-    });
-}
-
-/// Of a GPU that was measured a moment ago the load is our own.
-std::optional<Reason> Engine::Impl::obstacle_to(const ProbeTarget& target) const {
-    if (auto obstacle = obstacle_on_host(*source.files))
-        return obstacle;
-    const auto* gpu = gpu_of(target);
-    if (!gpu || gpu->id == measured_last)
-        return std::nullopt;
-    return obstacle_on_gpu(*source.files, machine, *gpu, idle_meter, clock.monotonic());
-}
-
-std::optional<ProbeResult> Engine::Impl::instead_of_trial(const ProbeTarget& target,
-                                                          const ProbeRequest& request) const {
-    if (auto held = ledger.instead_of(target))
-        return held;
-    const auto sleeper = sleeper_woken_by(target, machine);
-    if (sleeper && !request.allow_wake)
-        return skipped_asleep(target, *sleeper);
-    if (request.stage != kMeasureStage || request.force || sleeper)
-        return std::nullopt;
-    if (auto obstacle = obstacle_to(target))
-        return skipped(target, std::move(*obstacle));
-    return std::nullopt;
-}
-
-void Engine::Impl::begin_trials(const ProbeRequest& request,
-                                const std::function<void(double)>& progress,
-                                const std::function<void()>& done) {
-    if (!is_replay())
-        refresh_power(*source.files, machine);
-    if (trials.empty())
-        measured_last.reset();
-    std::vector<ProbeTarget> due;
-    for (const auto& [target, gpu] : trial_targets(report, search.targets, request)) {
-        if (gpu)
-            tried_gpus[target] = gpu->id;
-        if (auto instead = instead_of_trial(target, request)) {
-            tested_as[target] = ground_of(target);
-            answers.keep(std::move(*instead));
-            continue;
-        }
-        if (request.allow_wake)
-            waking.insert(target);
-        if (request.force)
-            forced.insert(target);
-        due.push_back(target);
+void TrialQueue::add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter) {
+    for (const auto& target : targets) {
+        const bool is_known =
+            running_.contains(target) || std::ranges::find(waiting_, target) != waiting_.end();
+        if (!is_known)
+            waiting_.push_back(target);
     }
-    if (due.empty()) {
-        publish();
-        if (done)
-            done();
-        return;
-    }
-    trials.add(due, progress, done);
-    start_trials();
-    publish();
+    waiters_.push_back({.waiter = std::move(waiter),
+                        .left = {targets.begin(), targets.end()},
+                        .total = targets.size()});
 }
 
-const Gpu* Engine::Impl::gpu_of(const ProbeTarget& target) const {
-    const auto id = tried_gpus.find(target);
-    if (id == tried_gpus.end())
-        return nullptr;
-    const auto found = std::ranges::find(report.gpus, id->second, &Gpu::id);
-    return found == report.gpus.end() ? nullptr : &*found;
-}
-
-/// A GPU may have fallen asleep, or somebody may have begun to use it, while it waited for its
-/// turn.
-std::optional<ProbeResult> Engine::Impl::instead_of_start(const ProbeTarget& target) const {
-    const auto sleeper = sleeper_woken_by(target, machine);
-    if (sleeper && !waking.contains(target))
-        return skipped_asleep(target, *sleeper);
-    if (target.stage != kMeasureStage || forced.contains(target) || sleeper)
-        return std::nullopt;
-    if (auto obstacle = obstacle_to(target))
-        return skipped(target, std::move(*obstacle));
-    return std::nullopt;
-}
-
-/// Whether it has to be found out first how busy the next GPU is. Once for each GPU: what follows
-/// on the same one would see our own load.
-bool Engine::Impl::learns_load() {
-    const auto* next = trials.next();
-    const auto* gpu = next ? gpu_of(*next) : nullptr;
-    if (!gpu || next->stage != kMeasureStage || forced.contains(*next) || gpu->id == measured_last)
-        return false;
-    if (metering && idle_meter.watches(gpu->id))
+bool TrialQueue::may_start(const ProbeTarget& target) const {
+    if (running_.empty())
         return true;
-    const auto now = clock.monotonic();
-    if (!gpu->apis.contains("nvml") || (load_asked && now - *load_asked < kLoadHolds))
+    return !is_measured(target) && std::ranges::none_of(running_, is_measured);
+}
+
+const ProbeTarget* TrialQueue::next() const {
+    return !waiting_.empty() && may_start(waiting_.front()) ? &waiting_.front() : nullptr;
+}
+
+std::vector<ProbeTarget> TrialQueue::take_startable() {
+    std::vector<ProbeTarget> startable;
+    while (!waiting_.empty() && may_start(waiting_.front())) {
+        startable.push_back(waiting_.front());
+        running_.insert(std::move(waiting_.front()));
+        waiting_.pop_front();
+    }
+    return startable;
+}
+
+std::vector<ProbeWaiter> TrialQueue::finish(const ProbeTarget& target) {
+    running_.erase(target);
+    std::vector<ProbeWaiter> over;
+    for (auto& [waiter, left, total] : waiters_) {
+        if (left.erase(target) == 0)
+            continue;
+        if (waiter.progress)
+            waiter.progress(1 - static_cast<double>(left.size()) / static_cast<double>(total));
+        if (left.empty() && waiter.done)
+            over.push_back(std::move(waiter));
+    }
+    std::erase_if(waiters_, [](const Waiting& waiting) { return waiting.left.empty(); });
+    return over;
+}
+
+LoadCheck::LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known)
+    : context_{context}, queries_{queries}, known_{std::move(known)} {}
+
+void LoadCheck::start() {
+    const auto now = context_.clock.monotonic();
+    idle_meter_.look(context_.machine.files(), context_.machine.hardware, now);
+    asked_at_ = now;
+    metering_ = context_.loop.after(IdleMeter::kShortest, [this] { metered(); });
+}
+
+void LoadCheck::metered() {
+    metering_.reset();
+    known_();
+}
+
+bool LoadCheck::must_wait_for(const Gpu& gpu) {
+    if (gpu.id == measured_)
         return false;
-    load_asked = now;
-    start_probes(tells_load, false);
-    if (!round.running())
+    if (metering_ && idle_meter_.watches(gpu.id))
+        return true;
+    const auto now = context_.clock.monotonic();
+    if (!gpu.apis.contains("nvml") || (asked_at_ && now - *asked_at_ < kLoadHolds))
         return false;
-    is_learning_load = true;
-    round.wait(nullptr, [this] {
-        is_learning_load = false;
-        start_trials();
-    });
+    asked_at_ = now;
+    queries_.start(tells_load, false);
+    if (!queries_.running())
+        return false;
+    is_asking_ = true;
+    queries_.wait({.done = [this] {
+        is_asking_ = false;
+        known_();
+    }});
     return true;
 }
 
-/// While the machine sleeps, nobody's turn comes.
-void Engine::Impl::start_trials() {
-    if (asleep || is_learning_load || learns_load())
+std::optional<Reason> LoadCheck::obstacle(const Gpu* gpu) const {
+    const auto& machine = context_.machine;
+    if (auto obstacle = obstacle_on_host(machine.files()))
+        return obstacle;
+    if (!gpu || gpu->id == measured_)
+        return std::nullopt;
+    return obstacle_on_gpu(machine.files(), machine.hardware, *gpu, idle_meter_,
+                           context_.clock.monotonic());
+}
+
+TrialRunner::TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher)
+    : context_{context}, queries_{queries}, publisher_{publisher}, load_{context, queries, [this] {
+                                                                             start_next();
+                                                                         }} {}
+
+void TrialRunner::prepare(const ProbeRequest& request, bool are_queried) {
+    if (request.stage != kMeasureStage)
         return;
-    refresh_power(*source.files, machine);
+    if (!are_queried)
+        queries_.start(tells_load, request.allow_wake);
+    if (!request.force)
+        load_.start();
+}
+
+/// The result that a target gets instead of being started now.
+std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, const Job& job) const {
+    const auto sleeper = sleeper_woken_by(target, context_.machine.hardware);
+    if (sleeper && !job.may_wake)
+        return skipped_asleep(target, *sleeper);
+    if (!is_measured(target) || job.is_forced || sleeper)
+        return std::nullopt;
+    if (auto reason = load_.obstacle(gpu_of(job)))
+        return skipped(target, reason->code, *reason);
+    return std::nullopt;
+}
+
+void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) {
+    auto& machine = context_.machine;
+    if (!machine.is_replay())
+        machine.refresh_power();
+    if (queue_.empty())
+        load_.measures_none();
+    std::vector<ProbeTarget> due;
+    for (const auto& [target, gpu] :
+         trial_targets(publisher_.report(), machine.search.targets, request)) {
+        const Job job{
+            .gpu = gpu ? gpu->id : "", .may_wake = request.allow_wake, .is_forced = request.force};
+        auto instead = context_.ledger.instead_of(target);
+        if (!instead)
+            instead = obstacle(target, job);
+        if (instead) {
+            fingerprints_[target] = fingerprint_of(target);
+            machine.results.keep(std::move(*instead));
+        } else {
+            enqueue(target, job);
+            due.push_back(target);
+        }
+    }
+    if (!due.empty()) {
+        queue_.add(due, waiter);
+        start_next();
+    }
+    publisher_.publish();
+    if (due.empty() && waiter.done)
+        waiter.done();
+}
+
+/// A target that is wanted twice may do what either of the two requests allows.
+void TrialRunner::enqueue(const ProbeTarget& target, const Job& job) {
+    auto& known = jobs_[target];
+    known.gpu = job.gpu;
+    known.may_wake |= job.may_wake;
+    known.is_forced |= job.is_forced;
+}
+
+TrialRunner::Job TrialRunner::job_of(const ProbeTarget& target) const {
+    const auto found = jobs_.find(target);
+    return found == jobs_.end() ? Job{} : found->second;
+}
+
+const Gpu* TrialRunner::gpu_of(const Job& job) const {
+    const auto& gpus = publisher_.report().gpus;
+    const auto found = std::ranges::find(gpus, job.gpu, &Gpu::id);
+    return found == gpus.end() ? nullptr : &*found;
+}
+
+void TrialRunner::verify_in_background() {
+    const auto& machine = context_.machine;
+    if (machine.is_replay())
+        return;
+    const ProbeRequest request{.stage = std::string{kVerifyStage}};
+    std::vector<ProbeTarget> due;
+    for (const auto& [target, gpu] :
+         trial_targets(publisher_.report(), machine.search.targets, request))
+        if (gpu && !machine.results.find(target) && !context_.ledger.instead_of(target) &&
+            !obstacle(target, Job{}))
+            due.push_back(target);
+    if (due.empty())
+        return;
+    queue_.add(due, {});
+    start_next();
+}
+
+/// Only the first measurement on a GPU needs its load; the following ones would see their own.
+bool TrialRunner::must_learn_load() {
+    const auto* next = queue_.next();
+    if (!next || !is_measured(*next))
+        return false;
+    const auto job = job_of(*next);
+    const auto* gpu = gpu_of(job);
+    return gpu && !job.is_forced && load_.must_wait_for(*gpu);
+}
+
+/// Looks for obstacles again: a GPU may have fallen asleep, or somebody may have begun to use it,
+/// while it waited for its turn.
+void TrialRunner::start_next() {
+    if (context_.sleep.is_near() || load_.is_asking() || must_learn_load())
+        return;
+    context_.machine.refresh_power();
     std::vector<ProbeTarget> due;
     std::vector<std::pair<ProbeTarget, ProbeResult>> not_started;
-    for (const auto& target : trials.take_startable()) {
-        tested_as[target] = ground_of(target);
-        if (auto instead = instead_of_start(target))
+    for (const auto& target : queue_.take_startable()) {
+        fingerprints_[target] = fingerprint_of(target);
+        if (auto instead = obstacle(target, job_of(target)))
             not_started.emplace_back(target, std::move(*instead));
         else
             due.push_back(target);
     }
-    ledger.begin(due);
+    context_.ledger.begin(due);
     for (const auto& target : due)
-        start_trial(target);
+        start(target);
     for (auto& [target, instead] : not_started)
-        trial_finished(target, std::move(instead));
+        ended(target, std::move(instead));
 }
 
-void Engine::Impl::start_trial(const ProbeTarget& target) {
-    const bool takes_its_time = waking.erase(target) > 0 || ledger.is_cold();
-    if (const auto* gpu = target.stage == kMeasureStage ? gpu_of(target) : nullptr)
-        measured_last = gpu->id;
-    supervisor.start(
-        target, [this, target](ProbeResult probe) { trial_finished(target, std::move(probe)); },
-        takes_its_time ? Patience::Double : Patience::Usual);
+void TrialRunner::start(const ProbeTarget& target) {
+    auto& job = jobs_[target];
+    const bool is_slow = std::exchange(job.may_wake, false) || context_.ledger.is_cold();
+    if (const auto* gpu = is_measured(target) ? gpu_of(job) : nullptr)
+        load_.measures(*gpu);
+    context_.supervisor.start(
+        target, [this, target](ProbeResult probe) { ended(target, std::move(probe)); },
+        is_slow ? Patience::Double : Patience::Usual);
 }
 
-std::set<ProbeTarget> Engine::Impl::all_running() const {
-    auto all = round.targets();
-    all.insert(trials.running().begin(), trials.running().end());
+void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
+    const bool is_current = is_as_tested(target);
+    if (context_.ledger.should_retry(target, probe) && is_current && !context_.sleep.is_near())
+        return start(target);
+    if (is_current)
+        context_.machine.results.keep(std::move(probe));
+    jobs_.erase(target);
+    const auto over = queue_.finish(target);
+    if (is_current)
+        context_.ledger.remove_ended();
+    else
+        context_.ledger.settle(all_running());  // the device that may have done harm is gone
+    start_next();
+    if (over.empty() && !queue_.empty())
+        return publisher_.publish_soon();
+    publisher_.publish();
+    publisher_.save_cache(worth_caching());
+    for (const auto& waiter : over)
+        waiter.done();
+}
+
+std::set<ProbeTarget> TrialRunner::all_running() const {
+    auto all = queries_.running_targets();
+    all.insert(running().begin(), running().end());
     return all;
 }
 
-/// Whether the device and its driver are what they were when it was asked.
-bool Engine::Impl::is_as_tested(const ProbeTarget& target) const {
-    const auto known = tested_as.find(target);
-    return known != tested_as.end() && known->second == ground_of(target);
+std::string TrialRunner::fingerprint_of(const ProbeTarget& target) const {
+    return engine::fingerprint_of(target, context_.machine.hardware, context_.machine.files());
 }
 
-void Engine::Impl::trial_finished(const ProbeTarget& target, ProbeResult probe) {
-    const bool is_of_now = is_as_tested(target);
-    if (ledger.asks_again(target, probe) && is_of_now && !asleep)
-        return start_trial(target);
-    if (is_of_now)
-        answers.keep(std::move(probe));
-    forced.erase(target);
-    tried_gpus.erase(target);
-    const auto over = trials.finish(target);
-    if (is_of_now)
-        ledger.narrow();
-    else
-        ledger.settle(all_running());  // whatever it did, it is no longer there
-    start_trials();
-    if (over.empty() && !trials.empty()) {
-        if (!gathering)
-            gathering = loop.after(kGather, [this] { publish(); });
-        return;
-    }
-    publish();
-    save_cache();
-    for (const auto& done : over)
-        done();
+/// Whether the device and its driver are still those that were tried.
+bool TrialRunner::is_as_tested(const ProbeTarget& target) const {
+    const auto known = fingerprints_.find(target);
+    return known != fingerprints_.end() && known->second == fingerprint_of(target);
 }
 
-/// What was found on a device or a driver that is another one now says nothing of it.
-void Engine::Impl::forget_outdated_trials() {
-    for (auto entry = tested_as.begin(); entry != tested_as.end();) {
-        const bool is_outdated = entry->second != ground_of(entry->first);
-        // One that runs is judged when it ends.
-        if (is_outdated && !trials.running().contains(entry->first)) {
-            answers.forget(entry->first);
-            entry = tested_as.erase(entry);
-        } else {
-            ++entry;
-        }
-    }
+void TrialRunner::machine_changed() {
+    std::erase_if(fingerprints_, [this](const auto& entry) {
+        const auto& [target, fingerprint] = entry;
+        // A running one is judged when it ends.
+        if (running().contains(target) || fingerprint == fingerprint_of(target))
+            return false;
+        context_.machine.results.forget(target);
+        return true;
+    });
 }
 
-std::string Engine::Impl::ground_of(const ProbeTarget& target) const {
-    return trial_ground(target, machine, *source.files);
-}
-
-/// The target of which this is the answer; nullopt where no driver offers it any more.
-std::optional<ProbeTarget> Engine::Impl::target_of(const ProbeResult& probe) const {
-    const auto offered = std::ranges::find_if(search.targets, [&probe](const auto& target) {
+/// The target that gave this result; nullopt when no driver offers it any more.
+std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) const {
+    const auto& targets = context_.machine.search.targets;
+    const auto offered = std::ranges::find_if(targets, [&probe](const auto& target) {
         return target.api == probe.api && target.driver == probe.driver;
     });
-    if (offered == search.targets.end() && probe.api != kCpuApi)
+    if (offered == targets.end() && probe.api != kCpuApi)
         return std::nullopt;
-    auto target = offered == search.targets.end() ? ProbeTarget{.api = probe.api} : *offered;
+    auto target = offered == targets.end() ? ProbeTarget{.api = probe.api} : *offered;
     target.stage = probe.stage;
     target.device = probe.device;
     return target;
 }
 
-void Engine::Impl::take_cached_trials(std::vector<CachedTrial> cached) {
-    for (auto& [ground, probe] : cached) {
+void TrialRunner::take_cached(std::vector<store::CachedTrial> cached) {
+    for (auto& [fingerprint, probe] : cached) {
         const auto target = target_of(probe);
-        if (probe.stage == kQueryStage || !target || ground != ground_of(*target))
+        if (probe.stage == kQueryStage || !target || fingerprint != fingerprint_of(*target))
             continue;
-        tested_as[*target] = std::move(ground);
-        answers.keep(std::move(probe));
+        fingerprints_[*target] = std::move(fingerprint);
+        context_.machine.results.keep(std::move(probe));
     }
 }
 
-CachedAnswers Engine::Impl::worth_caching() const {
-    CachedAnswers worth;
-    for (auto& probe : answers.worth_caching(report)) {
+store::CachedProbes TrialRunner::worth_caching() const {
+    store::CachedProbes worth;
+    for (auto& probe : context_.machine.results.worth_caching(publisher_.report())) {
         if (probe.stage == kQueryStage) {
-            worth.probes.push_back(std::move(probe));
+            worth.queries.push_back(std::move(probe));
             continue;
         }
         const auto target = target_of(probe);
-        const auto known = target ? tested_as.find(*target) : tested_as.end();
-        if (known != tested_as.end())
+        const auto known = target ? fingerprints_.find(*target) : fingerprints_.end();
+        if (known != fingerprints_.end())
             worth.trials.push_back({.fingerprint = known->second, .probe = std::move(probe)});
     }
     return worth;
 }
 
-/// Once for each: whatever became of it, the same driver is not asked again in the background.
-void Engine::Impl::verify_in_the_background() {
-    const ProbeRequest request{.stage = std::string{kVerifyStage}};
-    if (is_replay() || !options.verifies)
-        return;
-    std::vector<ProbeTarget> due;
-    for (const auto& [target, gpu] : trial_targets(report, search.targets, request))
-        if (gpu && !answers.find(target) && !instead_of_trial(target, request))
-            due.push_back(target);
-    if (due.empty())
-        return;
-    trials.add(due, nullptr, nullptr);
-    start_trials();
-}
-
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

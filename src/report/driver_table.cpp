@@ -66,9 +66,13 @@ std::string_view file_name(std::string_view path) {
 }
 
 KnownDriver known_driver(const ProbeResult& probe) {
-    if (const auto* api = find_api(probe.api); api && !api->vendor.empty())
+    return known_driver(probe.api, probe.driver);
+}
+
+KnownDriver known_driver(std::string_view word, std::string_view driver) {
+    if (const auto* api = find_api(word); api && !api->vendor.empty())
         return {.vendor = api->vendor, .kernel_drivers = api->kernel_drivers};
-    const auto name = lower_case(file_name(probe.driver));
+    const auto name = lower_case(file_name(driver));
     for (const auto& manifest : kManifests)
         if (name.starts_with(manifest.prefix))
             return manifest;

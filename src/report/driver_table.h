@@ -20,6 +20,7 @@ struct KnownDriver {
 };
 
 /// The entry for a probe's driver; APIs that one vendor alone serves have theirs without manifest.
+KnownDriver known_driver(std::string_view api, std::string_view manifest);
 KnownDriver known_driver(const ProbeResult& probe);
 
 /// The last component of a path.

@@ -73,7 +73,7 @@ std::vector<bus::Dictionary> AdviceCalls::quarantine() const {
 void AdviceCalls::clear_quarantine(const Petitioner& who,
                                    const Value& filter,
                                    bus::Reply<std::uint32_t> reply) {
-    const auto meant = quarantine_filter_from(filter);
+    const auto meant = engine::quarantine_filter_from(filter);
     if (!meant)
         return reply.fail(meant.error());
     with_leave(who, Action::ClearQuarantine, std::move(reply),

@@ -127,7 +127,7 @@ bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of) {
     return answer;
 }
 
-bus::Dictionary answer_from(const LiveMemory& memory) {
+bus::Dictionary answer_from(const engine::LiveMemory& memory) {
     bus::Dictionary answer;
     if (memory.kind)
         answer.emplace("Kind", sdbus::Variant{std::string{name_of(*memory.kind)}});
@@ -153,7 +153,7 @@ std::map<std::string, std::string> identifiers_of(const Gpu& gpu) {
     return identifiers;
 }
 
-bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request) {
+bus::Dictionary probe_answer(const Report& report, const engine::ProbeRequest& request) {
     const auto& apis = request.apis;
     std::vector<bus::Dictionary> probes;
     for (const auto& probe : report.probes)

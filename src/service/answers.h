@@ -24,13 +24,13 @@ bus::Dictionary answer_from(const Decision& decision, const PathOf& path_of);
 /// Reasons of rejected variants lose their details, and then go, when there are more than the bus
 /// should carry.
 bus::Dictionary answer_from(const Recommendation& recommendation, const PathOf& path_of);
-bus::Dictionary answer_from(const LiveMemory& memory);
+bus::Dictionary answer_from(const engine::LiveMemory& memory);
 /// What tells a GPU from another of its kind, of what is known: NvidiaUuid, VulkanDeviceUuid,
 /// OpenclUuid, HipUniqueId, LevelZeroUuid, CanonicalUuid, Luid.
 std::map<std::string, std::string> identifiers_of(const Gpu& gpu);
 /// The probes of the stage and the APIs that were asked for (none: of all) and the generation that
 /// holds them.
-bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request);
+bus::Dictionary probe_answer(const Report& report, const engine::ProbeRequest& request);
 /// Backend → Usable, Verified, Score, Verification, Measurement, Reasons; `backends` is an object
 /// of BackendViews.
 std::map<std::string, bus::Dictionary> backends_from(const Value& backends);

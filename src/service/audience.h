@@ -23,7 +23,7 @@ public:
     static constexpr std::size_t kMaxViews = 8;  ///< beside the prober's own
 
     /// `engine` must outlive this.
-    explicit Audience(const Engine& engine) : engine_{engine} {}
+    explicit Audience(const engine::Engine& engine) : engine_{engine} {}
 
     /// Holds until the next call of any function here.
     [[nodiscard]] View of(const Caller& caller);
@@ -40,7 +40,7 @@ private:
 
     void forget_older();
 
-    const Engine& engine_;
+    const engine::Engine& engine_;
     std::uint64_t generation_ = 0;
     std::optional<WallTime> created_ = {};
     std::list<Seen> seen_ = {};  ///< of that report; last used first

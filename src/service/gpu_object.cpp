@@ -13,7 +13,7 @@ namespace gpuprobe {
 namespace {
 
 /// Nothing may be thrown here: the engine calls.
-void send_memory(bus::Reply<bus::Dictionary>& reply, const LiveMemory& memory) {
+void send_memory(bus::Reply<bus::Dictionary>& reply, const engine::LiveMemory& memory) {
     try {
         reply.send(answer_from(memory));
     } catch (const std::exception& problem) {
@@ -129,7 +129,7 @@ void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictiona
     const auto number = ++last_memory_reply_;
     memory_replies_->emplace(number, bus::Reply<bus::Dictionary>{std::move(result)});
     const std::weak_ptr<MemoryReplies> replies = memory_replies_;
-    const auto answer = [replies, number](const LiveMemory& memory) {
+    const auto answer = [replies, number](const engine::LiveMemory& memory) {
         if (const auto waiting = replies.lock())
             if (auto reply = waiting->extract(number); !reply.empty())
                 send_memory(reply.mapped(), memory);

@@ -22,7 +22,7 @@ namespace gpuprobe {
 
 /// What every object on the bus may use. All of it outlives the objects.
 struct ServiceContext {
-    Engine& engine;
+    engine::Engine& engine;
     const FileSystem& files;  ///< of the machine that the engine reports on
     InlineBudget& budget;
     CallBudget& calls;

@@ -220,10 +220,10 @@ Settings settings_from(int argc, char** argv) {
     return settings;
 }
 
-EngineOptions engine_options(const Settings& settings,
-                             const std::optional<std::string>& cache,
-                             const std::optional<std::string>& state) {
-    EngineOptions options;
+engine::EngineOptions engine_options(const Settings& settings,
+                                     const std::optional<std::string>& cache,
+                                     const std::optional<std::string>& state) {
+    engine::EngineOptions options;
     if (cache)
         options.cache_file = *cache + "/probes";
     options.state_folder = state;
@@ -241,10 +241,10 @@ EngineOptions engine_options(const Settings& settings,
 }
 
 /// The captured machine, or this one. Its nodes are judged for whoever opens them.
-Result<MachineSource> machine(const Settings& settings, const Log& log) {
+Result<engine::MachineSource> machine(const Settings& settings, const Log& log) {
     if (settings.replay)
-        return replayed_machine(*settings.replay);
-    auto source = live_machine();
+        return engine::replayed_machine(*settings.replay);
+    auto source = engine::live_machine();
     if (!settings.launch.uses_socket() || !settings.launch.worker_user)
         return source;
     const auto prober = user_named(*settings.launch.worker_user);
@@ -264,7 +264,7 @@ void give_back_large_blocks() {
     ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
-void reload(Engine& engine, const Log& log) {
+void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     const auto done = engine.reload();
     log.write(done ? LogLevel::Info : LogLevel::Error,
@@ -290,8 +290,8 @@ Result<int> serve(const Settings& settings, Log& log) {
         settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
             log.write(LogLevel::Warning, "no worker through the socket: " + problem);
         }};
-    const auto engine = TRY(Engine::create(std::move(source), *loop, launchers.chosen(), clock,
-                                           engine_options(settings, cache, state)));
+    const auto engine = TRY(engine::Engine::create(std::move(source), *loop, launchers.chosen(),
+                                                   clock, engine_options(settings, cache, state)));
     InlineBudget budget{clock};
     CallBudget calls{clock};
     const ServiceContext context{

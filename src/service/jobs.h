@@ -26,14 +26,14 @@ public:
     /// that wait, or calls of one user within a minute),
     /// NotAuthorized (the caller left), InvalidRequest.
     void probe(const std::string& sender,
-               const ProbeRequest& request,
+               const engine::ProbeRequest& request,
                bus::Reply<bus::Dictionary> reply);
 
 private:
     using Pending = std::shared_ptr<bus::Reply<bus::Dictionary>>;  // std::function wants copies
 
-    void start(uid_t uid, const ProbeRequest& request, const Pending& reply);
-    void run(std::uint64_t number, const ProbeRequest& request);
+    void start(uid_t uid, const engine::ProbeRequest& request, const Pending& reply);
+    void run(std::uint64_t number, const engine::ProbeRequest& request);
     void cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply);
     [[nodiscard]] std::size_t running_of(uid_t uid) const;
 

@@ -225,16 +225,17 @@ Status ManagerObject::refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus
     return Done{};
 }
 
-Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::ObjectPath>& gpus,
-                                                  const std::vector<std::string>& apis,
-                                                  const bus::Dictionary& options) const {
+Result<engine::ProbeRequest> ManagerObject::probe_request(
+    const std::vector<sdbus::ObjectPath>& gpus,
+    const std::vector<std::string>& apis,
+    const bus::Dictionary& options) const {
     if (gpus.size() > kMaxNames || apis.size() > kMaxNames)
         return Error{ErrorCode::InvalidRequest, "too many names"};
     const bool allow_wake = TRY(flag_option(options, "allow-wake", false));
-    ProbeRequest request{.apis = apis,
-                         .allow_wake = allow_wake,
-                         .stage = TRY(stage_option(options)),
-                         .force = TRY(flag_option(options, "force", false))};
+    engine::ProbeRequest request{.apis = apis,
+                                 .allow_wake = allow_wake,
+                                 .stage = TRY(stage_option(options)),
+                                 .force = TRY(flag_option(options, "force", false))};
     TRY(refuse_sleepers(gpus, allow_wake));
     for (const auto& path : gpus)
         request.gpus.push_back(gpus_.at(path)->id);
@@ -274,7 +275,7 @@ void ManagerObject::ask_leave(const Petitioner& caller,
     });
 }
 
-void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
+void ManagerObject::probe(const engine::ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
     const auto caller = petitioner();
     std::vector<Action> actions;
     if (request.allow_wake)

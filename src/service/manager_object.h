@@ -89,14 +89,15 @@ private:
                                          bool allow_wake) const;
     [[nodiscard]] Petitioner petitioner() const;
     /// Runs a probe that whoever is calling may ask for.
-    void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
+    void probe(const engine::ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
     /// Asks for one after the other; `answer` gets the first no, or a yes to all.
     void ask_leave(const Petitioner& caller,
                    std::vector<Action> actions,
                    const std::function<void(const Status&)>& answer);
-    [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
-                                                     const std::vector<std::string>& apis,
-                                                     const bus::Dictionary& options) const;
+    [[nodiscard]] Result<engine::ProbeRequest> probe_request(
+        const std::vector<sdbus::ObjectPath>& gpus,
+        const std::vector<std::string>& apis,
+        const bus::Dictionary& options) const;
 
     bus::Connection& connection_;
     const ServiceContext& context_;

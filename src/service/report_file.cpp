@@ -7,7 +7,7 @@
 
 namespace gpuprobe {
 
-ReportFile::ReportFile(std::string path, const Engine& engine, Log& log)
+ReportFile::ReportFile(std::string path, const engine::Engine& engine, Log& log)
     : path_{std::move(path)}, engine_{engine}, log_{log} {
     if (auto rules = Rules::builtin())
         rules_ = std::move(rules).value();

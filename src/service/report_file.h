@@ -14,13 +14,13 @@ namespace gpuprobe {
 /// than dates differs, and not before drivers were asked.
 class ReportFile {
 public:
-    ReportFile(std::string path, const Engine& engine, Log& log);
+    ReportFile(std::string path, const engine::Engine& engine, Log& log);
 
     void update();
 
 private:
     std::string path_;
-    const Engine& engine_;
+    const engine::Engine& engine_;
     Log& log_;
     Rules rules_ = {};
     std::string written_ = {};

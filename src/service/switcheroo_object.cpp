@@ -62,7 +62,7 @@ std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report) {
     return gpus;
 }
 
-SwitcherooObject::SwitcherooObject(sdbus::IConnection& connection, Engine& engine)
+SwitcherooObject::SwitcherooObject(sdbus::IConnection& connection, engine::Engine& engine)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{kPath}}, engine_{engine} {
     announced_ = switcheroo_gpus(engine_.report());
     registerAdaptor();

@@ -33,7 +33,7 @@ class SwitcherooObject final
 public:
     static constexpr const char* kName = "net.hadess.SwitcherooControl";
 
-    SwitcherooObject(sdbus::IConnection& connection, Engine& engine);
+    SwitcherooObject(sdbus::IConnection& connection, engine::Engine& engine);
     ~SwitcherooObject();
 
     /// Announces what changed.
@@ -47,7 +47,7 @@ private:
     /// What is known now: events that arrived are heard first.
     [[nodiscard]] std::vector<SwitcherooGpu> current();
 
-    Engine& engine_;
+    engine::Engine& engine_;
     std::vector<SwitcherooGpu> announced_ = {};
 };
 

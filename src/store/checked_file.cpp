@@ -14,7 +14,7 @@
 #include "base/handle.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 std::string checksum(std::string_view text) {
@@ -41,7 +41,7 @@ Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     if (!fd)
         return errno_error(path, errno);
-    (void)TRY(check_owner(fd, path));
+    TRY(check_owner(fd, path));
     std::string text;
     char buffer[16384];
     for (;;) {
@@ -58,7 +58,7 @@ Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     }
 }
 
-/// The JSON after the first line, if the line fits it.
+/// The JSON after the first line, if that line is right for it.
 Result<std::string_view> checked_body(std::string_view text, std::string_view magic) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos || !text.starts_with(magic))
@@ -93,7 +93,7 @@ Status CheckedFile::take(const std::function<Status(const Value& document)>& rea
         return Done{};
     auto taken = document ? read(*document) : Status{document.error()};
     if (!taken)
-        (void)set_aside();  // what can't be read can't be renamed either: the error says so
+        (void)set_aside();  // if this fails too, the first error already tells why
     return taken;
 }
 
@@ -118,4 +118,4 @@ Status CheckedFile::set_aside() const {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -10,32 +10,33 @@
 #include "base/result.h"
 #include "base/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 
-/// One JSON document on disk that is read whole and right or not at all.
+/// One JSON document on disk. It is either read completely and with a correct checksum, or not at
+/// all.
 ///
-/// The file is one line, "gpuprobe-<kind> <version> <crc32 of the rest>", and then the document.
-/// A reader sees the old or the new document whatever happens while it is written.
+/// The file's first line is "gpuprobe-<kind> <version> <crc32 of the rest>"; the document follows.
+/// A reader sees the old or the new document, never a mixture, even after a crash while writing.
 class CheckedFile {
 public:
     /// `path`: the file; its folder must exist to save. `kind`: what the document is, one word.
     CheckedFile(std::string path, std::string_view kind, int version, Bytes limit);
 
-    /// Errors: NotFound; Malformed for another kind or version, a checksum that does not fit and a
-    /// text that is no JSON; TooLarge; PermissionDenied for a file of another owner, or one that
-    /// others may write; Io for what is no regular file. Each text is "path: reason".
+    /// Errors: NotFound; Malformed for another kind or version, a wrong checksum, or text that is
+    /// not JSON; TooLarge; PermissionDenied for a file that another user owns or may write; Io when
+    /// it is not a regular file. Each text is "path: reason".
     [[nodiscard]] Result<Value> load() const;
-    /// Hands the document to `read`, where there is one, and sets the file aside when it can't be
-    /// loaded or `read` refuses it. Errors: as load() but NotFound, and what `read` returns.
+    /// Passes the document to `read` if the file exists. Sets the file aside when it can't be
+    /// loaded or `read` refuses it. Errors: those of load() except NotFound, and those of `read`.
     Status take(const std::function<Status(const Value& document)>& read) const;
     /// Errors: Io, PermissionDenied. The old file survives a failure.
     Status save(const Value& document) const;
-    /// Makes this process the only one that saves: until it ends, another one that wants to is
-    /// refused. True the first time: what was loaded before may be old by now. Errors: Io when
-    /// another one has, and those of save().
+    /// Makes this process the only writer until it ends. Returns true the first time, when what was
+    /// loaded earlier may be out of date. Errors: Io when another process is the writer, and those
+    /// of save().
     Result<bool> claim();
-    /// Renames the file to "path.broken", in place of an earlier one, so that the next save does
-    /// not destroy what nobody could read. Errors: Io, NotFound, PermissionDenied.
+    /// Renames the file to "path.broken", replacing an earlier one, so that the next save does not
+    /// overwrite it. Errors: Io, NotFound, PermissionDenied.
     Status set_aside() const;
 
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -47,4 +48,4 @@ private:
     UniqueFd lock_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

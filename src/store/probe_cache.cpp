@@ -1,17 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/probe_cache.h"
 
-namespace gpuprobe {
+#include "base/value_json.h"
+#include "base/version.h"
+
+namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxCache = mib(8);
 constexpr int kFormat = 2;
 
+/// A node that became usable changes what a driver can report. Who else may use it does not: logind
+/// changes the access control lists with each login at the machine.
+Value node_print(DeviceNode node) {
+    node.acl.clear();
+    if (node.accessible)
+        node.mode.reset();
+    return to_value(node);
+}
+
+/// What stays from boot to boot.
+Value board_print(const HardwareDevice& device) {
+    Value print;
+    print["id"] = device.id;
+    print["vendor"] = to_value(device.vendor_id);
+    print["device"] = to_value(device.device_id);
+    print["subsystem_vendor"] = to_value(device.subsystem_vendor_id);
+    print["subsystem"] = to_value(device.subsystem_device_id);
+    print["driver"] = to_value(device.driver);
+    print["version"] = to_value(device.driver_version);
+    return print;
+}
+
+Value device_print(const HardwareDevice& device) {
+    auto print = board_print(device);
+    print["drm"] = to_value(device.drm);
+    print["partitions"] = to_value(device.partitions);
+    for (const auto& node : device.nodes)
+        print["nodes"].push_back(node_print(node));
+    return print;
+}
+
+Value file_print(const FileSystem& files, const std::string& path) {
+    Value print;
+    print["path"] = path;
+    if (const auto status = files.status(path)) {
+        print["inode"] = Value{static_cast<unsigned long long>(status->inode)};
+        print["size"] = to_value(status->size);
+        print["modified"] = to_value(status->modified);
+    }
+    return print;
+}
+
+Value program_print(const std::optional<std::string>& kernel) {
+    Value print;
+    print["program"] = kVersion;
+    print["kernel"] = to_value(kernel);
+    return print;
+}
+
+std::string with_files(Value print,
+                       const FileSystem& files,
+                       const std::vector<std::string>& watched) {
+    for (const auto& path : watched)
+        print["files"].push_back(file_print(files, path));
+    return json_line(print);
+}
+
 Error malformed(std::string_view member) {
     return Error{ErrorCode::Malformed, std::string{member} + ": missing"};
 }
 
-Result<std::vector<ProbeResult>> read_probes(const Value& document) {
+Result<std::vector<ProbeResult>> read_queries(const Value& document) {
     const auto* items = document.at("probes").as_array();
     if (!items)
         return malformed("probes");
@@ -36,38 +96,74 @@ Result<std::vector<CachedTrial>> read_trials(const Value& document) {
     return trials;
 }
 
-Result<CachedAnswers> answers_in(const Value& document, std::string_view fingerprint) {
+Result<CachedProbes> cached_in(const Value& document, std::string_view fingerprint) {
     const auto* made_for = document.at("fingerprint").as_string();
     if (!made_for)
         return malformed("fingerprint");
-    CachedAnswers answers{.trials = TRY(read_trials(document))};
+    CachedProbes cached{.trials = TRY(read_trials(document))};
     if (*made_for == fingerprint)
-        answers.probes = TRY(read_probes(document));
-    return answers;
+        cached.queries = TRY(read_queries(document));
+    return cached;
 }
 
 }  // namespace
 
-ProbeCache::ProbeCache(std::string path) : file_{std::move(path), "cache", kFormat, kMaxCache} {}
-
-Result<CachedAnswers> ProbeCache::load(std::string_view fingerprint) const {
-    auto answers = answers_in(TRY(file_.load()), fingerprint);
-    if (!answers)
-        return std::move(answers).error().in(file_.path());
-    return answers;
+std::string fingerprint_of(const Machine& machine,
+                           const FileSystem& files,
+                           const std::vector<std::string>& watched) {
+    auto print = program_print(machine.host.kernel);
+    for (const auto& device : machine.devices)
+        print["devices"].push_back(device_print(device));
+    for (const auto& node : machine.shared_nodes)
+        print["nodes"].push_back(node_print(node));
+    return with_files(std::move(print), files, watched);
 }
 
-Status ProbeCache::save(std::string_view fingerprint, const CachedAnswers& answers) const {
+std::string driver_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
+                                  const std::optional<std::string>& kernel,
+                                  const FileSystem& files,
+                                  const std::vector<std::string>& watched) {
+    auto print = program_print(kernel);
+    for (const auto* device : devices)
+        print["devices"].push_back(board_print(*device));
+    return with_files(std::move(print), files, watched);
+}
+
+std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devices,
+                                 const Host& host,
+                                 const FileSystem& files,
+                                 const std::vector<std::string>& watched) {
+    auto print = program_print(host.kernel);
+    if (devices.empty())
+        print["cpu"] = to_value(host.cpu.model);
+    for (const auto* device : devices) {
+        auto board = board_print(*device);
+        board["partitions"] = to_value(device->partitions);
+        print["devices"].push_back(std::move(board));
+    }
+    return with_files(std::move(print), files, watched);
+}
+
+ProbeCache::ProbeCache(std::string path) : file_{std::move(path), "cache", kFormat, kMaxCache} {}
+
+Result<CachedProbes> ProbeCache::load(std::string_view fingerprint) const {
+    auto cached = cached_in(TRY(file_.load()), fingerprint);
+    if (!cached)
+        return std::move(cached).error().in(file_.path());
+    return cached;
+}
+
+Status ProbeCache::save(std::string_view fingerprint, const CachedProbes& probes) const {
     Value document;
     document["fingerprint"] = Value{fingerprint};
     document["probes"] = Value{Value::Array{}};
-    for (const auto& probe : answers.probes)
+    for (const auto& probe : probes.queries)
         document["probes"].push_back(value_of(probe));
     document["trials"] = Value{Value::Array{}};
-    for (const auto& [print, probe] : answers.trials)
+    for (const auto& [print, probe] : probes.trials)
         document["trials"].push_back(
             Value{Value::Object{{"fingerprint", print}, {"probe", value_of(probe)}}});
     return file_.save(document);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

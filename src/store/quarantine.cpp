@@ -8,24 +8,25 @@
 
 #include "base/file_lock.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxFile = mib(4);
-/// How long harm of that level is held against a driver. Once may be chance.
+/// How long a driver is held back at each level. A single failure may be chance, so it costs
+/// nothing.
 constexpr std::array<Duration, 6> kLengths = {Duration::zero(),         Duration::zero(),
                                               std::chrono::minutes{10}, std::chrono::hours{1},
                                               std::chrono::hours{6},    std::chrono::hours{24}};
 constexpr std::uint32_t kHighest = kLengths.size() - 1;
-/// Six hours: nobody wants to see the machine go down every ten minutes.
-constexpr std::uint32_t kOfAMachine = 4;
+/// The level after the machine went down: six hours, since ten minutes could make that a routine.
+constexpr std::uint32_t kAfterMachineWentDown = 4;
 
 Duration length_of(std::uint32_t level) {
     return kLengths[std::min(level, kHighest)];
 }
 
-/// What is left of a time that ends at `until`, and never more than all of it: the clock may have
-/// been set.
+/// What is left of a penalty that ends at `until`; never more than all of it, because the clock may
+/// have been set back.
 Duration rest_of(WallTime until, Duration length, WallTime now) {
     if (until <= now)
         return Duration::zero();
@@ -67,7 +68,7 @@ Quarantine::Quarantine(const std::optional<std::string>& folder, const Clock& cl
 
 Quarantine::~Quarantine() {
     running_.clear();
-    (void)settle();  // what can't be written now is judged at the next start
+    (void)settle();  // if this can't be written, the next start counts them as harm
 }
 
 Status Quarantine::open(std::string boot) {
@@ -86,11 +87,11 @@ Status Quarantine::open(std::string boot) {
     if (!left) {
         entries_.clear();
         if (lock_)
-            (void)file_->set_aside();  // what can't be renamed can't be read either: it is told
+            (void)file_->set_aside();  // if this fails too, the first error already tells why
         return left.error();
     }
     if (!lock_ || left->empty())
-        return Done{};  // what runs is another's, who is there
+        return Done{};  // what is left running belongs to the process that holds the lock
     judge(*left);
     return save();
 }
@@ -134,7 +135,7 @@ bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string
             .fingerprint = key.fingerprint,
             .probe = {
                 .api = key.api, .driver = key.driver, .stage = key.stage, .device = key.device}});
-    const auto least = why == Harm::MachineWentDown ? kOfAMachine : 0;
+    const auto least = why == Harm::MachineWentDown ? kAfterMachineWentDown : 0;
     entry->level = std::clamp(entry->level + 1, least, kHighest);
     auto& probe = entry->probe;
     if (probe.times < std::numeric_limits<std::uint32_t>::max())
@@ -220,4 +221,4 @@ Result<std::uint32_t> Quarantine::clear(const QuarantineFilter& filter) {
     return saved.error();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

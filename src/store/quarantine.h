@@ -15,15 +15,15 @@
 #include "report/quarantined.h"
 #include "store/checked_file.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 
-/// One question to one driver as it is installed now.
+/// One probe of one driver as it is installed now.
 struct ProbeKey {
     std::string api = {};
     std::string driver = {};  ///< manifest, or "" for the API's only driver
     std::string stage = {};
-    std::optional<std::string> device = {};  ///< of "verify" and "measure": which
-    std::string fingerprint = {};  ///< another text when the driver may have become another one
+    std::optional<std::string> device = {};  ///< for "verify" and "measure" only
+    std::string fingerprint = {};            ///< changes when the driver may have changed
     auto operator<=>(const ProbeKey&) const = default;
 };
 template <class Visitor>
@@ -35,67 +35,67 @@ void describe(Visitor& visit, ProbeKey& key) {
     visit("fingerprint", key.fingerprint);
 }
 
-/// Which entries are meant; without a word, all of them.
+/// Which entries are meant: all of them when both members are empty.
 struct QuarantineFilter {
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
 };
 
-/// What was being asked when something went down, kept in one file, so that the next start does not
-/// do it again.
+/// Remembers in one file which probes were running when something went down, so that the next start
+/// does not repeat them.
 ///
-/// Before a driver is asked, that is on disk (begin), and when it has answered it is taken off
-/// (ended, settle). What is still there at the next start did harm: in another boot it may have
-/// taken the machine down, in the same one the process that asked. Harm adds up until the driver
-/// answers; from the second time on, and at once where the machine went down, the driver is held
-/// back for 10 minutes, then 1 hour, 6 hours and 24 hours (6 hours at least where the machine went
-/// down). Another fingerprint is another driver.
+/// A probe is written to disk before it starts (begin) and removed once it has ended (ended,
+/// settle). One that is still there at the next start did harm: if the machine has rebooted since,
+/// it may have taken the machine down, otherwise the process that ran it. Each harm makes the next
+/// penalty longer until the driver answers. From the second harm on, and from the first if the
+/// machine went down, the driver is held back for 10 minutes, then 1 hour, 6 hours and 24 hours (at
+/// least 6 hours if the machine went down). A driver with another fingerprint starts afresh.
 ///
-/// Whoever opens the folder first writes; others honour what they find and leave no trace, so that
-/// programs that run at the same time are not taken for each other's remains.
+/// Only the first process that opens the folder writes. Others obey what they find and write
+/// nothing, so that the probes of a running process are never mistaken for leftovers.
 class Quarantine {
 public:
-    static constexpr std::size_t kMaxEntries = 256;  ///< the oldest gives way
+    static constexpr std::size_t kMaxEntries = 256;  ///< a further one replaces the oldest
     static constexpr std::size_t kMaxRunning = 256;
-    /// Harm that was not repeated is forgotten after this.
+    /// Harm that is not repeated within this time is forgotten.
     static constexpr Duration kRemembers = std::chrono::hours{30 * 24};
 
     /// Without a folder it lasts as long as this object. `clock` must outlive it.
     Quarantine(const std::optional<std::string>& folder, const Clock& clock);
-    /// Takes off what runs: whoever ends in order was not brought down.
+    /// Removes the running probes from the file: an orderly exit means that none of them did harm.
     ~Quarantine();
     Quarantine(const Quarantine&) = delete;
     Quarantine& operator=(const Quarantine&) = delete;
 
-    /// Reads the file and judges what it says was running. `boot`: an id of this boot, "" when it
-    /// is not known; another boot is then never assumed. Errors: as CheckedFile::load() but
-    /// NotFound, which is an empty one, and those of saving; a file that can't be read has been set
-    /// aside.
+    /// Reads the file and counts as harm what was left running. `boot`: the id of this boot, ""
+    /// when it is not known; a reboot is then never assumed. Errors: those of CheckedFile::load()
+    /// except NotFound, which means empty, and those of saving; a file that can't be read has been
+    /// set aside.
     Status open(std::string boot);
 
-    /// These are about to be asked; on disk when it returns. Errors: those of CheckedFile::save()
-    /// and of a folder in which nothing can be made; they are then known to this object alone.
+    /// Records on disk that these are about to run. Errors: those of CheckedFile::save() and of a
+    /// folder that can't be written; only this object knows of them then.
     Status begin(const std::vector<ProbeKey>& keys);
-    /// It is no longer being asked.
+    /// It no longer runs.
     void ended(const ProbeKey& key) { running_.erase(key); }
-    /// Asking it did harm. Whether it is held back now.
+    /// It did harm. Returns whether it is held back from now on.
     bool strike(const ProbeKey& key, Harm why, std::optional<std::string> note);
-    /// It answered: what it did before is forgotten.
+    /// It answered, so its past harm is forgotten.
     void pardon(const ProbeKey& key);
     /// Writes what has changed since the last time. Errors: those of CheckedFile::save().
     Status settle();
 
-    /// Whether no round has ended in this boot, as far as this file tells; false where the boot is
-    /// not known.
+    /// Whether no probe has ended since the machine booted, as far as this file tells; false when
+    /// the boot is not known.
     [[nodiscard]] bool is_cold() const { return is_cold_; }
     void warm_up() { is_cold_ = false; }
 
-    /// Null when it may be asked now. Valid until the next change.
+    /// Null when it may run now. Valid until the next change.
     [[nodiscard]] const QuarantinedProbe* find(const ProbeKey& key) const;
-    /// The ones that are held back now, whatever their fingerprint; sorted by API and driver.
+    /// Those that are held back now, with any fingerprint, sorted by API and driver.
     [[nodiscard]] std::vector<QuarantinedProbe> held() const;
-    /// Forgets those meant and says how many were held back. Errors: those of saving; nothing has
-    /// changed then.
+    /// Forgets the matching entries and returns how many of them were held back. Errors: those of
+    /// saving; nothing has changed then.
     Result<std::uint32_t> clear(const QuarantineFilter& filter);
 
 private:
@@ -103,7 +103,7 @@ private:
         std::string fingerprint = {};
         std::uint32_t level = 0;  ///< how long it is held back
         QuarantinedProbe probe = {};
-        MonotonicTime over = {};  ///< the clock on the wall may be set
+        MonotonicTime over = {};  ///< monotonic because the wall clock may be set
         template <class Visitor>
         friend void describe(Visitor& visit, Entry& entry) {
             visit("fingerprint", entry.fingerprint);
@@ -119,15 +119,15 @@ private:
 
     const Clock& clock_;
     std::optional<CheckedFile> file_ = {};
-    UniqueFd lock_ = {};                 ///< only with it anything is written
-    std::optional<Error> no_lock_ = {};  ///< why there is none, where no other process has it
+    UniqueFd lock_ = {};                 ///< nothing is written without it
+    std::optional<Error> no_lock_ = {};  ///< why locking failed; not set if another process has it
     std::string boot_ = {};
     bool is_cold_ = false;
-    std::string left_boot_ = {};  ///< of what the file said was running
+    std::string left_boot_ = {};  ///< the boot in which the file was written
     std::vector<Entry> entries_ = {};
     std::set<ProbeKey> running_ = {};
-    std::set<ProbeKey> written_ = {};  ///< running_ as the file has it
+    std::set<ProbeKey> written_ = {};  ///< running_ as it is in the file
     bool is_changed_ = false;          ///< entries_, since the last save
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

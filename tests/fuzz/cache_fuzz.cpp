@@ -11,15 +11,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace gpuprobe;
     static const testing::KeptFile file{"probes", "gpuprobe-cache 2"};
     file.write(testing::text_of_input(data, size));
-    const ProbeCache cache{file.path()};
-    const auto answers = cache.load("seed");
-    if (!answers)
+    const store::ProbeCache cache{file.path()};
+    const auto cached = cache.load("seed");
+    if (!cached)
         return 0;
-    if (!cache.save("seed", *answers))
+    if (!cache.save("seed", *cached))
         std::abort();
     const auto again = cache.load("seed");
-    if (!again || again->probes.size() != answers->probes.size() ||
-        again->trials.size() != answers->trials.size())
+    if (!again || again->queries.size() != cached->queries.size() ||
+        again->trials.size() != cached->trials.size())
         std::abort();
     return 0;
 }

@@ -43,7 +43,7 @@ std::pair<MemoryFiles, std::shared_ptr<MemoryFiles>> unpacked(std::string_view t
 /// A captured machine, from its files to its report, twice: a replay gives one report.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto [capture, root] = unpacked({reinterpret_cast<const char*>(data), size});
-    const auto source = captured_machine(capture, root);
+    const auto source = engine::captured_machine(capture, root);
     if (!source)
         return 0;
     const auto machine = scan_machine(*source->files, *source->nodes, *source->host);

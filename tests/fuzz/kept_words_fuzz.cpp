@@ -5,8 +5,7 @@
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
 #include "policy/override_rule.h"
-#include "store/outcomes.h"
-#include "store/overrides.h"
+#include "store/feedback.h"
 
 namespace {
 
@@ -15,14 +14,14 @@ using namespace gpuprobe;
 void check_overrides(std::string_view document) {
     static const testing::KeptFile file{"overrides", "gpuprobe-overrides 1"};
     file.write(document);
-    Overrides overrides{file.path()};
+    store::Overrides overrides{file.path()};
     if (!overrides.load())
         return;
     for (const auto& [consumer, entry] : overrides.all())
         (void)override_rule_from(entry.rule);
     if (!overrides.set("fuzz", {.rule = Value{Value::Object{}}}))
         return;  // as many as there may be
-    Overrides again{file.path()};
+    store::Overrides again{file.path()};
     if (!again.load() || again.all() != overrides.all())
         std::abort();
 }
@@ -30,7 +29,7 @@ void check_overrides(std::string_view document) {
 void check_outcomes(std::string_view document) {
     static const testing::KeptFile file{"outcomes", "gpuprobe-outcomes 1"};
     file.write(document);
-    Outcomes outcomes{file.path()};
+    store::Outcomes outcomes{file.path()};
     if (!outcomes.load())
         return;
     const auto entries = outcomes.all();
@@ -38,7 +37,7 @@ void check_outcomes(std::string_view document) {
         (void)outcomes.counting_for(entry.uid, entry.consumer, WallTime{});
     if (!outcomes.failed({.uid = 7, .consumer = "fuzz", .choice = "cuda", .fingerprint = "f"}))
         return;
-    Outcomes again{file.path()};
+    store::Outcomes again{file.path()};
     if (!again.load() || again.all() != outcomes.all())
         std::abort();
 }

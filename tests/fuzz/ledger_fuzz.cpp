@@ -22,9 +22,9 @@ private:
 /// Opens the ledger, asks it, and says how many it holds back.
 std::size_t held_after_use(const std::string& folder, const std::string& boot) {
     static const StoppedClock clock;
-    Quarantine ledger{folder, clock};
+    store::Quarantine ledger{folder, clock};
     (void)ledger.open(boot);
-    const ProbeKey key{.api = "vulkan", .driver = "x", .stage = "query", .fingerprint = "f"};
+    const store::ProbeKey key{.api = "vulkan", .driver = "x", .stage = "query", .fingerprint = "f"};
     const auto before = ledger.held().size();
     if (ledger.find(key) == nullptr && ledger.begin({key})) {
         (void)ledger.strike(key, Harm::Crashed, "as found");

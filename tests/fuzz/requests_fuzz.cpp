@@ -51,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (!(under_rule(*request, RecommendRequest{}) == *request))
             std::abort();
     (void)override_rule_from(*value);
-    (void)quarantine_filter_from(*value);
+    (void)engine::quarantine_filter_from(*value);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "report/assemble.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using testing::TemporaryFolder;
@@ -160,4 +160,4 @@ TEST_F(Replay, SurvivesACutOfEachFileAtEachByte) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "engine/queries.h"
 #include "probe/frame.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using testing::TemporaryFolder;
@@ -174,14 +175,33 @@ TEST_F(EngineTest, AsksWhatSleptOnceItIsAwake) {
     gpu_is("active");
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched) << "looked a moment ago";
-    clock_.time += Engine::kLooksAgainAfter;
+    clock_.time += Queries::kLooksAgainAfter;
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched + slept);
     EXPECT_TRUE(engine->probing());
     finish(*engine);
-    clock_.time += Engine::kLooksAgainAfter;
+    clock_.time += Queries::kLooksAgainAfter;
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched + slept) << "they have been asked";
+}
+
+TEST_F(EngineTest, AsksAgainLaterWhatRanDuringAChangeAndThenSlept) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    finish(*engine);
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    engine->sleeps(true);
+    root_.write("sys/devices/pci0000:00/0000:00:06.0/subsystem_vendor", "0x1458\n");
+    engine->sleeps(false);  // scans, and does not ask those that run
+    gpu_is("suspended");
+    ASSERT_TRUE(engine->probe({.apis = {"pci"}}, nullptr, nullptr));
+    finish(*engine);
+    gpu_is("active");
+    clock_.time += Queries::kLooksAgainAfter;
+    const auto before = launcher_.launched;
+    engine->catch_up();
+    EXPECT_GT(launcher_.launched, before);
+    finish(*engine);
 }
 
 TEST_F(EngineTest, LooksAtThePowerRightBeforeItAsks) {
@@ -322,9 +342,9 @@ TEST_F(EngineTest, DoesNotOfferAUserWhatFailedForThem) {
     EXPECT_TRUE(engine->has_experience(1000));
     EXPECT_EQ(engine->select("default", {}, 1000)->backend, std::nullopt);
     EXPECT_EQ(engine->select("default", {}, 1001)->backend, "cpu");
-    clock_.time += Outcomes::kLasts;
+    clock_.time += store::Outcomes::kLasts;
     EXPECT_EQ(engine->select("default", {}, 1000)->backend, "cpu");
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -11,7 +11,7 @@
 #include "support/places.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using std::chrono::seconds;
@@ -282,4 +282,4 @@ TEST(LiveMemory, OfACapturedMachineIsWhatItRecorded) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

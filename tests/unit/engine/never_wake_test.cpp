@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/capture.h"
 #include "engine/live_memory.h"
-#include "engine/recording.h"
 #include "inventory/scan.h"
-#include "store/fingerprint.h"
+#include "store/probe_cache.h"
 #include "support/places.h"
 
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,7 +60,7 @@ TEST(NeverWake, NoMachineIsReadThroughAFileThatWakes) {
         auto machine = scan_machine(files, NoNodes{}, Host{.arch = "x86_64"});
         refresh_readings(files, machine);
         refresh_power(files, machine);
-        (void)fingerprint_of(machine, files, {}, "1");
+        (void)store::fingerprint_of(machine, files, {});
         for (const auto& [path, content] : files.contents()) {
             EXPECT_FALSE(wakes(path)) << entry.path().filename() << ": " << path;
             EXPECT_FALSE(path.starts_with("/dev/")) << entry.path().filename() << ": " << path;
@@ -72,4 +72,4 @@ TEST(NeverWake, NoMachineIsReadThroughAFileThatWakes) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

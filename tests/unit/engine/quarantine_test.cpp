@@ -11,13 +11,14 @@
 
 #include "base/handle.h"
 #include "engine/engine.h"
-#include "engine/lasting_part.h"
+#include "engine/probe_results.h"
+#include "engine/queries.h"
 #include "probe/frame.h"
 #include "support/fake_worker.h"
 #include "support/temporary_folder.h"
 
 /// Drivers that did harm are not asked again, whatever starts anew.
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using std::chrono::hours;
@@ -200,10 +201,10 @@ TEST_F(EngineQuarantine, TellsTheSameWhileADriverAnswersDifferentlyEachTime) {
     ask(*engine, {"cuda"});
     EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Absent) << "the least that it said";
     EXPECT_EQ(engine->report().state, ReportState::Degraded);
-    const auto told = lasting_part(engine->report());
+    const auto told = stable_part(engine->report());
     for (int i = 0; i < 4; ++i) {
         ask(*engine, {"cuda"});
-        EXPECT_EQ(lasting_part(engine->report()), told);
+        EXPECT_EQ(stable_part(engine->report()), told);
     }
 }
 
@@ -229,7 +230,7 @@ TEST_F(EngineQuarantine, EndsWithTimeForWhoAsks) {
     clock_.time += minutes{10} - Duration{1};
     engine->catch_up();
     EXPECT_EQ(launcher_.launches["vulkan"], 0);
-    clock_.time += Engine::kLooksAgainAfter;
+    clock_.time += Queries::kLooksAgainAfter;
     engine->catch_up();
     turn(*engine);
     EXPECT_EQ(launcher_.launches["vulkan"], 1) << "and no second chance";
@@ -384,4 +385,4 @@ TEST(QuarantineFilter, IsOneOrAll) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/redaction.h"
-
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+#include "engine/capture.h"
+
+namespace gpuprobe::engine {
 namespace {
 
 TEST(Redaction, NumbersUuidsAndKeepsEqualOnesEqual) {
@@ -47,4 +47,4 @@ TEST(Redaction, LeavesWhatIdentifiesNoCard) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -9,7 +9,7 @@
 
 /// One API's worker dies, hangs or lies, and everything that the other APIs said is still there.
 /// Real processes; this program is the worker too (main_test.cpp).
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using testing::TemporaryFolder;
@@ -166,4 +166,4 @@ INSTANTIATE_TEST_SUITE_P(Apis, ResilienceOf, ::testing::ValuesIn(kApis), [](cons
 });
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

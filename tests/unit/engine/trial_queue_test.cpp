@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/trial_queue.h"
-
 #include <gtest/gtest.h>
 
-namespace gpuprobe {
+#include "engine/trials.h"
+
+namespace gpuprobe::engine {
 namespace {
 
 ProbeTarget verify(const char* api) {
@@ -16,8 +16,7 @@ using Targets = std::vector<ProbeTarget>;
 
 TEST(TrialQueue, VerifiesSideBySideAndMeasuresAlone) {
     TrialQueue queue;
-    queue.add({verify("a"), verify("b"), measure("a"), measure("b"), verify("c")}, nullptr,
-              nullptr);
+    queue.add({verify("a"), verify("b"), measure("a"), measure("b"), verify("c")}, {});
     EXPECT_EQ(queue.take_startable(), (Targets{verify("a"), verify("b")}));
     EXPECT_TRUE(queue.take_startable().empty());
     (void)queue.finish(verify("b"));
@@ -39,14 +38,14 @@ TEST(TrialQueue, RunsOnceWhatTwoAskForAndTellsBoth) {
     int second = 0;
     std::vector<double> shares;
     queue.add(
-        {verify("a"), verify("b")}, [&](double share) { shares.push_back(share); },
-        [&] { ++first; });
+        {verify("a"), verify("b")},
+        {.progress = [&](double share) { shares.push_back(share); }, .done = [&] { ++first; }});
     (void)queue.take_startable();
-    queue.add({verify("b"), verify("c")}, nullptr, [&] { ++second; });
+    queue.add({verify("b"), verify("c")}, {.done = [&] { ++second; }});
     EXPECT_EQ(queue.take_startable(), Targets{verify("c")});
     const auto end = [&](const char* api) {
-        for (const auto& done : queue.finish(verify(api)))
-            done();
+        for (const auto& waiter : queue.finish(verify(api)))
+            waiter.done();
     };
     end("b");
     EXPECT_EQ(first + second, 0);
@@ -60,4 +59,4 @@ TEST(TrialQueue, RunsOnceWhatTwoAskForAndTellsBoth) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

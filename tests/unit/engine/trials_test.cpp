@@ -17,7 +17,7 @@
 
 /// The stages "verify" and "measure" of a machine with two GPUs of one driver and a software
 /// implementation.
-namespace gpuprobe {
+namespace gpuprobe::engine {
 namespace {
 
 using testing::FakeWorker;
@@ -514,4 +514,4 @@ TEST_F(Trials, AreOneGenerationWhenFoundAgain) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::engine

@@ -95,8 +95,9 @@ TEST(Answer, LeavesOutReasonsAndDetailsThatAreEmpty) {
 }
 
 TEST(MemoryAnswer, LeavesOutWhatIsUnknown) {
-    EXPECT_FALSE(answer_from(LiveMemory{}).contains("Free"));
-    const auto answer = answer_from(LiveMemory{.kind = MemoryKind::Dedicated, .free = Bytes{0}});
+    EXPECT_FALSE(answer_from(engine::LiveMemory{}).contains("Free"));
+    const auto answer =
+        answer_from(engine::LiveMemory{.kind = MemoryKind::Dedicated, .free = Bytes{0}});
     EXPECT_EQ(answer.at("Free").get<std::uint64_t>(), 0U);
     EXPECT_EQ(answer.at("Kind").get<std::string>(), "dedicated");
 }

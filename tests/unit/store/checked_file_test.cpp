@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
@@ -71,4 +71,4 @@ TEST_F(CheckedFileTest, SetsAsideWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -14,12 +14,11 @@
 #include "base/files.h"
 #include "fakes/disk/failing_disk.h"
 #include "store/checked_file.h"
-#include "store/outcomes.h"
-#include "store/overrides.h"
+#include "store/feedback.h"
 #include "store/quarantine.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::FailingDisk;
@@ -305,4 +304,4 @@ TEST_F(OddFile, EveryTruncationAndEveryFlippedBitIsRefused) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

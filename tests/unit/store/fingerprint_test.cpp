@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/fingerprint.h"
-
 #include <functional>
 
+#include "store/probe_cache.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
@@ -15,7 +14,7 @@ const Machine kMachine{
     .devices = {{.id = "pci:0000:00:06.0", .vendor_id = "10de", .driver = "nvidia"}}};
 
 std::string print_of(const Machine& machine) {
-    return fingerprint_of(machine, RootedFiles{"/nonexistent"}, {}, "1.0");
+    return fingerprint_of(machine, RootedFiles{"/nonexistent"}, {});
 }
 
 TEST(Fingerprint, ChangesWithWhatADriverCanAnswer) {
@@ -44,7 +43,7 @@ std::string driver_print_of(const Machine& machine, const FileSystem& files) {
     std::vector<const HardwareDevice*> devices;
     for (const auto& device : machine.devices)
         devices.push_back(&device);
-    return driver_fingerprint_of(devices, machine.host.kernel, files, {"/icd.json"}, "1.0");
+    return driver_fingerprint_of(devices, machine.host.kernel, files, {"/icd.json"});
 }
 
 TEST(DriverFingerprint, ChangesWithTheDriver) {
@@ -82,7 +81,7 @@ std::string trial_print_of(const Machine& machine, bool has_device = true) {
     std::vector<const HardwareDevice*> devices;
     if (has_device)
         devices.push_back(machine.devices.data());
-    return trial_fingerprint_of(devices, machine.host, RootedFiles{"/nonexistent"}, {}, "1.0");
+    return trial_fingerprint_of(devices, machine.host, RootedFiles{"/nonexistent"}, {});
 }
 
 TEST(TrialFingerprint, ChangesWithTheDeviceAndItsDriver) {
@@ -106,4 +105,4 @@ TEST(TrialFingerprint, ChangesWithTheProcessorWhereThatComputes) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

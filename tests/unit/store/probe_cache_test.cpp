@@ -8,12 +8,12 @@
 #include "base/files.h"
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
 
-CachedAnswers some_answers() {
+CachedProbes some_probes() {
     DeviceFacts device{.index = 0, .name = "NVIDIA H200", .pci = PciAddress{.device = 6}};
     device.extra["api_version"] = "1.4.312";
     const ProbeResult vulkan{.api = "vulkan",
@@ -26,7 +26,7 @@ CachedAnswers some_answers() {
     auto measured = vulkan;
     measured.stage = "measure";
     measured.device = "pci:0000:00:06.0";
-    return {.probes = {vulkan, opencl}, .trials = {{.fingerprint = "card", .probe = measured}}};
+    return {.queries = {vulkan, opencl}, .trials = {{.fingerprint = "card", .probe = measured}}};
 }
 
 class ProbeCacheTest : public ::testing::Test {
@@ -42,23 +42,23 @@ protected:
 };
 
 TEST_F(ProbeCacheTest, ReturnsWhatWasSavedForTheSameFingerprint) {
-    ASSERT_TRUE(cache_.save("print", some_answers()));
+    ASSERT_TRUE(cache_.save("print", some_probes()));
     const auto loaded = cache_.load("print");
     ASSERT_TRUE(loaded) << loaded.error().text;
-    ASSERT_EQ(loaded->probes.size(), 2u);
-    EXPECT_EQ(value_of(loaded->probes[0]), value_of(some_answers().probes[0]));
-    EXPECT_EQ(value_of(loaded->probes[1]), value_of(some_answers().probes[1]));
+    ASSERT_EQ(loaded->queries.size(), 2u);
+    EXPECT_EQ(value_of(loaded->queries[0]), value_of(some_probes().queries[0]));
+    EXPECT_EQ(value_of(loaded->queries[1]), value_of(some_probes().queries[1]));
     EXPECT_EQ(loaded->trials.size(), 1u);
 }
 
 TEST_F(ProbeCacheTest, HasForAnotherFingerprintOnlyWhatHasItsOwn) {
-    ASSERT_TRUE(cache_.save("print", some_answers()));
+    ASSERT_TRUE(cache_.save("print", some_probes()));
     const auto loaded = cache_.load("another");
     ASSERT_TRUE(loaded) << loaded.error().text;
-    EXPECT_TRUE(loaded->probes.empty());
+    EXPECT_TRUE(loaded->queries.empty());
     ASSERT_EQ(loaded->trials.size(), 1u);
     EXPECT_EQ(loaded->trials[0].fingerprint, "card");
-    EXPECT_EQ(value_of(loaded->trials[0].probe), value_of(some_answers().trials[0].probe));
+    EXPECT_EQ(value_of(loaded->trials[0].probe), value_of(some_probes().trials[0].probe));
 }
 
 TEST_F(ProbeCacheTest, RefusesADocumentThatLacksAPart) {
@@ -77,7 +77,7 @@ TEST_F(ProbeCacheTest, RefusesADocumentThatLacksAPart) {
 }
 
 TEST_F(ProbeCacheTest, RefusesEveryTruncation) {
-    ASSERT_TRUE(cache_.save("print", some_answers()));
+    ASSERT_TRUE(cache_.save("print", some_probes()));
     const auto whole = content();
     for (std::size_t length = 0; length < whole.size(); ++length) {
         rewrite(whole.substr(0, length));
@@ -86,7 +86,7 @@ TEST_F(ProbeCacheTest, RefusesEveryTruncation) {
 }
 
 TEST_F(ProbeCacheTest, RefusesEveryFlippedByte) {
-    ASSERT_TRUE(cache_.save("print", some_answers()));
+    ASSERT_TRUE(cache_.save("print", some_probes()));
     const auto whole = content();
     for (std::size_t at = 0; at < whole.size(); ++at) {
         auto damaged = whole;
@@ -97,13 +97,13 @@ TEST_F(ProbeCacheTest, RefusesEveryFlippedByte) {
 }
 
 TEST_F(ProbeCacheTest, RefusesAFileThatOthersMayWrite) {
-    ASSERT_TRUE(cache_.save("print", some_answers()));
+    ASSERT_TRUE(cache_.save("print", some_probes()));
     ASSERT_EQ(::chmod(path_.c_str(), 0620), 0);
     EXPECT_EQ(cache_.load("print").error().code, ErrorCode::PermissionDenied);
 }
 
 TEST_F(ProbeCacheTest, RefusesALinkAndAFifo) {
-    ASSERT_TRUE(cache_.save("print", some_answers()));
+    ASSERT_TRUE(cache_.save("print", some_probes()));
     folder_.link("link", path_);
     EXPECT_FALSE(ProbeCache{folder_.path() + "/link"}.load("print"));
     const auto fifo = folder_.path() + "/fifo";
@@ -119,4 +119,4 @@ TEST_F(ProbeCacheTest, FailsToSaveWithoutAFolderAndSaysWhere) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

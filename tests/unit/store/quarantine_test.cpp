@@ -7,7 +7,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::store {
 namespace {
 
 using testing::TemporaryFolder;
@@ -302,4 +302,4 @@ TEST_F(QuarantineTest, WorksInAFolderThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::store

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "engine/machine.h"
+#include "engine/probe_ledger.h"
+#include "engine/system_events.h"
+#include "probe/supervisor.h"
+
+namespace gpuprobe::engine {
+
+struct EngineOptions;  // engine.h
+
+/// Somebody who waits for probes. Either function may be absent.
+struct ProbeWaiter {
+    std::function<void(double)> progress = {};  ///< gets the share that has ended, from 0 to 1
+    std::function<void()> done = {};
+};
+
+/// What the parts of the engine share; borrowed from it.
+struct EngineContext {
+    EventLoop& loop;
+    const Clock& clock;
+    const EngineOptions& options;
+    ProbedMachine& machine;
+    ProbeLedger& ledger;
+    const SystemSleep& sleep;
+    Supervisor& supervisor;
+};
+
+}  // namespace gpuprobe::engine

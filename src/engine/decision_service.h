@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/feedback.h"
+#include "policy/decision.h"
+#include "policy/product_set.h"
+#include "policy/profile_set.h"
+#include "policy/recommend.h"
+
+namespace gpuprobe::engine {
+
+/// Who wants a decision, and on what it is based; borrowed for one call.
+struct CallerContext {
+    uid_t uid = 0;
+    const Report& machine;
+    const Report& seen;  ///< the machine as this user may see it
+    WallTime now = {};
+};
+
+/// Selects backends and recommends variants: by the consumers' profiles, the products' manifests,
+/// and the feedback that people gave on this machine.
+class DecisionService {
+public:
+    struct Folders {
+        std::vector<std::string> profiles = {};    ///< later ones add and replace
+        std::vector<std::string> catalogues = {};  ///< likewise
+        std::optional<std::string> state = {};     ///< without one, feedback ends with this object
+    };
+    /// Errors: Malformed for a broken built-in document.
+    static Result<DecisionService> create(Folders folders);
+
+    /// Reads the folders of profiles and catalogues again; feedback stays. Errors: those of
+    /// create(); nothing has changed then.
+    Status reload();
+
+    /// One note for each file that was ignored or set aside.
+    [[nodiscard]] std::vector<Reason> notes() const;
+    [[nodiscard]] std::vector<std::string> consumers() const { return documents_.profiles.names(); }
+    [[nodiscard]] std::vector<std::string> products() const { return documents_.products.names(); }
+    [[nodiscard]] Feedback& feedback() { return feedback_; }
+    [[nodiscard]] const Feedback& feedback() const { return feedback_; }
+
+    /// Applies the override for that consumer and the caller's reported failures.
+    /// Errors: UnknownConsumer, InvalidRequest, UnknownDevice.
+    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+                                          const Value& request,
+                                          const CallerContext& caller) const;
+    /// Likewise. `manifest` is the text of a manifest, and `product` then names it if it has no
+    /// name of its own; if it is empty, `product` names an installed manifest. Errors: NotFound for
+    /// a product that is not installed, TooLarge and Malformed for a manifest, InvalidRequest.
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+                                                   std::string_view manifest,
+                                                   const Value& request,
+                                                   const CallerContext& caller) const;
+
+private:
+    /// The built-in documents and those of the folders.
+    struct Documents {
+        ProfileSet profiles;
+        ProductSet products;
+        Rules rules;
+        std::vector<Reason> ignored = {};  ///< one note for each file that is none of these
+    };
+    static Result<Documents> read(const Folders& folders);
+    DecisionService(Documents documents, Folders folders);
+    [[nodiscard]] Result<Manifest> manifest_of(const std::string& product,
+                                               std::string_view manifest) const;
+
+    Folders folders_;
+    Documents documents_;
+    Feedback feedback_;
+    std::vector<Reason> set_aside_ = {};  ///< one note for each file of feedback that was broken
+};
+
+}  // namespace gpuprobe::engine

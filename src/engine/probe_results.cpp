@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/probe_results.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/sha256.h"
+#include "base/value_json.h"
+#include "report/api_view.h"
+#include "report/trials.h"
+
+namespace gpuprobe::engine {
+namespace {
+
+/// Facts of a device, at any depth, that are only true at the moment of the query: what other
+/// programs leave of its memory, and how busy it is. amdgpu subtracts pinned memory, such as what
+/// is on a screen, from the usable VRAM. Source: amdgpu_kms.c, AMDGPU_INFO_MEMORY.
+constexpr std::array kMomentary = std::to_array<std::string_view>(
+    {"free", "budget", "usage", "gtt_used", "memory_usable", "gpu_utilization"});
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a device's facts
+void drop_momentary(Value& facts) {
+    if (auto* members = facts.as_object())
+        for (auto& [key, value] : *members) {
+            if (std::ranges::find(kMomentary, key) != kMomentary.end())
+                value = Value{};
+            drop_momentary(value);
+        }
+    if (auto* items = facts.as_array())
+        for (auto& item : *items)
+            drop_momentary(item);
+}
+
+/// pocl reports as its total what the host has free at that moment.
+void drop_host_memory(Value& device) {
+    if (auto* memory = device.find("memory"))
+        *memory = Value{};
+}
+
+void drop_free_memory(GpuMemory& memory) {
+    memory.free.reset();
+    memory.free_at.reset();
+    std::erase_if(memory.evidence, [](const MemoryReading& reading) {
+        return reading.what.find("free") != std::string::npos ||
+               reading.what.find("used") != std::string::npos;
+    });
+}
+
+/// Drops when a trial last gave its result, and how long that took.
+template <class Holder>
+void drop_instants(Holder& holder) {
+    if (holder.verification)
+        holder.verification->at.reset();
+    if (holder.measurement) {
+        holder.measurement->at.reset();
+        holder.measurement->duration.reset();
+    }
+}
+
+constexpr int kTrustedAfter = 3;  ///< results in a row that agree
+
+bool is_whole(const ProbeResult& result) {
+    return result.stage == kQueryStage &&
+           (result.outcome == Outcome::Answered || result.outcome == Outcome::Absent);
+}
+
+/// A digest, because a result may be megabytes.
+std::string digest_of(const ProbeResult& result) {
+    return sha256_of(json_line(stable_part(result)));
+}
+
+/// How much a result promises: the number of devices, then the bytes of their memories.
+std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& result) {
+    std::uint64_t bytes = 0;
+    for (const auto& device : result.devices)
+        if (device.memory && device.memory->total)
+            bytes += device.memory->total->count;
+    return {result.devices.size(), bytes};
+}
+
+std::optional<Reason> instability_of(const ProbeResult* result) {
+    if (!result)
+        return std::nullopt;
+    const auto found = std::ranges::find_if(
+        result->reasons, [](const Reason& reason) { return reason.is(kUnstable); });
+    return found == result->reasons.end() ? std::nullopt : std::optional{*found};
+}
+
+ProbeResult lesser_of(const ProbeResult* accepted, ProbeResult result) {
+    return accepted && is_whole(*accepted) && promise_of(*accepted) < promise_of(result)
+               ? *accepted
+               : std::move(result);
+}
+
+Reason unstable_since(const ProbeResult& result) {
+    return because(kUnstable, {{"driver", result.driver}, {"since_usec", to_value(result.at)}});
+}
+
+ProbeResult with(ProbeResult result, Reason instability) {
+    std::erase_if(result.reasons, [](const Reason& reason) { return reason.is(kUnstable); });
+    result.reasons.push_back(std::move(instability));
+    return result;
+}
+
+template <class Probe>
+auto key_of(const Probe& probe) {
+    return std::tuple{probe.api, probe.driver, probe.stage, probe.device};
+}
+
+bool went_badly(const ProbeResult& probe) {
+    return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut ||
+           has_reason_with(probe.reasons, ReasonTraits::Unreliable);
+}
+
+/// A failed probe is not cached, so that the next start tries it again.
+bool may_be_cached(const ProbeResult& probe) {
+    return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
+}
+
+/// Whether a GPU with a kernel driver is missing from this result, which makes it doubtful.
+bool is_inconclusive(const ProbeResult& probe, const Report& report) {
+    const auto blames = [&probe](const Reason& reason) {
+        const auto* driver = reason.detail.at("driver").as_string();
+        return reason.is("inconclusive") && driver && *driver == probe.driver;
+    };
+    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        const auto view = gpu.apis.find(probe.api);
+        return view != gpu.apis.end() && std::ranges::any_of(view->second.reasons, blames);
+    });
+}
+
+}  // namespace
+
+Report stable_part(Report report) {
+    report.generation = 0;
+    report.created.reset();
+    report.source = ReportSource::Live;
+    report.host.memory.available.reset();
+    for (auto& probe : report.probes)
+        probe.duration.reset();
+    for (auto& gpu : report.gpus) {
+        drop_free_memory(gpu.memory);
+        gpu.power.runtime_status.reset();  // falling asleep makes no generation
+        for (auto& [api, view] : gpu.apis) {
+            view.age.reset();
+            drop_momentary(view.device);
+        }
+        for (auto& [name, view] : gpu.backends)
+            drop_instants(view);
+    }
+    drop_instants(report.host.cpu);
+    for (auto& software : report.software) {
+        drop_host_memory(software.device);
+        drop_momentary(software.device);
+        drop_instants(software);
+    }
+    return report;
+}
+
+Value stable_part(const ProbeResult& result) {
+    Value lasting;
+    lasting["outcome"] = to_value(result.outcome);
+    lasting["runtime"] = result.runtime;
+    for (const auto& facts : result.devices) {
+        auto device = value_of(facts);
+        if (facts.type == DeviceType::Cpu)
+            drop_host_memory(device);
+        drop_momentary(device);
+        lasting["devices"].push_back(std::move(device));
+    }
+    return lasting;
+}
+
+StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeResult* accepted) {
+    if (!is_whole(result))
+        return {.accepted = std::move(result)};
+    const auto [place, is_first] = last_.try_emplace({result.api, result.driver});
+    auto& last = place->second;
+    const auto previous = std::exchange(last.digest, digest_of(result));
+    if (is_first)
+        return {.accepted = std::move(result)};
+    const bool agrees = last.digest == previous;
+    last.in_a_row = agrees ? last.in_a_row + 1 : 1;
+    auto instability = instability_of(accepted);
+    const bool was_doubted = std::exchange(last.is_doubted, !agrees);
+    if (!instability && (agrees || !was_doubted))
+        return {.accepted = std::move(result), .ask_again = !agrees};
+    if (last.in_a_row >= kTrustedAfter)
+        return {.accepted = std::move(result)};
+    if (!instability)
+        instability = unstable_since(result);
+    return {.accepted = with(lesser_of(accepted, std::move(result)), *std::move(instability))};
+}
+
+void ProbeResults::put(ProbeResult probe) {
+    auto key = key_of(probe);
+    if (was_never_heard(probe)) {
+        remember_earlier(key);
+    } else {
+        earlier_.erase(key);
+        outdated_.erase(key);
+    }
+    probes_.insert_or_assign(std::move(key), std::move(probe));
+}
+
+void ProbeResults::remember_earlier(const Key& key) {
+    const auto known = probes_.find(key);
+    const bool is_outdated = outdated_.contains(key);
+    if (known != probes_.end() && may_be_cached(known->second) && !is_outdated)
+        earlier_.insert_or_assign(key, std::move(known->second));
+}
+
+void ProbeResults::keep(ProbeResult probe) {
+    const auto known = probes_.find(key_of(probe));
+    const bool keeps_old = probe.outcome == Outcome::Skipped && known != probes_.end() &&
+                           known->second.outcome == Outcome::Answered;
+    if (!keeps_old)
+        return put(std::move(probe));
+    // Tells whoever asked for a new result why there is none.
+    if (probe.stage != kQueryStage)
+        known->second.reasons = std::move(probe.reasons);
+}
+
+void ProbeResults::forget(const ProbeTarget& target) {
+    probes_.erase(key_of(target));
+    earlier_.erase(key_of(target));
+}
+
+void ProbeResults::machine_changed() {
+    earlier_.clear();
+    for (const auto& [key, probe] : probes_)
+        outdated_.insert(key);
+}
+
+void ProbeResults::keep_only(const TargetSearch& search) {
+    std::set<std::pair<std::string, std::string>> offered;
+    for (const auto& target : search.targets)
+        offered.emplace(target.api, target.driver);
+    for (const auto& probe : search.unusable)
+        offered.emplace(probe.api, probe.driver);
+    offered.emplace(kCpuApi, "");
+    std::erase_if(probes_, [&offered](const auto& entry) {
+        return !offered.contains({entry.second.api, entry.second.driver});
+    });
+    for (const auto& probe : search.unusable)
+        put(probe);
+}
+
+const ProbeResult* ProbeResults::find(const ProbeTarget& target) const {
+    const auto known = probes_.find(key_of(target));
+    return known == probes_.end() ? nullptr : &known->second;
+}
+
+std::vector<ProbeResult> ProbeResults::all() const {
+    std::vector<ProbeResult> all;
+    for (const auto& [key, probe] : probes_)
+        all.push_back(probe);
+    return all;
+}
+
+bool ProbeResults::any_went_badly() const {
+    return std::ranges::any_of(probes_, [](const auto& entry) { return went_badly(entry.second); });
+}
+
+std::vector<ProbeResult> ProbeResults::worth_caching(const Report& report) const {
+    std::vector<ProbeResult> worth;
+    for (const auto& [key, probe] : probes_)
+        if (may_be_cached(probe) && !is_inconclusive(probe, report))
+            worth.push_back(probe);
+    for (const auto& [key, probe] : earlier_)
+        if (probes_.contains(key))
+            worth.push_back(probe);
+    return worth;
+}
+
+}  // namespace gpuprobe::engine

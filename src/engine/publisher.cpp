@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/publisher.h"
+
+#include <utility>
+
+#include "base/value_json.h"
+#include "engine/engine.h"
+
+namespace gpuprobe::engine {
+
+Publisher::Publisher(const EngineContext& context,
+                     const DecisionService& decisions,
+                     std::function<bool()> is_probing)
+    : context_{context}, decisions_{decisions}, is_probing_{std::move(is_probing)} {
+    if (context.options.cache_file)
+        cache_.emplace(*context.options.cache_file);
+}
+
+const std::string& Publisher::json() const {
+    if (json_.empty())
+        json_ = json_line(to_value(report_));
+    return json_;
+}
+
+ReportContext Publisher::report_context() const {
+    const auto& machine = context_.machine;
+    ReportContext context{.generation = report_.generation,
+                          .state = is_probing_()                      ? ReportState::Probing
+                                   : machine.results.any_went_badly() ? ReportState::Degraded
+                                                                      : ReportState::Ready,
+                          .source = is_from_cache() ? ReportSource::Cache : ReportSource::Live,
+                          .now = context_.clock.wall()};
+    if (machine.is_replay()) {
+        context.source = ReportSource::Replay;
+        context.now = machine.source.recorded_at.value_or(WallTime{});
+    }
+    return context;
+}
+
+Report Publisher::assembled() const {
+    const auto& machine = context_.machine;
+    auto report = assemble(machine.hardware, machine.results.all(), report_context());
+    if (machine.is_replay() && !machine.source.recorded_at)
+        report.created.reset();
+    report.quarantine = context_.ledger.held();
+    for (const auto& more : {decisions_.notes(), notes_, context_.ledger.notes(),
+                             decisions_.feedback().override_notes()})
+        report.notes.insert(report.notes.end(), more.begin(), more.end());
+    return report;
+}
+
+void Publisher::publish(bool is_new) {
+    gathering_.reset();
+    auto next = assembled();
+    is_new = is_new || stable_part(next) != stable_part(report_);
+    if (is_new)
+        ++next.generation;
+    report_ = std::move(next);
+    json_.clear();
+    if (!is_new)
+        return;
+    for (const auto& listener : listeners_)
+        listener();
+}
+
+void Publisher::publish_soon() {
+    if (!gathering_)
+        gathering_ = context_.loop.after(kGather, [this] { publish(); });
+}
+
+bool Publisher::has_new_fingerprint() {
+    auto fingerprint = context_.machine.fingerprint();
+    return std::exchange(fingerprint_, fingerprint) != fingerprint;
+}
+
+/// Once drivers have been heard, the cache holds nothing but what they said. Before that, nodes may
+/// still be appearing one by one while the machine boots, and the cached machine is the one that
+/// they will make.
+std::optional<store::CachedProbes> Publisher::load_cache() {
+    if (!cache_ || context_.machine.is_replay() || basis_ == Basis::Drivers)
+        return std::nullopt;
+    auto cached = cache_->load(fingerprint_);
+    if (!cached)
+        return std::nullopt;  // like a first start
+    if (!cached->queries.empty())
+        basis_ = Basis::Cache;
+    return std::move(cached).value();
+}
+
+void Publisher::save_cache(const store::CachedProbes& probes) const {
+    if (cache_ && !context_.machine.is_replay())
+        (void)cache_->save(fingerprint_, probes);
+}
+
+}  // namespace gpuprobe::engine

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/queries.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine.h"
+#include "engine/targets.h"
+
+namespace gpuprobe::engine {
+
+QueryState state_after(QueryState state, QueryEvent event) {
+    using enum QueryState;
+    switch (event) {
+        case QueryEvent::Ask:
+            return Asked;
+        case QueryEvent::Defer:
+            return state == Idle ? Deferred : state == Asked ? AskedDeferred : state;
+        case QueryEvent::MachineChange:
+            return is_running(state) ? Outdated : state;
+        case QueryEvent::End:
+            return state == Idle || state == Asked ? Idle : Deferred;
+    }
+    return state;
+}
+
+bool is_running(QueryState state) {
+    return state != QueryState::Idle && state != QueryState::Deferred;
+}
+
+Queries::Queries(const EngineContext& context,
+                 Publisher& publisher,
+                 std::function<void()> round_ended)
+    : context_{context}, publisher_{publisher}, round_ended_{std::move(round_ended)} {}
+
+QueryState Queries::state_of(const ProbeTarget& target) const {
+    const auto found = states_.find(target);
+    return found == states_.end() ? QueryState::Idle : found->second;
+}
+
+void Queries::note(const ProbeTarget& target, QueryEvent event) {
+    const auto state = state_after(state_of(target), event);
+    if (state == QueryState::Idle)
+        states_.erase(target);
+    else
+        states_.insert_or_assign(target, state);
+}
+
+std::set<ProbeTarget> Queries::deferred() const {
+    std::set<ProbeTarget> deferred;
+    for (const auto& [target, state] : states_)
+        if (state == QueryState::Deferred || state == QueryState::AskedDeferred)
+            deferred.insert(target);
+    return deferred;
+}
+
+std::set<ProbeTarget> Queries::running_targets() const {
+    std::set<ProbeTarget> running;
+    for (const auto& [target, state] : states_)
+        if (is_running(state))
+            running.insert(target);
+    return running;
+}
+
+/// The result that a target gets instead of being asked now.
+std::optional<ProbeResult> Queries::obstacle(const ProbeTarget& target, bool allow_wake) const {
+    if (!is_running(state_of(target)))
+        if (auto held = context_.ledger.instead_of(target))
+            return held;
+    const auto sleeper = sleeper_woken_by(target, context_.machine.hardware);
+    if (sleeper && !allow_wake)
+        return skipped_asleep(target, *sleeper);
+    return std::nullopt;
+}
+
+void Queries::start(const Chosen& chosen, bool allow_wake) {
+    auto& machine = context_.machine;
+    if (machine.is_replay())
+        return;
+    machine.refresh_power();  // a GPU may have fallen asleep since the scan
+    std::vector<ProbeTarget> due;
+    for (const auto& target : machine.search.targets) {
+        if (!chosen(target))
+            continue;
+        if (context_.sleep.is_near()) {
+            note(target, QueryEvent::Defer);
+        } else if (auto instead = obstacle(target, allow_wake)) {
+            machine.results.keep(std::move(*instead));
+            note(target, QueryEvent::Defer);
+        } else if (!is_running(state_of(target))) {
+            due.push_back(target);
+        }
+    }
+    context_.ledger.begin(due);
+    begun_ += due.size();
+    for (const auto& target : due)
+        ask(target, sleeper_woken_by(target, machine.hardware).has_value());
+}
+
+void Queries::start_due() {
+    start([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
+}
+
+void Queries::start_deferred() {
+    start([waiting = deferred()](const ProbeTarget& target) { return waiting.contains(target); },
+          false);
+}
+
+void Queries::catch_up() {
+    const auto now = context_.clock.monotonic();
+    const auto before = deferred();
+    if (before.empty() || (caught_up_at_ && now - *caught_up_at_ < kLooksAgainAfter))
+        return;
+    caught_up_at_ = now;
+    start(
+        [&](const ProbeTarget& target) {
+            return before.contains(target) && !context_.ledger.instead_of(target);
+        },
+        false);
+    if (deferred() != before)
+        publisher_.publish();
+}
+
+bool Queries::is_fresh(const ProbeTarget& target) const {
+    const auto* known = context_.machine.results.find(target);
+    if (!known || !known->at)
+        return false;
+    // A result from the future is from before the clock was set back.
+    const auto now = context_.clock.wall();
+    return *known->at <= now && now - context_.options.trusts_cache_for < *known->at;
+}
+
+void Queries::ask(const ProbeTarget& target, bool wakes) {
+    note(target, QueryEvent::Ask);
+    const bool is_slow = wakes || context_.sleep.state() == SystemSleep::State::JustWoke ||
+                         context_.ledger.is_cold();
+    context_.supervisor.start(
+        target, [this, target](ProbeResult probe) { ended(target, std::move(probe)); },
+        is_slow ? Patience::Double : Patience::Usual);
+}
+
+void Queries::machine_changed() {
+    for (const auto& target : running_targets())
+        note(target, QueryEvent::MachineChange);
+    stability_.machine_changed();
+}
+
+void Queries::take_cached(std::vector<ProbeResult> probes) {
+    auto& machine = context_.machine;
+    for (auto& probe : probes) {
+        (void)stability_.check(probe, nullptr);
+        machine.results.keep(std::move(probe));
+    }
+    machine.results.keep_only(machine.search);
+}
+
+std::vector<ProbeTarget> Queries::askable() const {
+    auto targets = context_.machine.search.targets;
+    std::erase_if(targets, [this](const ProbeTarget& target) {
+        return context_.ledger.instead_of(target).has_value();
+    });
+    return targets;
+}
+
+/// While the machine goes to sleep, the target is deferred instead.
+bool Queries::may_be_asked_again(const ProbeTarget& target) {
+    const auto& machine = context_.machine;
+    if (!machine.offers(target) || sleeper_woken_by(target, machine.hardware))
+        return false;
+    if (context_.sleep.is_near())
+        note(target, QueryEvent::Defer);
+    return !context_.sleep.is_near();
+}
+
+bool Queries::ask_once_more(const ProbeTarget& target) {
+    if (!may_be_asked_again(target) || context_.ledger.instead_of(target))
+        return false;
+    context_.ledger.begin({target});
+    ask(target, false);
+    return true;
+}
+
+/// Asks again if the machine has changed since the target was asked, or if the probe went wrong for
+/// the first time.
+bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& probe) {
+    const bool went_wrong = context_.ledger.should_retry(target, probe);
+    if (state_of(target) == QueryState::Outdated)
+        return ask_once_more(target);
+    if (!went_wrong || !may_be_asked_again(target))
+        return false;
+    ask(target, false);
+    return true;
+}
+
+void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
+    if (ask_again_after(target, probe))
+        return;
+    auto& machine = context_.machine;
+    if (machine.offers(target)) {  // the driver may have been uninstalled meanwhile
+        auto verdict = stability_.check(std::move(probe), machine.results.find(target));
+        machine.results.keep(std::move(verdict.accepted));
+        if (verdict.ask_again && ask_once_more(target))
+            return;
+    }
+    if (context_.ledger.instead_of(target))
+        note(target, QueryEvent::Defer);
+    leave_round(target);
+}
+
+void Queries::leave_round(const ProbeTarget& target) {
+    note(target, QueryEvent::End);
+    if (!context_.machine.offers(target))
+        states_.erase(target);
+    ++ended_;
+    const auto share = static_cast<double>(ended_) / static_cast<double>(begun_);
+    for (const auto& waiter : waiters_)
+        if (waiter.progress)
+            waiter.progress(share);
+    if (running())
+        publisher_.publish_soon();
+    else
+        round_ended_();
+}
+
+std::vector<ProbeWaiter> Queries::end_round() {
+    begun_ = ended_ = 0;
+    return std::exchange(waiters_, {});
+}
+
+}  // namespace gpuprobe::engine

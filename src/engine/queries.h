@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/publisher.h"
+
+namespace gpuprobe::engine {
+
+/// Where a target stands that can be queried.
+enum class QueryState {
+    Idle,           ///< has its result, or has never been wanted
+    Deferred,       ///< has to wait: a GPU or the machine sleeps, or the driver is in quarantine
+    Asked,          ///< a worker runs
+    AskedDeferred,  ///< a worker runs, and the target is to be asked again at a later time
+    Outdated,       ///< a worker runs that started before the machine changed
+};
+enum class QueryEvent {
+    Ask,            ///< a worker starts
+    Defer,          ///< the target is wanted, but has to wait
+    MachineChange,  ///< what a running worker reports may be out of date
+    End,            ///< the worker has ended and is not started again
+};
+
+/// The one place where states change.
+[[nodiscard]] QueryState state_after(QueryState state, QueryEvent event);
+[[nodiscard]] bool is_running(QueryState state);
+
+/// Asks drivers what devices they have: which targets are due, which run, which have to wait.
+///
+/// Queries that run at the same time form a round. Whoever wants results waits for its end.
+class Queries {
+public:
+    using Chosen = std::function<bool(const ProbeTarget&)>;
+
+    /// `round_ended` is called each time that the last running query has ended.
+    Queries(const EngineContext& context, Publisher& publisher, std::function<void()> round_ended);
+
+    /// Asks the chosen targets that do not run yet. Without `allow_wake` those that would wake a
+    /// GPU are deferred. All are deferred while the machine goes to sleep.
+    void start(const Chosen& chosen, bool allow_wake);
+    void start_all() {
+        start([](const ProbeTarget&) { return true; }, false);
+    }
+    /// Asks those without a cached result that is young enough.
+    void start_due();
+    void start_deferred();
+    /// Asks the deferred ones that can be asked by now. Does nothing if it was called less than
+    /// kLooksAgainAfter ago.
+    void catch_up();
+    static constexpr Duration kLooksAgainAfter = std::chrono::seconds{2};
+    /// Lets the next catch_up() look at once.
+    void may_catch_up() { caught_up_at_.reset(); }
+
+    /// Results of queries that run now are out of date.
+    void machine_changed();
+    /// Takes results of an earlier process.
+    void take_cached(std::vector<ProbeResult> probes);
+    /// The targets that are not in quarantine.
+    [[nodiscard]] std::vector<ProbeTarget> askable() const;
+
+    [[nodiscard]] bool running() const { return begun_ != ended_; }
+    [[nodiscard]] std::set<ProbeTarget> running_targets() const;
+    /// Joins the current round, or the next one.
+    void wait(ProbeWaiter waiter) { waiters_.push_back(std::move(waiter)); }
+    /// Ends the round and returns who has waited for it.
+    std::vector<ProbeWaiter> end_round();
+
+private:
+    [[nodiscard]] QueryState state_of(const ProbeTarget& target) const;
+    void note(const ProbeTarget& target, QueryEvent event);
+    [[nodiscard]] std::set<ProbeTarget> deferred() const;
+    [[nodiscard]] bool is_fresh(const ProbeTarget& target) const;
+    [[nodiscard]] std::optional<ProbeResult> obstacle(const ProbeTarget& target,
+                                                      bool allow_wake) const;
+    void ask(const ProbeTarget& target, bool wakes);
+    [[nodiscard]] bool may_be_asked_again(const ProbeTarget& target);
+    [[nodiscard]] bool ask_once_more(const ProbeTarget& target);
+    [[nodiscard]] bool ask_again_after(const ProbeTarget& target, const ProbeResult& probe);
+    void ended(const ProbeTarget& target, ProbeResult probe);
+    void leave_round(const ProbeTarget& target);
+
+    EngineContext context_;
+    Publisher& publisher_;
+    std::function<void()> round_ended_;
+    std::map<ProbeTarget, QueryState> states_ = {};  ///< those that are not Idle
+    StabilityCheck stability_ = {};
+    std::optional<MonotonicTime> caught_up_at_ = {};
+    std::size_t begun_ = 0;  ///< in this round
+    std::size_t ended_ = 0;
+    std::vector<ProbeWaiter> waiters_ = {};
+};
+
+}  // namespace gpuprobe::engine

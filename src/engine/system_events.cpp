@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/system_events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuprobe::engine {
+
+void Debounce::event(MonotonicTime now) {
+    if (!last_ || now - *last_ > kOver) {
+        calm_ = settle_;
+        window_ = 4 * settle_;
+    }
+    last_ = now;
+    if (!first_)
+        first_ = now;
+}
+
+std::optional<MonotonicTime> Debounce::due() const {
+    if (!first_)
+        return std::nullopt;
+    return std::min(*last_ + std::max(settle_, std::min(calm_, kLongestCalm)),
+                    *first_ + std::max(settle_, std::min(window_, kLongestSettle)));
+}
+
+void Debounce::scanned() {
+    first_.reset();
+    calm_ = std::min(4 * calm_, kLongestCalm);
+    window_ = std::min(8 * window_, kLongestSettle);
+}
+
+HardwareWatch::HardwareWatch(EventLoop& loop, Duration settle, std::function<void()> settled)
+    : loop_{loop}, debounce_{settle}, settled_{std::move(settled)} {}
+
+Status HardwareWatch::listen() {
+    monitor_ = TRY(HardwareMonitor::create(loop_, [this] { changed(); }));
+    return Done{};
+}
+
+void HardwareWatch::changed() {
+    debounce_.event(loop_.now());
+    if (!timer_)
+        wait();
+}
+
+/// The timer is set again only when it ends: setting it at each event would cost more than the
+/// events themselves.
+void HardwareWatch::wait() {
+    timer_.reset();
+    const auto due = debounce_.due();
+    if (!due)
+        return;
+    const auto left = std::max(*due - loop_.now(), Duration::zero());
+    timer_ = loop_.after(left, [this] {
+        if (debounce_.due() > loop_.now())
+            wait();
+        else
+            settle();
+    });
+}
+
+void HardwareWatch::settle() {
+    timer_.reset();
+    debounce_.scanned();
+    settled_();
+}
+
+SystemSleep::SystemSleep(EventLoop& loop, const Clock& clock, std::function<void()> woke)
+    : loop_{loop}, clock_{clock}, woke_{std::move(woke)} {}
+
+SystemSleep::State SystemSleep::state() const {
+    const bool has_passed = state_ == State::JustWoke && clock_.monotonic() - woke_at_ >= kWakesUp;
+    return has_passed ? State::Awake : state_;
+}
+
+void SystemSleep::begin() {
+    if (is_near())
+        return;
+    state_ = State::GoingToSleep;
+    timer_ = loop_.after(kLongest, [this] { end(); });
+}
+
+void SystemSleep::end() {
+    if (!is_near())
+        return;
+    state_ = State::JustWoke;
+    woke_at_ = clock_.monotonic();
+    timer_.reset();
+    woke_();
+}
+
+}  // namespace gpuprobe::engine

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/targets.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "inventory/linker_cache.h"
+#include "report/api_table.h"
+#include "report/api_view.h"
+#include "report/driver_table.h"
+#include "report/trials.h"
+#include "report/vendor.h"
+#include "store/probe_cache.h"
+
+namespace gpuprobe::engine {
+namespace {
+
+std::vector<std::string> sonames_of(const ProbeTarget& target) {
+    std::vector<std::string> starts;
+    if (const auto* api = find_api(target.api))
+        for (const auto start : words(api->libraries))
+            starts.emplace_back(start);
+    if (target.library && target.library->find('/') == std::string::npos)
+        starts.push_back(*target.library);
+    return starts;
+}
+
+std::vector<std::string> files_of(const ProbeTarget& target,
+                                  const Machine& machine,
+                                  const FileSystem& files) {
+    std::vector<std::string> watched;
+    if (target.api == kCpuApi)
+        return watched;
+    if (auto paths = library_paths(files, machine.host.arch.value_or(""), sonames_of(target)))
+        watched = std::move(*paths);
+    if (watched.empty())
+        watched.emplace_back(kLinkerCache);
+    if (!target.driver.empty())
+        watched.push_back(target.driver);
+    if (target.library && target.library->starts_with('/'))
+        watched.push_back(*target.library);
+    return watched;
+}
+
+template <class Names>
+bool is_among(const Names& names, std::string_view name) {
+    return names.empty() || std::ranges::find(names, name) != names.end();
+}
+
+/// The query's target for one of its devices. nullopt when the machine has no such driver or the
+/// device has no key.
+std::optional<ProbeTarget> target_for(const std::vector<ProbeTarget>& queries,
+                                      std::string_view api,
+                                      const std::optional<std::string>& driver,
+                                      const Value& device,
+                                      const std::string& stage) {
+    const auto found = std::ranges::find_if(queries, [&](const ProbeTarget& query) {
+        return query.api == api && (query.driver.empty() || query.driver == driver);
+    });
+    const auto facts = facts_from(device);
+    const auto key = facts ? device_key(*facts) : std::nullopt;
+    if (found == queries.end() || !key)
+        return std::nullopt;
+    auto target = *found;
+    target.stage = stage;
+    target.device = key;
+    return target;
+}
+
+bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
+    const auto view = gpu.apis.find(std::string{computing.word});
+    const auto backend = gpu.backends.find(std::string{computing.backend});
+    if (view == gpu.apis.end() || view->second.outcome != Outcome::Answered ||
+        backend == gpu.backends.end())
+        return false;
+    // Our worker can use it even where other programs can't: "nvidia-icd-needs-egl".
+    return backend->second.usable != false ||
+           has_reason_with(backend->second.reasons, ReasonTraits::WorthATrial);
+}
+
+}  // namespace
+
+std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine) {
+    const auto known = known_driver(target.api, target.driver);
+    std::vector<const HardwareDevice*> devices;
+    if (known.is_software || target.api == kCpuApi)
+        return devices;
+    for (const auto& device : machine.devices)
+        if (known.vendor.empty() || (device.vendor_id && vendor_of(device) == known.vendor))
+            devices.push_back(&device);
+    return devices;
+}
+
+std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine) {
+    if (const auto* api = find_api(target.api); api && !api->wakes)
+        return std::nullopt;
+    for (const auto* device : devices_of(target, machine))
+        if (device->runtime_status == "suspended" || device->runtime_status == "suspending")
+            return device->id;
+    return std::nullopt;
+}
+
+ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason) {
+    return ProbeResult{.api = target.api,
+                       .driver = target.driver,
+                       .stage = target.stage,
+                       .device = target.device,
+                       .outcome = Outcome::Skipped,
+                       .note = std::move(note),
+                       .reasons = {std::move(reason)}};
+}
+
+ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device) {
+    return skipped(target, device + " is asleep", because("asleep", {{"device", device}}));
+}
+
+std::string fingerprint_of(const ProbeTarget& trial,
+                           const Machine& machine,
+                           const FileSystem& files) {
+    auto devices = devices_of(trial, machine);
+    // A device without an address may be any of the driver's.
+    if (trial.device && trial.device->starts_with("pci:"))
+        std::erase_if(
+            devices, [&trial](const HardwareDevice* device) { return device->id != trial.device; });
+    return store::trial_fingerprint_of(devices, machine.host, files,
+                                       files_of(trial, machine, files));
+}
+
+std::vector<TrialTarget> trial_targets(const Report& report,
+                                       const std::vector<ProbeTarget>& queries,
+                                       const ProbeRequest& request) {
+    std::vector<TrialTarget> targets;
+    const auto add = [&](std::optional<ProbeTarget> target, const Gpu* gpu) {
+        if (target)
+            targets.push_back({.target = std::move(*target), .gpu = gpu});
+    };
+    for (const auto& gpu : report.gpus)
+        for (const auto& api : kApis) {
+            if (!gpuprobe::computes(api) || !is_among(request.gpus, gpu.id) ||
+                !is_among(request.apis, api.word) || !may_compute(gpu, api))
+                continue;
+            const auto& view = gpu.apis.at(std::string{api.word});
+            add(target_for(queries, api.word, view.driver, view.device, request.stage), &gpu);
+        }
+    if (!request.gpus.empty())
+        return targets;
+    for (const auto& software : report.software)
+        if (computes(software.api) && is_among(request.apis, software.api))
+            add(target_for(queries, software.api, software.driver, software.device, request.stage),
+                nullptr);
+    if (is_among(request.apis, kCpuApi))
+        add(ProbeTarget{.api = std::string{kCpuApi}, .stage = request.stage, .device = kCpuDevice},
+            nullptr);
+    return targets;
+}
+
+bool computes(std::string_view api) {
+    const auto* known = find_api(api);
+    return known && !known->backend.empty();
+}
+
+}  // namespace gpuprobe::engine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/feedback.h"
+
+#include <algorithm>
+
+#include "base/value_json.h"
+
+namespace gpuprobe::store {
+namespace {
+
+constexpr Bytes kMaxFile = mib(4);
+constexpr std::uint32_t kRoot = 0;
+
+/// Nothing is subtracted from the time in a file: it may be the smallest number that there is.
+bool is_expired(const FailedChoice& failure, WallTime now) {
+    return failure.at <= now - Outcomes::kLasts;
+}
+
+bool is_about(const FailedChoice& known, const FailedChoice& choice) {
+    return known.uid == choice.uid && known.consumer == choice.consumer &&
+           known.choice == choice.choice;
+}
+
+/// Makes room for one more of that user.
+void drop_oldest_of(std::uint32_t uid, Outcomes::Entries& entries) {
+    const auto count = std::ranges::count(entries, uid, &FailedChoice::uid);
+    if (static_cast<std::size_t>(count) >= Outcomes::kMaxPerUser)
+        entries.erase(std::ranges::find(entries, uid, &FailedChoice::uid));
+}
+
+}  // namespace
+
+template <class Entries>
+KeptEntries<Entries>::KeptEntries(std::optional<std::string> path,
+                                  std::string_view kind,
+                                  std::string_view member,
+                                  std::size_t most)
+    : kind_{kind}, member_{member}, most_{most} {
+    if (path)
+        file_.emplace(std::move(*path), kind, 1, kMaxFile);
+}
+
+template <class Entries>
+Status KeptEntries<Entries>::load() {
+    if (!file_)
+        return Done{};
+    return file_->take([this](const Value& document) -> Status {
+        Entries entries;
+        const auto problem = read_value(document.at(member_), entries);
+        if (!problem.empty())
+            return Error{ErrorCode::Malformed, kind_ + ": " + problem.text()};
+        if (entries.size() > most_)
+            return Error{ErrorCode::TooLarge, kind_ + ": too many"};
+        entries_ = std::move(entries);
+        return Done{};
+    });
+}
+
+template <class Entries>
+Status KeptEntries<Entries>::claim() {
+    if (file_ && TRY(file_->claim()))
+        (void)load();  // a file that can't be read has been set aside
+    return Done{};
+}
+
+template <class Entries>
+Status KeptEntries<Entries>::replace(Entries entries) {
+    if (file_) {
+        Value document;
+        document[member_] = to_value(entries);
+        TRY(file_->save(document));
+    }
+    entries_ = std::move(entries);
+    return Done{};
+}
+
+template class KeptEntries<Overrides::Entries>;
+template class KeptEntries<Outcomes::Entries>;
+
+Overrides::Overrides(std::optional<std::string> path)
+    : kept_{std::move(path), "overrides", "overrides", kMaxConsumers} {}
+
+Status Overrides::set(const std::string& consumer, Override entry) {
+    if (json_line(entry.rule).size() > kMaxRule.count)
+        return Error{ErrorCode::TooLarge, "override: over 8 KiB"};
+    TRY(kept_.claim());
+    auto entries = all();
+    entries.insert_or_assign(consumer, std::move(entry));
+    if (entries.size() > kMaxConsumers)
+        return Error{ErrorCode::TooManyRequests, "override: there are 256 consumers with one"};
+    return kept_.replace(std::move(entries));
+}
+
+Result<bool> Overrides::clear(const std::string& consumer) {
+    const auto claimed = kept_.claim();
+    auto entries = all();
+    if (entries.erase(consumer) == 0)
+        return false;
+    TRY(claimed);
+    TRY(kept_.replace(std::move(entries)));
+    return true;
+}
+
+const Override* Overrides::find(const std::string& consumer) const {
+    const auto found = all().find(consumer);
+    return found == all().end() ? nullptr : &found->second;
+}
+
+Outcomes::Outcomes(std::optional<std::string> path)
+    : kept_{std::move(path), "outcomes", "failures", kMaxAll} {}
+
+Status Outcomes::failed(FailedChoice failure) {
+    TRY(kept_.claim());
+    auto entries = all();
+    std::erase_if(entries, [&](const FailedChoice& known) {
+        return is_expired(known, failure.at) ||
+               (is_about(known, failure) && known.gpu == failure.gpu);
+    });
+    drop_oldest_of(failure.uid, entries);
+    if (entries.size() >= kMaxAll)
+        return Error{ErrorCode::TooManyRequests, "outcome: there are 1024 reported failures"};
+    entries.push_back(std::move(failure));
+    return kept_.replace(std::move(entries));
+}
+
+Status Outcomes::worked(const FailedChoice& choice) {
+    const auto claimed = kept_.claim();
+    auto entries = all();
+    const auto forgotten = std::erase_if(entries, [&choice](const FailedChoice& known) {
+        return is_about(known, choice) && (!choice.gpu || !known.gpu || known.gpu == choice.gpu);
+    });
+    if (forgotten == 0)
+        return Done{};
+    TRY(claimed);
+    return kept_.replace(std::move(entries));
+}
+
+Outcomes::Entries Outcomes::counting_for(std::uint32_t uid,
+                                         const std::string& consumer,
+                                         WallTime now) const {
+    Entries counting;
+    for (const auto& failure : all())
+        if ((failure.uid == uid || failure.uid == kRoot) && failure.consumer == consumer &&
+            !is_expired(failure, now))
+            counting.push_back(failure);
+    return counting;
+}
+
+bool Outcomes::has_own(std::uint32_t uid) const {
+    return std::ranges::find(all(), uid, &FailedChoice::uid) != all().end();
+}
+
+}  // namespace gpuprobe::store

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/targets.h"
+
+#include <gtest/gtest.h>
+
+#include "support/case_name.h"
+
+namespace gpuprobe::engine {
+namespace {
+
+Machine hybrid_laptop(const char* nvidia_status) {
+    Machine machine;
+    machine.devices = {HardwareDevice{.id = "pci:0000:00:02.0",
+                                      .vendor_id = "8086",
+                                      .driver = "i915",
+                                      .runtime_status = "active"},
+                       HardwareDevice{.id = "pci:0000:01:00.0",
+                                      .vendor_id = "10de",
+                                      .driver = "nvidia",
+                                      .runtime_status = nvidia_status}};
+    return machine;
+}
+
+struct Case {
+    const char* name;
+    const char* api;
+    const char* driver;
+    bool wakes;
+};
+class ASleepingNvidia : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ASleepingNvidia, IsWokenOnlyByWhatMayTouchIt) {
+    const ProbeTarget target{.api = GetParam().api, .driver = GetParam().driver};
+    const auto sleeper = sleeper_woken_by(target, hybrid_laptop("suspended"));
+    EXPECT_EQ(sleeper,
+              GetParam().wakes ? std::optional<std::string>{"pci:0000:01:00.0"} : std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    ASleepingNvidia,
+    ::testing::Values(
+        Case{"NotByPci", "pci", "", false},
+        Case{"ByItsVulkanDriver", "vulkan", "/usr/share/vulkan/icd.d/nvidia_icd.json", true},
+        Case{"ByNouveau", "vulkan", "/usr/share/vulkan/icd.d/nouveau_icd.x86_64.json", true},
+        Case{"NotByIntelVulkan", "vulkan", "/usr/share/vulkan/icd.d/intel_icd.x86_64.json", false},
+        Case{"NotByLavapipe", "vulkan", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json", false},
+        Case{"NotByPocl", "opencl", "/etc/OpenCL/vendors/pocl.icd", false},
+        Case{"ByAnUnknownDriver", "opencl", "/etc/OpenCL/vendors/rusticl.icd", true},
+        Case{"ByCuda", "cuda", "", true},
+        Case{"NotByHip", "hip", "", false},
+        Case{"NotBySysman", "level_zero_sysman", "", false},
+        Case{"NotByDrmWhichAsksEachNode", "drm", "", false}),
+    testing::case_name);
+
+TEST(AnActiveGpu, IsWokenByNothing) {
+    const ProbeTarget target{.api = "cuda"};
+    EXPECT_EQ(sleeper_woken_by(target, hybrid_laptop("active")), std::nullopt);
+}
+
+TEST(SkippedAsleep, NamesTheDevice) {
+    const auto probe = skipped_asleep(ProbeTarget{.api = "cuda"}, "pci:0000:01:00.0");
+    EXPECT_EQ(probe.outcome, Outcome::Skipped);
+    ASSERT_EQ(probe.reasons.size(), 1u);
+    EXPECT_EQ(probe.reasons[0].code, "asleep");
+    EXPECT_EQ(*probe.reasons[0].detail.at("device").as_string(), "pci:0000:01:00.0");
+}
+
+}  // namespace
+}  // namespace gpuprobe::engine
