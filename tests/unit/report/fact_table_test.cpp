@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/fact_table.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -155,6 +157,176 @@ TEST(FactTable, HasEachKeyOfTheRecordedMachines) {
         }
     }
     EXPECT_GT(probes, 100);
+}
+
+// ---- docs/facts.md: its tables of facts are made of the table.
+
+constexpr const char* kPage = GPUPROBE_SOURCE_DIR "/docs/facts.md";
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream{text};
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+std::string quoted(std::string_view key) {
+    return "`" + std::string{key} + "`";
+}
+
+/// The words of a list, each between `quote`s.
+std::string comma_separated(std::string_view list, std::string_view quote) {
+    std::istringstream words{std::string{list}};
+    std::string text;
+    for (std::string word; words >> word;)
+        text.append(text.empty() ? "" : ", ").append(quote).append(word).append(quote);
+    return text;
+}
+
+std::string row_of(std::initializer_list<std::string> cells) {
+    std::string line = "|";
+    for (const auto& cell : cells)
+        line += (cell.empty() ? " " : " " + cell + " ") + "|";
+    return line + "\n";
+}
+
+std::string type_of(const FactInfo& row) {
+    std::string text{row.type == FactType::Texts ? "list of texts" : name_of(row.type)};
+    return row.unit.empty() ? text : text + ", " + std::string{row.unit};
+}
+
+std::string table_of(const std::vector<const FactInfo*>& rows, std::string_view last_column) {
+    const auto cell = [&](const FactInfo& row) {
+        return last_column == "told by" ? comma_separated(row.apis, "") : std::string{row.source};
+    };
+    const bool is_wide =
+        std::ranges::any_of(rows, [&](const FactInfo* row) { return !cell(*row).empty(); });
+    auto text = is_wide ? row_of({"key", "type", "meaning", std::string{last_column}}) +
+                              row_of({"---", "---", "---", "---"})
+                        : row_of({"key", "type", "meaning"}) + row_of({"---", "---", "---"});
+    for (const auto* row : rows) {
+        const auto key = quoted(row->key);
+        text += is_wide ? row_of({key, type_of(*row), std::string{row->says}, cell(*row)})
+                        : row_of({key, type_of(*row), std::string{row->says}});
+    }
+    return text;
+}
+
+template <class Predicate>
+std::vector<const FactInfo*> rows_where(Predicate is_meant) {
+    std::vector<const FactInfo*> rows;
+    for (const auto& row : kFactTable)
+        if (is_meant(row))
+            rows.push_back(&row);
+    return rows;
+}
+
+std::string tables_of_all_devices() {
+    return table_of(rows_where([](const FactInfo& row) {
+                        return row.of == FactOf::EveryDevice || row.of == FactOf::View;
+                    }),
+                    "source");
+}
+
+/// The keys of what a fact may tell; those of the moment with their members.
+std::string keys_that_tell(FactTells tells) {
+    std::vector<std::string> keys;
+    for (const auto& row : kFactTable) {
+        const bool is_partly = tells == FactTells::Moment && !row.momentary_members.empty();
+        auto text = quoted(row.key);
+        if (row.tells != tells && is_partly)
+            text += " (" + comma_separated(row.momentary_members, "`") + ")";
+        const bool is_meant = row.of != FactOf::Hardware && (row.tells == tells || is_partly);
+        if (is_meant && std::ranges::find(keys, text) == keys.end())
+            keys.push_back(text);
+    }
+    std::string list;
+    for (const auto& key : keys)
+        list += (list.empty() ? "" : ", ") + key;
+    return list;
+}
+
+std::string table_of_what_facts_tell() {
+    return row_of({"what it tells", "keys"}) + row_of({"---", "---"}) +
+           row_of({"which device of its model it is", keys_that_tell(FactTells::Identity)}) +
+           row_of({"the moment", keys_that_tell(FactTells::Moment)});
+}
+
+/// The table of the section with that heading; "" where the section has none of facts.
+std::string table_under(const std::string& heading) {
+    if (heading == "The same in every API")
+        return tables_of_all_devices();
+    if (heading == "Who sees it, and what is news")
+        return table_of_what_facts_tell();
+    if (heading == "runtime")
+        return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::Runtime; }),
+                        "told by");
+    if (heading == "inventory")
+        return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::Hardware; }),
+                        "source");
+    if (heading == "verify and measure")
+        return table_of(rows_where([](const FactInfo& row) { return lists_word(row.apis, "cpu"); }),
+                        "source");
+    return table_of(rows_where([&](const FactInfo& row) {
+                        return row.of == FactOf::Device && lists_word(row.apis, heading) &&
+                               !lists_word(row.apis, "cpu");
+                    }),
+                    heading == "drm" ? "driver" : "source");
+}
+
+bool starts_a_table(std::string_view line) {
+    return line.starts_with("| key |") || line.starts_with("| what it tells |");
+}
+
+/// The page with its tables of facts made anew.
+std::string remade(const std::string& page) {
+    std::string text;
+    std::string heading;
+    bool is_old_table = false;
+    for (const auto& line : lines_of(page)) {
+        if (line.starts_with("## "))
+            heading = line.substr(3);
+        if (starts_a_table(line))
+            text += table_under(heading);
+        is_old_table = line.starts_with("|") && (is_old_table || starts_a_table(line));
+        if (!is_old_table)
+            text += line + "\n";
+    }
+    return text;
+}
+
+TEST(FactTable, IsWhatTheDocumentationShows) {
+    const auto page = content(kPage);
+    const auto wanted = remade(page);
+    if (std::getenv("GPUPROBE_ACCEPT"))
+        std::ofstream{kPage} << wanted;
+    else
+        EXPECT_EQ(page, wanted) << "GPUPROBE_ACCEPT=1 writes the page";
+    for (const auto& row : kFactTable)
+        EXPECT_NE(wanted.find("| " + quoted(row.key) + " | " + type_of(row) + " | " +
+                              std::string{row.says}),
+                  std::string::npos)
+            << row.key << " is in no section";
+}
+
+TEST(FactTable, IsWhatTheSchemaOfTheReportLists) {
+    const auto schema =
+        parse_json(content(GPUPROBE_SOURCE_DIR "/data/schema/report.schema.json"), mib(1)).value();
+    const auto& facts = schema.at("$defs").at("facts");
+    std::vector<std::string> listed;
+    for (const auto& property : *facts.at("properties").as_object())
+        listed.push_back(property.key);
+    std::vector<std::string> declared;
+    Value required{Value::Array{}};
+    for (const auto& row : kFactTable) {
+        if (row.of == FactOf::EveryDevice || row.of == FactOf::View)
+            declared.emplace_back(row.key);
+        if (row.of == FactOf::EveryDevice)
+            required.push_back(row.key);
+    }
+    EXPECT_EQ(listed, declared);
+    EXPECT_EQ(facts.at("required"), required);
 }
 
 }  // namespace
