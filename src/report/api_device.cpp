@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "report/driver_table.h"
+#include "report/fact_table.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 
@@ -38,7 +39,7 @@ std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDev
 }
 
 std::optional<std::string> luid_of(const DeviceFacts& facts) {
-    const auto luid = text_fact(facts, "luid");
+    const auto luid = fact(facts, facts::kLuid);
     if (!luid || luid->size() != 16)
         return std::nullopt;
     return uuid_digits(*luid);
@@ -115,24 +116,12 @@ std::vector<ApiDevice> listed_devices(const Machine& machine,
     return devices;
 }
 
-std::optional<std::string> text_fact(const DeviceFacts& facts, std::string_view key) {
-    const auto* text = facts.extra.at(key).as_string();
-    return text && !text->empty() ? std::optional{*text} : std::nullopt;
-}
-
-std::optional<bool> flag_fact(const DeviceFacts& facts, std::string_view key) {
-    return facts.extra.at(key).as_bool();
-}
-
-std::optional<std::uint64_t> number_fact(const DeviceFacts& facts, std::string_view key) {
-    return facts.extra.at(key).as_unsigned();
-}
-
 std::string driver_words(const ApiDevice& device) {
     std::string text{file_name(device.probe->driver)};
-    for (const auto* key : {"driver_name", "driver_id", "driver_info", "platform", "platform_name"})
-        if (const auto fact = text_fact(*device.facts, key))
-            text += " " + *fact;
+    for (const auto key :
+         {facts::kDriverName, facts::kDriverId, facts::kDriverInfo, facts::kPlatformName})
+        if (const auto words = fact(*device.facts, key))
+            text += " " + *words;
     return lower_case(text);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "report/api_view.h"
+#include "report/fact_table.h"
 #include "report/health.h"
 
 namespace gpuprobe {
@@ -86,43 +87,35 @@ bool has_any(const std::vector<Reason>& reasons, std::span<const std::string_vie
     return std::ranges::any_of(codes, [&](auto code) { return has_reason(reasons, code); });
 }
 
-/// The queue families of Vulkan, when the facts list them.
+/// Whether Vulkan lists queue families and none of them computes.
 bool lacks_compute_queue(const Value& device) {
-    for (const auto* key : {"queue_families", "queues"}) {
-        const auto* families = device.at(key).as_array();
-        if (!families || families->empty())
-            continue;
-        return std::ranges::none_of(*families, [](const Value& family) {
-            if (const auto flag = family.at("compute").as_bool())
-                return *flag;
-            const auto* flags = family.at("flags").as_array();
-            return flags && std::ranges::find(*flags, Value{"compute"}) != flags->end();
-        });
-    }
-    return false;
+    const auto* families = fact(device, facts::kQueues);
+    return families && !families->empty() &&
+           std::ranges::none_of(*families, [](const Value& family) {
+               const auto* flags = family.at("flags").as_array();
+               return flags && std::ranges::find(*flags, Value{"compute"}) != flags->end();
+           });
 }
 
-/// What WebGPU misses; facts carry a level, and the features in its way.
+/// Why the device is not one for WebGPU; nullopt when it is.
 std::optional<Reason> webgpu_shortfall(const Value& device) {
-    const auto& fact = device.at("webgpu");
-    const auto& level = fact.is_object() ? fact.at("level") : fact;
-    const auto& missing = fact.is_object() ? fact.at("missing") : device.at("webgpu_missing");
-    if (level.is_null())
+    const auto level = fact(device, facts::kWebgpu);
+    if (!level)
         return because("webgpu-unknown");
-    if (const auto* word = level.as_string(); word && *word != "no")
+    if (*level != "no")
         return std::nullopt;
-    return because("webgpu-features", {{"missing", missing}});
+    return because("webgpu-features", {{"missing", fact(device, facts::kWebgpuMissing)}});
 }
 
 BackendView listed(const Backend& backend, const Value& device, std::vector<Reason> reasons) {
     constexpr std::uint64_t kProhibited = 2;  // CU_COMPUTEMODE_PROHIBITED
-    if (backend.name == "cuda" && device.at("compute_mode").as_unsigned() == kProhibited)
+    if (backend.name == "cuda" && fact(device, facts::kComputeMode) == kProhibited)
         return verdict(false, {because("compute-prohibited")});
     if (backend.api == "vulkan" && lacks_compute_queue(device))
         return verdict(false, {because("no-compute-device")});
     if (has_reason(reasons, "nvidia-icd-needs-egl"))  // the probe got in, programs do not
         return verdict(false, std::move(reasons));
-    if (backend.name == "opencl" && device.at("available").as_bool() == false)
+    if (backend.name == "opencl" && fact(device, facts::kAvailable) == false)
         return verdict(false, {because("no-compute-device")});
     if (backend.name == "webgpu")
         if (auto shortfall = webgpu_shortfall(device)) {

@@ -543,4 +543,24 @@ inline constexpr FactKey<std::string> kWebgpu{"webgpu"};
 inline constexpr FactKey<Value> kWebgpuMissing{"webgpu_missing"};
 }  // namespace facts
 
+/// Those of an API as a whole.
+namespace runtime_facts {
+inline constexpr FactKey<std::string, FactOf::Runtime> kDriverVersion{"driver_version"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kLoader{"loader"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kRocmVersion{"rocm_version"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
+}  // namespace runtime_facts
+
+/// Those of the kernel.
+namespace kernel_facts {
+inline constexpr FactKey<bool, FactOf::Hardware> kConnected{"connected"};
+inline constexpr FactKey<std::string, FactOf::Hardware> kGfxTarget{"gfx_target"};
+inline constexpr FactKey<bool, FactOf::Hardware> kHasBoardInfo{"has_board_info"};
+inline constexpr FactKey<bool, FactOf::Hardware> kHasVddnb{"has_vddnb"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdCpuCores{"kfd_cpu_cores"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdNode{"kfd_node"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kSimdCount{"simd_count"};
+inline constexpr FactKey<std::string, FactOf::Hardware> kVramVendor{"vram_vendor"};
+}  // namespace kernel_facts
+
 }  // namespace gpuprobe
