@@ -1,32 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/lasting_part.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
-
-/// Facts of a device that are of the moment in which they were asked, wherever in them: what other
-/// programs have left of a memory or a heap, and how busy they keep the device. amdgpu's usable
-/// VRAM is less what is pinned: each picture on a screen is. Source: amdgpu_kms.c,
-/// AMDGPU_INFO_MEMORY.
-constexpr std::array kMomentary = std::to_array<std::string_view>(
-    {"free", "budget", "usage", "gtt_used", "memory_usable", "gpu_utilization"});
-
-// NOLINTNEXTLINE(misc-no-recursion): as deep as a device's facts are
-void forget_the_moment(Value& facts) {
-    if (auto* members = facts.as_object())
-        for (auto& [key, value] : *members) {
-            if (std::ranges::find(kMomentary, key) != kMomentary.end())
-                value = Value{};
-            forget_the_moment(value);
-        }
-    if (auto* items = facts.as_array())
-        for (auto& item : *items)
-            forget_the_moment(item);
-}
 
 /// What pocl has in all is what the host could give at that moment.
 void forget_host_memory(Value& device) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/fact_table.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -44,6 +46,19 @@ Report report_at(long long moment, long long size) {
 
 TEST(LastingPart, IsTheSameAMomentLater) {
     EXPECT_EQ(lasting_part(report_at(1, 100)), lasting_part(report_at(2, 100)));
+}
+
+TEST(LastingPart, IsTheSameWhateverTheMomentTells) {
+    for (const auto& row : kFactTable) {
+        if (row.of != FactOf::Device && row.of != FactOf::EveryDevice)
+            continue;
+        const auto with = [&row](const Value& value) {
+            auto report = report_at(1, 100);
+            report.gpus[0].apis["cuda"].device[row.key] = value;
+            return lasting_part(report);
+        };
+        EXPECT_EQ(with(1) == with(2), row.tells == FactTells::Moment) << row.key;
+    }
 }
 
 TEST(LastingPart, ChangesWithWhatAGpuHas) {
