@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 
 #include "base/record.h"
 
@@ -30,7 +31,7 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
 struct Reason {
     std::string code = {};
     Value detail = Value{Value::Object{}};  ///< an object
-    bool operator==(const Reason&) const = default;
+    std::strong_ordering operator<=>(const Reason&) const = default;
 };
 
 /// `because("driver-crashed", {{"driver", path}})`.
