@@ -506,8 +506,12 @@ decltype(auto) fact(const HardwareDevice& hardware, FactKey<T, FactOf::Hardware>
     return fact_in<T>(hardware.extra, key.name);
 }
 
+/// `memory.free` of all facts of a device.
+std::optional<Bytes> free_memory(const Value& device);
+
 /// The keys that are read in more than one place, or by other rooms.
 namespace facts {
+inline constexpr FactKey<Value::Array, FactOf::View> kAlternatives{"alternatives"};
 inline constexpr FactKey<std::string> kApiVersion{"api_version"};
 inline constexpr FactKey<bool> kAvailable{"available"};
 inline constexpr FactKey<Value::Object> kCheck{"check"};
@@ -515,11 +519,14 @@ inline constexpr FactKey<std::uint64_t> kClock{"clock_hz"};
 inline constexpr FactKey<std::string> kComputeCapability{"compute_capability"};
 inline constexpr FactKey<std::uint64_t> kComputeMode{"compute_mode"};
 inline constexpr FactKey<std::string> kDeviceType{"device_type"};
+inline constexpr FactKey<std::string> kDeviceName{"device_name"};
 inline constexpr FactKey<std::string> kDriverId{"driver_id"};
 inline constexpr FactKey<std::string> kDriverInfo{"driver_info"};
 inline constexpr FactKey<std::string> kDriverName{"driver_name"};
 inline constexpr FactKey<std::string> kDriverVersion{"driver_version"};
 inline constexpr FactKey<std::string> kError{"error"};
+inline constexpr FactKey<Value::Array> kExtensions{"extensions"};
+inline constexpr FactKey<Value::Object> kFeatures{"features"};
 inline constexpr FactKey<std::string> kGfxTarget{"gfx_target"};
 inline constexpr FactKey<std::uint64_t> kGpuUtilization{"gpu_utilization"};
 inline constexpr FactKey<std::string> kIntelIp{"intel_ip"};
