@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -52,9 +53,8 @@ std::optional<Load> load_of(const FileSystem& files,
             return Load{.percent = *percent, .source = "amdgpu-sysfs"};
     }
     const auto nvml = gpu.apis.find("nvml");
-    const auto told = nvml == gpu.apis.end()
-                          ? std::nullopt
-                          : nvml->second.device.at("gpu_utilization").as_unsigned();
+    const auto told =
+        nvml == gpu.apis.end() ? std::nullopt : fact(nvml->second.device, facts::kGpuUtilization);
     if (told)
         return Load{.percent = *told, .source = "nvml"};
     const auto awake = meter.percent(files, gpu.id, now);

@@ -8,6 +8,7 @@
 #include "explain/evidence.h"
 #include "explain/library_checks.h"
 #include "report/api_view.h"
+#include "report/fact_table.h"
 #include "report/health.h"
 #include "report/pci_address.h"
 
@@ -45,8 +46,7 @@ bool explains_itself(const ApiView& view) {
 
 /// What a driver says of one device in the place of facts.
 std::string error_of(const ApiView& view) {
-    const auto* text = view.device.at("error").as_string();
-    return text ? *text : std::string{};
+    return fact(view.device, facts::kError).value_or("");
 }
 
 /// NVML_ERROR_GPU_IS_LOST: "GPU is lost". Source: nvml.h.
