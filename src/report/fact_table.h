@@ -55,7 +55,7 @@ enum class FactTells {
 struct FactInfo {
     std::string_view key = {};
     FactOf of = FactOf::Device;
-    /// The APIs that tell it, separated by spaces; empty: all of them, or none has a part in it.
+    /// The APIs that tell it, separated by spaces; empty for what every API tells, or the kernel.
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactTells tells = FactTells::Unsaid;
@@ -369,7 +369,7 @@ constexpr bool lists_word(std::string_view list, std::string_view word) {
     return false;
 }
 
-/// Whether two rows speak of the same fact of the same API.
+/// Whether some API tells both.
 constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
     if (left.apis.empty() || right.apis.empty())
         return true;
@@ -382,8 +382,8 @@ constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
     return false;
 }
 
-/// Whether both may stand in one table: no key twice for one API, no key of a device that is also
-/// one of all devices, and one answer to what it tells.
+/// Whether both rows may be in one table. An API has one row for a key, its own keys are none that
+/// every device has, and a key tells the same (Identity, Moment …) whichever API it comes from.
 constexpr bool agree(const FactInfo& left, const FactInfo& right) {
     const auto is_of_device = [](const FactInfo& row) {
         return row.of == FactOf::EveryDevice || row.of == FactOf::Device || row.of == FactOf::View;
@@ -416,10 +416,10 @@ const FactInfo* runtime_fact(std::string_view key);
 std::optional<std::string> undeclared_device_fact(const Value& device);
 std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 
-/// Takes out of all facts of a device (ApiView::device) what tells it from others of its model,
-/// also as its alternative drivers told it. What no row declares may identify it, and goes too.
+/// Makes null, in all facts of a device (ApiView::device) and those of its alternatives, what tells
+/// it from others of its model, and what no row declares, because it may do that too.
 void hide_identity(Value& device);
-/// Takes out what changes although nothing happened, likewise.
+/// Makes null what changes although nothing happened, in the same places.
 void forget_the_moment(Value& device);
 
 /// How C++ holds a fact of a type. `Value` takes any.
@@ -464,9 +464,9 @@ struct FactKey {
     }
 };
 
-/// A fact in the form of its type: a text, flag, number or size as an optional, which is empty when
-/// it is missing, null or of another type, and for an empty text; a list as a pointer that may be
-/// null; an object, or a `Value`, as a reference to a value that may be null.
+/// The member of that key as a T. A text, flag, number or size is an optional, which is empty when
+/// the member is missing or of another type, and for an empty text. A list is a pointer, which is
+/// null then. An object or a `Value` is a reference to the member as it is, or to a null value.
 template <class T>
 decltype(auto) fact_in(const Value& holder, std::string_view key) {
     const Value& value = holder.at(key);

@@ -46,8 +46,8 @@ void describe(Visitor& visit, FactMemory& memory) {
 
 /// What one API says about one device. nullopt means "this API cannot say".
 ///
-/// The named members mean the same in every API; `extra` holds the API's own facts, under keys that
-/// docs/facts.md lists with unit and source.
+/// The named members mean the same in every API; `extra` holds the API's own facts, under the keys
+/// that report/fact_table.h declares. `fact()` reads them.
 struct DeviceFacts {
     std::optional<std::uint32_t> index = {};  ///< position in this API's enumeration, in this probe
     std::optional<std::string> name = {};
