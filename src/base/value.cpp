@@ -133,6 +133,50 @@ bool have_equal_members(const Value::Object& left, const Value::Object& right) {
 
 }  // namespace
 
+namespace {
+
+std::vector<const Value::Member*> members_by_key(const Value::Object& members) {
+    std::vector<const Value::Member*> sorted;
+    for (const auto& member : members)
+        sorted.push_back(&member);
+    std::ranges::stable_sort(sorted, {}, &Value::Member::key);
+    return sorted;
+}
+
+std::strong_ordering compared(const Value::Object& left, const Value::Object& right) {
+    const auto ours = members_by_key(left);
+    const auto theirs = members_by_key(right);
+    const auto compare = [](const Value::Member* one, const Value::Member* other) {
+        const auto by_key = one->key <=> other->key;
+        return by_key != 0 ? by_key : one->value <=> other->value;
+    };
+    return std::lexicographical_compare_three_way(ours.begin(), ours.end(), theirs.begin(),
+                                                  theirs.end(), compare);
+}
+
+std::strong_ordering compared(const Value::Array& left, const Value::Array& right) {
+    return std::lexicographical_compare_three_way(left.begin(), left.end(), right.begin(),
+                                                  right.end());
+}
+
+}  // namespace
+
+std::strong_ordering operator<=>(const Value& left, const Value& right) {
+    if (left.data_.index() != right.data_.index())
+        return left.data_.index() <=> right.data_.index();
+    return std::visit(
+        [&right]<class T>(const T& held) -> std::strong_ordering {
+            const auto& other = std::get<T>(right.data_);
+            if constexpr (std::is_same_v<T, double>)
+                return std::strong_order(held, other);
+            else if constexpr (std::is_same_v<T, Value::Object> || std::is_same_v<T, Value::Array>)
+                return compared(held, other);
+            else
+                return held <=> other;
+        },
+        left.data_);
+}
+
 bool operator==(const Value& left, const Value& right) {
     const auto* left_members = left.as_object();
     const auto* right_members = right.as_object();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -74,6 +75,7 @@ public:
     void push_back(Value item);
 
     friend bool operator==(const Value& left, const Value& right);
+    friend std::strong_ordering operator<=>(const Value& left, const Value& right);
 
 private:
     void set_unsigned(std::uint64_t number);
@@ -95,5 +97,9 @@ struct Value::Member {
 };
 
 bool operator==(const Value& left, const Value& right);
+
+/// A total order: by type, then by content; of objects by key, whatever the order of their members.
+/// What compares equal is the same value, but for -0.0 and NaN, which have places of their own.
+std::strong_ordering operator<=>(const Value& left, const Value& right);
 
 }  // namespace gpuprobe

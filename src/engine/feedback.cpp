@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "policy/backend_words.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe::engine {
 namespace {
@@ -48,7 +49,7 @@ Value driver_print(const Gpu& gpu, std::string_view api) {
         return print;
     print["version"] = to_value(view->second.version);
     print["by"] = to_value(view->second.driver);
-    print["driver_version"] = view->second.device.at("driver_version");
+    print["driver_version"] = fact(view->second.device, FactKey<Value>{"driver_version"});
     return print;
 }
 

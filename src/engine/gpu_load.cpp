@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/parse.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe::engine {
 namespace {
@@ -56,7 +57,7 @@ std::optional<Load> load_of(const FileSystem& files,
     const auto nvml = gpu.apis.find("nvml");
     const auto told = nvml == gpu.apis.end()
                           ? std::nullopt
-                          : nvml->second.device.at("gpu_utilization").as_unsigned();
+                          : fact(nvml->second.device, facts::kGpuUtilization);
     if (told)
         return Load{.percent = *told, .source = "nvml"};
     const auto awake = meter.percent(files, gpu.id, now);

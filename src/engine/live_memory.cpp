@@ -8,6 +8,7 @@
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe::engine {
 namespace {
@@ -43,7 +44,7 @@ bool has_reading(const GpuMemory& memory, std::string_view source, std::string_v
 bool told_free(const Gpu& gpu, std::string_view api) {
     const auto view = gpu.apis.find(std::string{api});
     return view != gpu.apis.end() && view->second.outcome == Outcome::Answered &&
-           view->second.device.at("memory").at("free").as_unsigned().has_value();
+           free_memory(view->second.device).has_value();
 }
 
 bool serves(const ProbeTarget& target, const ApiView& view) {

@@ -10,29 +10,11 @@
 #include "base/sha256.h"
 #include "base/value_json.h"
 #include "report/api_view.h"
+#include "report/fact_table.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {
 namespace {
-
-/// Facts of a device, at any depth, that are only true at the moment of the query: what other
-/// programs leave of its memory, and how busy it is. amdgpu subtracts pinned memory, such as what
-/// is on a screen, from the usable VRAM. Source: amdgpu_kms.c, AMDGPU_INFO_MEMORY.
-constexpr std::array kMomentary = std::to_array<std::string_view>(
-    {"free", "budget", "usage", "gtt_used", "memory_usable", "gpu_utilization"});
-
-// NOLINTNEXTLINE(misc-no-recursion): as deep as a device's facts
-void drop_momentary(Value& facts) {
-    if (auto* members = facts.as_object())
-        for (auto& [key, value] : *members) {
-            if (std::ranges::find(kMomentary, key) != kMomentary.end())
-                value = Value{};
-            drop_momentary(value);
-        }
-    if (auto* items = facts.as_array())
-        for (auto& item : *items)
-            drop_momentary(item);
-}
 
 /// pocl reports as its total what the host has free at that moment.
 void drop_host_memory(Value& device) {
@@ -146,7 +128,7 @@ Report stable_part(Report report) {
         gpu.power.runtime_status.reset();  // falling asleep makes no generation
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
-            drop_momentary(view.device);
+            forget_the_moment(view.device);
         }
         for (auto& [name, view] : gpu.backends)
             drop_instants(view);
@@ -154,7 +136,7 @@ Report stable_part(Report report) {
     drop_instants(report.host.cpu);
     for (auto& software : report.software) {
         drop_host_memory(software.device);
-        drop_momentary(software.device);
+        forget_the_moment(software.device);
         drop_instants(software);
     }
     return report;
@@ -168,7 +150,7 @@ Value stable_part(const ProbeResult& result) {
         auto device = value_of(facts);
         if (facts.type == DeviceType::Cpu)
             drop_host_memory(device);
-        drop_momentary(device);
+        forget_the_moment(device);
         lasting["devices"].push_back(std::move(device));
     }
     return lasting;

@@ -7,6 +7,7 @@
 #include "explain/checks.h"
 #include "explain/evidence.h"
 #include "explain/library_checks.h"
+#include "report/fact_table.h"
 #include "report/health.h"
 #include "report/pci_address.h"
 
@@ -38,8 +39,7 @@ bool explains_itself(const ApiView& view) {
 
 /// The error text that a driver gave for a device instead of facts.
 std::string error_of(const ApiView& view) {
-    const auto* text = view.device.at("error").as_string();
-    return text ? *text : std::string{};
+    return fact(view.device, facts::kError).value_or("");
 }
 
 /// NVML_ERROR_GPU_IS_LOST: "GPU is lost". Source: nvml.h.

@@ -6,12 +6,12 @@
 
 #include "base/parse.h"
 #include "probe/keeper.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxPhase = 64;
-constexpr std::size_t kMaxRuntimeMembers = 512;
 
 /// The done frame as a result without devices; nullopt when its outcome is none of the three that a
 /// worker may give.
@@ -63,9 +63,15 @@ std::string text_of_limit(Duration limit) {
 }
 
 void Transcript::add(std::string_view bytes) {
+    if (is_malformed())
+        return;
     reader_.feed(bytes);
-    while (auto frame = reader_.next())
+    while (!undeclared_) {
+        auto frame = reader_.next();
+        if (!frame)
+            return;
         add(*std::move(frame));
+    }
 }
 
 void Transcript::add(Frame frame) {
@@ -75,23 +81,19 @@ void Transcript::add(Frame frame) {
                 phase_ = scrubbed(*name, kMaxPhase);
             return;
         case FrameKind::Runtime:
+            undeclared_ = undeclared_runtime_fact(frame.payload);
             for (auto& member : *frame.payload.as_object())
-                set_runtime(std::move(member));
+                if (!undeclared_)
+                    runtime_[member.key] = std::move(member.value);
             return;
         case FrameKind::Device:
+            undeclared_ = undeclared_device_fact(frame.payload);
             devices_.push_back(facts_from(frame.payload).value());  // the reader saw an object
             return;
         case FrameKind::Done:
             verdict_ = verdict_from(frame.payload);
             bad_verdict_ = !verdict_;
     }
-}
-
-void Transcript::set_runtime(Value::Member member) {
-    const auto* members = runtime_.as_object();
-    const bool is_full = members && members->size() == kMaxRuntimeMembers;
-    if (!is_full || runtime_.find(member.key))
-        runtime_[member.key] = std::move(member.value);
 }
 
 ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
@@ -152,7 +154,13 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
 void Transcript::judge_malformed(ProbeResult& result) const {
     result.outcome = Outcome::Failed;
     result.note = "malformed answer" + in_phase();
-    result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));
+    if (!undeclared_) {
+        result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));
+        return;
+    }
+    const auto problem = "no fact is called " + *undeclared_;
+    *result.note += ": " + problem;
+    result.reasons.push_back(malformed_reason(problem));
 }
 
 std::string Transcript::in_phase() const {

@@ -27,9 +27,14 @@ public:
     /// Takes the next bytes of its frames, in pieces of any size.
     void add(std::string_view bytes);
     /// Whether the worker said how it ended and nothing contradicts it.
-    [[nodiscard]] bool is_complete() const { return verdict_ && reader_.is_complete(); }
-    /// Whether its frames are not what a worker writes. Nothing further is read.
-    [[nodiscard]] bool is_malformed() const { return reader_.problem() || bad_verdict_; }
+    [[nodiscard]] bool is_complete() const {
+        return verdict_ && reader_.is_complete() && !is_malformed();
+    }
+    /// Whether its frames are not what a worker writes, or name a fact that report/fact_table.h
+    /// does not declare. Nothing further is read.
+    [[nodiscard]] bool is_malformed() const {
+        return reader_.problem() || bad_verdict_ || undeclared_;
+    }
 
     /// What the worker was about to do when it last said so; "" before it did.
     [[nodiscard]] const std::string& phase() const { return phase_; }
@@ -44,7 +49,6 @@ public:
 
 private:
     void add(Frame frame);
-    void set_runtime(Value::Member member);
     void take_verdict(ProbeResult& result) const;
     void judge(const Ending& ending, ProbeResult& result) const;
     void judge_malformed(ProbeResult& result) const;
@@ -56,6 +60,7 @@ private:
     std::vector<DeviceFacts> devices_ = {};
     std::optional<ProbeResult> verdict_ = {};
     bool bad_verdict_ = false;
+    std::optional<std::string> undeclared_ = {};  ///< the first key that no fact has
 };
 
 /// "15 s" or "200 ms".

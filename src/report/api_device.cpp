@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "base/parse.h"
-#include "base/value_json.h"
 #include "report/driver_table.h"
+#include "report/fact_table.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 
@@ -38,7 +38,7 @@ std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDev
 }
 
 std::optional<std::string> luid_of(const DeviceFacts& facts) {
-    const auto luid = text_fact(facts, "luid");
+    const auto luid = fact(facts, facts::kLuid);
     if (!luid || luid->size() != 16)
         return std::nullopt;
     return uuid_digits(*luid);
@@ -71,34 +71,33 @@ void drop_shared_uuids(std::vector<ApiDevice>& devices) {
 }
 
 std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
-    std::vector<std::pair<std::string, const DeviceFacts*>> keyed;
-    for (const auto& facts : probe.devices)
-        keyed.emplace_back(json_line(value_of(facts)), &facts);
-    std::ranges::sort(keyed, [](const auto& left, const auto& right) {
-        return std::tie(left.second->index, left.first) <
-               std::tie(right.second->index, right.first);
-    });
     std::vector<const DeviceFacts*> sorted;
-    for (const auto& [text, facts] : keyed)
-        sorted.push_back(facts);
+    for (const auto& facts : probe.devices)
+        sorted.push_back(&facts);
+    std::ranges::sort(sorted, {},
+                      [](const DeviceFacts* facts) -> const DeviceFacts& { return *facts; });
     return sorted;
+}
+
+/// Which of two answers to the same question counts; of two of the same instant, their content
+/// decides, so that their order in the list does not.
+bool is_older(const ProbeResult& left, const ProbeResult& right) {
+    return std::tie(left.at, left) < std::tie(right.at, right);
 }
 
 }  // namespace
 
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes) {
     using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
-    using Age = std::tuple<std::optional<WallTime>, std::string>;
-    std::map<Key, std::pair<Age, const ProbeResult*>> newest;
+    std::map<Key, const ProbeResult*> newest;
     for (const auto& probe : probes) {
-        std::pair<Age, const ProbeResult*> entry{{probe.at, json_line(value_of(probe))}, &probe};
         auto& known = newest[{probe.api, probe.driver, probe.stage, probe.device}];
-        if (!known.second || known.first < entry.first)
-            known = std::move(entry);
+        if (!known || is_older(*known, probe))
+            known = &probe;
     }
     std::vector<const ProbeResult*> sorted;
-    for (const auto& [key, entry] : newest)
-        sorted.push_back(entry.second);
+    for (const auto& [key, probe] : newest)
+        sorted.push_back(probe);
     return sorted;
 }
 
@@ -115,24 +114,12 @@ std::vector<ApiDevice> listed_devices(const Machine& machine,
     return devices;
 }
 
-std::optional<std::string> text_fact(const DeviceFacts& facts, std::string_view key) {
-    const auto* text = facts.extra.at(key).as_string();
-    return text && !text->empty() ? std::optional{*text} : std::nullopt;
-}
-
-std::optional<bool> flag_fact(const DeviceFacts& facts, std::string_view key) {
-    return facts.extra.at(key).as_bool();
-}
-
-std::optional<std::uint64_t> number_fact(const DeviceFacts& facts, std::string_view key) {
-    return facts.extra.at(key).as_unsigned();
-}
-
 std::string driver_words(const ApiDevice& device) {
     std::string text{file_name(device.probe->driver)};
-    for (const auto* key : {"driver_name", "driver_id", "driver_info", "platform", "platform_name"})
-        if (const auto fact = text_fact(*device.facts, key))
-            text += " " + *fact;
+    for (const auto key :
+         {facts::kDriverName, facts::kDriverId, facts::kDriverInfo, facts::kPlatformName})
+        if (const auto words = fact(*device.facts, key))
+            text += " " + *words;
     return lower_case(text);
 }
 

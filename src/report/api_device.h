@@ -34,11 +34,6 @@ std::vector<ApiDevice> listed_devices(const Machine& machine,
 /// counts.
 std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& probes);
 
-// The API's own facts by key; nullopt when missing or of another type. An empty text is missing.
-std::optional<std::string> text_fact(const DeviceFacts& facts, std::string_view key);
-std::optional<bool> flag_fact(const DeviceFacts& facts, std::string_view key);
-std::optional<std::uint64_t> number_fact(const DeviceFacts& facts, std::string_view key);
-
 /// Manifest file name, driver name and platform in lower case, separated by spaces: what a driver
 /// is recognised by. Never the device's name.
 std::string driver_words(const ApiDevice& device);

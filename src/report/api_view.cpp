@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "report/driver_table.h"
+#include "report/fact_table.h"
 #include "report/identity.h"
 #include "report/partition.h"
 #include "report/vendor.h"
@@ -43,15 +44,15 @@ std::optional<Duration> age_of(const ProbeResult& probe, WallTime now) {
 std::optional<std::string> driver_of(const ApiDevice& device) {
     if (!device.probe->driver.empty())
         return device.probe->driver;
-    return text_fact(*device.facts, "driver_name");
+    return fact(*device.facts, facts::kDriverName);
 }
 
 std::optional<std::string> version_of(const ApiDevice& device) {
-    for (const auto* key : {"api_version", "version"})
-        if (auto text = text_fact(*device.facts, key))
+    for (const auto key : {facts::kApiVersion, facts::kVersion})
+        if (auto text = fact(*device.facts, key))
             return text;
-    const auto* text = device.probe->runtime.at("version").as_string();
-    return text && device.probe->driver.empty() ? std::optional{*text} : std::nullopt;
+    return device.probe->driver.empty() ? fact(*device.probe, runtime_facts::kVersion)
+                                        : std::nullopt;
 }
 
 Value alternative(const Claim& claim) {
@@ -197,7 +198,7 @@ Reason without_server(const Subject& subject, std::string_view api) {
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool waits_for_an_instance(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
-    if (!claim || claim->device.facts->extra.at("mig_mode").as_bool() != true)
+    if (!claim || fact(*claim->device.facts, facts::kMigMode) != true)
         return false;
     // The kernel names a GPU instance, "mig/gi1", that has no compute instance, "mig/gi1/ci0".
     return std::ranges::none_of(partitions_of(subject), [](const Partition& partition) {

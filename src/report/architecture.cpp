@@ -2,20 +2,21 @@
 #include "report/architecture.h"
 
 #include "report/api_view.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
 
 std::optional<std::string> fact_by(const Subject& subject,
                                    std::string_view api,
-                                   std::string_view key) {
+                                   FactKey<std::string> key) {
     const auto* claim = preferred_claim(subject, api);
-    return claim ? text_fact(*claim->device.facts, key) : std::nullopt;
+    return claim ? fact(*claim->device.facts, key) : std::nullopt;
 }
 
 std::optional<std::string> compute_capability(const Subject& subject) {
-    auto version = fact_by(subject, "cuda", "compute_capability");
-    return version ? version : fact_by(subject, "nvml", "compute_capability");
+    auto version = fact_by(subject, "cuda", facts::kComputeCapability);
+    return version ? version : fact_by(subject, "nvml", facts::kComputeCapability);
 }
 
 std::optional<std::string> without_features(std::string_view target) {
@@ -26,10 +27,10 @@ std::optional<std::string> without_features(std::string_view target) {
 
 std::optional<std::string> gfx_target(const Subject& subject) {
     if (subject.hardware)
-        if (const auto* target = subject.hardware->extra.at("gfx_target").as_string())
+        if (const auto target = fact(*subject.hardware, kernel_facts::kGfxTarget))
             return without_features(*target);
     for (const auto* api : {"hip", "opencl"})
-        if (const auto target = fact_by(subject, api, "gfx_target"))
+        if (const auto target = fact_by(subject, api, facts::kGfxTarget))
             return without_features(*target);
     // ROCm's OpenCL, in captures that have the name only.
     const auto* claim = preferred_claim(subject, "opencl");
@@ -38,8 +39,8 @@ std::optional<std::string> gfx_target(const Subject& subject) {
 }
 
 std::optional<std::string> intel_ip(const Subject& subject) {
-    auto version = fact_by(subject, "level_zero", "intel_ip");
-    return version ? version : fact_by(subject, "opencl", "intel_ip");
+    auto version = fact_by(subject, "level_zero", facts::kIntelIp);
+    return version ? version : fact_by(subject, "opencl", facts::kIntelIp);
 }
 
 }  // namespace

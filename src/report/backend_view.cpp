@@ -5,6 +5,7 @@
 #include <array>
 
 #include "report/api_table.h"
+#include "report/fact_table.h"
 #include "report/health.h"
 
 namespace gpuprobe {
@@ -68,41 +69,33 @@ bool leaves_open(const Reason& reason) {
 
 /// Whether the facts list the queue families of Vulkan, and none of them computes.
 bool lacks_compute_queue(const Value& device) {
-    for (const auto* key : {"queue_families", "queues"}) {
-        const auto* families = device.at(key).as_array();
-        if (!families || families->empty())
-            continue;
-        return std::ranges::none_of(*families, [](const Value& family) {
-            if (const auto flag = family.at("compute").as_bool())
-                return *flag;
-            const auto* flags = family.at("flags").as_array();
-            return flags && std::ranges::find(*flags, Value{"compute"}) != flags->end();
-        });
-    }
-    return false;
+    const auto* families = fact(device, facts::kQueues);
+    return families && !families->empty() &&
+           std::ranges::none_of(*families, [](const Value& family) {
+               const auto* flags = family.at("flags").as_array();
+               return flags && std::ranges::find(*flags, Value{"compute"}) != flags->end();
+           });
 }
 
 /// What WebGPU lacks. The facts have a level and the features that are missing.
 std::optional<Reason> webgpu_shortfall(const Value& device) {
-    const auto& fact = device.at("webgpu");
-    const auto& level = fact.is_object() ? fact.at("level") : fact;
-    const auto& missing = fact.is_object() ? fact.at("missing") : device.at("webgpu_missing");
-    if (level.is_null())
+    const auto level = fact(device, facts::kWebgpu);
+    if (!level)
         return because("webgpu-unknown");
-    if (const auto* word = level.as_string(); word && *word != "no")
+    if (*level != "no")
         return std::nullopt;
-    return because("webgpu-features", {{"missing", missing}});
+    return because("webgpu-features", {{"missing", fact(device, facts::kWebgpuMissing)}});
 }
 
 BackendView listed(const Backend& backend, const Value& device, std::vector<Reason> reasons) {
     constexpr std::uint64_t kProhibited = 2;  // CU_COMPUTEMODE_PROHIBITED
-    if (backend.name == "cuda" && device.at("compute_mode").as_unsigned() == kProhibited)
+    if (backend.name == "cuda" && fact(device, facts::kComputeMode) == kProhibited)
         return verdict(false, {because("compute-prohibited")});
     if (backend.api == "vulkan" && lacks_compute_queue(device))
         return verdict(false, {because("no-compute-device")});
     if (has_reason(reasons, "nvidia-icd-needs-egl"))  // the probe got in, programs do not
         return verdict(false, std::move(reasons));
-    if (backend.name == "opencl" && device.at("available").as_bool() == false)
+    if (backend.name == "opencl" && fact(device, facts::kAvailable) == false)
         return verdict(false, {because("no-compute-device")});
     if (backend.name == "webgpu")
         if (auto shortfall = webgpu_shortfall(device)) {

@@ -2,19 +2,15 @@
 #include "report/caller.h"
 
 #include <algorithm>
-#include <array>
 
 #include "report/backend_view.h"
+#include "report/fact_table.h"
 #include "report/health.h"
 
 namespace gpuprobe {
 namespace {
 
 constexpr std::uint32_t kReadAndWrite = 6;
-/// NVIDIA's OpenCL gives the device's UUID for that of the driver.
-constexpr std::array kFactsThatIdentify =
-    std::to_array<std::string_view>({"uuid", "driver_uuid", "luid", "serial", "serial_number",
-                                     "unique_id", "board_serial", "mig_devices"});
 
 bool grants(std::uint32_t mode) {
     return (mode & kReadAndWrite) == kReadAndWrite;
@@ -110,21 +106,6 @@ void look_at(const std::vector<DeviceNode>& shared, const Host& host, Gpu& gpu) 
         drop_identifiers(gpu);
 }
 
-/// Also in what is nested: the other drivers' word on the device.
-void drop_identifying_facts(Value& facts) {
-    if (auto* members = facts.as_object())
-        for (auto& member : *members) {
-            const bool identifies =
-                std::ranges::find(kFactsThatIdentify, member.key) != kFactsThatIdentify.end();
-            if (identifies)
-                member.value = Value{};
-            else
-                drop_identifying_facts(member.value);
-        }
-    if (auto* items = facts.as_array())
-        std::ranges::for_each(*items, drop_identifying_facts);
-}
-
 }  // namespace
 
 std::optional<bool> may_open(const DeviceNode& node, const Caller& caller) {
@@ -167,9 +148,9 @@ void drop_identifiers(Gpu& gpu) {
     auto& identity = gpu.identity;
     identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
     for (auto& [api, view] : gpu.apis)
-        drop_identifying_facts(view.device);
-    for (auto& partition : gpu.partitions)
-        drop_identifying_facts(partition);
+        hide_identity(view.device);
+    for (auto& partition : gpu.partitions)  // their keys are those of every device
+        hide_identity(partition);
 }
 
 bool is_closed(const Gpu& gpu) {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/parse.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -20,11 +21,10 @@ constexpr std::size_t kMaxText = 16384;  // OpenCL's extension list alone takes 
 constexpr std::size_t kMaxFactNodes = 8192;
 constexpr int kMaxFactDepth = 8;
 
-constexpr std::array<std::string_view, 9> kCommonKeys = {
-    "index", "name", "vendor_id", "device_id", "pci", "uuid", "drm", "type", "memory"};
-
+/// Whether a named member of DeviceFacts has the key.
 bool is_common(std::string_view key) {
-    return std::ranges::find(kCommonKeys, key) != kCommonKeys.end();
+    const auto* row = device_fact(key);
+    return row && row->of == FactOf::EveryDevice;
 }
 
 /// Copies foreign facts within limits: what is too deep becomes null, what is too much is left out.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ constexpr std::array<EnumName<DeviceType>, 5> names_of(DeviceType) {
 struct DrmNodes {
     std::optional<std::string> primary = {};
     std::optional<std::string> render = {};
-    bool operator==(const DrmNodes&) const = default;
+    auto operator<=>(const DrmNodes&) const = default;
 };
 template <class Visitor>
 void describe(Visitor& visit, DrmNodes& nodes) {
@@ -35,7 +36,7 @@ void describe(Visitor& visit, DrmNodes& nodes) {
 struct FactMemory {
     std::optional<Bytes> total = {};
     std::optional<Bytes> free = {};
-    bool operator==(const FactMemory&) const = default;
+    auto operator<=>(const FactMemory&) const = default;
 };
 template <class Visitor>
 void describe(Visitor& visit, FactMemory& memory) {
@@ -45,8 +46,8 @@ void describe(Visitor& visit, FactMemory& memory) {
 
 /// What one API says about one device. nullopt means "this API cannot say".
 ///
-/// The named members mean the same in every API; `extra` holds the API's own facts, under keys that
-/// docs/facts.md lists with unit and source.
+/// The named members mean the same in every API; `extra` holds the API's own facts, under the keys
+/// that report/fact_table.h declares. `fact()` reads them.
 struct DeviceFacts {
     std::optional<std::uint32_t> index = {};  ///< position in this API's enumeration, in this probe
     std::optional<std::string> name = {};
@@ -58,7 +59,7 @@ struct DeviceFacts {
     std::optional<DeviceType> type = {};
     std::optional<FactMemory> memory = {};
     Value extra = Value{Value::Object{}};  ///< an object; its keys are none of the above
-    bool operator==(const DeviceFacts&) const = default;
+    std::strong_ordering operator<=>(const DeviceFacts&) const = default;  ///< by index first
 };
 
 /// One flat object: the common keys, then those of `extra`.
@@ -87,6 +88,7 @@ struct ProbeResult {
     std::optional<int> signal = {};
     std::vector<Reason> reasons = {};
     std::optional<WallTime> at = {};  ///< when it ended
+    std::strong_ordering operator<=>(const ProbeResult&) const = default;
 };
 
 /// The capture form of a probe (probes/<api>.json): outcome, devices, runtime, note and, where

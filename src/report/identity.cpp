@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "report/api_table.h"
 #include "report/api_view.h"
+#include "report/fact_table.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 
@@ -72,10 +73,10 @@ std::optional<std::string> luid_of(const Subject& subject) {
 
 /// The kernel's number, or that of HSA where the topology is hidden.
 std::optional<std::uint32_t> kfd_node_of(const Subject& subject) {
-    auto number = subject.hardware ? subject.hardware->extra.at("kfd_node").as_unsigned()
+    auto number = subject.hardware ? fact(*subject.hardware, kernel_facts::kKfdNode)
                                    : std::optional<std::uint64_t>{};
     if (const auto* facts = facts_of(subject, "hip"); facts && !number)
-        number = number_fact(*facts, "kfd_node");
+        number = fact(*facts, facts::kKfdNode);
     const bool fits = number && std::in_range<std::uint32_t>(*number);
     return fits ? std::optional{static_cast<std::uint32_t>(*number)} : std::nullopt;
 }
@@ -125,9 +126,6 @@ std::string without_driver(std::string name) {
 
 /// ROCm's OpenCL names the architecture only, and the board elsewhere.
 std::optional<std::string> marketing_name(const DeviceFacts& facts) {
-    for (const auto* key : {"board_name", "product_name"})
-        if (auto name = text_fact(facts, key))
-            return name;
     constexpr std::string_view kNoText = "\xef\xbf\xbd";  // where scrubbing found something else
     if (!facts.name || trimmed(*facts.name).empty() || facts.name->starts_with("gfx") ||
         facts.name->find(kNoText) != std::string::npos)
@@ -139,10 +137,8 @@ std::optional<std::string> listed_name(const Subject& subject) {
     const auto* facts = facts_of(subject, "pci");
     if (!facts)
         return std::nullopt;
-    const auto vendor = text_fact(*facts, "vendor_name");
-    auto device = text_fact(*facts, "device_name");
-    if (!device)
-        device = facts->name;
+    const auto vendor = fact(*facts, facts::kVendorName);
+    const auto& device = facts->name;
     if (vendor && device && !device->starts_with(*vendor))
         return *vendor + " " + *device;
     return device;
@@ -199,8 +195,8 @@ std::optional<PciInfo> pci_of(const Subject& subject) {
         fill(pci.address, device.packed);
         fill(pci.vendor_id, device.facts->vendor_id);
         fill(pci.device_id, device.facts->device_id);
-        fill(pci.subsystem_vendor_id, text_fact(*device.facts, "subsystem_vendor_id"));
-        fill(pci.subsystem_device_id, text_fact(*device.facts, "subsystem_device_id"));
+        fill(pci.subsystem_vendor_id, fact(*device.facts, facts::kSubsystemVendorId));
+        fill(pci.subsystem_device_id, fact(*device.facts, facts::kSubsystemDeviceId));
     }
     return pci.address || pci.device_id ? std::optional{pci} : std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/driver_table.h"
+#include "report/fact_table.h"
 #include "report/match.h"
 #include "report/uuid.h"
 
@@ -239,10 +240,10 @@ bool Joiner::found(const ApiDevice& device) {
         if (const auto candidates = candidates_for(device); !candidates.empty())
             return remember_ambiguous(device, candidates);
     }
-    if (device.facts->extra.find("error")) {
+    if (const auto error = fact(*device.facts, facts::kError)) {
         // NVML keeps the place of a GPU that it can no longer reach.
         auto detail = origin_of(device);
-        detail.push_back({"error", device.facts->extra.at("error")});
+        detail.push_back({"error", *error});
         joined_.notes.push_back(because("device-error", std::move(detail)));
         return true;
     }

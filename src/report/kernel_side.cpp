@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "report/api_view.h"
+#include "report/fact_table.h"
 #include "report/identity.h"
 #include "report/kind.h"
 
@@ -26,13 +27,12 @@ std::optional<std::string> implied_name(const Subject& subject, const Host& host
 
 std::optional<std::string> nvidia_version(const Subject& subject) {
     if (const auto* claim = preferred_claim(subject, "nvml"))
-        if (const auto* text = claim->device.probe->runtime.at("driver_version").as_string();
-            text && !text->empty())
-            return *text;
+        if (auto version = fact(*claim->device.probe, runtime_facts::kDriverVersion))
+            return version;
     const auto* claim = preferred_claim(subject, "vulkan");
     const bool is_own =
-        claim && text_fact(*claim->device.facts, "driver_id") == "nvidia-proprietary";
-    return is_own ? text_fact(*claim->device.facts, "driver_version") : std::nullopt;
+        claim && fact(*claim->device.facts, facts::kDriverId) == "nvidia-proprietary";
+    return is_own ? fact(*claim->device.facts, facts::kDriverVersion) : std::nullopt;
 }
 
 void add_node(std::string path, std::optional<std::string> device, std::vector<DeviceNode>& nodes) {
@@ -55,7 +55,7 @@ std::vector<DeviceNode> implied_nodes(const Subject& subject) {
     if (const auto minor = drm_minor(drm.render); minor && *minor >= kFirstRenderMinor)
         add_node("/dev/dri/renderD" + std::to_string(*minor), drm.render, nodes);
     const auto* claim = preferred_claim(subject, "nvml");
-    if (const auto minor = claim ? number_fact(*claim->device.facts, "minor_number") : std::nullopt)
+    if (const auto minor = claim ? fact(*claim->device.facts, facts::kMinorNumber) : std::nullopt)
         add_node("/dev/nvidia" + std::to_string(*minor), {}, nodes);
     return nodes;
 }

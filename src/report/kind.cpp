@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "report/api_table.h"
+#include "report/fact_table.h"
 #include "report/identity.h"
 #include "report/memory.h"
 #include "report/vendor.h"
@@ -42,15 +43,15 @@ GpuKind intel_kind(const Subject& subject) {
 
 bool has_cpu_cores(const HardwareDevice& hardware) {
     // A node without SIMDs is a processor's own.
-    return hardware.extra.at("kfd_cpu_cores").as_unsigned().value_or(0) > 0 &&
-           hardware.extra.at("simd_count").as_unsigned().value_or(0) > 0;
+    return fact(hardware, kernel_facts::kKfdCpuCores).value_or(0) > 0 &&
+           fact(hardware, kernel_facts::kSimdCount).value_or(0) > 0;
 }
 
 bool has_what_cards_have(const HardwareDevice& hardware) {
     return hardware.pci_class == "0302" || hardware.pci_class == "1200" ||
-           hardware.extra.at("has_vddnb").as_bool() == false ||
-           hardware.extra.at("has_board_info").as_bool() == true ||
-           !hardware.extra.at("vram_vendor").is_null();
+           fact(hardware, kernel_facts::kHasVddnb) == false ||
+           fact(hardware, kernel_facts::kHasBoardInfo) == true ||
+           fact(hardware, kernel_facts::kVramVendor);
 }
 
 bool looks_like_apu(const HardwareDevice& hardware) {
@@ -61,7 +62,7 @@ bool looks_like_apu(const HardwareDevice& hardware) {
 
 GpuKind amd_kind(const HardwareDevice& hardware) {
     if (shares_all_memory(hardware) || has_cpu_cores(hardware) ||
-        hardware.extra.at("has_vddnb").as_bool() == true)
+        fact(hardware, kernel_facts::kHasVddnb) == true)
         return GpuKind::Integrated;
     if (has_what_cards_have(hardware))
         return GpuKind::Discrete;
@@ -115,7 +116,7 @@ bool is_gpu_claim(const Claim& claim) {
 
 /// Level Zero lists NPUs beside GPUs (ZE_DEVICE_TYPE_VPU).
 bool is_npu_claim(const Claim& claim) {
-    return text_fact(*claim.device.facts, "device_type") == "npu";
+    return fact(*claim.device.facts, facts::kDeviceType) == "npu";
 }
 
 }  // namespace

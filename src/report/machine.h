@@ -181,7 +181,7 @@ struct HardwareDevice {
     std::vector<std::string> partitions =
         {};                             ///< names of children (MIG, xcp) as the kernel lists them
     std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"
-    /// Further facts by name (gfx_target, connected, aux function …); an object. See docs/facts.md.
+    /// Further facts, under the keys of report/fact_table.h that are FactOf::Hardware; an object.
     Value extra = Value{Value::Object{}};
 };
 

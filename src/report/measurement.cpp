@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/parse.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -84,7 +85,7 @@ Measurement measurement_from(const ProbeResult& probe) {
                             .reasons = probe.reasons};
     if (probe.outcome == Outcome::Answered)
         read_figures(
-            probe.devices.size() == 1 ? probe.devices.front().extra.at("measured") : Value{},
+            probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kMeasured) : Value{},
             measurement);
     return measurement;
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "report/api_table.h"
+#include "report/fact_table.h"
 #include "report/identity.h"
 #include "report/kind.h"
 
@@ -97,8 +98,8 @@ void Samples::add_claim(const ApiDevice& device) {
         add_one("total", memory->total);
         add_one("free", memory->free);
     }
-    if (const auto reserved = number_fact(*device.facts, "memory_reserved"))
-        add_one("reserved", Bytes{*reserved});
+    if (const auto reserved = fact(*device.facts, facts::kMemoryReserved))
+        add_one("reserved", *reserved);
 }
 
 void Samples::limit_by_kernel() {

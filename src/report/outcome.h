@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <concepts>
 #include <string>
 #include <utility>
@@ -36,7 +37,7 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
 struct Reason {
     std::string code = {};  ///< of report/reason_table.h; from a newer program, perhaps another
     Value detail = Value{Value::Object{}};  ///< an object
-    bool operator==(const Reason&) const = default;
+    std::strong_ordering operator<=>(const Reason&) const = default;
 
     [[nodiscard]] bool is(ReasonCode other) const { return code == other.text(); }
     void becomes(ReasonCode other) { code = other.text(); }

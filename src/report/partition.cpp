@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/api_view.h"
+#include "report/fact_table.h"
 #include "report/memory.h"
 #include "report/uuid.h"
 
@@ -47,7 +48,7 @@ std::string instance_name(const Value& entry, std::size_t place) {
 std::vector<Partition> mig_instances(const Subject& subject) {
     std::vector<Partition> instances;
     const auto* claim = preferred_claim(subject, "nvml");
-    const auto* entries = claim ? claim->device.facts->extra.at("mig_devices").as_array() : nullptr;
+    const auto* entries = claim ? fact(*claim->device.facts, facts::kMigDevices) : nullptr;
     for (std::size_t i = 0; entries && i < std::min(entries->size(), kMaxPartitions); ++i) {
         const auto& entry = (*entries)[i];
         instances.push_back(Partition{.name = instance_name(entry, i),

@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "report/fact_table.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -32,8 +34,10 @@ constexpr std::array<Cores, 15> kCores{{{"5.0", 128},
 constexpr std::uint64_t kMaxClock = 100'000'000'000;
 constexpr std::uint64_t kMaxWidth = 1'000'000;
 
-std::optional<std::uint64_t> fact(const Value& device, std::string_view key, std::uint64_t limit) {
-    const auto number = device.at(key).as_unsigned();
+std::optional<std::uint64_t> plausible(const Value& device,
+                                       FactKey<std::uint64_t> key,
+                                       std::uint64_t limit) {
+    const auto number = fact(device, key);
     return number && *number > 0 && *number <= limit ? number : std::nullopt;
 }
 
@@ -51,10 +55,10 @@ Promise promise_of(const Gpu& gpu) {
     if (view == gpu.apis.end())
         return {};
     const auto& device = view->second.device;
-    const auto memory_clock = fact(device, "memory_clock_hz", kMaxClock);
-    const auto bus_bits = fact(device, "memory_bus_bits", kMaxWidth);
-    const auto clock = fact(device, "clock_hz", kMaxClock);
-    const auto processors = fact(device, "multiprocessors", kMaxWidth);
+    const auto memory_clock = plausible(device, facts::kMemoryClock, kMaxClock);
+    const auto bus_bits = plausible(device, facts::kMemoryBusBits, kMaxWidth);
+    const auto clock = plausible(device, facts::kClock, kMaxClock);
+    const auto processors = plausible(device, facts::kMultiprocessors, kMaxWidth);
     const auto cores = cores_of(gpu);
     Promise promise;
     if (memory_clock && bus_bits)

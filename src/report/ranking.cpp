@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "report/fact_table.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -25,7 +27,7 @@ bool shows_boot(const Gpu&, const HardwareDevice* hardware) {
     return hardware && hardware->boot_vga == true;
 }
 bool has_screen(const Gpu&, const HardwareDevice* hardware) {
-    return hardware && hardware->extra.at("connected").as_bool() == true;
+    return hardware && fact(*hardware, kernel_facts::kConnected) == true;
 }
 bool is_more_than_display(const Gpu& gpu, const HardwareDevice*) {
     return gpu.kind != GpuKind::DisplayOnly;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "report/fact_table.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -14,39 +16,19 @@ bool is_better(Outcome left, Outcome right) {
     return std::ranges::find(kBestFirst, left) < std::ranges::find(kBestFirst, right);
 }
 
-std::optional<std::string> text_at(const Value& runtime, std::string_view key) {
-    const auto* text = runtime.at(key).as_string();
-    return text && !text->empty() ? std::optional{*text} : std::nullopt;
-}
-
-/// The first of the keys that holds a text.
-std::optional<std::string> first_text(const Value& runtime,
-                                      std::initializer_list<std::string_view> keys) {
-    for (const auto key : keys)
-        if (auto text = text_at(runtime, key))
-            return text;
-    return std::nullopt;
-}
-
 void add_driver(const ProbeResult& probe, RuntimeInfo& runtime) {
     if (!probe.driver.empty())
         runtime.drivers.push_back(
-            RuntimeDriver{.manifest = probe.driver,
-                          .library = first_text(probe.runtime, {"library", "driver_library"}),
-                          .outcome = probe.outcome,
-                          .note = probe.note});
+            RuntimeDriver{.manifest = probe.driver, .outcome = probe.outcome, .note = probe.note});
 }
 
 void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
-    const auto loader = probe.driver.empty()
-                            ? first_text(probe.runtime, {"loader", "loader_path", "library"})
-                            : first_text(probe.runtime, {"loader", "loader_path"});
     if (!runtime.loader)
-        runtime.loader = loader;
+        runtime.loader = fact(probe, runtime_facts::kLoader);
     if (!runtime.version)
-        runtime.version = first_text(probe.runtime, {"version", "loader_version", "api_version"});
+        runtime.version = fact(probe, runtime_facts::kVersion);
     if (!runtime.release)
-        runtime.release = first_text(probe.runtime, {"rocm_version"});
+        runtime.release = fact(probe, runtime_facts::kRocmVersion);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/parse.h"
+#include "report/fact_table.h"
 #include "report/trials.h"
 
 namespace gpuprobe {
@@ -50,7 +51,7 @@ std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
         software.push_back(SoftwareDevice{.api = device.probe->api,
                                           .name = name_of(device),
                                           .driver = driver.empty()
-                                                        ? text_fact(*device.facts, "driver_name")
+                                                        ? fact(*device.facts, facts::kDriverName)
                                                         : std::optional{driver},
                                           .device = value_of(*device.facts),
                                           .verification = trials.verification,

@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "report/api_view.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -43,8 +44,8 @@ VerificationResult result_of(const ProbeResult& probe, const Value& check, const
 }  // namespace
 
 Verification verification_from(const ProbeResult& probe) {
-    const auto& check =
-        probe.devices.size() == 1 ? probe.devices.front().extra.at("check") : Value{};
+    const auto check =
+        probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kCheck) : Value{};
     Verification found{.words = check.at("words").as_unsigned(),
                        .wrong_words = check.at("wrong_words").as_unsigned(),
                        .first_wrong = check.at("first_wrong").as_unsigned(),

@@ -40,8 +40,8 @@ inline DeviceFacts impossible_card() {
     facts.memory = FactMemory{.total = Bytes{std::numeric_limits<std::uint64_t>::max()},
                               .free = Bytes{std::numeric_limits<std::uint64_t>::max() - 1}};
     facts.extra["compute_capability"] = Value{Value::Object{{"major", -1}}};
-    facts.extra["alternatives"] = "none";
-    facts.extra["queue_families"] = Value{Value::Array{Value{1}, Value{}}};
+    facts.extra["mig_devices"] = "none";
+    facts.extra["queues"] = Value{Value::Array{Value{1}, Value{}}};
     return facts;
 }
 

@@ -21,6 +21,9 @@
 /// first argument names it, so it can be its own gpuprobe-worker.
 namespace gpuprobe::scripted {
 
+/// The fact of an API under which a script tells what its test wants to know.
+constexpr const char* kTold = "platforms";
+
 inline void write_frames(std::string_view bytes) {
     (void)!::write(3, bytes.data(), bytes.size());
 }
@@ -81,7 +84,7 @@ inline void leave_daemon() {
     pid_t daemon = 0;
     (void)!::read(ends[0], &daemon, sizeof daemon);
     Value runtime;
-    runtime["daemon"] = Value{static_cast<unsigned long long>(daemon)};
+    runtime[kTold] = Value{static_cast<unsigned long long>(daemon)};
     write_frames(FrameWriter{}.runtime(runtime));
 }
 
@@ -139,7 +142,7 @@ inline void describe_self(int argc, char** argv) {
     ::sigprocmask(SIG_SETMASK, nullptr, &blocked);
     self["blocks_signals"] = Value{::sigismember(&blocked, SIGTERM) == 1};
     FrameWriter writer;
-    write_frames(writer.runtime(self));
+    write_frames(writer.runtime(Value{Value::Object{{kTold, self}}}));
     write_frames(writer.done(Outcome::Answered, std::nullopt, {}));
 }
 

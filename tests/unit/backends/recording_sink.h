@@ -4,20 +4,27 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "backends/backend.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe::backends {
 
-/// Keeps what a backend tells.
+/// Keeps what a backend tells, and expects each fact to be one that report/fact_table.h declares.
 class RecordingSink final : public Sink {
 public:
     void phase(std::string_view name) override { phases.emplace_back(name); }
     void runtime(const Value& facts) override {
+        EXPECT_EQ(undeclared_runtime_fact(facts), std::nullopt);
         if (const auto* members = facts.as_object())
             for (const auto& member : *members)
                 told[member.key] = member.value;
     }
-    void device(const DeviceFacts& facts) override { devices.push_back(facts); }
+    void device(const DeviceFacts& facts) override {
+        EXPECT_EQ(undeclared_device_fact(value_of(facts)), std::nullopt);
+        devices.push_back(facts);
+    }
 
     std::vector<std::string> phases = {};
     Value told = Value{Value::Object{}};

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/value_json.h"
+#include "fakes/worker/scripted_worker.h"
 #include "probe/transcript.h"
 #include "probe/worker_environment.h"
 
@@ -37,7 +38,7 @@ ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
 Value self_of(const ProbeTarget& target, SpawnLauncher& launcher) {
     const auto worker = launcher.launch(target);
     EXPECT_TRUE(worker);
-    return worker ? answer_of(**worker, target).runtime : Value{};
+    return worker ? answer_of(**worker, target).runtime.at(scripted::kTold) : Value{};
 }
 
 Value self_of(const ProbeTarget& target, Variables extra = {}) {
@@ -183,7 +184,7 @@ TEST(AWorker, GoesWithTheProcessThatStartedItAndTakesItsDaemons) {
         {bytes.data(), static_cast<std::size_t>(::read(ends[0], bytes.data(), bytes.size()))});
     ::close(ends[0]);
     ::close(ends[1]);
-    const auto pid = transcript.conclude({}, {}).runtime.at("daemon").as_unsigned();
+    const auto pid = transcript.conclude({}, {}).runtime.at(scripted::kTold).as_unsigned();
     ASSERT_TRUE(pid);
     const UniqueFd daemon{static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(*pid), 0))};
     pollfd end = {.fd = daemon.get(), .events = POLLIN, .revents = 0};

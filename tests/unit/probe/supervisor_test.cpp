@@ -16,6 +16,7 @@
 
 #include "base/handle.h"
 #include "base/value_json.h"
+#include "fakes/worker/scripted_worker.h"
 #include "probe/transcript.h"
 
 namespace gpuprobe {
@@ -174,7 +175,7 @@ TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
 
 /// Waits for the process that a script of the kind "daemon-and-…" left. True when it has ended.
 bool has_ended(const ProbeResult& result) {
-    const auto* daemon = result.runtime.find("daemon");
+    const auto* daemon = result.runtime.find(scripted::kTold);
     const auto pid = static_cast<pid_t>(daemon ? daemon->as_unsigned().value_or(0) : 0);
     if (pid == 0)
         return false;

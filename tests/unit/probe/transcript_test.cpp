@@ -169,13 +169,40 @@ TEST(Transcript, AddsWhatTheWorkerPrintedUnlessItAnswered) {
     EXPECT_TRUE(conclude(answered, ending).reasons.empty());
 }
 
-TEST(Transcript, KeepsABoundedNumberOfRuntimeFacts) {
+/// What becomes of a worker that answers with this fact among declared ones.
+ProbeResult with_fact(const char* key, bool is_of_device) {
     FrameWriter writer;
-    std::string bytes;
-    for (int i = 0; i < 5000; ++i)
-        bytes += writer.runtime(object(std::to_string(i).c_str(), Value{i}));
+    auto bytes = writer.phase("query");
+    bytes += writer.runtime(object("version", Value{"1.3"}));
+    bytes += is_of_device
+                 ? writer.device(DeviceFacts{.name = "one", .extra = object(key, Value{"x"})})
+                 : writer.runtime(object(key, Value{"x"}));
     bytes += writer.done(Outcome::Answered, std::nullopt, {});
-    EXPECT_EQ(conclude(bytes, exited(0)).runtime.as_object()->size(), 512U);
+    return conclude(bytes, exited(0));
+}
+
+TEST(Transcript, BelievesNoWorkerThatTellsAnUndeclaredFact) {
+    EXPECT_EQ(with_fact("gfx_target", true).outcome, Outcome::Answered);
+    EXPECT_EQ(with_fact("rocm_version", false).outcome, Outcome::Answered);
+    for (const auto& [key, is_of_device] : {std::pair{"chip_serial", true},
+                                            {"rocm_version", true},
+                                            {"alternatives", true},
+                                            {"chip_serial", false},
+                                            {"gfx_target", false}}) {
+        const auto result = with_fact(key, is_of_device);
+        const auto problem = std::string{"no fact is called "} + key;
+        EXPECT_EQ(result.outcome, Outcome::Failed) << key;
+        EXPECT_EQ(result.note, "malformed answer in phase query: " + problem);
+        EXPECT_TRUE(result.devices.empty());
+        EXPECT_TRUE(result.runtime.is_null());
+        EXPECT_EQ(result.reasons, std::vector{because("malformed-answer", {{"problem", problem}})});
+    }
+}
+
+TEST(Transcript, ScrubsTheKeyThatIsUndeclared) {
+    const auto note = *with_fact(("a\x1b[2J" + std::string(500, 'x')).c_str(), true).note;
+    EXPECT_NE(note.find("called a\uFFFD[2Jxxx"), std::string::npos) << note;
+    EXPECT_LT(note.size(), 200U);
 }
 
 TEST(Transcript, ScrubsThePhase) {

@@ -161,6 +161,7 @@ TEST(AsSeenBy, ShowsNoIdentifiersOfAGpuThatIsShut) {
     report.gpus[0].partitions = {Value{Value::Object{{"name", "1g"}, {"uuid", "MIG-1"}}}};
     report.gpus[0].apis.at("cuda").device["alternatives"].push_back(
         Value{Value::Object{{"device", Value{Value::Object{{"uuid", "GPU-2"}}}}}});
+    report.gpus[0].apis.at("cuda").device["chip_serial"] = "0042";
     ASSERT_TRUE(gpu_at(report, kH200).identity.nvidia_uuid);
     const auto seen = as_seen_by(report, someone());
     const auto gpu = gpu_at(seen, kH200);
@@ -169,7 +170,7 @@ TEST(AsSeenBy, ShowsNoIdentifiersOfAGpuThatIsShut) {
     EXPECT_FALSE(gpu.apis.at("cuda").device.at("name").is_null());
     EXPECT_TRUE(gpu.partitions[0].at("uuid").is_null());
     const auto text = json_line(to_value(seen));
-    for (const auto* identifier : {kUuid, "MIG-1", "GPU-2"})
+    for (const auto* identifier : {kUuid, "MIG-1", "GPU-2", "0042"})
         EXPECT_EQ(text.find(identifier), std::string::npos) << identifier;
 }
 

@@ -77,13 +77,6 @@ inline ProbeResult probe(const char* api,
                        .at = kProbed};
 }
 
-inline Value core_webgpu() {
-    Value webgpu;
-    webgpu["level"] = "core";
-    webgpu["missing"] = Value{Value::Array{}};
-    return webgpu;
-}
-
 inline DeviceFacts vulkan_facts(std::uint32_t index,
                                 const char* name,
                                 const char* vendor,
@@ -100,7 +93,8 @@ inline DeviceFacts vulkan_facts(std::uint32_t index,
     if (where)
         facts.pci = address(where);
     facts.extra["api_version"] = "1.3.204";
-    facts.extra["webgpu"] = core_webgpu();
+    facts.extra["webgpu"] = "core";
+    facts.extra["webgpu_missing"] = Value{Value::Array{}};
     return facts;
 }
 
@@ -165,7 +159,7 @@ inline DeviceFacts pocl_facts() {
                       .vendor_id = "8086",
                       .type = DeviceType::Cpu,
                       .memory = FactMemory{.total = gib(30)}};
-    facts.extra["platform"] = "Portable Computing Language";
+    facts.extra["platform_name"] = "Portable Computing Language";
     return facts;
 }
 

@@ -21,7 +21,7 @@ class SoftwareName : public testing::TestWithParam<NameCase> {};
 TEST_P(SoftwareName, SaysWhichImplementationItIs) {
     const auto& row = GetParam();
     DeviceFacts facts{.index = 0, .name = row.device_name, .type = DeviceType::Cpu};
-    facts.extra["platform"] = row.platform;
+    facts.extra["platform_name"] = row.platform;
     const auto report = assemble(
         Machine{}, {probe(row.api, row.driver, Outcome::Answered, {facts})}, {.now = kNow});
     ASSERT_EQ(report.software.size(), 1U);

@@ -176,8 +176,8 @@ TEST(Backends, KnowWhatWebGpuMisses) {
     auto facts =
         vulkan_facts(0, "GPU", "10de", "2860", "0000:01:00.0", DeviceType::Discrete, gib(8));
     Value missing{Value::Array{Value{"robustBufferAccess"}}};
-    facts.extra["webgpu"]["level"] = "no";
-    facts.extra["webgpu"]["missing"] = missing;
+    facts.extra["webgpu"] = "no";
+    facts.extra["webgpu_missing"] = missing;
     const auto gpu =
         gpu_of(bare_nvidia(), {probe("vulkan", kNvidiaIcd, Outcome::Answered, {facts})});
     EXPECT_EQ(gpu.backends.at("vulkan").usable, true);

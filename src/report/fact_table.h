@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/size.h"
+#include "report/facts.h"
+#include "report/machine.h"
+
+/// Every fact that an API or the kernel tells, declared once: its key, its type, what it means, and
+/// who may see it. What hides facts from callers, what decides whether something changed, what
+/// accepts a worker's answer and docs/facts.md all follow from this table.
+namespace gpuprobe {
+
+/// What a fact is about, and so where it is found.
+enum class FactOf {
+    EveryDevice,  ///< the named members of DeviceFacts
+    Device,       ///< DeviceFacts::extra; in a report both are in one object, ApiView::device
+    View,         ///< what the report itself adds to ApiView::device; no API may send it
+    Runtime,      ///< ProbeResult::runtime: the API as a whole
+    Hardware,     ///< HardwareDevice::extra: what the kernel says
+};
+
+enum class FactType { Text, Version, Flag, Number, Real, Bytes, Hertz, Texts, List, Object };
+constexpr std::array<EnumName<FactType>, 10> names_of(FactType) {
+    return {{{FactType::Text, "text"},
+             {FactType::Version, "version"},
+             {FactType::Flag, "flag"},
+             {FactType::Number, "number"},
+             {FactType::Real, "real"},
+             {FactType::Bytes, "bytes"},
+             {FactType::Hertz, "hertz"},
+             {FactType::Texts, "texts"},
+             {FactType::List, "list"},
+             {FactType::Object, "object"}}};
+}
+
+/// What a fact tells of a device. Each row has to say it.
+enum class FactTells {
+    Unsaid,    ///< does not compile in the table
+    Model,     ///< two devices of one model under one driver share it
+    Own,       ///< where this device is, or how it is set up; nothing that identifies it elsewhere
+    Identity,  ///< tells it from all others; hidden from callers who may not open the device
+    Moment,    ///< changes although nothing happened; makes no new generation
+};
+
+struct FactInfo {
+    std::string_view key = {};
+    FactOf of = FactOf::Device;
+    /// The APIs that tell it, separated by spaces; empty for what every API tells, or the kernel.
+    std::string_view apis = {};
+    FactType type = FactType::Text;
+    FactTells tells = FactTells::Unsaid;
+    std::string_view says = {};    ///< what it means, for docs/facts.md
+    std::string_view source = {};  ///< where it is from, if the API's own page does not say it
+    std::string_view unit = {};    ///< of numbers that need one
+    /// Members of the value, at any depth, that are of the moment, separated by spaces.
+    std::string_view momentary_members = {};
+};
+
+namespace fact_rows {
+using enum FactOf;
+using enum FactType;
+using enum FactTells;
+
+/// Ordered as docs/facts.md shows it: by API, then as a reader looks for it. A key has one row, or
+/// one for each group of APIs that mean something different by it.
+inline constexpr auto kRows = std::to_array<FactInfo>({
+    // ---- what every API says of a device
+    {"index", EveryDevice, "", Number, Own,
+     "position in this API's enumeration, within this probe (for Vulkan and OpenCL: among this "
+     "driver's devices)"},
+    {"name", EveryDevice, "", Text, Model, "marketing name as the API gives it"},
+    {"vendor_id", EveryDevice, "", Text, Model,
+     "PCI id of the vendor, four lower-case hexadecimal digits"},
+    {"device_id", EveryDevice, "", Text, Model,
+     "PCI id of the device, four lower-case hexadecimal digits"},
+    {"pci", EveryDevice, "", Text, Own,
+     "PCI address, `0000:01:00.0`; an all-zero address counts as unknown"},
+    {"uuid", EveryDevice, "", Text, Identity,
+     "as the API prints it; an all-zero one counts as unknown"},
+    {"drm", EveryDevice, "", Object, Own,
+     R"(`{"primary": "226:0", "render": "226:128"}`, device numbers)"},
+    {"type", EveryDevice, "", Text, Model, "`discrete`, `integrated`, `virtual`, `cpu`, `other`"},
+    {"memory", EveryDevice, "", Object, Model, R"(`{"total", "free"}`; see each API)", "", "",
+     "free"},
+    // ---- what the report adds
+    {"alternatives", View, "", List, Own,
+     R"(`[{"driver", "device"}]`: the same GPU by other drivers of this API)"},
+    // ---- pci
+    {"vendor_name", Device, "pci", Text, Model, "vendor's name", "`pci.ids`, or udev's hwdb"},
+    {"subsystem_name", Device, "pci", Text, Model, "board's name", "`pci.ids`, or udev's hwdb"},
+    {"subsystem_vendor_id", Device, "pci", Text, Model, "maker of the board, four digits",
+     "sysfs `subsystem_vendor`"},
+    {"subsystem_device_id", Device, "pci", Text, Model, "the board, four digits",
+     "sysfs `subsystem_device`"},
+    {"class", Device, "pci", Text, Model, "base class and subclass, four digits", "sysfs `class`"},
+    {"programming_interface", Device, "pci", Text, Model, "programming interface, two digits",
+     "sysfs `class`"},
+    {"revision", Device, "pci", Text, Model, "revision, two digits", "sysfs `revision`"},
+    {"numa_node", Device, "pci", Number, Own, "null where the kernel says -1", "sysfs `numa_node`"},
+    {"bars", Device, "pci", List, Model,
+     R"(`[{"index", "size", "io", "prefetchable"}]`, those that exist)", "sysfs `resource`"},
+    // ---- vulkan
+    {"api_version", Device, "vulkan", Version, Model, "of the device: `1.3.277`"},
+    {"driver_version", Device, "vulkan", Version, Model,
+     "unpacked as the vendor packs it: `580.159.04`, `22.3.6`"},
+    {"driver_id", Device, "vulkan", Text, Model,
+     "VkDriverId as a word (`nvidia-proprietary`, `mesa-radv` …), a number as text when newer"},
+    {"driver_name", Device, "vulkan", Text, Model, "VkPhysicalDeviceDriverProperties"},
+    {"driver_info", Device, "vulkan", Text, Model, "VkPhysicalDeviceDriverProperties"},
+    {"conformance_version", Device, "vulkan", Version, Model,
+     "VkPhysicalDeviceDriverProperties; `0.0.0.0` claims no conformance"},
+    {"driver_uuid", Device, "vulkan opencl", Text, Identity,
+     "8-4-4-4-12, VkPhysicalDeviceIDProperties, cl_khr_device_uuid; NVIDIA's OpenCL gives the "
+     "device's UUID for it"},
+    {"luid", Device, "vulkan opencl", Text, Identity, "16 digits, when valid"},
+    {"vulkan_vendor_id", Device, "vulkan", Number, Model,
+     "vendorID as it is; from 65536 on a Khronos number without PCI id"},
+    {"software", Device, "vulkan", Flag, Model,
+     "computes on the CPU: by type, driver, or a name with llvmpipe, SwiftShader or Microsoft "
+     "Basic Render in it"},
+    {"icd", Device, "vulkan", Text, Model,
+     "`egl-fallback` when NVIDIA's driver worked only behind libEGL_nvidia.so.0; else null"},
+    {"heaps", Device, "vulkan", List, Model,
+     R"(`[{"size", "device_local", "host_visible", "budget", "usage"}]`, unfiltered)", "", "",
+     "budget usage"},
+    {"max_compute_shared_memory_size", Device, "vulkan", Bytes, Model, "of a work-group"},
+    {"max_compute_workgroup_invocations", Device, "vulkan", Number, Model,
+     "invocations in a work-group"},
+    {"max_storage_buffer_range", Device, "vulkan", Bytes, Model, "what one descriptor reaches"},
+    {"max_memory_allocation_size", Device, "vulkan opencl level_zero", Bytes, Model,
+     "the largest single allocation"},
+    {"max_buffer_size", Device, "vulkan", Bytes, Model, "the largest buffer"},
+    {"timestamp_period", Device, "vulkan", Real, Model, "of one tick", "", "nanoseconds"},
+    {"async_compute_queue", Device, "vulkan", Flag, Model,
+     "a queue family computes and does not draw"},
+    {"queues", Device, "vulkan", List, Model,
+     R"(`[{"flags": ["compute", …], "count", "timestamp_bits"}]`, by family)"},
+    {"subgroup_size", Device, "vulkan", Number, Model, "invocations that run together"},
+    {"subgroup_size_min", Device, "vulkan", Number, Model,
+     "the smallest subgroup that a pipeline may ask for"},
+    {"subgroup_size_max", Device, "vulkan", Number, Model,
+     "the largest subgroup that a pipeline may ask for"},
+    {"subgroup_operations", Device, "vulkan", Texts, Model,
+     "words: `basic`, `vote`, `arithmetic`, `ballot`, `shuffle`, `shuffle-relative`, `clustered`, "
+     "`quad`"},
+    {"shader_float16", Device, "vulkan", Flag, Model,
+     "16-bit floating-point arithmetic in shaders"},
+    {"shader_int8", Device, "vulkan", Flag, Model, "8-bit integer arithmetic in shaders"},
+    {"shader_bfloat16", Device, "vulkan", Flag, Model, "bfloat16 arithmetic in shaders"},
+    {"storage_buffer_16bit", Device, "vulkan", Flag, Model, "16-bit members in storage buffers"},
+    {"storage_buffer_8bit", Device, "vulkan", Flag, Model, "8-bit members in storage buffers"},
+    {"integer_dot_product", Device, "vulkan", Flag, Model,
+     "the feature; software may stand behind it"},
+    {"integer_dot_product_accelerated", Device, "vulkan", Flag, Model,
+     "4x8-bit packed signed dot products are faster than what they replace"},
+    {"cooperative_matrix", Device, "vulkan", Flag, Model, "VK_KHR_cooperative_matrix"},
+    {"cooperative_matrix_shapes", Device, "vulkan", List, Model,
+     R"(`[{"m", "n", "k", "a", "b", "c", "result", "saturating", "scope"}]`, at most 256)"},
+    {"features", Device, "vulkan", Object, Model,
+     "features by the specification's names, for manifests that name them"},
+    {"webgpu", Device, "vulkan", Text, Model, "`core`, `compat` or `no`, as Dawn draws the lines"},
+    {"webgpu_missing", Device, "vulkan", Texts, Model, "the features in the way of `core`"},
+    {"extensions", Device, "vulkan opencl", Texts, Model, "of the device, sorted, at most 1024"},
+    // ---- opencl
+    {"platform_name", Device, "opencl", Text, Model, "name of the platform that lists the device"},
+    {"platform_vendor", Device, "opencl", Text, Model, "its vendor"},
+    {"platform_version", Device, "opencl", Text, Model, "its version, CL_PLATFORM_VERSION"},
+    {"pci_source", Device, "opencl", Text, Model,
+     "the extension that `pci` comes from: `cl_khr_pci_bus_info`, `cl_nv_device_attribute_query`, "
+     "or `cl_amd_device_attribute_query`, which knows no domain"},
+    {"host_unified_memory", Device, "opencl", Flag, Model,
+     "CL_DEVICE_INTEGRATED_MEMORY_NV, or CL_DEVICE_HOST_UNIFIED_MEMORY"},
+    {"version", Device, "opencl", Text, Model, "CL_DEVICE_VERSION"},
+    {"api_version", Device, "opencl", Version, Model, "the `3.0` in CL_DEVICE_VERSION"},
+    {"numeric_version", Device, "opencl", Version, Model, "CL_DEVICE_NUMERIC_VERSION"},
+    {"driver_version", Device, "opencl", Version, Model, "CL_DRIVER_VERSION"},
+    {"c_version", Device, "opencl", Text, Model, "CL_DEVICE_OPENCL_C_VERSION"},
+    {"profile", Device, "opencl", Text, Model, "CL_DEVICE_PROFILE"},
+    {"c_versions", Device, "opencl", Texts, Model,
+     R"(CL_DEVICE_OPENCL_C_ALL_VERSIONS: `["1.2.0", "3.0.0"]`)"},
+    {"il_versions", Device, "opencl", Texts, Model,
+     R"(`["SPIR-V_1.2"]`; empty when there is no compiler for any)"},
+    {"local_memory_size", Device, "opencl", Bytes, Model, "of a work-group"},
+    {"max_work_group_size", Device, "opencl", Number, Model, "work-items"},
+    {"compute_units", Device, "opencl", Number, Model, "CL_DEVICE_MAX_COMPUTE_UNITS"},
+    {"clock_hz", Device, "opencl", Hertz, Model, "CL_DEVICE_MAX_CLOCK_FREQUENCY"},
+    {"available", Device, "opencl", Flag, Own, "the device takes work"},
+    {"compiler_available", Device, "opencl", Flag, Model, "source can be compiled"},
+    {"svm_capabilities", Device, "opencl", Texts, Model,
+     "words: `coarse-grain-buffer`, `fine-grain-buffer`, `fine-grain-system`, `atomics`"},
+    {"device_name", Device, "opencl", Text, Model,
+     "CL_DEVICE_NAME, also where `name` is the board's"},
+    {"vendor_name", Device, "opencl", Text, Model, "CL_DEVICE_VENDOR"},
+    {"opencl_vendor_id", Device, "opencl", Number, Model, "CL_DEVICE_VENDOR_ID as it is"},
+    {"gfx_target", Device, "opencl", Text, Model, "`gfx90a`, from AMD's device name"},
+    {"compute_capability", Device, "opencl", Version, Model, "`8.9`, cl_nv_device_attribute_query"},
+    {"intel_ip", Device, "opencl", Version, Model, "`12.55.8`, cl_intel_device_attribute_query"},
+    {"fp16", Device, "opencl", Flag, Model, "cl_khr_fp16 is listed"},
+    {"fp64", Device, "opencl", Flag, Model, "cl_khr_fp64 is listed"},
+    {"integer_dot_product", Device, "opencl", Flag, Model, "cl_khr_integer_dot_product is listed"},
+    // ---- cuda
+    {"compute_capability", Device, "cuda nvml", Version, Model, "`9.0`"},
+    {"multiprocessors", Device, "cuda", Number, Model, "how many there are"},
+    {"max_threads_per_block", Device, "cuda", Number, Model, "threads in a block"},
+    {"warp_size", Device, "cuda", Number, Model, "threads"},
+    {"max_registers_per_block", Device, "cuda", Number, Model, "registers of 32 bits"},
+    {"max_shared_memory_per_block", Device, "cuda", Bytes, Model, "with opt-in"},
+    {"l2_cache", Device, "cuda", Bytes, Model, "size of the L2 cache"},
+    {"clock_hz", Device, "cuda hip level_zero", Hertz, Model, "peak frequency"},
+    {"memory_clock_hz", Device, "cuda hip", Hertz, Model, "peak frequency of the memory"},
+    {"memory_bus_bits", Device, "cuda hip", Number, Model, "width of the memory's bus", "", "bits"},
+    {"compute_mode", Device, "cuda nvml", Number, Own,
+     "0 default, 2 prohibited, 3 exclusive process"},
+    {"ecc", Device, "cuda", Number, Own, "1 when memory has error correction now"},
+    {"managed_memory", Device, "cuda", Number, Model, "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1 or 0"},
+    {"concurrent_managed_access", Device, "cuda", Number, Model,
+     "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1 or 0"},
+    {"virtual_memory_management", Device, "cuda", Number, Model,
+     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1 or 0"},
+    {"memory_pools", Device, "cuda", Number, Model,
+     "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1 or 0"},
+    // ---- nvml
+    {"subsystem_vendor_id", Device, "nvml", Text, Model, "maker of the board, four digits"},
+    {"subsystem_device_id", Device, "nvml", Text, Model, "the board, four digits"},
+    {"memory_reserved", Device, "nvml", Bytes, Model, "what the driver keeps of the total"},
+    {"virtualization_mode", Device, "nvml", Number, Own, "NVML's enumeration"},
+    {"minor_number", Device, "nvml", Number, Own, "N of /dev/nvidiaN"},
+    {"gpu_utilization", Device, "nvml", Number, Moment,
+     "share of the last sampling period in which a kernel ran; null on a divided GPU", "",
+     "per cent"},
+    {"mig_mode", Device, "nvml", Flag, Own, "partitioned now"},
+    {"mig_devices", Device, "nvml", List, Identity,
+     R"(`[{"index", "uuid", "memory"}]`, those that can be seen)", "", "", "free"},
+    // ---- hip
+    {"gfx_target", Device, "hip", Text, Model, "`gfx90a`; null by HIP alone"},
+    {"compute_units", Device, "hip", Number, Model, "how many there are"},
+    {"wavefront_size", Device, "hip", Number, Model, "work-items that run together"},
+    {"kfd_node", Device, "hip", Number, Own, "number of its node in KFD's topology"},
+    // ---- level_zero
+    {"device_type", Device, "level_zero level_zero_sysman", Text, Model,
+     "`gpu`, `npu`, `cpu`, `fpga`, `mca`; a number as text when newer"},
+    {"api_version", Device, "level_zero", Version, Model, "of the driver: `1.6`"},
+    {"driver_version", Device, "level_zero", Version, Model,
+     "`1.6.33578`, unpacked as Intel's driver packs it"},
+    {"intel_ip", Device, "level_zero", Version, Model,
+     "`20.4.4`; where the driver lists ZE_extension_device_ip_version"},
+    {"spirv_version", Device, "level_zero", Version, Model, "the newest that is taken: `1.2`"},
+    {"fp16", Device, "level_zero", Flag, Model, "half-precision arithmetic in kernels"},
+    {"fp64", Device, "level_zero", Flag, Model, "double-precision arithmetic in kernels"},
+    {"int64_atomics", Device, "level_zero", Flag, Model, "64-bit integer atomics in kernels"},
+    {"integer_dot_product", Device, "level_zero", Flag, Model,
+     "four-component dot products (DP4A)"},
+    {"execution_units", Device, "level_zero", Number, Model, "how many there are"},
+    {"threads_per_execution_unit", Device, "level_zero", Number, Model, "hardware threads"},
+    {"simd_width", Device, "level_zero", Number, Model, "lanes"},
+    {"ecc", Device, "level_zero", Flag, Own, "memory has error correction"},
+    // ---- level_zero_sysman
+    {"memory_physical", Device, "level_zero_sysman", Bytes, Model,
+     "on the board, also what firmware keeps"},
+    {"memory_health", Device, "level_zero_sysman", Text, Own,
+     "the worst memory's: `unknown`, `ok`, `degraded`, `critical`, `replace`"},
+    {"driver_version", Device, "level_zero_sysman", Version, Model, "as the driver prints it"},
+    {"tiles", Device, "level_zero_sysman", Number, Model, "sub-devices; 0 for a GPU of one piece"},
+    // ---- drm
+    {"node", Device, "drm", Text, Own, "path of the render node", "all"},
+    {"driver_name", Device, "drm", Text, Model, "DRM_IOCTL_VERSION", "all"},
+    {"driver_version", Device, "drm", Version, Model,
+     "DRM_IOCTL_VERSION; of the interface, not of the driver's release", "all"},
+    {"driver_description", Device, "drm", Text, Model, "DRM_IOCTL_VERSION", "all"},
+    {"compute_units", Device, "drm", Number, Model, "AMDGPU_INFO_DEV_INFO", "amdgpu"},
+    {"clock_hz", Device, "drm", Hertz, Model, "AMDGPU_INFO_DEV_INFO", "amdgpu"},
+    {"memory_clock_hz", Device, "drm", Hertz, Model, "AMDGPU_INFO_DEV_INFO", "amdgpu"},
+    {"memory_bus_bits", Device, "drm", Number, Model, "AMDGPU_INFO_DEV_INFO", "amdgpu", "bits"},
+    {"memory_type", Device, "drm", Text, Model, "`gddr6`, `hbm`, `ddr5` …", "amdgpu"},
+    {"memory_usable", Device, "drm", Bytes, Moment,
+     "VRAM that may be allocated; less what is pinned, as each picture on a screen is", "amdgpu"},
+    {"memory_visible", Device, "drm", Bytes, Model, "VRAM that the processor reaches", "amdgpu"},
+    {"gtt_total", Device, "drm", Bytes, Model, "system memory that the GPU may use",
+     "amdgpu, radeon"},
+    {"gtt_used", Device, "drm", Bytes, Moment, "what is used of it", "amdgpu"},
+    {"regions", Device, "drm", List, Model, R"(`[{"on_device", "instance", "size", "free"}]`)",
+     "i915, xe", "", "free"},
+    {"intel_ip", Device, "drm", Version, Model, "`20.4.4`, of the first graphics GT", "xe"},
+    {"chipset", Device, "drm", Text, Model, "hexadecimal digits: `164`", "nouveau"},
+    {"accelerated", Device, "drm", Flag, Model, "VIRTGPU_PARAM_3D_FEATURES", "virtio_gpu"},
+    {"host_visible", Device, "drm", Flag, Model, "VIRTGPU_PARAM_HOST_VISIBLE", "virtio_gpu"},
+    {"context_init", Device, "drm", Flag, Model, "VIRTGPU_PARAM_CONTEXT_INIT", "virtio_gpu"},
+    {"capsets", Device, "drm", Texts, Model,
+     "`virgl`, `virgl2`, `gfxstream-vulkan`, `venus`, `cross-domain`, `drm`; a number as text when "
+     "newer",
+     "virtio_gpu"},
+    {"error", Device, "drm", Text, Own, "the first call that was refused, and why", "all"},
+    {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
+     "why this one device could not be asked"},
+    // ---- what a device does when it is tried
+    {"check", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
+     R"(`{"result", "words", "wrong_words", "first_wrong", "note"}` of the stage `verify`)"},
+    {"measured", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
+     "rates, their `spread`, `duration_usec` and `note` of the stage `measure`"},
+    // ---- an API as a whole
+    {"loader", Runtime, "", Text, Model, "the library that was loaded"},
+    {"version", Runtime, "", Version, Model,
+     "of the API or library: of libpci at build time, of Vulkan's loader, of the first OpenCL "
+     "platform, the newest CUDA that the driver runs, of NVML's library, of HSA's interface "
+     "(`1.14`) or the HIP runtime (`6.1.40092`), of Level Zero's loader"},
+    {"loader_path", Runtime, "vulkan opencl", Text, Model, "path of that library"},
+    {"instance_version", Runtime, "vulkan", Version, Model, "what was asked for; no more than 1.3"},
+    {"icd", Runtime, "vulkan", Text, Model, "as a device's"},
+    {"platforms", Runtime, "opencl", List, Model,
+     "`platform_name`, `platform_vendor` and `platform_version` of each"},
+    {"driver_version", Runtime, "nvml hip", Version, Model,
+     "of NVIDIA's driver; of HIP's, by HIP alone"},
+    {"cuda_version", Runtime, "nvml", Version, Model, "the newest CUDA that the driver runs"},
+    {"route", Runtime, "hip", Text, Model, "`hsa` or `hip`"},
+    {"build", Runtime, "hip", Text, Model, "of the HSA library"},
+    {"rocm_version", Runtime, "hip", Version, Model, "/opt/rocm/.info/version, with HSA"},
+    // ---- the kernel
+    {"kfd_node", Hardware, "", Number, Own, "number of its node in KFD's topology",
+     "/sys/class/kfd"},
+    {"gfx_target", Hardware, "", Text, Model, "`gfx90a`", "/sys/class/kfd, `gfx_target_version`"},
+    {"simd_count", Hardware, "", Number, Model, "SIMDs of the node; 0 for a processor",
+     "/sys/class/kfd"},
+    {"compute_units", Hardware, "", Number, Model, "SIMDs by those of one unit", "/sys/class/kfd"},
+    {"kfd_cpu_cores", Hardware, "", Number, Model, "processor cores of the node", "/sys/class/kfd"},
+    {"vram_vendor", Hardware, "", Text, Own,
+     "maker of the memory chips; only cards with memory have it", "amdgpu sysfs"},
+    {"has_vddnb", Hardware, "", Flag, Model,
+     "hwmon lists `in1_input`, as on APUs alone; missing without hwmon",
+     "amdgpu hwmon, names only"},
+    {"has_board_info", Hardware, "", Flag, Model, "`true` where the file is; cards alone have it",
+     "amdgpu sysfs"},
+    {"compute_partition", Hardware, "", Text, Own, "mode in lower case: `spx`, `cpx`",
+     "amdgpu sysfs"},
+    {"memory_partition", Hardware, "", Text, Own, "mode in lower case: `nps1`", "amdgpu sysfs"},
+    {"nvidia_minor", Hardware, "", Number, Own, "N of /dev/nvidiaN", "/proc/driver/nvidia"},
+    {"connected", Hardware, "", Flag, Own, "a connector has a display", "sysfs DRM connectors"},
+});
+}  // namespace fact_rows
+
+inline constexpr std::span<const FactInfo> kFactTable{fact_rows::kRows};
+
+/// Whether a list of words separated by spaces has this one.
+constexpr bool lists_word(std::string_view list, std::string_view word) {
+    for (std::size_t start = 0; start <= list.size();) {
+        const auto end = std::min(list.find(' ', start), list.size());
+        if (list.substr(start, end - start) == word)
+            return true;
+        start = end + 1;
+    }
+    return false;
+}
+
+/// Whether some API tells both.
+constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
+    if (left.apis.empty() || right.apis.empty())
+        return true;
+    for (std::size_t start = 0; start < left.apis.size();) {
+        const auto end = std::min(left.apis.find(' ', start), left.apis.size());
+        if (lists_word(right.apis, left.apis.substr(start, end - start)))
+            return true;
+        start = end + 1;
+    }
+    return false;
+}
+
+/// Whether both rows may be in one table. An API has one row for a key, its own keys are none that
+/// every device has, and a key tells the same (Identity, Moment …) whichever API it comes from.
+constexpr bool agree(const FactInfo& left, const FactInfo& right) {
+    const auto is_of_device = [](const FactInfo& row) {
+        return row.of == FactOf::EveryDevice || row.of == FactOf::Device || row.of == FactOf::View;
+    };
+    if (left.key != right.key ||
+        (left.of != right.of && !(is_of_device(left) && is_of_device(right))))
+        return true;
+    return left.of == right.of && !overlap(left, right) && left.tells == right.tells &&
+           left.unit == right.unit && left.momentary_members == right.momentary_members;
+}
+
+/// Whether rows make a table: each says what it means and what it tells, and all agree.
+constexpr bool is_fact_table(std::span<const FactInfo> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].key.empty() || rows[i].says.empty() || rows[i].tells == FactTells::Unsaid)
+            return false;
+        for (std::size_t j = i + 1; j < rows.size(); ++j)
+            if (!agree(rows[i], rows[j]))
+                return false;
+    }
+    return true;
+}
+
+/// The row of a key in the object of all facts of a device; null when none declares it.
+const FactInfo* device_fact(std::string_view key);
+/// Likewise in the facts of an API as a whole.
+const FactInfo* runtime_fact(std::string_view key);
+
+/// The first key that a worker may not send, because no row declares it; nullopt when all are.
+std::optional<std::string> undeclared_device_fact(const Value& device);
+std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
+
+/// Makes null, in all facts of a device (ApiView::device) and those of its alternatives, what tells
+/// it from others of its model, and what no row declares, because it may do that too.
+void hide_identity(Value& device);
+/// Makes null what changes although nothing happened, in the same places.
+void forget_the_moment(Value& device);
+
+/// How C++ holds a fact of a type. `Value` takes any.
+template <class T>
+constexpr bool holds(FactType type) {
+    using enum FactType;
+    if constexpr (std::same_as<T, Value>)
+        return true;
+    else if constexpr (std::same_as<T, std::string>)
+        return type == Text || type == Version;
+    else if constexpr (std::same_as<T, bool>)
+        return type == Flag;
+    else if constexpr (std::same_as<T, std::uint64_t>)
+        return type == Number || type == Hertz;
+    else if constexpr (std::same_as<T, gpuprobe::Bytes>)
+        return type == FactType::Bytes;
+    else if constexpr (std::same_as<T, Value::Array>)
+        return type == Texts || type == List;
+    else
+        return std::same_as<T, Value::Object> && type == FactType::Object;
+}
+
+/// Not defined: a FactKey that gets here does not compile.
+void no_row_declares_this_fact_with_this_type();
+
+/// A declared key and the type of its facts. Does not compile unless the table has the key, and
+/// with that type in all of its rows.
+template <class T, FactOf kOf = FactOf::Device>
+struct FactKey {
+    std::string_view name = {};
+
+    consteval FactKey(const char* key) : name{key} {
+        bool is_declared = false;
+        for (const auto& row : kFactTable)
+            if (row.key == name && row.of == kOf) {
+                is_declared = true;
+                if (!holds<T>(row.type))
+                    no_row_declares_this_fact_with_this_type();
+            }
+        if (!is_declared)
+            no_row_declares_this_fact_with_this_type();
+    }
+};
+
+/// The member of that key as a T. A text, flag, number or size is an optional, which is empty when
+/// the member is missing or of another type, and for an empty text. A list is a pointer, which is
+/// null then. An object or a `Value` is a reference to the member as it is, or to a null value.
+template <class T>
+decltype(auto) fact_in(const Value& holder, std::string_view key) {
+    const Value& value = holder.at(key);
+    if constexpr (std::same_as<T, std::string>) {
+        const auto* text = value.as_string();
+        return text && !text->empty() ? std::optional{*text} : std::nullopt;
+    } else if constexpr (std::same_as<T, bool>) {
+        return value.as_bool();
+    } else if constexpr (std::same_as<T, std::uint64_t>) {
+        return value.as_unsigned();
+    } else if constexpr (std::same_as<T, Bytes>) {
+        const auto count = value.as_unsigned();
+        return count ? std::optional{Bytes{*count}} : std::nullopt;
+    } else if constexpr (std::same_as<T, Value::Array>) {
+        return value.as_array();
+    } else {
+        return static_cast<const Value&>(value);
+    }
+}
+
+template <class T>
+decltype(auto) fact(const DeviceFacts& device, FactKey<T> key) {
+    return fact_in<T>(device.extra, key.name);
+}
+/// Of all facts of a device, as ApiView::device has them.
+template <class T, FactOf kOf>
+requires(kOf == FactOf::EveryDevice || kOf == FactOf::Device || kOf == FactOf::View) decltype(auto)
+    fact(const Value& device, FactKey<T, kOf> key) {
+    return fact_in<T>(device, key.name);
+}
+template <class T>
+decltype(auto) fact(const ProbeResult& probe, FactKey<T, FactOf::Runtime> key) {
+    return fact_in<T>(probe.runtime, key.name);
+}
+template <class T>
+decltype(auto) fact(const HardwareDevice& hardware, FactKey<T, FactOf::Hardware> key) {
+    return fact_in<T>(hardware.extra, key.name);
+}
+
+/// `memory.free` of all facts of a device.
+std::optional<Bytes> free_memory(const Value& device);
+
+/// The keys that are read in more than one place, or by other rooms.
+namespace facts {
+inline constexpr FactKey<Value::Array, FactOf::View> kAlternatives{"alternatives"};
+inline constexpr FactKey<std::string> kApiVersion{"api_version"};
+inline constexpr FactKey<bool> kAvailable{"available"};
+inline constexpr FactKey<Value::Object> kCheck{"check"};
+inline constexpr FactKey<std::uint64_t> kClock{"clock_hz"};
+inline constexpr FactKey<std::string> kComputeCapability{"compute_capability"};
+inline constexpr FactKey<std::uint64_t> kComputeMode{"compute_mode"};
+inline constexpr FactKey<std::string> kDeviceType{"device_type"};
+inline constexpr FactKey<std::string> kDeviceName{"device_name"};
+inline constexpr FactKey<std::string> kDriverId{"driver_id"};
+inline constexpr FactKey<std::string> kDriverInfo{"driver_info"};
+inline constexpr FactKey<std::string> kDriverName{"driver_name"};
+inline constexpr FactKey<std::string> kDriverVersion{"driver_version"};
+inline constexpr FactKey<std::string> kError{"error"};
+inline constexpr FactKey<Value::Array> kExtensions{"extensions"};
+inline constexpr FactKey<Value::Object> kFeatures{"features"};
+inline constexpr FactKey<std::string> kGfxTarget{"gfx_target"};
+inline constexpr FactKey<std::uint64_t> kGpuUtilization{"gpu_utilization"};
+inline constexpr FactKey<std::string> kIntelIp{"intel_ip"};
+inline constexpr FactKey<std::uint64_t> kKfdNode{"kfd_node"};
+inline constexpr FactKey<std::string> kLuid{"luid"};
+inline constexpr FactKey<Value::Object> kMeasured{"measured"};
+inline constexpr FactKey<std::uint64_t> kMemoryBusBits{"memory_bus_bits"};
+inline constexpr FactKey<std::uint64_t> kMemoryClock{"memory_clock_hz"};
+inline constexpr FactKey<Bytes> kMemoryReserved{"memory_reserved"};
+inline constexpr FactKey<Value::Array> kMigDevices{"mig_devices"};
+inline constexpr FactKey<bool> kMigMode{"mig_mode"};
+inline constexpr FactKey<std::uint64_t> kMinorNumber{"minor_number"};
+inline constexpr FactKey<std::uint64_t> kMultiprocessors{"multiprocessors"};
+inline constexpr FactKey<std::string> kPlatformName{"platform_name"};
+inline constexpr FactKey<Value::Array> kQueues{"queues"};
+inline constexpr FactKey<std::string> kSubsystemDeviceId{"subsystem_device_id"};
+inline constexpr FactKey<std::string> kSubsystemVendorId{"subsystem_vendor_id"};
+inline constexpr FactKey<std::string> kVendorName{"vendor_name"};
+inline constexpr FactKey<std::string> kVersion{"version"};
+inline constexpr FactKey<std::string> kWebgpu{"webgpu"};
+inline constexpr FactKey<Value> kWebgpuMissing{"webgpu_missing"};
+}  // namespace facts
+
+/// Those of an API as a whole.
+namespace runtime_facts {
+inline constexpr FactKey<std::string, FactOf::Runtime> kDriverVersion{"driver_version"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kLoader{"loader"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kRocmVersion{"rocm_version"};
+inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
+}  // namespace runtime_facts
+
+/// Those of the kernel.
+namespace kernel_facts {
+inline constexpr FactKey<bool, FactOf::Hardware> kConnected{"connected"};
+inline constexpr FactKey<std::string, FactOf::Hardware> kGfxTarget{"gfx_target"};
+inline constexpr FactKey<bool, FactOf::Hardware> kHasBoardInfo{"has_board_info"};
+inline constexpr FactKey<bool, FactOf::Hardware> kHasVddnb{"has_vddnb"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdCpuCores{"kfd_cpu_cores"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdNode{"kfd_node"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kSimdCount{"simd_count"};
+inline constexpr FactKey<std::string, FactOf::Hardware> kVramVendor{"vram_vendor"};
+}  // namespace kernel_facts
+
+}  // namespace gpuprobe
