@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "explain/sizes.h"
-#include "explain/text_width.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {

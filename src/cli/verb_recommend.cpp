@@ -15,6 +15,7 @@
 #include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
 
 namespace gpuprobe {
 namespace {
@@ -60,11 +61,9 @@ Result<ExitCode> print_forced(Context& context, const Recommendation& answer) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    if (candidate->verdict == VariantVerdict::Rejected) {
-        std::vector<std::string> hints;
+    if (candidate->verdict == VariantVerdict::Rejected)
         remark(context.arguments, fmt::format("{} is forced, although: {}", scrubbed(name, 64),
-                                              variant_sentence(*candidate, hints)));
-    }
+                                              explain(*candidate).text));
     print(context.arguments.is_quiet ? scrubbed(*forced.variant) + "\n"
                                      : recommendation_text(forced, nullptr, context.screen));
     return ExitCode::Answered;

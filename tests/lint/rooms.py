@@ -43,7 +43,7 @@ FOREIGN = [
     (r"dlfcn\.h", ["backends"]),
     (r"seccomp\.h", ["backends/confinement.cpp"]),
     (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
-    (r"fmt/", ["cli", "explain"]),
+    (r"fmt/", ["cli"]),
     (r"zlib\.h", ["probe", "store"]),
     (r"systemd/", ["base/event_loop.cpp", "service", "wire"]),
 ]

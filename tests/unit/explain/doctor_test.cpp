@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "explain/variables.h"
+#include "explain/checks.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

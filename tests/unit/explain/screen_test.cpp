@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/text_width.h"
-
 #include <gtest/gtest.h>
+
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {
@@ -33,7 +33,6 @@ TEST(TextWidth, CutsAtACharacterAndMarksTheCut) {
 
 TEST(TextWidth, PadsToColumns) {
     EXPECT_EQ(padded_right("ab", 4), "ab  ");
-    EXPECT_EQ(padded_left("ab", 4), "  ab");
     EXPECT_EQ(padded_right("显", 4), "显  ");
     EXPECT_EQ(padded_right("abcd", 2), "abcd");
 }
