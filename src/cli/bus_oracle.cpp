@@ -23,11 +23,12 @@ Result<Report> BusOracle::report() {
 }
 
 Result<Decision> BusOracle::select(const std::string& consumer, const Value& request) {
-    const auto answer = TRY(daemon_->select(consumer, request));
-    auto decision = record_from<Decision>(answer);
-    if (!decision)
-        return std::move(decision).error().in("the daemon's decision");
-    return decision;
+    auto decision = daemon_->select(consumer, request);
+    if (decision || decision.error().code != ErrorCode::NoMatch)
+        return decision;
+    auto explained = request;
+    explained["explain"] = true;
+    return daemon_->select(consumer, explained);
 }
 
 /// The bus does not list them: the daemon has the built-in ones and those that an administrator
@@ -35,7 +36,9 @@ Result<Decision> BusOracle::select(const std::string& consumer, const Value& req
 Result<Recommendation> BusOracle::recommend(const std::string& product,
                                             const std::string& manifest,
                                             const Value& request) {
-    return record_from<Recommendation>(TRY(daemon_->recommend(product, manifest, request)));
+    auto explained = request;
+    explained["explain"] = true;
+    return daemon_->recommend(product, manifest, explained);
 }
 
 std::vector<std::string> BusOracle::consumers() {
@@ -49,14 +52,9 @@ std::unique_ptr<PolkitAgent> BusOracle::agent() {
     return std::make_unique<PolkitAgent>();
 }
 
-Status BusOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
+Status BusOracle::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
     const auto asking = order.allow_wake || order.force ? agent() : nullptr;
-    return daemon_->probe({.gpus = order.gpus,
-                           .apis = order.apis,
-                           .allow_wake = order.allow_wake,
-                           .stage = order.stage,
-                           .force = order.force},
-                          progress);
+    return daemon_->probe(order, progress);
 }
 
 Status BusOracle::set_override(const std::string& consumer, const Value& rule) {
@@ -87,11 +85,9 @@ Status BusOracle::refresh_memory(Gpu& gpu) {
     const auto memory = daemon_->memory(gpu.id);
     if (!memory)
         return Done{};
-    auto fresh = gpu.memory;
-    (void)read_value(memory->at("free"), fresh.free);  // null where it is left out
-    (void)read_value(memory->at("free_at_usec"), fresh.free_at);
-    if (read_value(memory->at("evidence"), fresh.evidence).empty())
-        gpu.memory = std::move(fresh);
+    gpu.memory.free = memory->free;
+    gpu.memory.free_at = memory->free_at;
+    gpu.memory.evidence = memory->evidence;
     return Done{};
 }
 

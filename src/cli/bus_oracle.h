@@ -22,7 +22,7 @@ public:
                                                    const std::string& manifest,
                                                    const Value& request) override;
     [[nodiscard]] std::vector<std::string> consumers() override;
-    Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
+    Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
     Status set_override(const std::string& consumer, const Value& rule) override;
     Result<bool> clear_override(const std::string& consumer) override;
     Result<Value> overrides() override;

@@ -50,10 +50,13 @@ Result<std::vector<std::string>> gpu_ids(Context& context,
     return ids;
 }
 
-Result<Decision> choose(Context& context) {
+Result<Decision> choose(Context& context, bool explains) {
     auto wanted = context.arguments.select;
     wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
-    auto decision = context.oracle.select(wanted.consumer, request_of(wanted));
+    auto request = request_of(wanted);
+    if (explains)
+        request["explain"] = true;
+    auto decision = context.oracle.select(wanted.consumer, request);
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
         return unknown_consumer(context.arguments, context.oracle.consumers());
     return decision;

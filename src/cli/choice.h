@@ -5,9 +5,9 @@
 
 namespace gpuprobe {
 
-/// The decision that select and env are about. Errors: as Oracle::select; an unknown consumer names
-/// the nearest known one.
-Result<Decision> choose(Context& context);
+/// The decision that select and env are about; its candidates are there with `explains`, and where
+/// nothing matches. Errors: as Oracle::select; an unknown consumer names the nearest known one.
+Result<Decision> choose(Context& context, bool explains = false);
 
 /// The ids of the GPUs that the user named. Errors: as pick_gpu; none for no names.
 Result<std::vector<std::string>> gpu_ids(Context& context,

@@ -96,14 +96,9 @@ std::vector<std::string> DirectOracle::consumers() {
     return engine_->consumers();
 }
 
-Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
+Status DirectOracle::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
     bool is_done = false;
-    TRY(engine_->probe(ProbeRequest{.apis = order.apis,
-                                    .allow_wake = order.allow_wake,
-                                    .stage = order.stage,
-                                    .gpus = order.gpus,
-                                    .force = order.force},
-                       progress, [&is_done] { is_done = true; }));
+    TRY(engine_->probe(order, progress, [&is_done] { is_done = true; }));
     return turn_until([&is_done] { return is_done; });
 }
 

@@ -12,17 +12,9 @@
 #include "policy/decision.h"
 #include "policy/recommendation.h"
 #include "report/report.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
-
-/// What `probe` asks for.
-struct ProbeOrder {
-    std::vector<std::string> gpus = {};  ///< ids; none: all
-    std::vector<std::string> apis = {};  ///< none: all
-    bool allow_wake = false;
-    std::string stage = "query";  ///< "query", "verify" or "measure"
-    bool force = false;           ///< measure also what is in use
-};
 
 /// Who answers, for `version`.
 struct OracleInfo {
@@ -41,8 +33,9 @@ public:
     [[nodiscard]] virtual Result<Value> document() = 0;
     /// The same as far as this program knows it.
     [[nodiscard]] virtual Result<Report> report() = 0;
-    /// A decision whose `backend` is null is an answer too. Errors: UnknownConsumer,
-    /// InvalidRequest, Unavailable.
+    /// A decision whose `backend` is null is an answer too; one with a backend has its candidates
+    /// for sure only with `explain` in the request. Errors: UnknownConsumer, InvalidRequest,
+    /// Unavailable.
     [[nodiscard]] virtual Result<Decision> select(const std::string& consumer,
                                                   const Value& request) = 0;
     /// An answer that recommends nothing is an answer too. `manifest`: its text, or empty for the
@@ -54,7 +47,8 @@ public:
     [[nodiscard]] virtual std::vector<std::string> consumers() = 0;
     /// Asks the drivers again and returns when the report holds the answers. `progress` gets a
     /// share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests, Cancelled.
-    virtual Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) = 0;
+    virtual Status probe(const ProbeRequest& order,
+                         const std::function<void(double)>& progress) = 0;
     /// Reads the free memory of `gpu` again where this can; wakes nothing, and what can't be read
     /// stays as it is, with its age. Errors: Cancelled on an interrupt.
     virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }

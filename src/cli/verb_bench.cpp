@@ -13,7 +13,7 @@
 namespace gpuprobe {
 namespace {
 
-Status run_stage(Context& context, ProbeOrder order, std::string_view stage, const char* words) {
+Status run_stage(Context& context, ProbeRequest order, std::string_view stage, const char* words) {
     order.stage = stage;
     ProgressLine line{context.arguments};
     line.show(words, 0);
@@ -38,9 +38,9 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
 
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
-    ProbeOrder order{.apis = arguments.apis,
-                     .allow_wake = arguments.allow_wake,
-                     .force = arguments.measures_in_use};
+    ProbeRequest order{.apis = arguments.apis,
+                       .allow_wake = arguments.allow_wake,
+                       .force = arguments.measures_in_use};
     if (!arguments.gpus.empty()) {
         const auto report = TRY(context.oracle.report());
         for (const auto& selector : arguments.gpus)

@@ -11,11 +11,11 @@
 namespace gpuprobe {
 namespace {
 
-Result<ProbeOrder> order_of(Context& context) {
-    ProbeOrder order{.apis = context.arguments.apis,
-                     .allow_wake = context.arguments.allow_wake,
-                     .stage = context.arguments.stage,
-                     .force = context.arguments.measures_in_use};
+Result<ProbeRequest> order_of(Context& context) {
+    ProbeRequest order{.apis = context.arguments.apis,
+                       .allow_wake = context.arguments.allow_wake,
+                       .stage = context.arguments.stage,
+                       .force = context.arguments.measures_in_use};
     if (context.arguments.gpus.empty())
         return order;
     const auto report = TRY(context.oracle.report());
@@ -25,7 +25,7 @@ Result<ProbeOrder> order_of(Context& context) {
 }
 
 /// The entries of the stage and the APIs that were asked.
-std::vector<ProbeEntry> asked(const Report& report, const ProbeOrder& order) {
+std::vector<ProbeEntry> asked(const Report& report, const ProbeRequest& order) {
     auto probes = report.probes;
     const auto& apis = order.apis;
     std::erase_if(probes, [&](const ProbeEntry& probe) {

@@ -9,7 +9,8 @@ namespace gpuprobe {
 namespace {
 
 Result<ExitCode> run(Context& context) {
-    const auto decision = TRY(choose(context));
+    const auto decision =
+        TRY(choose(context, context.wants_json() || context.arguments.select.explain));
     if (!decision.backend)
         return report_no_match(context, decision);
     if (context.wants_json()) {

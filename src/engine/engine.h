@@ -21,6 +21,7 @@
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
 #include "report/report.h"
+#include "report/trials.h"
 #include "store/probe_cache.h"
 
 namespace gpuprobe {
@@ -59,16 +60,6 @@ struct EngineOptions {
     /// Verify each backend of each GPU once, after the drivers have answered. Off: that makes
     /// contexts on GPUs that others compute on, for tens to hundreds of megabytes each.
     bool verifies = false;
-};
-
-struct ProbeRequest {
-    std::vector<std::string> apis = {};  ///< none: all
-    bool allow_wake = false;
-    std::string stage = "query";  ///< "query", "verify" or "measure"
-    /// Ids; of the later stages. None: all, the software implementations and the processor.
-    std::vector<std::string> gpus = {};
-    /// Measure also what is in use, has little memory left or runs on battery.
-    bool force = false;
 };
 
 /// The only conductor: hardware events → due probes → report generations → decisions.

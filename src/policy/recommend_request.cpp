@@ -62,6 +62,8 @@ constexpr MemberReader<RecommendRequest> kKeys[] = {
      [](const Value& value, RecommendRequest& out) {
          return read_value(value, out.include_rejected);
      }},
+    {"explain",
+     [](const Value& value, RecommendRequest& out) { return read_value(value, out.explain); }},
 };
 
 }  // namespace

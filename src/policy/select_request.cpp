@@ -117,7 +117,7 @@ struct Key {
     std::string_view name = {};
     ReadProblem (*read)(const Value& value, SelectRequest& request) = nullptr;
 };
-constexpr std::array<Key, 16> kKeys{{
+constexpr std::array<Key, 17> kKeys{{
     {"built", [](const Value& v, SelectRequest& r) { return read_names(v, r.built.emplace()); }},
     {"deny", [](const Value& v, SelectRequest& r) { return read_names(v, r.deny); }},
     {"backend", [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
@@ -137,6 +137,7 @@ constexpr std::array<Key, 16> kKeys{{
     {"forbid-fake", [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
     {"include-rejected",
      [](const Value& v, SelectRequest& r) { return read_value(v, r.include_rejected); }},
+    {"explain", [](const Value& v, SelectRequest& r) { return read_value(v, r.explain); }},
 }};
 
 ReadProblem read_member(const Value::Member& member, SelectRequest& request) {

@@ -3,8 +3,7 @@
 
 #include <memory>
 
-#include "wire/text.h"
-#include "wire/value.h"
+#include "wire/record.h"
 
 namespace gpuprobe {
 
@@ -55,19 +54,13 @@ void AdviceCalls::clear_override(const Petitioner& who,
 
 std::map<std::string, bus::Dictionary> AdviceCalls::overrides() const {
     std::map<std::string, bus::Dictionary> answer;
-    for (const auto& [consumer, entry] : context_.engine.overrides()) {
-        bus::Dictionary one;
-        one.emplace("Rule", sdbus::Variant{bus::dictionary_from(entry.rule)});
-        const std::int64_t set_at = entry.set_at.time_since_epoch().count();
-        one.emplace("SetAtUsec", sdbus::Variant{set_at});
-        one.emplace("SetByUid", sdbus::Variant{entry.set_by});
-        answer.emplace(bus::bus_text(consumer), std::move(one));
-    }
+    for (const auto& [consumer, entry] : context_.engine.overrides())
+        answer.emplace(bus::bus_text(consumer), bus::dictionary_of(entry));
     return answer;
 }
 
 std::vector<bus::Dictionary> AdviceCalls::quarantine() const {
-    return bus::record_dictionaries(to_value(context_.engine.report().quarantine));
+    return bus::dictionaries_of(context_.engine.report().quarantine);
 }
 
 void AdviceCalls::clear_quarantine(const Petitioner& who,

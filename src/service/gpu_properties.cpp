@@ -47,7 +47,7 @@ GpuProperties properties_of(const Gpu& gpu) {
         .driver = text_or_empty(gpu.driver.name),
         .memory_total = offered_memory(gpu.memory).value_or(Bytes{}).count,
         .health = shown(gpu.health),
-        .backends = to_value(gpu.backends),
+        .backends = gpu.backends,
         .environment = launch_environment(gpu),
     };
 }

@@ -24,7 +24,7 @@ struct GpuProperties {
     std::string driver = {};
     std::uint64_t memory_total = 0;  ///< bytes
     std::string health = {};
-    Value backends = {};  ///< backend → BackendView
+    std::map<std::string, BackendView> backends = {};
     std::map<std::string, std::string> environment = {};
 };
 

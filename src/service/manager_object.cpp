@@ -39,6 +39,11 @@ Result<std::string> stage_option(const bus::Dictionary& options) {
     return *value.as_string();
 }
 
+/// Of a request that was found to be in order.
+bool wants_explanation(const Value& request) {
+    return request.at("explain").as_bool() == true;
+}
+
 }  // namespace
 
 ManagerObject::ManagerObject(bus::Connection& connection,
@@ -53,7 +58,8 @@ ManagerObject::ManagerObject(bus::Connection& connection,
       gpus_{gpus},
       jobs_{jobs},
       clientele_{clientele},
-      advice_{advice} {
+      advice_{advice},
+      spelling_{spelling_for([this](const std::string& id) { return gpus_.path_of(id); })} {
     published_ = current();
     registerAdaptor();
 }
@@ -166,12 +172,12 @@ Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
                                                 const Report& seen) {
     auto request = question.request;
     name_all_by_id(request);
-    const auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
-    if (!decision.backend)
+    auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
+    const bool explains = wants_explanation(request);
+    if (!decision.backend && !explains)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
-    return bus::RecordedBody::of(
-        answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); }),
-        getObject());
+    return bus::RecordedBody::of(answer_from(std::move(decision), explains, spelling_),
+                                 getObject());
 }
 
 void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
@@ -186,12 +192,12 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
                [this, product = std::move(product), manifest = std::move(manifest),
                 request = std::move(wanted).value()](const Caller& caller, auto& answer) {
                    const auto view = clientele_.audience.report_for(caller);
-                   const auto found = context_.engine.recommend(product, manifest, request,
-                                                                caller.uid, *view.report);
+                   auto found = context_.engine.recommend(product, manifest, request, caller.uid,
+                                                          *view.report);
                    if (!found)
                        return answer.fail(found.error());
-                   answer.send(answer_from(
-                       *found, [this](const std::string& id) { return gpus_.path_of(id); }));
+                   answer.send(answer_from(std::move(found).value(), wants_explanation(request),
+                                           spelling_));
                });
 }
 

@@ -14,6 +14,7 @@
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 #include "wire/connection.h"
+#include "wire/record.h"
 
 namespace gpuprobe {
 
@@ -104,6 +105,7 @@ private:
     Jobs& jobs_;
     const Clientele& clientele_;
     AdviceCalls& advice_;
+    const bus::Spelling spelling_;
     Published published_ = {};
     AnswerCache answers_ = {};
 };

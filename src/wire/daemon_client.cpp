@@ -8,12 +8,10 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/value_json.h"
 #include "wire/connection.h"
-#include "wire/decode.h"
 #include "wire/errors.h"
 #include "wire/names.h"
-#include "wire/value.h"
+#include "wire/record.h"
 
 namespace gpuprobe {
 namespace {
@@ -67,16 +65,17 @@ Result<std::string> content_of(int fd) {
     }
 }
 
-/// NoMatch carries the whole decision behind a line for people.
-Result<Value> refused_decision(Error error) {
-    const auto line_end = error.text.find('\n');
-    if (error.code != ErrorCode::NoMatch || line_end == std::string::npos)
-        return error;
-    auto decision = parse_json(std::string_view{error.text}.substr(line_end + 1), kMaxReportText);
-    if (!decision || !decision->is_object())
-        return Error{ErrorCode::NoMatch, error.text.substr(0, line_end)};
-    (*decision)["backend"] = Value{};
-    return decision;
+/// One of ListOverrides.
+struct ListedOverride {
+    Value rule = Value{Value::Object{}};
+    WallTime set_at = {};
+    std::uint32_t set_by = 0;
+};
+template <class Visitor>
+void describe(Visitor& visit, ListedOverride& entry) {
+    visit("rule", entry.rule);
+    visit("set_at_usec", entry.set_at);
+    visit("set_by_uid", entry.set_by);
 }
 
 /// What one probe call waits for.
@@ -107,7 +106,7 @@ struct DaemonClient::Impl {
         return root->callMethod(call, static_cast<std::uint64_t>(patience.count()));
     }
     void load_properties();
-    [[nodiscard]] client::GpuIds gpu_ids() const;
+    [[nodiscard]] bus::GpuIds gpu_ids() const;
     Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
     void follow_job(Waiting& waiting, const std::string& path, const Interfaces& added);
     /// Turns the loop until `done`. Errors: Unavailable when the bus is lost.
@@ -126,13 +125,23 @@ void DaemonClient::Impl::load_properties() {
         .onInterface(kProperties)
         .withArguments(std::string{kManager})
         .storeResultsTo(all);
-    properties = client::properties_value(all);
+    properties = Value{Value::Object{}};
+    for (const auto& [name, variant] : all)
+        if (auto value = bus::value_from(variant))  // one of an unknown type is left out
+            properties[name] = std::move(value).value();
 }
 
-client::GpuIds DaemonClient::Impl::gpu_ids() const {
-    client::ManagedObjects objects;
+bus::GpuIds DaemonClient::Impl::gpu_ids() const {
+    std::map<sdbus::ObjectPath, Interfaces> objects;
     root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
-    return client::gpu_ids(objects);
+    bus::GpuIds ids;
+    for (const auto& [path, interfaces] : objects) {
+        const auto gpu = interfaces.find(kGpu);
+        const bool has_id = gpu != interfaces.end() && gpu->second.contains("Id");
+        if (has_id)
+            ids.emplace(path, gpu->second.at("Id").get<std::string>());
+    }
+    return ids;
 }
 
 Result<std::vector<sdbus::ObjectPath>> DaemonClient::Impl::paths_of(
@@ -218,24 +227,23 @@ Result<std::string> DaemonClient::report_json() {
     });
 }
 
-Result<Value> DaemonClient::select(const std::string& consumer, const Value& request) {
-    auto decision = at_the_door([&]() -> Result<Value> {
+Result<Decision> DaemonClient::select(const std::string& consumer, const Value& request) {
+    return at_the_door([&]() -> Result<Decision> {
         bus::Dictionary answer;
         impl_->root->callMethod("SelectBackend")
             .onInterface(kManager)
             .withArguments(consumer, bus::dictionary_from(request))
             .storeResultsTo(answer);
-        return client::decision_value(answer, impl_->gpu_ids());
+        auto decision = bus::record_of<Decision>(answer, impl_->gpu_ids());
+        decision.consumer = consumer;
+        if (decision.backend == "")
+            decision.backend.reset();
+        return decision;
     });
-    if (!decision)
-        decision = refused_decision(std::move(decision).error());
-    if (decision)
-        (*decision)["consumer"] = consumer;
-    return decision;
 }
 
-Result<Value> DaemonClient::memory(const std::string& gpu) {
-    return at_the_door([&]() -> Result<Value> {
+Result<GpuMemory> DaemonClient::memory(const std::string& gpu) {
+    return at_the_door([&]() -> Result<GpuMemory> {
         const auto paths = TRY(impl_->paths_of({gpu}));
         bus::Dictionary answer;
         impl_->proxy(paths.front())
@@ -243,24 +251,24 @@ Result<Value> DaemonClient::memory(const std::string& gpu) {
             .onInterface(kGpu)
             .withArguments(bus::Dictionary{})
             .storeResultsTo(answer);
-        return client::memory_value(answer);
+        return bus::record_of<GpuMemory>(answer);
     });
 }
 
-Result<Value> DaemonClient::recommend(const std::string& product,
-                                      const std::string& manifest,
-                                      const Value& request) {
-    return at_the_door([&]() -> Result<Value> {
+Result<Recommendation> DaemonClient::recommend(const std::string& product,
+                                               const std::string& manifest,
+                                               const Value& request) {
+    return at_the_door([&]() -> Result<Recommendation> {
         bus::Dictionary answer;
         impl_->root->callMethod("RecommendVariant")
             .onInterface(kManager)
             .withArguments(product, manifest, bus::dictionary_from(request))
             .storeResultsTo(answer);
-        return client::recommendation_value(answer, impl_->gpu_ids());
+        return bus::record_of<Recommendation>(answer, impl_->gpu_ids());
     });
 }
 
-Status DaemonClient::probe(const ProbeCall& wanted, const Progress& progress) {
+Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress) {
     return at_the_door([&]() -> Status {
         const auto paths = TRY(impl_->paths_of(wanted.gpus));
         Waiting waiting{.progress = progress};
@@ -307,7 +315,7 @@ Result<Value> DaemonClient::overrides() {
         impl_->root->callMethod("ListOverrides").onInterface(kManager).storeResultsTo(answer);
         Value overrides{Value::Object{}};
         for (const auto& [consumer, entry] : answer)
-            overrides[consumer] = client::override_value(entry);
+            overrides[consumer] = to_value(bus::record_of<ListedOverride>(entry));
         return overrides;
     });
 }

@@ -24,7 +24,7 @@ ARROWS = {
     "store": ["base", "report"],
     "engine": ["base", "report", "policy", "inventory", "probe", "store"],
     "wire": ["base", "report", "policy"],
-    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "export"],
+    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "explain", "export"],
     "cli": ["base", "report", "policy", "inventory", "probe", "engine", "wire", "plan", "explain", "export"],
 }
 
