@@ -35,11 +35,12 @@ Error gone(const std::string& id) {
 GpuObject::GpuObject(sdbus::IConnection& connection,
                      const std::string& path,
                      const Gpu& gpu,
+                     const Report& open_to_all,
                      const ServiceContext& context,
                      const Clientele& clientele)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
       id_{gpu.id},
-      properties_{properties_of(gpu)},
+      properties_{properties_of(gpu, open_to_all)},
       context_{context},
       clientele_{clientele},
       self_{std::make_shared<const GpuObject*>(this)} {
@@ -52,8 +53,8 @@ GpuObject::~GpuObject() {
     (void)bus::attempt([this] { unregisterAdaptor(); });
 }
 
-void GpuObject::update(const Gpu& gpu) {
-    auto now = properties_of(gpu);
+void GpuObject::update(const Gpu& gpu, const Report& open_to_all) {
+    auto now = properties_of(gpu, open_to_all);
     const auto changed = changed_properties(properties_, now);
     properties_ = std::move(now);
     if (!changed.empty())

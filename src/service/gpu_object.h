@@ -36,12 +36,13 @@ public:
     GpuObject(sdbus::IConnection& connection,
               const std::string& path,
               const Gpu& gpu,
+              const Report& open_to_all,
               const ServiceContext& context,
               const Clientele& clientele);
     ~GpuObject();
 
     /// Signals what changed.
-    void update(const Gpu& gpu);
+    void update(const Gpu& gpu, const Report& open_to_all);
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:

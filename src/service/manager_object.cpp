@@ -16,6 +16,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+constexpr uid_t kRoot = 0;              // whose reported outcomes count for everybody
 
 /// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
@@ -70,7 +71,8 @@ ManagerObject::~ManagerObject() {
 
 ManagerObject::Published ManagerObject::current() const {
     const auto& report = context_.engine.report();
-    const auto* best = default_gpu(report.gpus);
+    const auto decision = context_.engine.select("default", Value{}, kRoot, report);
+    const auto* best = default_gpu(report, decision ? decision->gpus : std::vector<std::string>{});
     return {.generation = report.generation,
             .state = std::string{name_of(report.state)},
             .default_gpu = best ? std::string{gpus_.path_of(best->id)} : "/"};
@@ -203,6 +205,10 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
 
 std::vector<std::string> ManagerObject::ListProducts() {
     return bus::guard([this] { return context_.engine.products(); });
+}
+
+std::vector<std::string> ManagerObject::ListConsumers() {
+    return bus::guard([this] { return context_.engine.consumers(); });
 }
 
 void ManagerObject::name_by_id(Value& name) const {

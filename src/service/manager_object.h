@@ -53,6 +53,7 @@ private:
                           std::string manifest,
                           bus::Dictionary request) override;
     std::vector<std::string> ListProducts() override;
+    std::vector<std::string> ListConsumers() override;
     void Probe(sdbus::Result<bus::Dictionary>&& result,
                std::vector<sdbus::ObjectPath> gpus,
                std::vector<std::string> apis,
