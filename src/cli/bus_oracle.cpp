@@ -2,7 +2,6 @@
 #include "cli/bus_oracle.h"
 
 #include "base/value_json.h"
-#include "cli/known_consumers.h"
 
 namespace gpuprobe {
 
@@ -31,8 +30,6 @@ Result<Decision> BusOracle::select(const std::string& consumer, const Value& req
     return daemon_->select(consumer, explained);
 }
 
-/// The bus does not list them: the daemon has the built-in ones and those that an administrator
-/// put where it looks.
 Result<Recommendation> BusOracle::recommend(const std::string& product,
                                             const std::string& manifest,
                                             const Value& request) {
@@ -41,8 +38,12 @@ Result<Recommendation> BusOracle::recommend(const std::string& product,
     return daemon_->recommend(product, manifest, explained);
 }
 
-std::vector<std::string> BusOracle::consumers() {
-    return known_consumers({});
+Result<std::vector<std::string>> BusOracle::consumers() {
+    return daemon_->consumers();
+}
+
+Result<std::vector<std::string>> BusOracle::products() {
+    return daemon_->products();
 }
 
 std::unique_ptr<PolkitAgent> BusOracle::agent() {

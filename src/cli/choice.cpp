@@ -8,10 +8,10 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/suggestion.h"
 #include "cli/decision_text.h"
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
-#include "cli/suggestion.h"
 #include "cli/terminal.h"
 
 namespace gpuprobe {
@@ -50,15 +50,22 @@ Result<std::vector<std::string>> gpu_ids(Context& context,
     return ids;
 }
 
+Status name_gpus_by_id(Context& context, Value& request) {
+    std::vector<std::string> selectors;
+    auto* const gpus = request.find("gpus");
+    if (gpus && read_value(*gpus, selectors).empty())
+        *gpus = to_value(TRY(gpu_ids(context, selectors)));
+    return Done{};
+}
+
 Result<Decision> choose(Context& context, bool explains) {
-    auto wanted = context.arguments.select;
-    wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
-    auto request = request_of(wanted);
+    auto request = context.arguments.select.request;
+    TRY(name_gpus_by_id(context, request));
     if (explains)
         request["explain"] = true;
-    auto decision = context.oracle.select(wanted.consumer, request);
+    auto decision = context.oracle.select(context.arguments.select.consumer, request);
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return unknown_consumer(context.arguments, context.oracle.consumers());
+        return unknown_consumer(context.arguments, TRY(context.oracle.consumers()));
     return decision;
 }
 

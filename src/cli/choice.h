@@ -13,6 +13,9 @@ Result<Decision> choose(Context& context, bool explains = false);
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors);
 
+/// Turns the selectors under `gpus` into ids. Errors: as gpu_ids().
+Status name_gpus_by_id(Context& context, Value& request);
+
 /// Tells the user that nothing matches, with every candidate's reason on standard error or in the
 /// JSON document.
 ExitCode report_no_match(const Context& context, const Decision& decision);

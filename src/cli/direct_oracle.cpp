@@ -92,8 +92,12 @@ Result<Recommendation> DirectOracle::recommend(const std::string& product,
     return engine_->recommend(product, manifest, request, ::getuid());
 }
 
-std::vector<std::string> DirectOracle::consumers() {
+Result<std::vector<std::string>> DirectOracle::consumers() {
     return engine_->consumers();
+}
+
+Result<std::vector<std::string>> DirectOracle::products() {
+    return engine_->products();
 }
 
 Status DirectOracle::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {

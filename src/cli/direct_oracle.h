@@ -36,7 +36,8 @@ public:
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    const std::string& manifest,
                                                    const Value& request) override;
-    [[nodiscard]] std::vector<std::string> consumers() override;
+    [[nodiscard]] Result<std::vector<std::string>> consumers() override;
+    [[nodiscard]] Result<std::vector<std::string>> products() override;
     Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
     Status refresh_memory(Gpu& gpu) override;
     Status set_override(const std::string& consumer, const Value& rule) override;

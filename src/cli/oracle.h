@@ -43,8 +43,10 @@ public:
     [[nodiscard]] virtual Result<Recommendation> recommend(const std::string& product,
                                                            const std::string& manifest,
                                                            const Value& request) = 0;
-    /// Names that select() knows, sorted.
-    [[nodiscard]] virtual std::vector<std::string> consumers() = 0;
+    /// Names that select() knows, sorted. Errors: Unavailable.
+    [[nodiscard]] virtual Result<std::vector<std::string>> consumers() = 0;
+    /// Names that recommend() knows, sorted. Errors: Unavailable.
+    [[nodiscard]] virtual Result<std::vector<std::string>> products() = 0;
     /// Asks the drivers again and returns when the report holds the answers. `progress` gets a
     /// share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests, Cancelled.
     virtual Status probe(const ProbeRequest& order,

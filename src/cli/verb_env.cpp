@@ -18,7 +18,9 @@ namespace {
 
 /// Of a choice, such as --built and --build.
 bool has_options(const Arguments& arguments) {
-    return arguments.select.for_build || request_of(arguments.select) != Value{Value::Object{}};
+    const auto& members = *arguments.select.request.as_object();
+    return arguments.select.for_build ||
+           std::ranges::any_of(members, [](const auto& member) { return member.key != "explain"; });
 }
 
 /// The choice, with the flags to build for it in the place of the variables to run with.
@@ -81,7 +83,7 @@ Result<ExitCode> run(Context& context) {
     const auto& word = context.arguments.select.consumer;
     if (!context.arguments.select.names_consumer)
         return print_choice(context);
-    const auto consumers = context.oracle.consumers();
+    const auto consumers = TRY(context.oracle.consumers());
     const bool is_consumer = std::ranges::find(consumers, word) != consumers.end();
     if (is_consumer && has_options(context.arguments))
         return print_choice(context);

@@ -10,7 +10,7 @@ namespace {
 
 Result<ExitCode> run(Context& context) {
     const auto decision =
-        TRY(choose(context, context.wants_json() || context.arguments.select.explain));
+        TRY(choose(context, context.wants_json() || context.arguments.select.explains()));
     if (!decision.backend)
         return report_no_match(context, decision);
     if (context.wants_json()) {
@@ -24,7 +24,7 @@ Result<ExitCode> run(Context& context) {
     // Only for the GPUs' names: without them their ids do.
     const auto report = context.oracle.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
-    if (context.arguments.select.explain) {
+    if (context.arguments.select.explains()) {
         print(consumer_text(decision, context.screen));
         print(candidates_text(decision, context.screen));
     }

@@ -4,10 +4,21 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/parse.h"
+#include "base/suggestion.h"
 #include "engine/profile_folders.h"
 #include "policy/select.h"
 
 namespace gpuprobe {
+
+namespace {
+
+Error unknown_consumer(const std::string& name, const std::vector<std::string>& known) {
+    return {ErrorCode::UnknownConsumer,
+            "no consumer '" + scrubbed(name, 64) + "'" + suggestion(name, known)};
+}
+
+}  // namespace
 
 Counsel::Counsel(ProfileSet profiles, Recommender recommender, Folders folders)
     : folders_{std::move(folders)},
@@ -49,9 +60,7 @@ Result<Decision> Counsel::select(const std::string& consumer,
                                  const Asker& asker) const {
     const auto* profile = profiles_.find(consumer);
     if (!profile)
-        return Error{
-            ErrorCode::UnknownConsumer,
-            "no profile of that name; see " + std::to_string(consumers().size()) + " known ones"};
+        return unknown_consumer(consumer, consumers());
     auto wanted = TRY(select_request_from(request));
     if (const auto rule = advice_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, asker.seen);

@@ -105,6 +105,11 @@ struct DaemonClient::Impl {
         const std::chrono::microseconds patience = may_ask ? kPatienceWithPeople : kPatience;
         return root->callMethod(call, static_cast<std::uint64_t>(patience.count()));
     }
+    [[nodiscard]] Result<std::vector<std::string>> names(const std::string& method) const {
+        std::vector<std::string> names;
+        root->callMethod(method).onInterface(kManager).storeResultsTo(names);
+        return names;
+    }
     void load_properties();
     [[nodiscard]] bus::GpuIds gpu_ids() const;
     Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
@@ -240,6 +245,14 @@ Result<Decision> DaemonClient::select(const std::string& consumer, const Value& 
             decision.backend.reset();
         return decision;
     });
+}
+
+Result<std::vector<std::string>> DaemonClient::consumers() {
+    return at_the_door([this] { return impl_->names("ListConsumers"); });
+}
+
+Result<std::vector<std::string>> DaemonClient::products() {
+    return at_the_door([this] { return impl_->names("ListProducts"); });
 }
 
 Result<GpuMemory> DaemonClient::memory(const std::string& gpu) {

@@ -48,6 +48,10 @@ public:
     /// nothing matches. Errors: UnknownConsumer, InvalidRequest; NoMatch without `explain`.
     Result<Decision> select(const std::string& consumer, const Value& request);
 
+    /// The names that select() and recommend() know, sorted.
+    Result<std::vector<std::string>> consumers();
+    Result<std::vector<std::string>> products();
+
     /// The memory of the GPU with that id, read now. Errors: UnknownDevice, TooManyRequests.
     Result<GpuMemory> memory(const std::string& gpu);
 

@@ -177,6 +177,21 @@ class Interface(BusCase):
         self.assertEqual((answer["Backend"], answer["Gpus"]), ("", []))
         self.assertTrue(answer["Candidates"])
 
+    def test_names_are_listed_and_suggested(self):
+        consumers = self.manager("ListConsumers")
+        self.assertEqual(consumers, sorted(consumers))
+        self.assertIn("default", consumers)
+        error = "org.gpuprobe.GpuProbe1.Error."
+        said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "defualt")
+        self.assertTrue(said.endswith(": no consumer 'defualt'; did you mean 'default'?"), said)
+        said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "what is this?")
+        self.assertIn("; there are ", said)
+        said = self.assert_refused(error + "InvalidRequest", self.select, {"strickt": GLib.Variant("b", True)})
+        self.assertTrue(said.endswith(": request: strickt: unknown key; did you mean 'strict'?"), said)
+        recommend = GLib.Variant("(ssa{sv})", ("torhc", "", {}))
+        said = self.assert_refused(error + "NotFound", self.manager, "RecommendVariant", recommend)
+        self.assertTrue(said.endswith(": no product 'torhc'; did you mean 'torch'?"), said)
+
     def test_probe_answers_with_what_the_drivers_said(self):
         answer = self.manager("Probe", GLib.Variant("(aoasa{sv})", ([PATH], ["vulkan"], {})))
         self.assertEqual([probe["Api"] for probe in answer["Probes"]], ["vulkan"])

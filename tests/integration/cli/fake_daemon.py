@@ -74,6 +74,10 @@ class Manager(dbus.service.Object):
         os.close(file)
         return descriptor
 
+    @dbus.service.method(MANAGER, out_signature="as")
+    def ListConsumers(self):
+        return ["default", "tsuku"]
+
     @dbus.service.method(MANAGER, in_signature="sa{sv}", out_signature="a{sv}")
     def SelectBackend(self, consumer, request):
         if consumer not in ("default", "tsuku"):

@@ -8,6 +8,8 @@
 #include "base/value_json.h"
 #include "policy/backend_words.h"
 #include "policy/machine_fact.h"
+#include "policy/override_rule.h"
+#include "policy/request_table.h"
 #include "policy/selector_facts.h"
 #include "support/places.h"
 
@@ -69,13 +71,73 @@ TEST(Reasons, AreDocumented) {
             EXPECT_TRUE(documented.contains(code)) << code;
 }
 
+/// The part of a page below a title.
+std::string section(const std::string& page, const std::string& title) {
+    const auto start = page.find("\n## " + title + "\n");
+    EXPECT_NE(start, std::string::npos) << title;
+    return page.substr(start, page.find("\n## ", start + 1) - start);
+}
+
+/// Of the remark on a method of the manager, what it says of the request.
+std::string remark(const std::string& method) {
+    const auto xml = file("/dbus/org.gpuprobe.GpuProbe1.Manager.xml");
+    const auto end = xml.find("<method name=\"" + method + "\">");
+    const auto start = xml.rfind("<!--", end);
+    return xml.substr(start, end - start);
+}
+
+void expect_documented(std::span<const RequestKey> keys,
+                       const char* page,
+                       const std::string& method) {
+    const auto table = section(file(page), "The request");
+    const auto said = remark(method);
+    std::set<std::string> known;
+    for (const auto& key : keys) {
+        const std::string name{key.key};
+        known.insert(name);
+        const std::regex row{"\\| `" + name + "` \\| (list|boolean|string|bytes|MiB|`)"};
+        EXPECT_TRUE(std::regex_search(table, row)) << name;
+        const bool is_list = table.find("| `" + name + "` | list |") != std::string::npos;
+        EXPECT_EQ(is_list, key.type == RequestType::Names) << name;
+        const std::regex on_the_bus{"\\b" + name + "(, [a-z]+)* " +
+                                    std::string{bus_type_of(key.type)} + "\\b"};
+        EXPECT_TRUE(std::regex_search(said, on_the_bus)) << name;
+        EXPECT_FALSE(key.meaning.empty()) << name;
+    }
+    EXPECT_EQ(matches(table, "\n\\| `([a-z-]+)` \\|"), known);
+}
+
 TEST(Requests, AreDocumented) {
-    const auto documented = matches(file("/docs/profiles.md"), "\\n\\| `([a-z-]+)` \\|");
-    const auto keys =
-        matches(file("/src/policy/select_request.cpp"), "\\{\"([a-z-]+)\",\\s+\\[\\]");
-    EXPECT_EQ(keys.size(), 16U);
-    for (const auto& key : keys)
-        EXPECT_TRUE(documented.contains(key)) << key;
+    expect_documented(select_keys(), "/docs/profiles.md", "SelectBackend");
+    expect_documented(recommend_keys(), "/docs/variants.md", "RecommendVariant");
+}
+
+TEST(Requests, HaveInRulesWhatIsDocumented) {
+    const auto page = section(file("/docs/profiles.md"), "What people say: overrides and outcomes");
+    const auto said = remark("SetOverride");
+    for (const auto& key : select_keys()) {
+        const auto name = std::string{key.key};
+        const bool may_be = !key.rule_option.empty();
+        EXPECT_EQ(page.find("`" + name + "`") != std::string::npos, may_be) << name;
+        EXPECT_EQ(bool(override_rule_from(Value{Value::Object{{name, Value{}}}})) ||
+                      override_rule_from(Value{Value::Object{{name, Value{}}}})
+                              .error()
+                              .text.find("not a key of a rule") == std::string::npos,
+                  may_be)
+            << name;
+        if (may_be)
+            EXPECT_TRUE(std::regex_search(
+                said, std::regex{name + " " + std::string{bus_type_of(key.type)} + "\\b"}))
+                << name;
+    }
+}
+
+TEST(Requests, SuggestTheKeyThatWasMeant) {
+    const auto text = [](const char* key) {
+        return select_request_from(Value{Value::Object{{key, Value{true}}}}).error().text;
+    };
+    EXPECT_EQ(text("strictt"), "request: strictt: unknown key; did you mean 'strict'?");
+    EXPECT_EQ(text("zzzzzzzz"), "request: zzzzzzzz: unknown key");
 }
 
 TEST(MachineFacts, AreDocumentedAndNoOthers) {
