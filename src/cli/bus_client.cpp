@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/bus_oracle.h"
+#include "cli/bus_client.h"
 
 #include "base/value_json.h"
 
 namespace gpuprobe {
 
-Result<std::unique_ptr<Oracle>> BusOracle::open(const std::string& where) {
+Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
     auto loop = TRY(SystemLoop::create());
     auto daemon = TRY(DaemonClient::connect(where, *loop));
-    return std::unique_ptr<Oracle>{new BusOracle{std::move(loop), std::move(daemon)}};
+    return std::unique_ptr<Client>{new BusClient{std::move(loop), std::move(daemon)}};
 }
 
-Result<Value> BusOracle::document() {
+Result<Value> BusClient::document() {
     const auto json = TRY(daemon_->report_json());
     return parse_json(json, kMaxReport);
 }
 
-Result<Report> BusOracle::report() {
+Result<Report> BusClient::report() {
     const auto json = TRY(daemon_->report_json());
     return parse_report(json);
 }
 
-Result<Decision> BusOracle::select(const std::string& consumer, const Value& request) {
+Result<Decision> BusClient::select(const std::string& consumer, const Value& request) {
     auto decision = daemon_->select(consumer, request);
     if (decision || decision.error().code != ErrorCode::NoMatch)
         return decision;
@@ -30,7 +30,7 @@ Result<Decision> BusOracle::select(const std::string& consumer, const Value& req
     return daemon_->select(consumer, explained);
 }
 
-Result<Recommendation> BusOracle::recommend(const std::string& product,
+Result<Recommendation> BusClient::recommend(const std::string& product,
                                             const std::string& manifest,
                                             const Value& request) {
     auto explained = request;
@@ -38,51 +38,51 @@ Result<Recommendation> BusOracle::recommend(const std::string& product,
     return daemon_->recommend(product, manifest, explained);
 }
 
-Result<std::vector<std::string>> BusOracle::consumers() {
+Result<std::vector<std::string>> BusClient::consumers() {
     return daemon_->consumers();
 }
 
-Result<std::vector<std::string>> BusOracle::products() {
+Result<std::vector<std::string>> BusClient::products() {
     return daemon_->products();
 }
 
-std::unique_ptr<PolkitAgent> BusOracle::agent() {
+std::unique_ptr<PolkitAgent> BusClient::agent() {
     if (!PolkitAgent::somebody_is_there())
         return nullptr;
     daemon_->allow_questions();
     return std::make_unique<PolkitAgent>();
 }
 
-Status BusOracle::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
+Status BusClient::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
     const auto asking = order.allow_wake || order.force ? agent() : nullptr;
     return daemon_->probe(order, progress);
 }
 
-Status BusOracle::set_override(const std::string& consumer, const Value& rule) {
+Status BusClient::set_override(const std::string& consumer, const Value& rule) {
     const auto asking = agent();
     return daemon_->set_override(consumer, rule);
 }
 
-Result<bool> BusOracle::clear_override(const std::string& consumer) {
+Result<bool> BusClient::clear_override(const std::string& consumer) {
     const auto asking = agent();
     return daemon_->clear_override(consumer);
 }
 
-Result<Value> BusOracle::overrides() {
+Result<Value> BusClient::overrides() {
     return daemon_->overrides();
 }
 
-Status BusOracle::report_outcome(const Value& outcome) {
+Status BusClient::report_outcome(const Value& outcome) {
     return daemon_->report_outcome(outcome);
 }
 
-Result<std::uint32_t> BusOracle::clear_quarantine(const Value& filter) {
+Result<std::uint32_t> BusClient::clear_quarantine(const Value& filter) {
     const auto asking = agent();
     return daemon_->clear_quarantine(filter);
 }
 
 /// A daemon that will not say leaves the memory as its report has it.
-Status BusOracle::refresh_memory(Gpu& gpu) {
+Status BusClient::refresh_memory(Gpu& gpu) {
     const auto memory = daemon_->memory(gpu.id);
     if (!memory)
         return Done{};
@@ -92,17 +92,17 @@ Status BusOracle::refresh_memory(Gpu& gpu) {
     return Done{};
 }
 
-Status BusOracle::watch(const std::function<void()>& changed) {
+Status BusClient::watch(const std::function<void()>& changed) {
     return daemon_->watch(changed);
 }
 
-Status BusOracle::capture(const std::string&, bool) {
+Status BusClient::capture(const std::string&, bool) {
     return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
 }
 
-OracleInfo BusOracle::info() {
+ClientInfo BusClient::info() {
     const auto& properties = daemon_->properties();
-    OracleInfo info{.kind = "daemon"};
+    ClientInfo info{.kind = "daemon"};
     if (const auto* version = properties.at("Version").as_string())
         info.version = *version;
     (void)read_value(properties.at("Features"), info.features);  // unreadable: none known

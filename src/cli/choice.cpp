@@ -44,7 +44,7 @@ Result<std::vector<std::string>> gpu_ids(Context& context,
     std::vector<std::string> ids;
     if (selectors.empty())
         return ids;
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     for (const auto& selector : selectors)
         ids.push_back(TRY(pick_gpu(report, selector))->id);
     return ids;
@@ -63,9 +63,9 @@ Result<Decision> choose(Context& context, bool explains) {
     TRY(name_gpus_by_id(context, request));
     if (explains)
         request["explain"] = true;
-    auto decision = context.oracle.select(context.arguments.select.consumer, request);
+    auto decision = context.client.select(context.arguments.select.consumer, request);
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return unknown_consumer(context.arguments, TRY(context.oracle.consumers()));
+        return unknown_consumer(context.arguments, TRY(context.client.consumers()));
     return decision;
 }
 

@@ -6,7 +6,7 @@
 namespace gpuprobe {
 
 /// The decision that select and env are about; its candidates are there with `explains`, and where
-/// nothing matches. Errors: as Oracle::select; an unknown consumer names the nearest known one.
+/// nothing matches. Errors: as Client::select; an unknown consumer names the nearest known one.
 Result<Decision> choose(Context& context, bool explains = false);
 
 /// The ids of the GPUs that the user named. Errors: as pick_gpu; none for no names.

@@ -17,16 +17,16 @@
 namespace gpuprobe {
 
 /// Who answers, for `version`.
-struct OracleInfo {
+struct ClientInfo {
     std::string kind = {};  ///< "daemon", "direct" or "replay"
     std::optional<std::string> version = {};
     std::vector<std::string> features = {};
 };
 
 /// Whoever knows this machine: the daemon, or the engine in this process. Verbs do not see which.
-class Oracle {
+class Client {
 public:
-    virtual ~Oracle() = default;
+    virtual ~Client() = default;
 
     /// The report as it came, with members that this program does not know.
     /// Errors: Unavailable when the daemon went away, TooManyRequests, Malformed.
@@ -73,7 +73,7 @@ public:
     /// Writes a capture of this machine into a folder. Errors: InvalidRequest when the folder holds
     /// something or a daemon is asked, Io, PermissionDenied.
     virtual Status capture(const std::string& folder, bool redact) = 0;
-    [[nodiscard]] virtual OracleInfo info() = 0;
+    [[nodiscard]] virtual ClientInfo info() = 0;
 };
 
 }  // namespace gpuprobe

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/open_oracle.h"
+#include "cli/open_client.h"
 
-#include "cli/bus_oracle.h"
+#include "cli/bus_client.h"
 #include "cli/context.h"
-#include "cli/direct_oracle.h"
+#include "cli/direct_client.h"
 #include "cli/known_consumers.h"
 #include "cli/progress.h"
 #include "policy/select.h"
@@ -31,9 +31,9 @@ bool asks_for_names(const Arguments& arguments) {
     return arguments.verb == "consumers" || arguments.verb == "products";
 }
 
-Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments, bool looks) {
+Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool looks) {
     ProgressLine line{arguments};
-    return DirectOracle::open({.replay = arguments.replay,
+    return DirectClient::open({.replay = arguments.replay,
                                .worker = arguments.worker,
                                .profile_folders = arguments.profile_folders,
                                .has_cache = arguments.has_cache,
@@ -46,13 +46,13 @@ Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments, bool loo
 
 }  // namespace
 
-Result<std::unique_ptr<Oracle>> open_oracle(const Arguments& arguments) {
+Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments);
     const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
     if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
         arguments.replay || arguments.capture_folder)
         return open_direct(arguments, looks);
-    auto daemon = BusOracle::open(arguments.bus.value_or("system"));
+    auto daemon = BusClient::open(arguments.bus.value_or("system"));
     const bool may_ask_directly = !arguments.bus;
     if (daemon || !may_ask_directly || daemon.error().code != ErrorCode::Unavailable)
         return daemon;

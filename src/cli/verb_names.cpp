@@ -18,11 +18,11 @@ ExitCode list(const Context& context, const char* what, const std::vector<std::s
 }
 
 Result<ExitCode> list_consumers(Context& context) {
-    return list(context, "consumers", TRY(context.oracle.consumers()));
+    return list(context, "consumers", TRY(context.client.consumers()));
 }
 
 Result<ExitCode> list_products(Context& context) {
-    return list(context, "products", TRY(context.oracle.products()));
+    return list(context, "products", TRY(context.client.products()));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::string rule_words(const Value& rule) {
 }
 
 Result<ExitCode> list(Context& context) {
-    const auto overrides = TRY(context.oracle.overrides());
+    const auto overrides = TRY(context.client.overrides());
     if (context.wants_json()) {
         Value document;
         document["overrides"] = overrides;
@@ -76,10 +76,10 @@ Result<ExitCode> run(Context& context) {
         return list(context);
     const auto& consumer = *arguments.overriding.consumer;
     if (arguments.overriding.action == "clear")
-        return done(context, "cleared", TRY(context.oracle.clear_override(consumer)));
+        return done(context, "cleared", TRY(context.client.clear_override(consumer)));
     auto wanted = arguments;
     TRY(name_gpus_by_id(context, wanted.select.request));
-    TRY(context.oracle.set_override(consumer, override_rule_of(wanted)));
+    TRY(context.client.set_override(consumer, override_rule_of(wanted)));
     return done(context, "set", true);
 }
 

@@ -18,7 +18,7 @@ Result<ProbeRequest> order_of(Context& context) {
                        .force = context.arguments.measures_in_use};
     if (context.arguments.gpus.empty())
         return order;
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     for (const auto& selector : context.arguments.gpus)
         order.gpus.push_back(TRY(pick_gpu(report, selector))->id);
     return order;
@@ -46,11 +46,11 @@ Result<ExitCode> run(Context& context) {
     const auto* words = words_for(order.stage);
     ProgressLine line{context.arguments};
     line.show(words);
-    const auto probed = context.oracle.probe(order, [&](double share) { line.show(words, share); });
+    const auto probed = context.client.probe(order, [&](double share) { line.show(words, share); });
     line.clear();
     if (!probed)
         return probed.error();
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto probes = asked(report, order);
     if (context.wants_json()) {
         Value document{Value::Object{}};

@@ -101,9 +101,9 @@ Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
 }
 
 Result<Recommendation> recommended(Context& context, const std::string& product) {
-    auto answer = context.oracle.recommend(product, "", context.arguments.recommend.request);
+    auto answer = context.client.recommend(product, "", context.arguments.recommend.request);
     if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(product, TRY(context.oracle.products()));
+        return unknown_product(product, TRY(context.client.products()));
     return answer;
 }
 
@@ -113,9 +113,9 @@ Result<Recommendation> recommended(Context& context) {
         arguments.manifest ? TRY(manifest_text(*arguments.manifest)) : std::string{};
     if (arguments.manifest && trimmed(manifest).empty())
         return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
-    auto answer = context.oracle.recommend(arguments.product, manifest, arguments.request);
+    auto answer = context.client.recommend(arguments.product, manifest, arguments.request);
     if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(arguments.product, TRY(context.oracle.products()));
+        return unknown_product(arguments.product, TRY(context.client.products()));
     if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
         return std::move(answer).error().in(*arguments.manifest);
     return answer;
@@ -142,7 +142,7 @@ Result<ExitCode> run(Context& context) {
         return ExitCode::NoMatch;
     }
     // Only for the GPUs' names: without them their ids do.
-    const auto report = context.oracle.report();
+    const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
     if (arguments.recommend.request.at("explain").as_bool() == true)
         print(variants_text(answer, context.screen));

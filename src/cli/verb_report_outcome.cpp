@@ -25,7 +25,7 @@ Result<ExitCode> run(Context& context) {
     add(outcome, "detail", arguments.outcome.detail);
     for (const auto& id : TRY(gpu_ids(context, arguments.outcome.gpus)))
         outcome["gpu"] = id;
-    TRY(context.oracle.report_outcome(outcome));
+    TRY(context.client.report_outcome(outcome));
     if (context.wants_json())
         print_json(arguments, outcome);
     else if (!arguments.is_quiet)

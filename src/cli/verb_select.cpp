@@ -22,7 +22,7 @@ Result<ExitCode> run(Context& context) {
         return ExitCode::Answered;
     }
     // Only for the GPUs' names: without them their ids do.
-    const auto report = context.oracle.report();
+    const auto report = context.client.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
     if (context.arguments.select.explains()) {
         print(consumer_text(decision, context.screen));

@@ -31,7 +31,7 @@ constexpr std::array<EnumName<Action>, 5> names_of(Action) {
 std::string action_id(Action action);
 
 /// Whoever asks us on the bus for something that needs leave.
-struct Petitioner {
+struct Requester {
     std::string sender = {};    ///< unique name
     bool may_be_asked = false;  ///< the call allows polkit to ask its user for a password
 };
@@ -55,11 +55,11 @@ public:
 
     /// Calls `answer` once, later, with NotAuthorized or TooManyRequests where the caller may not.
     /// After this object is gone, `answer` is destroyed unused.
-    void ask(const Petitioner& who, Action action, std::function<void(const Status&)> answer);
+    void ask(const Requester& who, Action action, std::function<void(const Status&)> answer);
 
 private:
     using Answer = std::function<void(const Status&)>;
-    void ask_polkit(const Petitioner& who, uid_t uid, Action action, const Answer& answer);
+    void ask_polkit(const Requester& who, uid_t uid, Action action, const Answer& answer);
     [[nodiscard]] bool takes_another(uid_t uid) const;
     void answered(uid_t uid);
 

@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "engine/engine.h"
 #include "service/call_budget.h"
-#include "service/clientele.h"
+#include "service/caller_access.h"
 #include "service/gpu_properties.h"
 #include "service/inline_budget.h"
 #include "wire/reply.h"
@@ -38,7 +38,7 @@ public:
               const Gpu& gpu,
               const Report& open_to_all,
               const ServiceContext& context,
-              const Clientele& clientele);
+              const CallerAccess& access);
     ~GpuObject();
 
     /// Signals what changed.
@@ -71,14 +71,14 @@ private:
     void describe_to(const std::string& sender,
                      const Caller& caller,
                      bus::Reply<std::string>& reply) const;
-    void identify_to(const Petitioner& who,
+    void identify_to(const Requester& who,
                      const Caller& caller,
                      bus::Reply<Identifiers>& reply) const;
 
     std::string id_;
     GpuProperties properties_;
     const ServiceContext& context_;
-    const Clientele& clientele_;
+    const CallerAccess& access_;
     /// What answers later looks here first whether this object has gone.
     std::shared_ptr<const GpuObject*> self_;
     /// Who waits for GetMemory, by number. Shared with the engine's callbacks, weakly: an answer

@@ -22,7 +22,7 @@ void GpuObjects::update() {
         }
         const auto path = free_path(gpu.id);
         by_path_.emplace(
-            path, std::make_unique<GpuObject>(connection_, path, gpu, seen, context_, clientele_));
+            path, std::make_unique<GpuObject>(connection_, path, gpu, seen, context_, access_));
     }
 }
 

@@ -10,7 +10,7 @@
 
 #include "service/advice_calls.h"
 #include "service/answer_cache.h"
-#include "service/clientele.h"
+#include "service/caller_access.h"
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 #include "wire/connection.h"
@@ -27,7 +27,7 @@ public:
                   const ServiceContext& context,
                   const GpuObjects& gpus,
                   Jobs& jobs,
-                  const Clientele& clientele,
+                  const CallerAccess& access,
                   AdviceCalls& advice);
     ~ManagerObject();
 
@@ -89,11 +89,11 @@ private:
     void name_all_by_id(Value& request) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
                                          bool allow_wake) const;
-    [[nodiscard]] Petitioner petitioner() const;
+    [[nodiscard]] Requester requester() const;
     /// Runs a probe that whoever is calling may ask for.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
     /// Asks for one after the other; `answer` gets the first no, or a yes to all.
-    void ask_leave(const Petitioner& caller,
+    void ask_leave(const Requester& caller,
                    std::vector<Action> actions,
                    const std::function<void(const Status&)>& answer);
     [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
@@ -104,7 +104,7 @@ private:
     const ServiceContext& context_;
     const GpuObjects& gpus_;
     Jobs& jobs_;
-    const Clientele& clientele_;
+    const CallerAccess& access_;
     AdviceCalls& advice_;
     const bus::Spelling spelling_;
     Published published_ = {};

@@ -18,12 +18,12 @@ struct View {
 };
 
 /// The views of the engine's report. Most callers share one; each is made when first asked for.
-class Audience {
+class ReportViews {
 public:
     static constexpr std::size_t kMaxViews = 8;  ///< beside the prober's own
 
     /// `engine` must outlive this.
-    explicit Audience(const Engine& engine) : engine_{engine} {}
+    explicit ReportViews(const Engine& engine) : engine_{engine} {}
 
     /// Holds until the next call of any function here.
     [[nodiscard]] View of(const Caller& caller);

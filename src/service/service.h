@@ -27,9 +27,9 @@ private:
     bus::Connection& connection_;
     Root root_;
     bus::Callers callers_;
-    Audience audience_;
+    ReportViews views_;
     Authority authority_;
-    Clientele clientele_;
+    CallerAccess access_;
     GpuObjects gpus_;
     Jobs jobs_;
     AdviceCalls advice_;

@@ -49,7 +49,7 @@ private:
     std::uint32_t watched_ = 0;  ///< the events of ready_
     EventHandle due_ = {};
     std::optional<MonotonicTime> due_at_ = {};  ///< when due_ runs; nullopt: in the next turn
-    EventHandle farewell_ = {};
+    EventHandle loss_ = {};
 };
 
 }  // namespace gpuprobe::bus

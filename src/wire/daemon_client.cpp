@@ -99,7 +99,7 @@ struct DaemonClient::Impl {
     }
     /// A call of the manager that needs leave, and its answer.
     template <class... Words>
-    sdbus::MethodReply petition(const std::string& method, const Words&... words) const {
+    sdbus::MethodReply call_with_leave(const std::string& method, const Words&... words) const {
         auto call = bus::method_call(*root, kManager, method, may_ask);
         (call << ... << words);
         const std::chrono::microseconds patience = may_ask ? kPatienceWithPeople : kPatience;
@@ -309,7 +309,7 @@ Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress)
 
 Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
     return at_the_door([&]() -> Status {
-        (void)impl_->petition("SetOverride", consumer, bus::dictionary_from(rule));
+        (void)impl_->call_with_leave("SetOverride", consumer, bus::dictionary_from(rule));
         return Done{};
     });
 }
@@ -317,7 +317,7 @@ Status DaemonClient::set_override(const std::string& consumer, const Value& rule
 Result<bool> DaemonClient::clear_override(const std::string& consumer) {
     return at_the_door([&]() -> Result<bool> {
         bool cleared = false;
-        impl_->petition("ClearOverride", consumer) >> cleared;
+        impl_->call_with_leave("ClearOverride", consumer) >> cleared;
         return cleared;
     });
 }
@@ -345,7 +345,7 @@ Status DaemonClient::report_outcome(const Value& outcome) {
 Result<std::uint32_t> DaemonClient::clear_quarantine(const Value& filter) {
     return at_the_door([&]() -> Result<std::uint32_t> {
         std::uint32_t cleared = 0;
-        impl_->petition("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
+        impl_->call_with_leave("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
         return cleared;
     });
 }
