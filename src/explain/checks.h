@@ -35,8 +35,8 @@ const std::vector<GpuCheck>& gpu_checks();
 /// The details of the GPU's findings of one code.
 Evidence findings(const Gpu& gpu, std::string_view code);
 
-/// What its APIs say with one code, each with `api`, `driver` and what the driver wrote. Nobody
-/// asks the APIs of a GPU that only shows pictures, or of one that no driver serves here.
+/// What its APIs say with one code, each with `api`, `driver` and what the driver wrote. Empty for
+/// a GPU that only shows pictures, and for one that no driver serves here.
 Evidence said(const Gpu& gpu, std::string_view code);
 Evidence said_by(const Gpu& gpu, std::string_view api, std::string_view code);
 
@@ -45,7 +45,7 @@ Evidence judged(const Gpu& gpu, std::string_view code);
 
 Evidence when(bool holds, Value::Object evidence);
 
-/// With `case`, by which the words for it are chosen.
+/// The same with `case`, which selects the wording.
 Evidence in_case(Evidence found, std::string_view name);
 
 void add_once(Evidence& found, Value evidence);

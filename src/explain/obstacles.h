@@ -20,9 +20,9 @@ struct Obstacle {
     bool is_uncertain = false;  ///< nobody knows yet whether it works
 };
 
-/// In the order of backend_names(). A backend that works on one GPU and is made for another vendor
-/// than the next is no obstacle there; one that works nowhere has at least one line. What is the
-/// same for several backends is said once.
+/// In the order of backend_names(). A backend that works on one GPU is no obstacle on a GPU of a
+/// vendor for which it is not made; one that works nowhere has at least one line. What is the same
+/// for several backends is one line.
 std::vector<Obstacle> obstacles(const Report& report);
 
 }  // namespace gpuprobe

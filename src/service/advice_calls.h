@@ -11,8 +11,8 @@
 
 namespace gpuprobe {
 
-/// The calls by which people tell us something: overrides and whom to ask in spite of quarantine,
-/// which need leave, and outcomes, which everybody may report for themselves.
+/// The calls that change what the daemon keeps. Setting an override and lifting a quarantine need
+/// permission; everybody may report outcomes, which then count for that user.
 class AdviceCalls {
 public:
     AdviceCalls(const ServiceContext& context, const CallerAccess& access)
@@ -36,8 +36,8 @@ public:
                           bus::Reply<std::uint32_t> reply);
 
 private:
-    /// Calls `act` with the caller's uid when it may do that; a disk is written each time, so that
-    /// not even those may do it without end.
+    /// Calls `act` with the caller's uid if the caller may do that. Each such call writes to the
+    /// disk, so the number of calls is limited for permitted callers too.
     template <class Reply, class Act>
     void with_leave(const Requester& who, Action action, Reply reply, Act act);
 

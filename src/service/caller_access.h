@@ -24,7 +24,7 @@ inline Caller caller_from(const bus::Credentials& credentials) {
     return {.uid = credentials.uid, .groups = credentials.groups};
 }
 
-/// Whatever `use` throws becomes the answer.
+/// An exception from `use` becomes an error reply.
 template <class... Results, class Use>
 void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& reply, Use& use) {
     try {
@@ -34,8 +34,8 @@ void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& r
     }
 }
 
-/// Finds out who `sender` is and then runs `use(caller, reply)`: at once for one who called before.
-/// Whatever `use` throws becomes the answer.
+/// Finds out who `sender` is and then runs `use(caller, reply)`, at once if the sender is known
+/// from an earlier call. An exception from `use` becomes an error reply.
 template <class... Results, class Use>
 void for_caller(const CallerAccess& access,
                 const std::string& sender,

@@ -79,10 +79,10 @@ private:
     GpuProperties properties_;
     const ServiceContext& context_;
     const CallerAccess& access_;
-    /// What answers later looks here first whether this object has gone.
+    /// Callbacks hold this weakly, to notice that the object has gone.
     std::shared_ptr<const GpuObject*> self_;
-    /// Who waits for GetMemory, by number. Shared with the engine's callbacks, weakly: an answer
-    /// that comes after this object has gone finds nobody.
+    /// Calls of GetMemory that wait, by number. The engine's callbacks hold this weakly: an answer
+    /// that comes after this object has gone is dropped.
     std::shared_ptr<MemoryReplies> memory_replies_ = std::make_shared<MemoryReplies>();
     std::uint64_t last_memory_reply_ = 0;
 };

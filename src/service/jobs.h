@@ -41,7 +41,8 @@ private:
     const ServiceContext& context_;
     std::uint64_t last_number_ = 0;
     std::map<std::uint64_t, std::unique_ptr<JobObject>> jobs_ = {};
-    /// The engine keeps callbacks until its probes end, and may outlive this: they check it first.
+    /// The engine keeps callbacks until its probes end, which may be after this object has gone.
+    /// They hold this weakly and check it first.
     std::shared_ptr<Jobs*> self_;
     bus::Callers callers_;
 };

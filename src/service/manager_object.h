@@ -18,7 +18,7 @@
 
 namespace gpuprobe {
 
-/// The machine on the bus. It translates; the engine decides.
+/// The Manager interface: it decodes calls, asks the engine and encodes the answers.
 class ManagerObject final
     : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Manager_adaptor,
                                       sdbus::Properties_adaptor> {
@@ -71,28 +71,29 @@ private:
     sdbus::ObjectPath DefaultGpu() override { return sdbus::ObjectPath{published_.default_gpu}; }
 
     [[nodiscard]] Published current() const;
-    /// What one caller asks.
+    /// One call of SelectBackend.
     struct Question {
         bus::HeldCall call = {};
         std::string consumer = {};
         Value request = {};
     };
-    /// Answers from what is kept, else from a decision that is then kept.
+    /// Answers from the cache if it can, else with a new decision, which goes into the cache.
     void select(const Question& question, const Caller& caller, bus::Reply<bus::Dictionary>& reply);
     [[nodiscard]] Result<bus::RecordedBody> decide(const Question& question,
                                                    uid_t asker,
                                                    const Report& seen);
     [[nodiscard]] Result<std::string> description(const std::string& sender,
                                                   const Caller& caller) const;
-    /// A GPU that is named by its object path gets its id.
+    /// Replaces the object path of a GPU by the GPU's id.
     void name_by_id(Value& name) const;
     void name_all_by_id(Value& request) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
                                          bool allow_wake) const;
     [[nodiscard]] Requester requester() const;
-    /// Runs a probe that whoever is calling may ask for.
+    /// Runs a probe, if the caller may ask for it.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
-    /// Asks for one after the other; `answer` gets the first no, or a yes to all.
+    /// Asks for permission for one action after the other. `answer` gets the first refusal, or Done
+    /// when all are permitted.
     void ask_leave(const Requester& caller,
                    std::vector<Action> actions,
                    const std::function<void(const Status&)>& answer);

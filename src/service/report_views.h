@@ -10,7 +10,8 @@
 
 namespace gpuprobe {
 
-/// The report as one kind of caller may see it: all to whom the same nodes are open.
+/// The report as one class of callers may see it. Callers who may open the same nodes are one
+/// class.
 struct View {
     std::string access = {};  ///< the class; see access_class()
     const Report* report = nullptr;

@@ -33,8 +33,8 @@ public:
                                                          SystemLoop& loop);
     ~DaemonClient();
 
-    /// From now on polkit may ask the user of this process for leave, where a call needs it. Such a
-    /// call then takes as long as somebody needs to find a password, three minutes at most.
+    /// From now on polkit may ask the user of this process for a password when a call needs
+    /// permission. Such a call waits for three minutes at most.
     void allow_questions();
 
     /// The properties of the manager as they were at connect(): "Version", "Features",

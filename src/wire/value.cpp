@@ -261,11 +261,9 @@ Result<Value> value_from(const sdbus::Variant& variant) {
 }
 
 Result<Value> value_from(const Dictionary& dictionary) {
-    return guarded(
-        [&] {
-            return Reader{kOfRequests}.read(Members{{dictionary.begin(), dictionary.end()}}, 0);
-        },
-        kOfRequests.code);
+    Members members;
+    members.list.assign(dictionary.begin(), dictionary.end());
+    return guarded([&] { return Reader{kOfRequests}.read(members, 0); }, kOfRequests.code);
 }
 
 Result<Value> data_from(const sdbus::Variant& variant) {
