@@ -51,8 +51,8 @@ void ping(benchmark::State& state) {
 void select_backend(benchmark::State& state) {
     call(state, kManager, "SelectBackend", "sa{sv}", "default", 0);
 }
-void select_backend_accepted(benchmark::State& state) {
-    call(state, kManager, "SelectBackend", "sa{sv}", "default", 1, "include-rejected", "b", 0);
+void select_backend_explained(benchmark::State& state) {
+    call(state, kManager, "SelectBackend", "sa{sv}", "default", 1, "explain", "b", 1);
 }
 void bare_answer(benchmark::State& state) {
     call(state, kBare, "SelectBackend", "sa{sv}", "default", 0);
@@ -63,7 +63,7 @@ void list_gpus(benchmark::State& state) {
 
 BENCHMARK(ping);
 BENCHMARK(select_backend);
-BENCHMARK(select_backend_accepted);
+BENCHMARK(select_backend_explained);
 BENCHMARK(bare_answer);
 BENCHMARK(list_gpus);
 

@@ -15,25 +15,23 @@ NAME = "org.gpuprobe.GpuProbe1"
 
 
 def select(consumer, **request):
-    """The answer of SelectBackend; None when nothing on this machine will do."""
+    """The answer of SelectBackend; its Backend is "" when nothing on this machine will do."""
     bus = dbus.SystemBus()
     manager = dbus.Interface(bus.get_object(NAME, "/org/gpuprobe/GpuProbe1"), NAME + ".Manager")
-    try:
-        return manager.SelectBackend(consumer, dbus.Dictionary(request, signature="sv"))
-    except dbus.DBusException as problem:
-        if problem.get_dbus_name() != NAME + ".Error.NoMatch":
-            raise
-        print(problem.get_dbus_message().split("\n")[0], file=sys.stderr)
-        return None
+    return manager.SelectBackend(consumer, dbus.Dictionary(request, signature="sv"))
 
 
 def main():
     consumer, *command = sys.argv[1:]
-    answer = select(consumer, built=dbus.Array(["cuda", "vulkan", "cpu"], signature="s"))
-    if answer is None:
-        return 3
+    answer = select(consumer, built=dbus.Array(["cuda", "vulkan", "cpu"], signature="s"), explain=True)
     for message in answer.get("Messages", []):
         print(message, file=sys.stderr)
+    if not answer["Backend"]:
+        print(f"no backend fits for {consumer}", file=sys.stderr)
+        for candidate in answer["Candidates"]:
+            for reason in candidate["Reasons"]:
+                print(f"  {candidate['Backend']}: {reason['Text']}", file=sys.stderr)
+        return 3
     print(f"{command[0]}: {answer['Decision']}", file=sys.stderr)
     variables = {str(name): str(value) for name, value in answer["Environment"].items()}
     os.execvpe(command[0], command, {**os.environ, "GPU_BACKEND": str(answer["Backend"]), **variables})

@@ -6,14 +6,15 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/suggestion.h"
 #include "cli/help.h"
-#include "cli/suggestion.h"
 #include "cli/verb.h"
 
 namespace gpuprobe {
 namespace {
 
 /// A word's failure names the option or the place in front of it.
+template <class Take>
 CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     return [&arguments, take, name = std::move(name)](const CLI::results_t& words) {
         for (const auto& word : words)
@@ -34,7 +35,9 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     auto names = std::string{option.names};
     if (!option.also.empty())
         names += "," + std::string{option.also};
-    const auto take = option.take;
+    const auto take = [&option](Arguments& into, const std::string& word) {
+        return option.accept(into, word);
+    };
     if (option.value.name.empty()) {
         app.add_flag_callback(names, [&arguments, take] { (void)take(arguments, ""); });
         return;
@@ -121,6 +124,15 @@ Parsed refused(const Error& problem, std::string_view verb) {
     return refused(problem.text, fmt::format("See 'gpuprobectl help {}'.", verb));
 }
 
+/// The same answer whatever the order of the options.
+Value in_order(const Value& request, std::span<const RequestKey> keys) {
+    Value ordered{Value::Object{}};
+    for (const auto& key : keys)
+        if (const auto* value = request.find(key.key))
+            ordered[key.key] = *value;
+    return ordered;
+}
+
 Parsed finished(Arguments arguments, bool is_terminal) {
     if (arguments.wants_json && arguments.json == JsonMode::Off)
         arguments.json = is_terminal ? JsonMode::Pretty : JsonMode::Short;
@@ -130,6 +142,9 @@ Parsed finished(Arguments arguments, bool is_terminal) {
         return refused(
             refusal("--bus asks a daemon and --direct or --replay does not: give one of them"),
             arguments.verb);
+    arguments.select.request = in_order(arguments.select.request, select_keys());
+    arguments.recommend.request = in_order(arguments.recommend.request, recommend_keys());
+    arguments.overriding.variants = in_order(arguments.overriding.variants, recommend_keys());
     const auto& verb = *find_verb(arguments.verb);
     if (verb.check)
         if (const auto checked = verb.check(arguments); !checked)
@@ -183,73 +198,11 @@ Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal) 
     return finished(std::move(arguments), is_terminal);
 }
 
-Value variant_request_of(const Arguments& arguments) {
-    Value request{Value::Object{}};
-    if (!arguments.select.prefer.empty())
-        request["prefer"] = to_value(arguments.select.prefer);
-    if (!arguments.select.only.empty())
-        request["only"] = to_value(arguments.select.only);
-    if (!arguments.recommend.exclude.empty())
-        request["exclude"] = to_value(arguments.recommend.exclude);
-    if (arguments.recommend.need_mib)
-        request["need-mib"] = to_value(*arguments.recommend.need_mib);
-    if (arguments.select.requires_verified)
-        request["require-verified"] = true;
-    return request;
-}
-
 Value override_rule_of(const Arguments& arguments) {
-    auto rule = request_of(arguments.select);
-    const auto& overriding = arguments.overriding;
-    Value variants{Value::Object{}};
-    if (!overriding.prefer_variants.empty())
-        variants["prefer"] = to_value(overriding.prefer_variants);
-    if (!overriding.only_variants.empty())
-        variants["only"] = to_value(overriding.only_variants);
-    if (!overriding.exclude_variants.empty())
-        variants["exclude"] = to_value(overriding.exclude_variants);
-    if (overriding.variants_need_mib)
-        variants["need-mib"] = to_value(*overriding.variants_need_mib);
-    if (!variants.as_object()->empty())
-        rule["variants"] = variants;
+    auto rule = arguments.select.request;
+    if (!arguments.overriding.variants.as_object()->empty())
+        rule["variants"] = arguments.overriding.variants;
     return rule;
-}
-
-Value request_of(const SelectArguments& arguments) {
-    Value request{Value::Object{}};
-    if (arguments.built)
-        request["built"] = to_value(*arguments.built);
-    if (!arguments.prefer.empty())
-        request["prefer"] = to_value(arguments.prefer);
-    if (!arguments.only.empty())
-        request["only"] = to_value(arguments.only);
-    if (!arguments.gpus.empty())
-        request["gpus"] = to_value(arguments.gpus);
-    if (!arguments.deny.empty())
-        request["deny"] = to_value(arguments.deny);
-    if (arguments.backend)
-        request["backend"] = *arguments.backend;
-    if (!arguments.require.empty())
-        request["require"] = to_value(arguments.require);
-    if (arguments.platform)
-        request["platform"] = *arguments.platform;
-    if (!arguments.fake.empty())
-        request["fake"] = to_value(arguments.fake);
-    if (arguments.forbids_fake)
-        request["forbid-fake"] = true;
-    if (arguments.any_vendor)
-        request["any-vendor"] = true;
-    if (arguments.hides_rejected)
-        request["include-rejected"] = false;
-    if (arguments.rank)
-        request["rank"] = *arguments.rank;
-    if (arguments.requires_verified)
-        request["require-verified"] = true;
-    if (arguments.strict)
-        request["strict"] = true;
-    if (arguments.min_memory)
-        request["min-memory"] = to_value(*arguments.min_memory);
-    return request;
 }
 
 }  // namespace gpuprobe

@@ -16,39 +16,26 @@ enum class JsonMode { Off, Short, Pretty };
 struct SelectArguments {
     std::string consumer = "default";
     bool names_consumer = false;  ///< rather than leaving it to the default
-    std::optional<std::vector<std::string>> built = {};
-    std::vector<std::string> prefer = {};
-    std::vector<std::string> only = {};
-    std::vector<std::string> deny = {};
-    std::vector<std::string> gpus = {};  ///< any selector; the verb turns them into ids
-    std::vector<std::string> require = {};
-    std::optional<std::string> backend = {};
-    std::optional<std::string> platform = {};
-    std::optional<Bytes> min_memory = {};
-    std::vector<std::string> fake = {};
-    std::optional<std::string> rank = {};  ///< "documented" or "measured"
-    bool requires_verified = false;
-    bool forbids_fake = false;
-    bool any_vendor = false;
-    bool hides_rejected = false;
-    bool strict = false;
-    bool explain = false;
+    /// What SelectBackend takes (policy/request_table.h), but `gpus` are any selectors: the verb
+    /// turns them into ids.
+    Value request = Value{Value::Object{}};
     bool for_build = false;  ///< of env: flags to build with, not variables to run with
+
+    [[nodiscard]] bool explains() const { return request.at("explain").as_bool() == true; }
 };
 
 struct OverrideArguments {
     std::string action = "list";  ///< set, clear or list
     std::optional<std::string> consumer = {};
-    std::vector<std::string> prefer_variants = {};
-    std::vector<std::string> only_variants = {};
-    std::vector<std::string> exclude_variants = {};
-    std::optional<std::uint64_t> variants_need_mib = {};
+    Value variants = Value{Value::Object{}};  ///< of a rule, as RecommendVariant takes it
 };
 
 struct OutcomeArguments {
     std::string result = {};  ///< "ok" or "failed"
+    std::optional<std::string> backend = {};
     std::optional<std::string> variant = {};
     std::optional<std::string> family = {};
+    std::vector<std::string> gpus = {};  ///< any selector
     std::optional<std::string> detail = {};
 };
 
@@ -87,8 +74,7 @@ struct PlanArguments {
 struct RecommendArguments {
     std::string product = {};                  ///< of recommend; of export it may be empty
     std::optional<std::string> manifest = {};  ///< a file
-    std::vector<std::string> exclude = {};     ///< `prefer` and `only` are SelectArguments'
-    std::optional<std::uint64_t> need_mib = {};
+    Value request = Value{Value::Object{}};    ///< what RecommendVariant takes
     std::optional<std::string> force = {};
     bool chain = false;
     std::string format = {};                  ///< of export
@@ -166,13 +152,7 @@ struct Parsed {
 /// a terminal, short otherwise.
 Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
-/// The named values that SelectBackend takes; what was not asked for is not in it.
-Value request_of(const SelectArguments& arguments);
-
 /// The named values that SetOverride takes.
 Value override_rule_of(const Arguments& arguments);
-
-/// The named values that RecommendVariant takes; what was not asked for is not in it.
-Value variant_request_of(const Arguments& arguments);
 
 }  // namespace gpuprobe

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "explain/rates.h"
+#include "explain/sizes.h"
 
 namespace gpuprobe {
 namespace {

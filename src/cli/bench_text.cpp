@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
+#include "explain/explain.h"
 #include "explain/obstacles.h"
-#include "explain/rates.h"
+#include "explain/sizes.h"
 #include "explain/table.h"
-#include "explain/wording.h"
 
 namespace gpuprobe {
 namespace {
@@ -73,7 +73,7 @@ void add_remark(const BenchRow& row,
                 const std::optional<std::string>& note,
                 const std::vector<Reason>& reasons,
                 std::string& lines) {
-    const auto why = explained(reasons).sentence;
+    const auto why = explain(reasons).text;
     auto text = fmt::format("{} on {} {}", row.backend, scrubbed(place_of(row)), what);
     if (!why.empty())
         text += ": " + why;

@@ -8,10 +8,10 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/suggestion.h"
 #include "cli/decision_text.h"
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
-#include "cli/suggestion.h"
 #include "cli/terminal.h"
 
 namespace gpuprobe {
@@ -44,18 +44,28 @@ Result<std::vector<std::string>> gpu_ids(Context& context,
     std::vector<std::string> ids;
     if (selectors.empty())
         return ids;
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     for (const auto& selector : selectors)
         ids.push_back(TRY(pick_gpu(report, selector))->id);
     return ids;
 }
 
-Result<Decision> choose(Context& context) {
-    auto wanted = context.arguments.select;
-    wanted.gpus = TRY(gpu_ids(context, wanted.gpus));
-    auto decision = context.oracle.select(wanted.consumer, request_of(wanted));
+Status name_gpus_by_id(Context& context, Value& request) {
+    std::vector<std::string> selectors;
+    auto* const gpus = request.find("gpus");
+    if (gpus && read_value(*gpus, selectors).empty())
+        *gpus = to_value(TRY(gpu_ids(context, selectors)));
+    return Done{};
+}
+
+Result<Decision> choose(Context& context, bool explains) {
+    auto request = context.arguments.select.request;
+    TRY(name_gpus_by_id(context, request));
+    if (explains)
+        request["explain"] = true;
+    auto decision = context.client.select(context.arguments.select.consumer, request);
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return unknown_consumer(context.arguments, context.oracle.consumers());
+        return unknown_consumer(context.arguments, TRY(context.client.consumers()));
     return decision;
 }
 

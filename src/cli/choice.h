@@ -5,13 +5,16 @@
 
 namespace gpuprobe {
 
-/// The decision that select and env are about. Errors: as Oracle::select; an unknown consumer names
-/// the nearest known one.
-Result<Decision> choose(Context& context);
+/// The decision that select and env are about; its candidates are there with `explains`, and where
+/// nothing matches. Errors: as Client::select; an unknown consumer names the nearest known one.
+Result<Decision> choose(Context& context, bool explains = false);
 
 /// The ids of the GPUs that the user named. Errors: as pick_gpu; none for no names.
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors);
+
+/// Turns the selectors under `gpus` into ids. Errors: as gpu_ids().
+Status name_gpus_by_id(Context& context, Value& request);
 
 /// Tells the user that nothing matches, with every candidate's reason on standard error or in the
 /// JSON document.

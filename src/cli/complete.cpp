@@ -12,7 +12,7 @@
 #include "cli/completion.h"
 #include "cli/known_consumers.h"
 #include "cli/known_products.h"
-#include "cli/open_oracle.h"
+#include "cli/open_client.h"
 #include "explain/gpu_words.h"
 
 namespace gpuprobe {
@@ -46,8 +46,8 @@ std::vector<Offer> gpus(Arguments arguments) {
     if (!arguments.bus && !arguments.replay)
         arguments.bus = "system";
     arguments.is_quiet = true;
-    const auto oracle = open_oracle(arguments);
-    const auto report = oracle ? (*oracle)->report() : Result<Report>{oracle.error()};
+    const auto client = open_client(arguments);
+    const auto report = client ? (*client)->report() : Result<Report>{client.error()};
     std::vector<Offer> offers;
     if (report)
         for (const auto& gpu : report->gpus)

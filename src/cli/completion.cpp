@@ -46,7 +46,7 @@ void take(Arguments& arguments, const Option& option, std::string_view value) {
     for (const auto& group : groups)
         for (const auto& known : group.options)
             if (&known == &option && !option.value.name.empty())
-                (void)option.take(arguments, std::string{value});
+                (void)option.accept(arguments, std::string{value});
 }
 
 Place place_behind(const std::vector<std::string>& words, Arguments& arguments) {

@@ -6,7 +6,7 @@
 
 #include "base/value.h"
 #include "cli/arguments.h"
-#include "cli/oracle.h"
+#include "cli/client.h"
 #include "explain/screen.h"
 
 namespace gpuprobe {
@@ -15,7 +15,7 @@ namespace gpuprobe {
 struct Context {
     const Arguments& arguments;
     Screen screen = {};
-    Oracle& oracle;
+    Client& client;
 
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
 };

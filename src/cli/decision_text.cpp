@@ -7,9 +7,9 @@
 
 #include "base/parse.h"
 #include "cli/shell_quote.h"
+#include "explain/explain.h"
 #include "explain/gpu_words.h"
-#include "explain/obstacles.h"
-#include "explain/text_width.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {
@@ -39,13 +39,6 @@ Sign sign_of(Verdict verdict) {
             break;
     }
     return {"?", "?", Tone::Unsure};
-}
-
-std::string verdict_sentence(const Candidate& candidate, const std::string& sentence) {
-    if (!sentence.empty())
-        return sentence;
-    return candidate.verdict == Verdict::Accepted ? "can be used"
-                                                  : std::string{name_of(candidate.verdict)};
 }
 
 /// Widths of the two columns in front of the sentence.
@@ -110,22 +103,25 @@ std::string consumer_text(const Decision& decision, const Screen& screen) {
 
 std::string candidates_text(const Decision& decision, const Screen& screen) {
     const auto widths = widths_of(decision.candidates);
-    std::vector<std::string> hints;
+    std::vector<std::string> fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())
         text += "  none\n";
     for (const auto& candidate : decision.candidates) {
-        const auto why = explained(candidate.reasons);
-        text +=
-            candidate_lines(candidate, widths, verdict_sentence(candidate, why.sentence), screen);
-        for (const auto& hint : why.hints)
-            if (std::find(hints.begin(), hints.end(), hint) == hints.end())
-                hints.push_back(hint);
+        const auto why = explain(candidate);
+        text += candidate_lines(candidate, widths, why.text, screen);
+        for (const auto& fix : why.fixes)
+            add_once(fixes, fix);
     }
-    if (!hints.empty())
+    return text + fixes_text(fixes, screen);
+}
+
+std::string fixes_text(const std::vector<std::string>& fixes, const Screen& screen) {
+    std::string text;
+    if (!fixes.empty())
         text += "\n" + toned(screen, Tone::Strong, "What helps") + "\n";
-    for (const auto& hint : hints)
-        text += hanging(screen, "  " + std::string{screen.bullet()} + " ", 4, hint);
+    for (const auto& fix : fixes)
+        text += hanging(screen, "  " + std::string{screen.bullet()} + " ", 4, fix);
     return text;
 }
 

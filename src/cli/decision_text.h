@@ -16,6 +16,9 @@ std::string decision_text(const Decision& decision, const Report* report, const 
 /// Every candidate with a sentence, then what helps. Pure.
 std::string candidates_text(const Decision& decision, const Screen& screen);
 
+/// "What helps" with a line for each fix; empty without any. Pure.
+std::string fixes_text(const std::vector<std::string>& fixes, const Screen& screen);
+
 /// What else the profile answers, and the consumer's own texts; empty without any. Pure.
 std::string consumer_text(const Decision& decision, const Screen& screen);
 

@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "explain/doctor.h"
-#include "explain/doctor_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -63,14 +62,14 @@ std::string headline(const Report& report,
 std::string finding_lines(const Finding& finding, const Screen& screen) {
     constexpr std::size_t kWord = 7;  // "warning"
     constexpr std::size_t kIndent = 2 + kWord + 2;
-    const auto words = diagnosis(finding);
+    const auto words = explain(finding);
     const auto word = fmt::format("{:<{}}", name_of(finding.severity), kWord);
     auto text = hanging(screen, "  " + toned(screen, tone_of(finding.severity), word) + "  ",
-                        kIndent, words.sentence);
-    if (words.hint)
+                        kIndent, words.text);
+    if (words.fix)
         text +=
             hanging(screen, std::string(kIndent, ' ') + toned(screen, Tone::Strong, "fix:") + " ",
-                    kIndent + 5, *words.hint);
+                    kIndent + 5, *words.fix);
     return text;
 }
 
@@ -92,32 +91,7 @@ std::string section(const std::string& title,
     return text;
 }
 
-const Wording* find_wording(std::string_view code) {
-    const auto* found = std::ranges::find(kDiagnoses, code, &Wording::code);
-    return found == std::end(kDiagnoses) ? nullptr : found;
-}
-
-/// Those for a container, or for its case, where it has some.
-const Wording* wording_of(const Finding& finding) {
-    const auto* inside = find_wording(finding.id + "@container");
-    if (inside && !finding.evidence.at("container").is_null())
-        return inside;
-    const auto* name = finding.evidence.at("case").as_string();
-    const auto* own = name ? find_wording(finding.id + "@" + *name) : nullptr;
-    return own ? own : find_wording(finding.id);
-}
-
 }  // namespace
-
-Explanation diagnosis(const Finding& finding) {
-    const auto* found = wording_of(finding);
-    if (!found)
-        return {.sentence = scrubbed(finding.id)};
-    Explanation words{.sentence = filled(found->sentence, finding.evidence)};
-    if (auto fix = filled(found->hint, finding.evidence); !fix.empty())
-        words.hint = std::move(fix);
-    return words;
-}
 
 std::string doctor_text(const Report& report,
                         const std::vector<Finding>& findings,
@@ -133,10 +107,10 @@ std::string doctor_text(const Report& report,
 Value doctor_document(const std::vector<Finding>& findings) {
     Value list{Value::Array{}};
     for (const auto& finding : findings) {
-        const auto words = diagnosis(finding);
+        const auto words = explain(finding);
         auto entry = to_value(finding);
-        entry["sentence"] = words.sentence;
-        entry["fix"] = to_value(words.hint);
+        entry["sentence"] = words.text;
+        entry["fix"] = to_value(words.fix);
         list.push_back(std::move(entry));
     }
     Value document{Value::Object{}};

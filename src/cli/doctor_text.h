@@ -5,15 +5,11 @@
 #include <vector>
 
 #include "base/value.h"
-#include "explain/finding.h"
+#include "explain/doctor.h"
 #include "explain/screen.h"
-#include "explain/wording.h"
 #include "report/report.h"
 
 namespace gpuprobe {
-
-/// A finding in words; hint: what helps.
-Explanation diagnosis(const Finding& finding);
 
 /// For people: what was found, by GPU, with what helps.
 std::string doctor_text(const Report& report,

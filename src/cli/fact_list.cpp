@@ -5,8 +5,8 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "explain/screen.h"
 #include "explain/sizes.h"
-#include "explain/text_width.h"
 
 namespace gpuprobe {
 namespace {

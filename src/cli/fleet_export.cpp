@@ -137,7 +137,7 @@ void tell(const Arguments& arguments, const Exported& exported, const ExportRun&
 
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto rules = TRY(Rules::builtin());
     const auto now = SystemClock{}.wall();
     auto exported = format.write({.report = report,

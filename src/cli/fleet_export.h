@@ -8,7 +8,7 @@ namespace gpuprobe {
 
 /// Prints an export, puts it into a file, or compares it with one, as the arguments say. Answered:
 /// whole, or equal; Failed: --check found a difference; NoMatch: refused, or something had to be
-/// left out. Errors: those of the oracle and of place_export().
+/// left out. Errors: those of the client and of place_export().
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format);
 
 }  // namespace gpuprobe

@@ -9,9 +9,6 @@
 
 namespace gpuprobe {
 
-/// A shell and systemd can set it to that.
-bool is_settable(std::string_view name, std::string_view value);
-
 /// Text for a shell: what to set, and comments on the other ways.
 struct EnvironmentLines {
     std::string settings = {};  ///< "KEY=VALUE" lines

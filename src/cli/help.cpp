@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 #include "cli/verb.h"
-#include "explain/text_width.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {

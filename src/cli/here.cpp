@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/parse.h"
-#include "explain/variables.h"
+#include "explain/checks.h"
 
 namespace gpuprobe {
 namespace {

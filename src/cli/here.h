@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/files.h"
-#include "explain/surroundings.h"
+#include "explain/doctor.h"
 
 namespace gpuprobe {
 

@@ -7,10 +7,10 @@
 
 #include "base/parse.h"
 #include "cli/bench_rows.h"
+#include "explain/explain.h"
 #include "explain/obstacles.h"
-#include "explain/rates.h"
-#include "explain/text_width.h"
-#include "explain/wording.h"
+#include "explain/screen.h"
+#include "explain/sizes.h"
 
 namespace gpuprobe {
 namespace {
@@ -49,7 +49,7 @@ std::string measurement_words(const Measurement& measured, const Promise& promis
     if (measured.outcome == Outcome::Answered)
         return figures(measured, promise);
     auto text = fmt::format("not measured ({}", name_of(measured.outcome));
-    const auto why = explained(measured.reasons).sentence;
+    const auto why = explain(measured.reasons).text;
     return text + (why.empty() ? ")" : ": " + why + ")");
 }
 

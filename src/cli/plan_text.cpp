@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/sizes.h"
 #include "explain/table.h"
-#include "explain/wording.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe {
@@ -111,11 +111,11 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
 std::string reasons_text(const Plan& plan, const Screen& screen) {
     std::string text;
     for (const auto& note : plan.notes)
-        text += hanging(screen, "  ", 2, explain(note).sentence);
+        text += hanging(screen, "  ", 2, explain(note).text);
     for (const auto& gpu : plan.gpus)
         for (const auto& reason : gpu.reasons) {
             const auto lead = "  " + gpu.gpu + "  ";
-            text += hanging(screen, lead, lead.size(), explain(reason).sentence);
+            text += hanging(screen, lead, lead.size(), explain(reason).text);
         }
     return text.empty() ? text : "\n" + text;
 }

@@ -8,7 +8,7 @@
 namespace gpuprobe {
 
 /// The answer to what the command line asks about a product. Errors: NotFound, with a suggestion;
-/// Malformed, with the file; those of Oracle::recommend().
+/// Malformed, with the file; those of Client::recommend().
 Result<Recommendation> recommended(Context& context);
 /// The same about another product that is installed.
 Result<Recommendation> recommended(Context& context, const std::string& product);

@@ -2,16 +2,15 @@
 #include "cli/recommendation_text.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/parse.h"
+#include "cli/decision_text.h"
 #include "cli/shell_quote.h"
+#include "explain/explain.h"
 #include "explain/gpu_words.h"
-#include "explain/obstacles.h"
-#include "explain/text_width.h"
-#include "explain/wording.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {
@@ -78,51 +77,6 @@ Sign sign_of(Verdict verdict) {
     return {"?", "?", Tone::Unsure};
 }
 
-std::string where_of(const Reason& reason) {
-    const auto* place = reason.detail.at("where").as_string();
-    return place ? *place : std::string{};
-}
-
-/// The GPUs that the variant is not for.
-std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
-    std::set<std::string> found;
-    for (const auto& reason : reasons)
-        if (reason.is("vendor-mismatch"))
-            found.insert(where_of(reason));
-    return found;
-}
-
-/// The variant's own word; the report's on the backend, repeated beside it, says what that needs.
-bool says_that_it_is_of_another(const Reason& reason) {
-    return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
-}
-
-/// One reason for each GPU of another vendor: the others follow from it.
-std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
-    const auto of_others = gpus_of_others(reasons);
-    std::vector<Reason> kept;
-    for (const auto& reason : reasons)
-        if (!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason))
-            kept.push_back(reason);
-    return kept.empty() ? reasons : kept;
-}
-
-/// Whether something can be done for it: nothing makes a GPU another vendor's. (Only GPUs have a
-/// colon in their place.)
-bool can_be_helped(const VariantCandidate& candidate) {
-    const auto of_others = gpus_of_others(candidate.reasons);
-    return of_others.empty() ||
-           std::ranges::any_of(candidate.reasons, [&of_others](const Reason& reason) {
-               return where_of(reason).find(':') != std::string::npos &&
-                      !of_others.contains(where_of(reason));
-           });
-}
-
-/// The manifest knows better than a list of sonames what to install.
-bool note_helps(const VariantCandidate& candidate) {
-    return candidate.note && has_reason(candidate.reasons, "library-missing");
-}
-
 /// The remark on the variant that is taken.
 std::string note_on(const Recommendation& answer) {
     for (const auto& candidate : answer.candidates)
@@ -132,21 +86,6 @@ std::string note_on(const Recommendation& answer) {
 }
 
 }  // namespace
-
-std::string variant_sentence(const VariantCandidate& candidate, std::vector<std::string>& hints) {
-    auto why = explained(worth_saying(candidate.reasons));
-    if (note_helps(candidate))
-        why.hints.push_back(scrubbed(*candidate.note, 1024));
-    if (candidate.verdict != Verdict::Accepted && can_be_helped(candidate))
-        for (const auto& hint : why.hints)
-            if (std::ranges::find(hints, hint) == hints.end())
-                hints.push_back(hint);
-    if (candidate.verdict != Verdict::Accepted && !why.sentence.empty())
-        return why.sentence;
-    if (candidate.verdict == Verdict::Rejected)
-        return "rejected";
-    return candidate.gpus.empty() ? "can be used" : "runs on " + joined(candidate.gpus);
-}
 
 std::string recommendation_text(const Recommendation& answer,
                                 const Report* report,
@@ -164,7 +103,7 @@ std::string recommendation_text(const Recommendation& answer,
         text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
     for (const auto& warning : answer.warnings)
         text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
-                        explain(warning).sentence);
+                        explain(warning).text);
     return text;
 }
 
@@ -172,7 +111,7 @@ std::string variants_text(const Recommendation& answer, const Screen& screen) {
     std::size_t width = 0;
     for (const auto& candidate : answer.candidates)
         width = std::max(width, display_width(candidate.variant));
-    std::vector<std::string> hints;
+    std::vector<std::string> fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";
@@ -181,14 +120,12 @@ std::string variants_text(const Recommendation& answer, const Screen& screen) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
         const auto lead =
             "  " + toned(screen, sign.tone, screen.is_unicode ? sign.unicode : sign.ascii);
-        text += hanging(screen, lead + rest, 3 + display_width(rest),
-                        variant_sentence(candidate, hints));
+        const auto why = explain(candidate);
+        text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
+        for (const auto& fix : why.fixes)
+            add_once(fixes, fix);
     }
-    if (!hints.empty())
-        text += "\n" + toned(screen, Tone::Strong, "What helps") + "\n";
-    for (const auto& hint : hints)
-        text += hanging(screen, "  " + std::string{screen.bullet()} + " ", 4, hint);
-    return text;
+    return text + fixes_text(fixes, screen);
 }
 
 }  // namespace gpuprobe

@@ -18,7 +18,4 @@ std::string recommendation_text(const Recommendation& answer,
 /// Every variant with a sentence, then what helps. Pure.
 std::string variants_text(const Recommendation& answer, const Screen& screen);
 
-/// The reasons as one sentence. Of a GPU of another vendor that one alone is said. Pure.
-std::string variant_sentence(const VariantCandidate& candidate, std::vector<std::string>& hints);
-
 }  // namespace gpuprobe

@@ -9,7 +9,7 @@
 #include "cli/complete.h"
 #include "cli/failure.h"
 #include "cli/manual.h"
-#include "cli/open_oracle.h"
+#include "cli/open_client.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -20,10 +20,10 @@ Result<ExitCode> run_verb(const Arguments& arguments) {
     const auto& verb = *find_verb(arguments.verb);
     if (verb.run_alone)
         return verb.run_alone(arguments);
-    const auto oracle = TRY(open_oracle(arguments));
+    const auto client = TRY(open_client(arguments));
     auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     screen.has_legend = arguments.has_legend;
-    Context context{.arguments = arguments, .screen = screen, .oracle = *oracle};
+    Context context{.arguments = arguments, .screen = screen, .client = *client};
     return verb.run(context);
 }
 

@@ -1,92 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/shared_options.h"
 
+#include <algorithm>
+
 namespace gpuprobe {
 namespace {
 
-template <auto Member>
-Status put_select(Arguments& arguments, const std::string& word) {
-    return put<&Arguments::select, Member>(arguments, word);
+Value& select_request(Arguments& arguments) {
+    return arguments.select.request;
+}
+Value& recommend_request(Arguments& arguments) {
+    return arguments.recommend.request;
+}
+Value& variants_of_a_rule(Arguments& arguments) {
+    return arguments.overriding.variants;
 }
 
-constexpr Word backend_list() {
-    return {.name = "LIST", .offers = kBackendWords, .is_list = true};
+Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
+    return {.names = key.option,
+            .value = {.name = key.placeholder,
+                      .offers = key.offers,
+                      .names = key.offers_gpus ? kGpus : kNoNames,
+                      .takes_others = key.takes_others,
+                      .is_list = key.type == RequestType::Names},
+            .help = key.meaning,
+            .key = &key,
+            .request = request};
+}
+
+std::vector<Option> rule_options_of(std::span<const RequestKey> keys,
+                                    Value& (*request)(Arguments&)) {
+    std::vector<Option> options;
+    for (const auto& key : keys) {
+        if (key.rule_option.empty())
+            continue;
+        auto& option = options.emplace_back(option_of(key, request));
+        option.names = key.rule_option;
+        if (!key.rule_meaning.empty())
+            option.help = key.rule_meaning;
+    }
+    return options;
 }
 
 }  // namespace
 
 std::vector<Option> rule_options() {
-    return {
-        {.names = "--prefer",
-         .value = backend_list(),
-         .help = "backends to try first",
-         .take = put_select<&SelectArguments::prefer>},
-        {.names = "--only",
-         .value = backend_list(),
-         .help = "these backends or none",
-         .take = put_select<&SelectArguments::only>},
-        {.names = "--deny",
-         .value = {.name = "LIST", .offers = kBackendWords, .names = kGpus, .is_list = true},
-         .help = "backends or GPU ids never to use",
-         .take = put_select<&SelectArguments::deny>},
-        {.names = "--gpu",
-         .value = {.name = "LIST", .names = kGpus, .is_list = true},
-         .help = "these GPUs or none",
-         .take = put_select<&SelectArguments::gpus>},
-        {.names = "--backend",
-         .value = {.name = "NAME", .offers = "cuda rocm sycl vulkan opencl webgpu cpu none"},
-         .help = "this backend or none; 'none' for no GPU",
-         .take = put_select<&SelectArguments::backend>},
-        {.names = "--min-memory",
-         .value = {.name = "SIZE", .offers = "4GiB 8GiB 16GiB 24GiB"},
-         .help = "memory a GPU must offer: 8GiB, 8GB, 8192MiB",
-         .take = put_select<&SelectArguments::min_memory>},
-        {.names = "--strict",
-         .help = "fail rather than fall back to the CPU",
-         .take = put_select<&SelectArguments::strict>},
-    };
+    return joined(rule_options_of(select_keys(), select_request),
+                  rule_options_of(recommend_keys(), variants_of_a_rule));
 }
 
 std::vector<Option> choice_options() {
-    return joined(
-        {{.names = "--built",
-          .value = backend_list(),
-          .help = "the backends that the consumer is built with: cuda,vulkan,…",
-          .take = put_select<&SelectArguments::built>},
-         {.names = "--explain",
-          .help = "every candidate with the reason for its verdict",
-          .take = put_select<&SelectArguments::explain>}},
-        joined(
-            rule_options(),
-            {{.names = "--any-vendor",
-              .help = "each backend of the consumer on every vendor's GPUs",
-              .take = put_select<&SelectArguments::any_vendor>},
-             {.names = "--require",
-              .value = {.name = "LIST", .offers = "fp16 bfloat16 int8 verified", .is_list = true},
-              .help = "what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942'",
-              .take = put_select<&SelectArguments::require>},
-             {.names = "--require-verified",
-              .help = "only what computed a checked result: probe --stage=verify",
-              .take = put_select<&SelectArguments::requires_verified>},
-             {.names = "--rank",
-              .value = {.name = "ORDER", .offers = "documented measured", .takes_others = false},
-              .help = "documented, or measured: the fastest of what bench has measured",
-              .take = put_select<&SelectArguments::rank>},
-             {.names = "--platform",
-              .value = {.name = "NAME",
-                        .offers = "darwin-arm64 darwin-amd64 linux-amd64 linux-arm64"},
-              .help = "answer for another machine: darwin-arm64",
-              .take = put_select<&SelectArguments::platform>},
-             {.names = "--fake",
-              .value = backend_list(),
-              .help = "make up a GPU for each of these backends",
-              .take = put_select<&SelectArguments::fake>},
-             {.names = "--forbid-fake",
-              .help = "refuse to",
-              .take = put_select<&SelectArguments::forbids_fake>},
-             {.names = "--no-rejected",
-              .help = "leave rejected candidates out",
-              .take = put_select<&SelectArguments::hides_rejected>}}));
+    std::vector<Option> options;
+    for (const auto& key : select_keys())
+        options.push_back(option_of(key, select_request));
+    return options;
 }
 
 std::vector<Option> trial_options() {
@@ -105,31 +72,20 @@ std::vector<Option> trial_options() {
 }
 
 std::vector<Option> variant_options() {
-    return {
+    std::vector<Option> options{
         {.names = "--manifest",
          .value = {.name = "FILE", .names = kFiles},
          .help = "the variants there are; without it the installed list of PRODUCT",
-         .take = put<&Arguments::recommend, &RecommendArguments::manifest>},
-        {.names = "--prefer",
-         .value = {.name = "NAMES", .offers = kFamilyWords, .is_list = true},
-         .help = "these first",
-         .take = put_select<&SelectArguments::prefer>},
-        {.names = "--only",
-         .value = {.name = "NAMES", .offers = kFamilyWords, .is_list = true},
-         .help = "these or none",
-         .take = put_select<&SelectArguments::only>},
-        {.names = "--exclude",
-         .value = {.name = "NAMES", .offers = kFamilyWords, .is_list = true},
-         .help = "not these: after a failure, family:cuda or the like",
-         .take = put<&Arguments::recommend, &RecommendArguments::exclude>},
-        {.names = "--need-mib",
-         .value = {.name = "N"},
-         .help = "memory that every GPU must offer",
-         .take = put<&Arguments::recommend, &RecommendArguments::need_mib>},
-        {.names = "--require-verified",
-         .help = "of a GPU only what computed a checked result: probe --stage=verify",
-         .take = put_select<&SelectArguments::requires_verified>},
-    };
+         .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
+    for (const auto& key : recommend_keys())
+        if (!key.option.empty() && key.key != "explain")
+            options.push_back(option_of(key, recommend_request));
+    return options;
+}
+
+Option explain_variants_option() {
+    const auto keys = recommend_keys();
+    return option_of(*std::ranges::find(keys, "explain", &RequestKey::key), recommend_request);
 }
 
 Status take_gpu(Arguments& arguments, const std::string& word) {

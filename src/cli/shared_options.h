@@ -6,12 +6,9 @@
 /// Words and options that several verbs have in common.
 namespace gpuprobe {
 
-inline constexpr std::string_view kBackendWords = "cuda rocm sycl vulkan opencl webgpu cpu";
 inline constexpr std::string_view kApiWords = "vulkan opencl cuda nvml hip level_zero pci cpu";
-inline constexpr std::string_view kFamilyWords =
-    "family:cuda family:rocm family:vulkan family:xpu family:cpu";
 
-/// What a request to choose a backend and an override say alike.
+/// What an override says: what it has in common with requests for a backend and for a variant.
 std::vector<Option> rule_options();
 /// What select and env ask.
 std::vector<Option> choice_options();
@@ -19,6 +16,8 @@ std::vector<Option> choice_options();
 std::vector<Option> trial_options();
 /// What recommend and export ask about variants.
 std::vector<Option> variant_options();
+/// And recommend alone.
+Option explain_variants_option();
 
 /// One more GPU.
 Status take_gpu(Arguments& arguments, const std::string& word);

@@ -37,13 +37,4 @@ std::string shell_quoted(std::string_view text) {
     return quoted + "'";
 }
 
-bool is_variable_name(std::string_view text) {
-    if (text.empty() || is_one_of(text.front(), kDigits))
-        return false;
-    for (const char character : text)
-        if (!is_one_of(character, kLetters) && !is_one_of(character, kDigits))
-            return false;
-    return true;
-}
-
 }  // namespace gpuprobe

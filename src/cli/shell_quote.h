@@ -12,7 +12,4 @@ namespace gpuprobe {
 /// POSIX.1-2017, XCU 2.2; systemd.exec(5), EnvironmentFile=.
 std::string shell_quoted(std::string_view text);
 
-/// Whether the text may stand in front of "=": letters, digits and "_", no digit first.
-bool is_variable_name(std::string_view text);
-
 }  // namespace gpuprobe

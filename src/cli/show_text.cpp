@@ -9,11 +9,11 @@
 #include "base/parse.h"
 #include "cli/fact_list.h"
 #include "cli/measured_words.h"
+#include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/obstacles.h"
 #include "explain/probe_words.h"
 #include "explain/sizes.h"
-#include "explain/wording.h"
 #include "policy/backend_words.h"
 #include "report/promise.h"
 
@@ -67,7 +67,7 @@ std::string node_text(const DeviceNode& node) {
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")
         return text + ": no permission" + (node.group ? ", belongs to group " + *node.group : "");
-    return text + ": " + explain(Reason{.code = *node.reason}).sentence;
+    return text + ": " + explain(Reason{.code = *node.reason}).text;
 }
 
 FactList driver(const Gpu& gpu, const Screen& screen) {
@@ -123,12 +123,12 @@ FactList identity(const Gpu& gpu) {
 }
 
 std::string verdict_text(const BackendView& view) {
-    const auto why = explained(view.reasons);
+    const auto why = explain(view.reasons);
     if (view.usable == true)
         return std::string{"usable"} + (view.verified ? ", verified" : "") +
-               (why.sentence.empty() ? "" : ": " + why.sentence);
+               (why.text.empty() ? "" : ": " + why.text);
     const std::string verdict = view.usable ? "not usable" : "not known";
-    return verdict + (why.sentence.empty() ? "" : ": " + why.sentence);
+    return verdict + (why.text.empty() ? "" : ": " + why.text);
 }
 
 void add_backend(FactList& facts, const std::string& name, const BackendView& view) {
@@ -178,9 +178,9 @@ std::string api_title(const std::string& api, const ApiView& view) {
 FactList api_facts(const std::string& api, const ApiView& view) {
     FactList facts{"API " + api_title(api, view)};
     facts.add_known("driver", view.driver);
-    const auto why = explained(view.reasons);
-    if (!why.sentence.empty())
-        facts.add("because", why.sentence, Tone::Unsure);
+    const auto why = explain(view.reasons);
+    if (!why.text.empty())
+        facts.add("because", why.text, Tone::Unsure);
     facts.add_members(view.device, kShownAbove);
     if (facts.empty())
         facts.add("device", "none");
@@ -191,8 +191,8 @@ FactList findings(const Gpu& gpu) {
     FactList facts{"Findings"};
     for (const auto& finding : gpu.findings) {
         const auto what = explain(finding);
-        facts.add(finding.code, what.sentence, Tone::Unsure);
-        facts.add_known("", what.hint);
+        facts.add(finding.code, what.text, Tone::Unsure);
+        facts.add_known("", what.fix);
     }
     return facts;
 }

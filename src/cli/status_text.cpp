@@ -10,8 +10,8 @@
 #include "explain/gpu_words.h"
 #include "explain/obstacles.h"
 #include "explain/probe_words.h"
+#include "explain/screen.h"
 #include "explain/table.h"
-#include "explain/text_width.h"
 
 namespace gpuprobe {
 namespace {
@@ -148,7 +148,7 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
         if (obstacle.gpu)
             place += obstacle.others > 0 ? fmt::format(" and {} more: ", obstacle.others) : ": ";
         lines += hanging(screen, "  " + toned(screen, tone, name) + "  ", kIndent + name_width + 2,
-                         place + obstacle.sentence);
+                         place + obstacle.text);
     }
     return lines;
 }
@@ -157,7 +157,7 @@ std::string obstacle_section(const Report& report, const Screen& screen, Hints& 
     std::vector<Obstacle> unusable;
     std::vector<Obstacle> unknown;
     for (auto& obstacle : obstacles(report)) {
-        hints.add(obstacle.hints);
+        hints.add(obstacle.fixes);
         (obstacle.is_uncertain ? unknown : unusable).push_back(std::move(obstacle));
     }
     std::string text;
@@ -202,10 +202,10 @@ std::string problem_line(const Screen& screen, std::string_view text) {
 std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>& shown) {
     auto findings = gpu.findings;
     std::erase_if(findings, [&](const Reason& finding) {
-        const auto sentence = explain(finding).sentence;
+        const auto sentence = explain(finding).text;
         return std::any_of(shown.begin(), shown.end(), [&](const Obstacle& obstacle) {
             return obstacle.gpu.value_or(gpu.id) == gpu.id &&
-                   obstacle.sentence.find(sentence) != std::string::npos;
+                   obstacle.text.find(sentence) != std::string::npos;
         });
     });
     return findings;
@@ -224,15 +224,15 @@ std::string problem_section(const Report& report, const Screen& screen, Hints& h
     }
     const auto shown = obstacles(report);
     for (const auto& gpu : report.gpus) {
-        const auto findings = explained(unshown_findings(gpu, shown));
-        if (!findings.sentence.empty())
-            lines += problem_line(screen, scrubbed(gpu.id) + ": " + findings.sentence);
-        hints.add(findings.hints);
+        const auto findings = explain(unshown_findings(gpu, shown));
+        if (!findings.text.empty())
+            lines += problem_line(screen, scrubbed(gpu.id) + ": " + findings.text);
+        hints.add(findings.fixes);
     }
-    const auto notes = explained(report.notes);
-    if (!notes.sentence.empty())
-        lines += problem_line(screen, notes.sentence);
-    hints.add(notes.hints);
+    const auto notes = explain(report.notes);
+    if (!notes.text.empty())
+        lines += problem_line(screen, notes.text);
+    hints.add(notes.fixes);
     return lines.empty() ? "" : section(screen, "Problems") + lines;
 }
 

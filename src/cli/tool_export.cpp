@@ -40,7 +40,7 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
 
 Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
     const auto& format = context.arguments.recommend.format;
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto rules = TRY(Rules::builtin());
     if (format == "conda")
         return ToolAnswer{.variables = conda_variables(report, rules)};
@@ -55,7 +55,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
         return Error{ErrorCode::InvalidRequest, "export pip: of which product?"};
     if (format == "pip")
         return ToolAnswer{.arguments = pip_arguments(*answer)};
-    const auto decision = TRY(context.oracle.select("default", Value{Value::Object{}}));
+    const auto decision = TRY(context.client.select("default", Value{Value::Object{}}));
     return ToolAnswer{.arguments =
                           ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
 }

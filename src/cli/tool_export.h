@@ -15,7 +15,7 @@ struct ToolForm {
 };
 std::span<const ToolForm> tool_forms();
 
-/// Prints the form that the arguments name. Errors: NoMatch, InvalidRequest; those of the oracle.
+/// Prints the form that the arguments name. Errors: NoMatch, InvalidRequest; those of the client.
 Result<ExitCode> export_to_tool(Context& context);
 
 }  // namespace gpuprobe

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
+#include "base/record.h"
 #include "base/size.h"
 #include "cli/verbs.h"
 
@@ -79,6 +80,44 @@ Status assign(std::optional<Bytes>& size, const std::string& word) {
         return refusal(fmt::format(
             "'{}' is not a size\nWrite it like 8GiB, 8192MiB, 8GB or a number of bytes.",
             scrubbed(word, 32)));
+    return Done{};
+}
+
+namespace {
+
+/// The word as a value of a list; none for an empty list that says nothing.
+std::optional<Value> names_from(const RequestKey& key, const std::string& word) {
+    const auto names = comma_list(word);
+    return names.empty() && !key.keeps_empty ? std::nullopt : std::optional{to_value(names)};
+}
+
+Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& word) {
+    std::optional<Bytes> size;
+    std::optional<std::uint64_t> count;
+    switch (key.type) {
+        case RequestType::Names:
+            return names_from(key, word);
+        case RequestType::Flag:
+            return std::optional<Value>{key.option_sets};
+        case RequestType::Word:
+            break;
+        case RequestType::Size:
+            TRY(assign(size, word));
+            return std::optional{to_value(*size)};
+        case RequestType::Mebibytes:
+            TRY(assign(count, word));
+            return std::optional{to_value(*count)};
+    }
+    return std::optional<Value>{word};
+}
+
+}  // namespace
+
+Status Option::accept(Arguments& arguments, const std::string& word) const {
+    if (!key)
+        return take(arguments, word);
+    if (auto meant = TRY(value_of(*key, word)))
+        request(arguments)[key->key] = std::move(*meant);
     return Done{};
 }
 

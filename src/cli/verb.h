@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cli/arguments.h"
 #include "cli/context.h"
+#include "policy/request_table.h"
 
 /// What there is to say on a command line, as tables. The parser, the help and the completions of
 /// every shell are all made of these: a verb or an option is written down once.
@@ -45,6 +46,13 @@ struct Option {
     Take take = nullptr;
     std::string_view also = {};  ///< a second spelling, that no help mentions
     bool repeats = false;
+    /// Instead of `take`: the word is a value of this key, which must outlive the option, in the
+    /// request that `request` finds.
+    const RequestKey* key = nullptr;
+    Value& (*request)(Arguments&) = nullptr;
+
+    /// Puts a word where it belongs, "" for a flag. Errors: as Take.
+    Status accept(Arguments& arguments, const std::string& word) const;
 };
 
 struct Operand {

@@ -13,11 +13,11 @@
 namespace gpuprobe {
 namespace {
 
-Status run_stage(Context& context, ProbeOrder order, std::string_view stage, const char* words) {
+Status run_stage(Context& context, ProbeRequest order, std::string_view stage, const char* words) {
     order.stage = stage;
     ProgressLine line{context.arguments};
     line.show(words, 0);
-    return context.oracle.probe(order, [&](double share) { line.show(words, share); });
+    return context.client.probe(order, [&](double share) { line.show(words, share); });
 }
 
 void show(const Context& context, const Report& report, const std::vector<BenchRow>& rows) {
@@ -38,17 +38,17 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
 
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
-    ProbeOrder order{.apis = arguments.apis,
-                     .allow_wake = arguments.allow_wake,
-                     .force = arguments.measures_in_use};
+    ProbeRequest order{.apis = arguments.apis,
+                       .allow_wake = arguments.allow_wake,
+                       .force = arguments.measures_in_use};
     if (!arguments.gpus.empty()) {
-        const auto report = TRY(context.oracle.report());
+        const auto report = TRY(context.client.report());
         for (const auto& selector : arguments.gpus)
             order.gpus.push_back(TRY(pick_gpu(report, selector))->id);
     }
     TRY(run_stage(context, order, kVerifyStage, "verifying"));
     TRY(run_stage(context, order, kMeasureStage, "measuring"));
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto rows = bench_rows(report, order.gpus);
     const auto drawn =
         arguments.plot ? write_atomically(*arguments.plot, bench_plot(rows)) : Status{Done{}};

@@ -7,7 +7,7 @@ namespace {
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     const auto& folder = *arguments.capture_folder;
-    TRY(context.oracle.capture(folder, arguments.redacts));
+    TRY(context.client.capture(folder, arguments.redacts));
     if (arguments.json == JsonMode::Off) {
         remark(arguments, "written; 'gpuprobectl --replay " + folder + "' answers as this machine");
         return ExitCode::Answered;

@@ -16,7 +16,7 @@ const Value* gpu_in(const Value& document, const std::string& id) {
 }
 
 Result<ExitCode> run(Context& context) {
-    const auto document = TRY(context.oracle.document());
+    const auto document = TRY(context.client.document());
     if (context.arguments.gpus.empty()) {
         print_json(context.arguments, document);
         return ExitCode::Answered;

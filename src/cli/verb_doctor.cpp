@@ -24,7 +24,7 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
 }
 
 Result<ExitCode> run(Context& context) {
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
     if (context.wants_json())
         print_json(context.arguments, doctor_document(findings));

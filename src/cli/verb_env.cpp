@@ -18,12 +18,14 @@ namespace {
 
 /// Of a choice, such as --built and --build.
 bool has_options(const Arguments& arguments) {
-    return arguments.select.for_build || request_of(arguments.select) != Value{Value::Object{}};
+    const auto& members = *arguments.select.request.as_object();
+    return arguments.select.for_build ||
+           std::ranges::any_of(members, [](const auto& member) { return member.key != "explain"; });
 }
 
 /// The choice, with the flags to build for it in the place of the variables to run with.
 Status describe_build(Context& context, Decision& decision) {
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     decision.environment.clear();
     for (auto& [name, value] : ggml_variables(report, *decision.backend, decision.gpus))
         decision.environment.insert_or_assign(name, std::move(value));
@@ -81,11 +83,11 @@ Result<ExitCode> run(Context& context) {
     const auto& word = context.arguments.select.consumer;
     if (!context.arguments.select.names_consumer)
         return print_choice(context);
-    const auto consumers = context.oracle.consumers();
+    const auto consumers = TRY(context.client.consumers());
     const bool is_consumer = std::ranges::find(consumers, word) != consumers.end();
     if (is_consumer && has_options(context.arguments))
         return print_choice(context);
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto meant = gpus_meant(report, word);
     if (meant.empty() && is_consumer && context.arguments.shows_all)
         return Error{ErrorCode::InvalidRequest, "env: --all goes with a GPU, not with a consumer"};

@@ -8,14 +8,14 @@ namespace {
 
 Result<ExitCode> run(Context& context) {
     if (context.wants_json()) {
-        const auto document = TRY(context.oracle.document());
+        const auto document = TRY(context.client.document());
         Value list{Value::Object{}};
         list["generation"] = document.at("generation");
         list["gpus"] = document.at("gpus");
         print_json(context.arguments, list);
         return ExitCode::Answered;
     }
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     print(list_text(report, context.screen));
     if (report.gpus.empty())
         remark(context.arguments, "this machine has no GPU");

@@ -31,12 +31,12 @@ void print_change(const Context& context, const Change& change) {
 
 /// Each line is a document of its own whatever the JSON mode: a stream has no end to indent to.
 Result<ExitCode> run(Context& context) {
-    auto known = TRY(context.oracle.report());
+    auto known = TRY(context.client.report());
     if (!context.wants_json())
         remark(context.arguments, fmt::format("watching {} GPU{}; Ctrl-C ends", known.gpus.size(),
                                               known.gpus.size() == 1 ? "" : "s"));
-    const auto ended = context.oracle.watch([&context, &known] {
-        auto next = context.oracle.report();
+    const auto ended = context.client.watch([&context, &known] {
+        auto next = context.client.report();
         if (!next)
             return;  // the daemon is leaving: watch() is about to say so
         for (const auto& change : changes_between(known, *next))

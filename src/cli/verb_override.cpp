@@ -40,7 +40,7 @@ std::string rule_words(const Value& rule) {
 }
 
 Result<ExitCode> list(Context& context) {
-    const auto overrides = TRY(context.oracle.overrides());
+    const auto overrides = TRY(context.client.overrides());
     if (context.wants_json()) {
         Value document;
         document["overrides"] = overrides;
@@ -76,37 +76,11 @@ Result<ExitCode> run(Context& context) {
         return list(context);
     const auto& consumer = *arguments.overriding.consumer;
     if (arguments.overriding.action == "clear")
-        return done(context, "cleared", TRY(context.oracle.clear_override(consumer)));
+        return done(context, "cleared", TRY(context.client.clear_override(consumer)));
     auto wanted = arguments;
-    wanted.select.gpus = TRY(gpu_ids(context, arguments.select.gpus));
-    TRY(context.oracle.set_override(consumer, override_rule_of(wanted)));
+    TRY(name_gpus_by_id(context, wanted.select.request));
+    TRY(context.client.set_override(consumer, override_rule_of(wanted)));
     return done(context, "set", true);
-}
-
-template <auto Member>
-Status put_variants(Arguments& arguments, const std::string& word) {
-    return put<&Arguments::overriding, Member>(arguments, word);
-}
-
-/// The part of a rule that recommend follows.
-std::vector<Option> variant_rule_options() {
-    constexpr Word kNames{.name = "NAMES", .offers = kFamilyWords, .is_list = true};
-    return {{.names = "--prefer-variants",
-             .value = kNames,
-             .help = "of what recommend offers, these first",
-             .take = put_variants<&OverrideArguments::prefer_variants>},
-            {.names = "--only-variants",
-             .value = kNames,
-             .help = "these or none",
-             .take = put_variants<&OverrideArguments::only_variants>},
-            {.names = "--exclude-variants",
-             .value = kNames,
-             .help = "not these",
-             .take = put_variants<&OverrideArguments::exclude_variants>},
-            {.names = "--variants-need-mib",
-             .value = {.name = "N"},
-             .help = "memory that every GPU must offer a variant",
-             .take = put_variants<&OverrideArguments::variants_need_mib>}};
 }
 
 Status check(Arguments& arguments) {
@@ -131,7 +105,7 @@ for none itself. Of the daemon it needs an administrator; with --direct it is yo
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},
                      {.word = {.name = "CONSUMER", .names = kConsumers},
                       .take = put<&Arguments::overriding, &OverrideArguments::consumer>}},
-        .options = joined(rule_options(), variant_rule_options()),
+        .options = rule_options(),
         .check = check,
         .run = run};
 }

@@ -35,7 +35,7 @@ Result<PlanRequest> request_from(const PlanArguments& arguments) {
 Status refresh(Context& context, const std::vector<std::string>& ids, Report& report) {
     for (auto& gpu : report.gpus)
         if (ids.empty() || std::ranges::find(ids, gpu.id) != ids.end())
-            TRY(context.oracle.refresh_memory(gpu));
+            TRY(context.client.refresh_memory(gpu));
     return Done{};
 }
 
@@ -78,7 +78,7 @@ Value document_of(const PlanArguments& arguments,
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments.plan;
     auto request = TRY(request_from(arguments));
-    auto report = TRY(context.oracle.report());
+    auto report = TRY(context.client.report());
     for (const auto& selector : arguments.gpus)
         request.gpus.push_back(TRY(pick_gpu(report, selector))->id);
     TRY(refresh(context, request.gpus, report));

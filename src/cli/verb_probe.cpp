@@ -11,21 +11,21 @@
 namespace gpuprobe {
 namespace {
 
-Result<ProbeOrder> order_of(Context& context) {
-    ProbeOrder order{.apis = context.arguments.apis,
-                     .allow_wake = context.arguments.allow_wake,
-                     .stage = context.arguments.stage,
-                     .force = context.arguments.measures_in_use};
+Result<ProbeRequest> order_of(Context& context) {
+    ProbeRequest order{.apis = context.arguments.apis,
+                       .allow_wake = context.arguments.allow_wake,
+                       .stage = context.arguments.stage,
+                       .force = context.arguments.measures_in_use};
     if (context.arguments.gpus.empty())
         return order;
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     for (const auto& selector : context.arguments.gpus)
         order.gpus.push_back(TRY(pick_gpu(report, selector))->id);
     return order;
 }
 
 /// The entries of the stage and the APIs that were asked.
-std::vector<ProbeEntry> asked(const Report& report, const ProbeOrder& order) {
+std::vector<ProbeEntry> asked(const Report& report, const ProbeRequest& order) {
     auto probes = report.probes;
     const auto& apis = order.apis;
     std::erase_if(probes, [&](const ProbeEntry& probe) {
@@ -46,11 +46,11 @@ Result<ExitCode> run(Context& context) {
     const auto* words = words_for(order.stage);
     ProgressLine line{context.arguments};
     line.show(words);
-    const auto probed = context.oracle.probe(order, [&](double share) { line.show(words, share); });
+    const auto probed = context.client.probe(order, [&](double share) { line.show(words, share); });
     line.clear();
     if (!probed)
         return probed.error();
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     const auto probes = asked(report, order);
     if (context.wants_json()) {
         Value document{Value::Object{}};

@@ -16,7 +16,7 @@ std::string reason_of(const QuarantinedProbe& probe) {
 }
 
 Result<ExitCode> list(Context& context) {
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     if (context.wants_json()) {
         Value document;
         document["quarantine"] = to_value(report.quarantine);
@@ -52,7 +52,7 @@ Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.quarantine.action == "list")
         return list(context);
-    const auto cleared = TRY(context.oracle.clear_quarantine(filter_of(arguments.quarantine)));
+    const auto cleared = TRY(context.client.clear_quarantine(filter_of(arguments.quarantine)));
     if (context.wants_json()) {
         Value document;
         document["cleared"] = to_value(cleared);

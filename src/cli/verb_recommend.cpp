@@ -8,19 +8,19 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/suggestion.h"
 #include "cli/known_products.h"
 #include "cli/recommendation.h"
 #include "cli/recommendation_text.h"
 #include "cli/shared_options.h"
-#include "cli/suggestion.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
 
 namespace gpuprobe {
 namespace {
 
-Error unknown_product(const std::string& product) {
-    const auto known = known_products().names();
+Error unknown_product(const std::string& product, const std::vector<std::string>& known) {
     const auto near = closest(product, known);
     return {ErrorCode::NotFound, fmt::format("no product '{}'", scrubbed(product, 64)) +
                                      (near ? fmt::format("; did you mean '{}'?", *near)
@@ -60,11 +60,9 @@ Result<ExitCode> print_forced(Context& context, const Recommendation& answer) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    if (candidate->verdict == Verdict::Rejected) {
-        std::vector<std::string> hints;
+    if (candidate->verdict == Verdict::Rejected)
         remark(context.arguments, fmt::format("{} is forced, although: {}", scrubbed(name, 64),
-                                              variant_sentence(*candidate, hints)));
-    }
+                                              explain(*candidate).text));
     print(context.arguments.is_quiet ? scrubbed(*forced.variant) + "\n"
                                      : recommendation_text(forced, nullptr, context.screen));
     return ExitCode::Answered;
@@ -98,14 +96,14 @@ Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
         return manifest_in(*arguments.manifest);
     auto manifest = known_products().find(arguments.product);
     if (!manifest && manifest.error().code == ErrorCode::NotFound)
-        return unknown_product(arguments.product);
+        return unknown_product(arguments.product, known_products().names());
     return manifest;
 }
 
 Result<Recommendation> recommended(Context& context, const std::string& product) {
-    auto answer = context.oracle.recommend(product, "", variant_request_of(context.arguments));
+    auto answer = context.client.recommend(product, "", context.arguments.recommend.request);
     if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(product);
+        return unknown_product(product, TRY(context.client.products()));
     return answer;
 }
 
@@ -115,10 +113,9 @@ Result<Recommendation> recommended(Context& context) {
         arguments.manifest ? TRY(manifest_text(*arguments.manifest)) : std::string{};
     if (arguments.manifest && trimmed(manifest).empty())
         return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
-    auto answer = context.oracle.recommend(arguments.product, manifest,
-                                           variant_request_of(context.arguments));
+    auto answer = context.client.recommend(arguments.product, manifest, arguments.request);
     if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(arguments.product);
+        return unknown_product(arguments.product, TRY(context.client.products()));
     if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
         return std::move(answer).error().in(*arguments.manifest);
     return answer;
@@ -145,9 +142,9 @@ Result<ExitCode> run(Context& context) {
         return ExitCode::NoMatch;
     }
     // Only for the GPUs' names: without them their ids do.
-    const auto report = context.oracle.report();
+    const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
-    if (arguments.select.explain)
+    if (arguments.recommend.request.at("explain").as_bool() == true)
         print(variants_text(answer, context.screen));
     return ExitCode::Answered;
 }
@@ -175,9 +172,7 @@ families; family:NAME is the family alone. Exit status 3 when none fits.
         .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
                       .take = put<&Arguments::recommend, &RecommendArguments::product>}},
         .options = joined(variant_options(),
-                          {{.names = "--explain",
-                            .help = "every variant with the reason for its verdict",
-                            .take = put<&Arguments::select, &SelectArguments::explain>},
+                          {explain_variants_option(),
                            {.names = "--chain",
                             .help = "the names alone, in the order in which to try them",
                             .take = put<&Arguments::recommend, &RecommendArguments::chain>},

@@ -19,13 +19,13 @@ Result<ExitCode> run(Context& context) {
     Value outcome;
     outcome["consumer"] = arguments.select.consumer;
     outcome["outcome"] = arguments.outcome.result;
-    add(outcome, "backend", arguments.select.backend);
+    add(outcome, "backend", arguments.outcome.backend);
     add(outcome, "variant", arguments.outcome.variant);
     add(outcome, "family", arguments.outcome.family);
     add(outcome, "detail", arguments.outcome.detail);
-    for (const auto& id : TRY(gpu_ids(context, arguments.select.gpus)))
+    for (const auto& id : TRY(gpu_ids(context, arguments.outcome.gpus)))
         outcome["gpu"] = id;
-    TRY(context.oracle.report_outcome(outcome));
+    TRY(context.client.report_outcome(outcome));
     if (context.wants_json())
         print_json(arguments, outcome);
     else if (!arguments.is_quiet)
@@ -37,7 +37,7 @@ Result<ExitCode> run(Context& context) {
 Status check(Arguments& arguments) {
     if (arguments.outcome.result.empty())
         return refusal("report-outcome: CONSUMER and RESULT are needed");
-    if (arguments.select.gpus.size() > 1)
+    if (arguments.outcome.gpus.size() > 1)
         return refusal("report-outcome: one GPU, or none for all");
     return Done{};
 }
@@ -58,7 +58,7 @@ changes or you report that it works. What root reports counts for everybody.
             .options = {{.names = "--backend",
                          .value = {.name = "NAME", .offers = kBackendWords},
                          .help = "the backend that was chosen",
-                         .take = put<&Arguments::select, &SelectArguments::backend>},
+                         .take = put<&Arguments::outcome, &OutcomeArguments::backend>},
                         {.names = "--variant",
                          .value = {.name = "NAME"},
                          .help = "or the variant that was installed",
@@ -70,7 +70,7 @@ changes or you report that it works. What root reports counts for everybody.
                         {.names = "--gpu",
                          .value = {.name = "GPU", .names = kGpus},
                          .help = "the GPU it ran on; without it, any",
-                         .take = put<&Arguments::select, &SelectArguments::gpus>},
+                         .take = put<&Arguments::outcome, &OutcomeArguments::gpus>},
                         {.names = "--detail",
                          .value = {.name = "TEXT"},
                          .help = "what went wrong, for people",

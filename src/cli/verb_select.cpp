@@ -9,7 +9,8 @@ namespace gpuprobe {
 namespace {
 
 Result<ExitCode> run(Context& context) {
-    const auto decision = TRY(choose(context));
+    const auto decision =
+        TRY(choose(context, context.wants_json() || context.arguments.select.explains()));
     if (!decision.backend)
         return report_no_match(context, decision);
     if (context.wants_json()) {
@@ -21,9 +22,9 @@ Result<ExitCode> run(Context& context) {
         return ExitCode::Answered;
     }
     // Only for the GPUs' names: without them their ids do.
-    const auto report = context.oracle.report();
+    const auto report = context.client.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
-    if (context.arguments.select.explain) {
+    if (context.arguments.select.explains()) {
         print(consumer_text(decision, context.screen));
         print(candidates_text(decision, context.screen));
     }

@@ -27,7 +27,7 @@ WallTime time_of(const Report& report) {
 }
 
 Result<ExitCode> run(Context& context) {
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     std::vector<const Gpu*> gpus;
     for (const auto& selector : context.arguments.gpus)
         gpus.push_back(TRY(pick_gpu(report, selector)));
@@ -37,7 +37,7 @@ Result<ExitCode> run(Context& context) {
     }
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         auto gpu = *gpus[i];
-        TRY(context.oracle.refresh_memory(gpu));
+        TRY(context.client.refresh_memory(gpu));
         print((i == 0 ? "" : "\n") + show_text(gpu, report, time_of(report), context.screen));
     }
     return ExitCode::Answered;

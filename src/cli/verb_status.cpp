@@ -8,12 +8,12 @@ namespace {
 
 Result<ExitCode> run(Context& context) {
     if (context.wants_json()) {
-        print_json(context.arguments, TRY(context.oracle.document()));
+        print_json(context.arguments, TRY(context.client.document()));
         return ExitCode::Answered;
     }
-    const auto report = TRY(context.oracle.report());
+    const auto report = TRY(context.client.report());
     // Without it the screen says what works, and not what is chosen.
-    const auto choice = context.oracle.select("default", Value{Value::Object{}});
+    const auto choice = context.client.select("default", Value{Value::Object{}});
     print(status_text(report, choice ? &*choice : nullptr, context.screen));
     return ExitCode::Answered;
 }

@@ -4,13 +4,13 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "base/version.h"
-#include "cli/bus_oracle.h"
+#include "cli/bus_client.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
 namespace {
 
-std::string text_of_daemon(const OracleInfo& info) {
+std::string text_of_daemon(const ClientInfo& info) {
     std::string features;
     for (const auto& feature : info.features)
         features += (features.empty() ? "" : ", ") + scrubbed(feature, 64);
@@ -21,13 +21,13 @@ std::string text_of_daemon(const OracleInfo& info) {
 
 Result<ExitCode> run(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
-    std::optional<OracleInfo> daemon;
+    std::optional<ClientInfo> daemon;
     if (asks_daemon) {
-        auto oracle = BusOracle::open(arguments.bus.value_or("system"));
-        if (oracle)
-            daemon = (*oracle)->info();
+        auto client = BusClient::open(arguments.bus.value_or("system"));
+        if (client)
+            daemon = (*client)->info();
         else if (arguments.bus)
-            return oracle.error();
+            return client.error();
     }
     if (arguments.json != JsonMode::Off) {
         Value document{Value::Object{}};

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/parse.h"
+#include "base/suggestion.h"
 #include "policy/select.h"
 
 namespace gpuprobe::engine {
@@ -37,6 +38,11 @@ std::vector<Reason> add_files(const std::vector<std::string>& folders,
         }
     }
     return notes;
+}
+
+Error unknown_consumer(const std::string& name, const std::vector<std::string>& known) {
+    return {ErrorCode::UnknownConsumer,
+            "no consumer '" + scrubbed(name, 64) + "'" + suggestion(name, known)};
 }
 
 /// The failures that were reported about variants. Those about backends concern select() only.
@@ -98,9 +104,7 @@ Result<Decision> DecisionService::select(const std::string& consumer,
                                          const CallerContext& caller) const {
     const auto* profile = documents_.profiles.find(consumer);
     if (!profile)
-        return Error{
-            ErrorCode::UnknownConsumer,
-            "no profile of that name; see " + std::to_string(consumers().size()) + " known ones"};
+        return unknown_consumer(consumer, consumers());
     auto wanted = TRY(select_request_from(request));
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);

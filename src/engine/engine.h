@@ -22,6 +22,7 @@
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
 #include "report/report.h"
+#include "report/trials.h"
 #include "store/probe_cache.h"
 
 namespace gpuprobe::engine {

@@ -10,20 +10,9 @@
 #include "probe/target.h"
 #include "report/machine.h"
 #include "report/report.h"
+#include "report/trials.h"
 
 namespace gpuprobe::engine {
-
-/// What a caller wants to be probed.
-struct ProbeRequest {
-    std::vector<std::string> apis = {};  ///< empty: all
-    bool allow_wake = false;             ///< also what wakes a sleeping GPU
-    std::string stage = "query";         ///< "query", "verify" or "measure"
-    /// GPU ids, for the later stages. Empty: all GPUs, the software implementations and the
-    /// processor.
-    std::vector<std::string> gpus = {};
-    /// Measure also what is in use, has little memory left or runs on battery.
-    bool force = false;
-};
 
 /// The devices that the driver behind `target` may drive: those of its vendor if the API or the
 /// manifest's name tells the vendor, otherwise all.

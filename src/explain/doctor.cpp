@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/parse.h"
 #include "explain/checks.h"
+#include "explain/doctor_table.h"
 
 namespace gpuprobe {
 
@@ -29,6 +31,21 @@ Value placed(Value evidence, const Report& report) {
     return evidence;
 }
 
+const Wording* find_wording(std::string_view code) {
+    const auto* found = std::ranges::find(kDiagnoses, code, &Wording::code);
+    return found == std::end(kDiagnoses) ? nullptr : found;
+}
+
+/// Those for a container, or for its case, where it has some.
+const Wording* wording_of(const Finding& finding) {
+    const auto* inside = find_wording(finding.id + "@container");
+    if (inside && !finding.evidence.at("container").is_null())
+        return inside;
+    const auto* name = finding.evidence.at("case").as_string();
+    const auto* own = name ? find_wording(finding.id + "@" + *name) : nullptr;
+    return own ? own : find_wording(finding.id);
+}
+
 }  // namespace
 
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings) {
@@ -46,6 +63,16 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
                                     .gpu = gpu.id,
                                     .evidence = placed(std::move(evidence), report)});
     return findings;
+}
+
+Explained explain(const Finding& finding) {
+    const auto* found = wording_of(finding);
+    if (!found)
+        return {.text = scrubbed(finding.id)};
+    Explained words{.text = filled(found->sentence, finding.evidence)};
+    if (auto fix = filled(found->fix, finding.evidence); !fix.empty())
+        words.fix = std::move(fix);
+    return words;
 }
 
 Severity gravest(const std::vector<Finding>& findings) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explain/wording.h"
+#include "explain/wording_table.h"
 
 namespace gpuprobe {
 

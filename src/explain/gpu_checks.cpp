@@ -5,8 +5,6 @@
 
 #include "base/parse.h"
 #include "explain/checks.h"
-#include "explain/evidence.h"
-#include "explain/library_checks.h"
 #include "report/fact_table.h"
 #include "report/health.h"
 #include "report/pci_address.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "explain/sizes.h"
 #include "report/api_table.h"
 
@@ -60,8 +58,8 @@ std::string gpu_title(const Gpu& gpu) {
         return *gpu.name;
     const auto vendor = gpu.vendor ? vendor_title(*gpu.vendor) : std::string{};
     if (gpu.pci && gpu.pci->vendor_id && gpu.pci->device_id)
-        return fmt::format("{}{}[{}:{}]", vendor, vendor.empty() ? "" : " ", *gpu.pci->vendor_id,
-                           *gpu.pci->device_id);
+        return vendor + (vendor.empty() ? "[" : " [") + *gpu.pci->vendor_id + ":" +
+               *gpu.pci->device_id + "]";
     return vendor.empty() ? gpu.id : vendor + " GPU";
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/parse.h"
 #include "explain/checks.h"
-#include "explain/variables.h"
 #include "report/api_table.h"
 
 namespace gpuprobe {

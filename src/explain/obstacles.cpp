@@ -21,11 +21,6 @@ bool is_by_nature(const Reason& reason) {
     return has_trait(reason.code, ReasonTraits::ByNature);
 }
 
-void add_once(std::vector<std::string>& items, const std::string& item) {
-    if (std::find(items.begin(), items.end(), item) == items.end())
-        items.push_back(item);
-}
-
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
@@ -59,11 +54,11 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
     const auto vendor = vendor_of_backend(backend);
     if (!vendor.empty() && !has_gpu_of(report, vendor))
-        obstacle.sentence = "no " + vendor_title(vendor) + " GPU";
+        obstacle.text = "no " + vendor_title(vendor) + " GPU";
     else
-        obstacle.sentence = software_sentence(report, api_below(backend));
-    if (obstacle.sentence.empty())
-        obstacle.sentence = runtime_sentence(report, api_below(backend));
+        obstacle.text = software_sentence(report, api_below(backend));
+    if (obstacle.text.empty())
+        obstacle.text = runtime_sentence(report, api_below(backend));
     return obstacle;
 }
 
@@ -76,11 +71,12 @@ std::vector<Obstacle> gpu_obstacles(const Report& report, const std::string& bac
         const auto& reasons = view->second.reasons;
         if (std::all_of(reasons.begin(), reasons.end(), is_by_nature))
             continue;
-        auto obstacle = explained(reasons);
-        obstacle.backend = backend;
-        obstacle.gpu = gpu.id;
-        obstacle.is_uncertain = !view->second.usable;
-        found.push_back(std::move(obstacle));
+        auto why = explain(reasons);
+        found.push_back({.backend = backend,
+                         .gpu = gpu.id,
+                         .text = std::move(why.text),
+                         .fixes = std::move(why.fixes),
+                         .is_uncertain = !view->second.usable});
     }
     return found;
 }
@@ -90,7 +86,7 @@ std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpu
     std::vector<Obstacle> lines;
     for (const auto& obstacle : found) {
         const auto same = std::find_if(lines.begin(), lines.end(), [&](const Obstacle& line) {
-            return line.sentence == obstacle.sentence && line.is_uncertain == obstacle.is_uncertain;
+            return line.text == obstacle.text && line.is_uncertain == obstacle.is_uncertain;
         });
         if (same == lines.end())
             lines.push_back(obstacle);
@@ -107,7 +103,7 @@ std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpu
 void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
     const auto same = std::find_if(all.begin(), all.end(), [&obstacle](const Obstacle& other) {
         return other.gpu == obstacle.gpu && other.others == obstacle.others &&
-               other.sentence == obstacle.sentence && other.is_uncertain == obstacle.is_uncertain;
+               other.text == obstacle.text && other.is_uncertain == obstacle.is_uncertain;
     });
     if (same == all.end())
         all.push_back(std::move(obstacle));
@@ -116,20 +112,6 @@ void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
 }
 
 }  // namespace
-
-Obstacle explained(const std::vector<Reason>& reasons) {
-    Obstacle obstacle;
-    std::vector<std::string> sentences;
-    for (const auto& reason : reasons) {
-        const auto explanation = explain(reason);
-        add_once(sentences, explanation.sentence);
-        if (explanation.hint)
-            add_once(obstacle.hints, *explanation.hint);
-    }
-    for (const auto& sentence : sentences)
-        obstacle.sentence += (obstacle.sentence.empty() ? "" : "; ") + sentence;
-    return obstacle;
-}
 
 std::vector<Obstacle> obstacles(const Report& report) {
     std::vector<Obstacle> all;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "explain/wording.h"
+#include "explain/explain.h"
 #include "report/report.h"
 
 namespace gpuprobe {
@@ -15,17 +15,14 @@ struct Obstacle {
     std::string backend = {};  ///< "vulkan", or "vulkan, webgpu" where it is the same for both
     std::optional<std::string> gpu = {};  ///< absent: the same on every GPU, or there is none
     std::size_t others = 0;               ///< further GPUs on which it is the same
-    std::string sentence = {};
-    std::vector<std::string> hints = {};
+    std::string text = {};
+    std::vector<std::string> fixes = {};
     bool is_uncertain = false;  ///< nobody knows yet whether it works
 };
 
-/// In the order of backend_names(). A backend that works on one GPU and is made for another vendor
-/// than the next is no obstacle there; one that works nowhere has at least one line. What is the
-/// same for several backends is said once.
+/// In the order of backend_names(). A backend that works on one GPU is no obstacle on a GPU of a
+/// vendor for which it is not made; one that works nowhere has at least one line. What is the same
+/// for several backends is one line.
 std::vector<Obstacle> obstacles(const Report& report);
-
-/// Sentences of several reasons as one; their hints, each once.
-Obstacle explained(const std::vector<Reason>& reasons);
 
 }  // namespace gpuprobe

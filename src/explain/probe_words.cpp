@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/parse.h"
+#include "explain/explain.h"
 #include "explain/sizes.h"
 #include "explain/table.h"
-#include "explain/wording.h"
 
 namespace gpuprobe {
 namespace {
@@ -48,7 +46,7 @@ std::string problem_sentence(const ProbeEntry& probe) {
 }
 
 std::string harm_words(const QuarantinedProbe& held) {
-    const auto times = held.times > 1 ? fmt::format(" {} times", held.times) : std::string{};
+    const auto times = held.times > 1 ? " " + std::to_string(held.times) + " times" : std::string{};
     switch (held.why) {
         case Harm::Crashed:
             return "it crashed" + times;
@@ -63,9 +61,9 @@ std::string harm_words(const QuarantinedProbe& held) {
 }
 
 std::string quarantine_sentence(const QuarantinedProbe& held) {
-    return fmt::format("{}: {} is in quarantine until {}: {}", scrubbed(held.api),
-                       held.driver.empty() ? "the driver" : scrubbed(held.driver),
-                       time_text(held.until), harm_words(held));
+    return scrubbed(held.api) + ": " +
+           (held.driver.empty() ? "the driver" : scrubbed(held.driver)) +
+           " is in quarantine until " + time_text(held.until) + ": " + harm_words(held);
 }
 
 std::string driver_file(const ProbeEntry& probe, const Screen& screen) {
@@ -79,7 +77,7 @@ std::string ending(const ProbeEntry& probe) {
     if (probe.signal)
         text = signal_name(*probe.signal);
     else if (probe.exit_code && *probe.exit_code != 0)
-        text = fmt::format("exit code {}", *probe.exit_code);
+        text = "exit code " + std::to_string(*probe.exit_code);
     if (probe.note)
         text += (text.empty() ? "" : ": ") + *probe.note;
     return text;
@@ -123,9 +121,10 @@ std::string probe_summary(const std::vector<ProbeEntry>& probes) {
             probes.begin(), probes.end(),
             [&entry](const ProbeEntry& probe) { return probe.outcome == entry.value; });
         if (count > 0)
-            counts += fmt::format("{}{} {}", counts.empty() ? ": " : ", ", count, entry.name);
+            counts += (counts.empty() ? ": " : ", ") + std::to_string(count) + " " +
+                      std::string{entry.name};
     }
-    return fmt::format("{} probe{}{}", probes.size(), probes.size() == 1 ? "" : "s", counts);
+    return std::to_string(probes.size()) + (probes.size() == 1 ? " probe" : " probes") + counts;
 }
 
 }  // namespace gpuprobe

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/screen.h"
 
-#include "explain/text_width.h"
+#include <algorithm>
+#include <array>
+
+#include "base/parse.h"
 
 namespace gpuprobe {
 namespace {
@@ -25,6 +28,80 @@ std::string_view sgr(Tone tone) {
     return "";
 }
 
+struct Range {
+    char32_t first;
+    char32_t last;
+};
+
+constexpr std::array<Range, 9> kZeroWidth = {{{0x0300, 0x036F},
+                                              {0x0483, 0x0489},
+                                              {0x0591, 0x05BD},
+                                              {0x200B, 0x200F},
+                                              {0x2060, 0x2064},
+                                              {0x20D0, 0x20F0},
+                                              {0xFE00, 0xFE0F},
+                                              {0xFE20, 0xFE2F},
+                                              {0xE0100, 0xE01EF}}};
+constexpr std::array<Range, 11> kDoubleWidth = {{{0x1100, 0x115F},
+                                                 {0x2E80, 0x303E},
+                                                 {0x3041, 0x33FF},
+                                                 {0x3400, 0x4DBF},
+                                                 {0x4E00, 0x9FFF},
+                                                 {0xA000, 0xA4CF},
+                                                 {0xAC00, 0xD7A3},
+                                                 {0xF900, 0xFAFF},
+                                                 {0xFF00, 0xFF60},
+                                                 {0x1F300, 0x1FAFF},
+                                                 {0x20000, 0x3FFFD}}};
+
+template <std::size_t N>
+bool holds(const std::array<Range, N>& ranges, char32_t point) {
+    return std::any_of(ranges.begin(), ranges.end(), [point](const Range& range) {
+        return range.first <= point && point <= range.last;
+    });
+}
+
+/// One character at the start of a text.
+struct Character {
+    std::size_t bytes = 1;
+    std::size_t columns = 1;
+};
+
+std::size_t sequence_length(unsigned char lead) {
+    if (lead >= 0xF0)
+        return 4;
+    if (lead >= 0xE0)
+        return 3;
+    return lead >= 0xC0 ? 2 : 1;
+}
+
+Character first_character(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const std::size_t length = sequence_length(lead);
+    if (length == 1 || length > text.size())
+        return {};
+    char32_t point = lead & (0xFFU >> (length + 1));
+    for (const char byte : text.substr(1, length - 1))
+        point = (point << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
+    if (holds(kZeroWidth, point))
+        return {.bytes = length, .columns = 0};
+    return {.bytes = length, .columns = holds(kDoubleWidth, point) ? 2U : 1U};
+}
+
+/// Bytes of the longest start of the text that fits.
+std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
+    std::size_t bytes = 0;
+    std::size_t used = 0;
+    while (bytes < text.size()) {
+        const auto next = first_character(text.substr(bytes));
+        if (used + next.columns > columns)
+            break;
+        used += next.columns;
+        bytes += next.bytes;
+    }
+    return bytes;
+}
+
 }  // namespace
 
 std::string toned(const Screen& screen, Tone tone, std::string_view text) {
@@ -45,6 +122,47 @@ std::string hanging(const Screen& screen,
         paragraph += toned(screen, tone, line) + "\n";
     }
     return paragraph;
+}
+
+std::size_t display_width(std::string_view text) {
+    std::size_t columns = 0;
+    while (!text.empty()) {
+        const auto next = first_character(text);
+        columns += next.columns;
+        text.remove_prefix(next.bytes);
+    }
+    return columns;
+}
+
+std::string cut_to(std::string_view text, std::size_t columns, std::string_view mark) {
+    if (display_width(text) <= columns)
+        return std::string{text};
+    const std::size_t mark_width = display_width(mark);
+    if (mark_width > columns)
+        return std::string{text.substr(0, fitting_bytes(text, columns))};
+    auto start = text.substr(0, fitting_bytes(text, columns - mark_width));
+    while (start.ends_with(' '))
+        start.remove_suffix(1);
+    return std::string{start} + std::string{mark};
+}
+
+std::string padded_right(std::string_view text, std::size_t columns) {
+    const std::size_t width = display_width(text);
+    return std::string{text} + std::string(columns > width ? columns - width : 0, ' ');
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+    if (columns == 0)
+        return {std::string{text}};
+    std::vector<std::string> lines(1);
+    for (const auto word : words(text)) {
+        auto& line = lines.back();
+        if (!line.empty() && display_width(line) + 1 + display_width(word) > columns)
+            lines.emplace_back(word);
+        else
+            line += (line.empty() ? "" : " ") + std::string{word};
+    }
+    return lines;
 }
 
 }  // namespace gpuprobe

@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/sizes.h"
 
-#include <fmt/format.h>
+#include <array>
+#include <charconv>
 
 namespace gpuprobe {
 namespace {
 
-std::string with_one_digit(std::uint64_t count, std::uint64_t unit, std::string_view name) {
-    return fmt::format("{}.{} {}", count / unit, count % unit * 10 / unit, name);
+/// "12 MiB".
+template <class Number>
+std::string counted(Number count, std::string_view unit) {
+    return std::to_string(count).append(" ").append(unit);
+}
+
+std::string with_one_digit(std::uint64_t count, std::uint64_t whole, std::string_view unit) {
+    return std::to_string(count / whole) + "." + counted(count % whole * 10 / whole, unit);
+}
+
+/// With zeros in front, "07".
+template <class Number>
+std::string padded(Number number, std::size_t digits) {
+    const auto text = std::to_string(number);
+    return std::string(digits > text.size() ? digits - text.size() : 0, '0') + text;
 }
 
 std::string day_text(WallTime at) {
     const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(at)};
-    return fmt::format("{:04}-{:02}-{:02}", int{day.year()}, unsigned{day.month()},
-                       unsigned{day.day()});
+    return padded(int{day.year()}, 4) + "-" + padded(unsigned{day.month()}, 2) + "-" +
+           padded(unsigned{day.day()}, 2);
+}
+
+/// Rounded to that many digits behind the point, whatever the locale.
+std::string decimal(double number, int digits) {
+    std::array<char, 64> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
+                                   std::chars_format::fixed, digits);
+    return {text.data(), end.ptr};
 }
 
 }  // namespace
@@ -24,21 +46,21 @@ std::string size_text(Bytes size) {
     if (size >= gib(1))
         return with_one_digit(size.count, gib(1).count, "GiB");
     if (size >= mib(1))
-        return fmt::format("{} MiB", size.count >> 20U);
+        return counted(size.count >> 20U, "MiB");
     if (size >= kib(1))
-        return fmt::format("{} KiB", size.count >> 10U);
-    return fmt::format("{} B", size.count);
+        return counted(size.count >> 10U, "KiB");
+    return counted(size.count, "B");
 }
 
 std::string duration_text(Duration duration, std::string_view micro) {
     const auto count = duration.count();
     if (count < 1'000)
-        return fmt::format("{} {}s", count, micro);
+        return counted(count, micro) + "s";
     if (count < 1'000'000)
-        return fmt::format("{} ms", count / 1'000);
+        return counted(count / 1'000, "ms");
     if (count < 120'000'000)
-        return fmt::format("{}.{} s", count / 1'000'000, count % 1'000'000 / 100'000);
-    return fmt::format("{} min", count / 60'000'000);
+        return with_one_digit(static_cast<std::uint64_t>(count), 1'000'000, "s");
+    return counted(count / 60'000'000, "min");
 }
 
 std::string age_text(WallTime at, WallTime now) {
@@ -47,18 +69,38 @@ std::string age_text(WallTime at, WallTime now) {
     if (age < seconds{1})
         return "just now";
     if (age < minutes{2})
-        return fmt::format("{} s ago", age / seconds{1});
+        return counted(age / seconds{1}, "s ago");
     if (age < hours{2})
-        return fmt::format("{} min ago", age / minutes{1});
+        return counted(age / minutes{1}, "min ago");
     if (age < hours{48})
-        return fmt::format("{} h ago", age / hours{1});
+        return counted(age / hours{1}, "h ago");
     return "on " + day_text(at);
 }
 
 std::string time_text(WallTime at) {
     const std::chrono::hh_mm_ss time{at - std::chrono::floor<std::chrono::days>(at)};
-    return fmt::format("{} {:02}:{:02} UTC", day_text(at), time.hours().count(),
-                       time.minutes().count());
+    return day_text(at) + " " + padded(time.hours().count(), 2) + ":" +
+           padded(time.minutes().count(), 2) + " UTC";
+}
+
+std::string rate_text(double rate, std::string_view unit) {
+    constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+    const auto* prefix = std::begin(kPrefixes);
+    // 999.6 would read as 1000.
+    while (rate >= 999.5 && prefix + 1 != std::end(kPrefixes)) {
+        rate /= 1000;
+        ++prefix;
+    }
+    const int digits = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
+    const bool is_bare = prefix->empty() && unit.empty();
+    return decimal(rate, digits).append(is_bare ? "" : " ").append(*prefix).append(unit);
+}
+
+std::string share_text(const std::optional<std::uint64_t>& have,
+                       const std::optional<std::uint64_t>& promised) {
+    if (!have || !promised || *promised == 0)
+        return "";
+    return decimal(100 * static_cast<double>(*have) / static_cast<double>(*promised), 0) + " %";
 }
 
 }  // namespace gpuprobe

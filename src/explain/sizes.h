@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,5 +25,11 @@ std::string age_text(WallTime at, WallTime now);
 
 /// "2026-11-21 19:30 UTC".
 std::string time_text(WallTime at);
+
+/// "4.19 T", "62.3 GB/s", "950": three digits, powers of 1000, as rates are given.
+std::string rate_text(double rate, std::string_view unit = "");
+/// "85 %" of what was promised; "" where one of the two is not known.
+std::string share_text(const std::optional<std::uint64_t>& have,
+                       const std::optional<std::uint64_t>& promised);
 
 }  // namespace gpuprobe

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "base/parse.h"
-#include "explain/text_width.h"
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explain/wording.h"
+#include "explain/explain.h"
 
 namespace gpuprobe {
 
 /// By subject. A sentence has no capital and no full stop: it follows "vulkan: " or a GPU's id.
+/// One code in words. In both texts "{key}" stands for that member of the reason's detail, and what
+/// is between "[" and "]" is left out when a member it names is unknown. "{key:size}" reads bytes,
+/// "{key:signal}" a signal number, "{key:time}" microseconds since the epoch, "{key:vendor}" a
+/// vendor's word, "{key:join}" a group that is worth joining.
+struct Wording {
+    std::string_view code;
+    std::string_view sentence;
+    std::string_view fix = {};  ///< what the reader can do about it; empty when nothing
+};
+
+/// Of reasons, by subject. A sentence has no capital and no full stop: it follows "vulkan: " or a
+/// GPU's id.
 inline constexpr Wording kWordings[] = {
     // How a probe ended.
     {"driver-crashed", "the driver crashed when asked[ ({note})]",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/gpu_selectors.h"
 
+#include <algorithm>
+
 #include "policy/environment.h"
 #include "policy/selector_facts.h"
 
@@ -105,6 +107,29 @@ std::vector<GpuSelector> partition_selectors(const Gpu& gpu) {
     return selectors;
 }
 
+using Variables = std::map<std::string, std::string>;
+
+bool is_variable_name(std::string_view text) {
+    const auto is_letter = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+    };
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return !text.empty() && is_letter(text.front()) &&
+           std::ranges::all_of(text, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool can_be_set(const Variables& variables) {
+    return std::ranges::all_of(
+        variables, [](const auto& entry) { return is_settable(entry.first, entry.second); });
+}
+
+bool agree(const Variables& left, const Variables& right) {
+    return std::ranges::all_of(left, [&right](const auto& entry) {
+        const auto found = right.find(entry.first);
+        return found == right.end() || found->second == entry.second;
+    });
+}
+
 }  // namespace
 
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
@@ -116,6 +141,42 @@ std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
     for (auto& selector : partition_selectors(gpu))
         selectors.push_back(std::move(selector));
     return selectors;
+}
+
+bool is_settable(std::string_view name, std::string_view value) {
+    return is_variable_name(name) && value.find('\0') == std::string_view::npos;
+}
+
+std::map<std::string, std::string> needs_of(const GpuSelector& selector) {
+    auto needs = selector.environment;
+    needs.insert(selector.variables.begin(), selector.variables.end());
+    return needs;
+}
+
+std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors,
+                                                 bool has_positions) {
+    std::vector<const GpuSelector*> chosen;
+    Variables set;
+    for (const auto& selector : selectors) {
+        const auto needs = needs_of(selector);
+        const bool is_wanted = selector.kind == SelectorKind::Stable || has_positions;
+        const bool is_first = std::ranges::none_of(
+            chosen, [&selector](const auto* other) { return other->api == selector.api; });
+        if (!is_wanted || !is_first || selector.partition || selector.variables.empty() ||
+            !can_be_set(needs) || !agree(needs, set))
+            continue;
+        set.insert(needs.begin(), needs.end());
+        chosen.push_back(&selector);
+    }
+    return chosen;
+}
+
+std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu) {
+    const auto selectors = gpu_selectors(report, gpu);
+    Variables variables;
+    for (const auto* selector : chosen_selectors(selectors, false))
+        variables.merge(needs_of(*selector));
+    return variables;
 }
 
 }  // namespace gpuprobe

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/record.h"
@@ -41,5 +42,21 @@ void describe(Visitor& visit, GpuSelector& selector) {
 /// Every selector of this GPU that the report is certain of: best first within one API, the whole
 /// GPU before its parts. `gpu` must be one of the report's.
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu);
+
+/// A shell and systemd can set it to that: letters, digits and "_" without a digit in front, and no
+/// NUL in the value.
+bool is_settable(std::string_view name, std::string_view value);
+
+/// The variables of a selector, and what must be set beside them.
+std::map<std::string, std::string> needs_of(const GpuSelector& selector);
+
+/// The selectors that are set together: of each API the best, as long as it does not disagree with
+/// one before it. With `has_positions` also one that counts devices, where there is no better. None
+/// selects a part of a GPU.
+std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors,
+                                                 bool has_positions);
+
+/// What makes programs use this GPU and no other, by names that stay true: what `env GPU` prints.
+std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu);
 
 }  // namespace gpuprobe

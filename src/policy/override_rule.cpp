@@ -2,18 +2,21 @@
 #include "policy/override_rule.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/parse.h"
+#include "policy/request_table.h"
 #include "policy/terms.h"
 
 namespace gpuprobe {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKeys{"prefer", "only",       "deny",  "backend",
-                                                "gpus",   "min-memory", "strict"};
-
 using Names = std::vector<std::string>;
+
+bool may_be_in_a_rule(std::string_view key) {
+    return std::ranges::any_of(select_keys(), [key](const RequestKey& known) {
+        return known.key == key && !known.rule_option.empty();
+    });
+}
 
 bool contains(const Names& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
@@ -74,7 +77,7 @@ Result<OverrideRule> override_rule_from(const Value& rule) {
     for (const auto& member : *members) {
         if (member.key == "variants" && member.value.is_object())
             parsed.variants = member.value;
-        else if (std::ranges::find(kKeys, member.key) != kKeys.end())
+        else if (may_be_in_a_rule(member.key))
             request[member.key] = member.value;
         else
             return Error{ErrorCode::InvalidRequest,

@@ -2,6 +2,7 @@
 #include "policy/product_set.h"
 
 #include "base/parse.h"
+#include "base/suggestion.h"
 #include "policy/builtin_documents.h"
 
 namespace gpuprobe {
@@ -32,11 +33,8 @@ Result<Manifest> ProductSet::find(std::string_view product) const {
         return parse_manifest(found->second);
     if (const auto found = builtins_.find(product); found != builtins_.end())
         return parse_manifest(found->second);
-    std::string known;
-    for (const auto& name : names())
-        known += (known.empty() ? "" : ", ") + name;
     return Error{ErrorCode::NotFound,
-                 "no product '" + scrubbed(product, 64) + "'; there are " + known};
+                 "no product '" + scrubbed(product, 64) + "'" + suggestion(product, names())};
 }
 
 std::vector<std::string> ProductSet::names() const {

@@ -23,6 +23,7 @@ struct RecommendRequest {
     std::optional<Bytes> need = {};  ///< on every GPU that a variant is to use; whole MiB outside
     bool require_verified = false;   ///< of a GPU what computed a checked result, or nothing
     bool include_rejected = true;    ///< among the candidates
+    bool explain = false;            ///< the bus is to carry the candidates
     bool operator==(const RecommendRequest&) const = default;
 };
 

@@ -2,6 +2,7 @@
 #include "base/parse.h"
 #include "policy/manifest_reading.h"
 #include "policy/recommend.h"
+#include "policy/request_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -46,22 +47,52 @@ ReadProblem read_need(const Value& value, RecommendRequest& out) {
     return problem;
 }
 
-constexpr MemberReader<RecommendRequest> kKeys[] = {
-    {"prefer",
-     [](const Value& value, RecommendRequest& out) { return read_words(value, out.prefer); }},
-    {"only", [](const Value& value,
-                RecommendRequest& out) { return read_words(value, out.only.emplace()); }},
-    {"exclude",
-     [](const Value& value, RecommendRequest& out) { return read_words(value, out.exclude); }},
-    {"need-mib", read_need},
-    {"require-verified",
-     [](const Value& value, RecommendRequest& out) {
-         return read_value(value, out.require_verified);
-     }},
-    {"include-rejected",
-     [](const Value& value, RecommendRequest& out) {
-         return read_value(value, out.include_rejected);
-     }},
+constexpr ReadableKey<RecommendRequest> kTable[] = {
+    {{.key = "prefer",
+      .meaning = "these first",
+      .option = "--prefer",
+      .placeholder = "NAMES",
+      .offers = kFamilyWords,
+      .rule_option = "--prefer-variants",
+      .rule_meaning = "of what recommend offers, these first"},
+     [](const Value& v, RecommendRequest& r) { return read_words(v, r.prefer); }},
+    {{.key = "only",
+      .meaning = "these or none",
+      .option = "--only",
+      .placeholder = "NAMES",
+      .offers = kFamilyWords,
+      .rule_option = "--only-variants"},
+     [](const Value& v, RecommendRequest& r) { return read_words(v, r.only.emplace()); }},
+    {{.key = "exclude",
+      .meaning = "not these: after a failure, family:cuda or the like",
+      .option = "--exclude",
+      .placeholder = "NAMES",
+      .offers = kFamilyWords,
+      .rule_option = "--exclude-variants",
+      .rule_meaning = "not these"},
+     [](const Value& v, RecommendRequest& r) { return read_words(v, r.exclude); }},
+    {{.key = "need-mib",
+      .type = RequestType::Mebibytes,
+      .meaning = "memory that every GPU must offer",
+      .option = "--need-mib",
+      .placeholder = "N",
+      .rule_option = "--variants-need-mib",
+      .rule_meaning = "memory that every GPU must offer a variant"},
+     read_need},
+    {{.key = "require-verified",
+      .type = RequestType::Flag,
+      .meaning = "of a GPU only what computed a checked result: probe --stage=verify",
+      .option = "--require-verified"},
+     [](const Value& v, RecommendRequest& r) { return read_value(v, r.require_verified); }},
+    {{.key = "explain",
+      .type = RequestType::Flag,
+      .meaning = "every variant with the reason for its verdict",
+      .option = "--explain"},
+     [](const Value& v, RecommendRequest& r) { return read_value(v, r.explain); }},
+    {{.key = "include-rejected",
+      .type = RequestType::Flag,
+      .meaning = "leave rejected variants out"},
+     [](const Value& v, RecommendRequest& r) { return read_value(v, r.include_rejected); }},
 };
 
 }  // namespace
@@ -76,23 +107,13 @@ RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& ru
     return request;
 }
 
+std::span<const RequestKey> recommend_keys() {
+    static const auto keys = described(kTable);
+    return keys;
+}
+
 Result<RecommendRequest> recommend_request_from(const Value& object) {
-    RecommendRequest request;
-    if (object.is_null())
-        return request;
-    const auto* members = object.as_object();
-    if (!members)
-        return Error{ErrorCode::InvalidRequest, "request: " + wrong_type(object, "object")};
-    for (const auto& [key, value] : *members) {
-        ReadProblem problem = "unknown key";
-        for (const auto& reader : kKeys)
-            if (reader.key == key)
-                problem = reader.read(value, request);
-        if (!problem.empty())
-            return Error{ErrorCode::InvalidRequest,
-                         "request: " + scrubbed(key, 64) + ": " + problem.text()};
-    }
-    return request;
+    return request_from(object, kTable);
 }
 
 }  // namespace gpuprobe

@@ -31,6 +31,7 @@ struct SelectRequest {
     bool require_verified = false;                      ///< a dispatch was checked on it, and right
     bool forbid_fake = false;                           ///< making some up is an error
     bool include_rejected = true;                       ///< among the decision's candidates
+    bool explain = false;                               ///< the bus is to carry the candidates
     bool operator==(const SelectRequest&) const = default;
 };
 

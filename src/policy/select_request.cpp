@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
-
 #include "base/parse.h"
 #include "base/size.h"
+#include "policy/request_table.h"
 #include "policy/select.h"
 #include "policy/term.h"
 
@@ -113,52 +111,129 @@ ReadProblem read_backend(const Value& value, std::optional<std::string>& out) {
     return {};
 }
 
-struct Key {
-    std::string_view name = {};
-    ReadProblem (*read)(const Value& value, SelectRequest& request) = nullptr;
-};
-constexpr std::array<Key, 16> kKeys{{
-    {"built", [](const Value& v, SelectRequest& r) { return read_names(v, r.built.emplace()); }},
-    {"deny", [](const Value& v, SelectRequest& r) { return read_names(v, r.deny); }},
-    {"backend", [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
-    {"strict", [](const Value& v, SelectRequest& r) { return read_value(v, r.strict.emplace()); }},
-    {"min-memory", [](const Value& v, SelectRequest& r) { return read_size(v, r.min_memory); }},
-    {"prefer", [](const Value& v, SelectRequest& r) { return read_names(v, r.prefer); }},
-    {"only", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.only); }},
-    {"gpus", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.gpus); }},
-    {"require",
+constexpr ReadableKey<SelectRequest> kTable[] = {
+    {{.key = "built",
+      .meaning = "the backends that the consumer is built with: cuda,vulkan,…",
+      .option = "--built",
+      .placeholder = "LIST",
+      .offers = kBackendWords,
+      .keeps_empty = true},
+     [](const Value& v, SelectRequest& r) { return read_names(v, r.built.emplace()); }},
+    {{.key = "explain",
+      .type = RequestType::Flag,
+      .meaning = "every candidate with the reason for its verdict",
+      .option = "--explain"},
+     [](const Value& v, SelectRequest& r) { return read_value(v, r.explain); }},
+    {{.key = "prefer",
+      .meaning = "backends to try first",
+      .option = "--prefer",
+      .placeholder = "LIST",
+      .offers = kBackendWords,
+      .rule_option = "--prefer"},
+     [](const Value& v, SelectRequest& r) { return read_names(v, r.prefer); }},
+    {{.key = "only",
+      .meaning = "these backends or none",
+      .option = "--only",
+      .placeholder = "LIST",
+      .offers = kBackendWords,
+      .rule_option = "--only"},
+     [](const Value& v, SelectRequest& r) { return read_some_names(v, r.only); }},
+    {{.key = "deny",
+      .meaning = "backends or GPU ids never to use",
+      .option = "--deny",
+      .placeholder = "LIST",
+      .offers = kBackendWords,
+      .offers_gpus = true,
+      .rule_option = "--deny"},
+     [](const Value& v, SelectRequest& r) { return read_names(v, r.deny); }},
+    {{.key = "gpus",
+      .meaning = "these GPUs or none",
+      .option = "--gpu",
+      .placeholder = "LIST",
+      .offers_gpus = true,
+      .rule_option = "--gpu"},
+     [](const Value& v, SelectRequest& r) { return read_some_names(v, r.gpus); }},
+    {{.key = "backend",
+      .type = RequestType::Word,
+      .meaning = "this backend or none; 'none' for no GPU",
+      .option = "--backend",
+      .placeholder = "NAME",
+      .offers = "cuda rocm sycl vulkan opencl webgpu cpu none",
+      .rule_option = "--backend"},
+     [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
+    {{.key = "min-memory",
+      .type = RequestType::Size,
+      .meaning = "memory a GPU must offer: 8GiB, 8GB, 8192MiB",
+      .option = "--min-memory",
+      .placeholder = "SIZE",
+      .offers = "4GiB 8GiB 16GiB 24GiB",
+      .rule_option = "--min-memory"},
+     [](const Value& v, SelectRequest& r) { return read_size(v, r.min_memory); }},
+    {{.key = "strict",
+      .type = RequestType::Flag,
+      .meaning = "fail rather than fall back to the CPU",
+      .option = "--strict",
+      .rule_option = "--strict"},
+     [](const Value& v, SelectRequest& r) { return read_value(v, r.strict.emplace()); }},
+    {{.key = "any-vendor",
+      .type = RequestType::Flag,
+      .meaning = "each backend of the consumer on every vendor's GPUs",
+      .option = "--any-vendor"},
+     [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
+    {{.key = "require",
+      .meaning = "what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942'",
+      .option = "--require",
+      .placeholder = "LIST",
+      .offers = "fp16 bfloat16 int8 verified"},
      [](const Value& v, SelectRequest& r) { return read_list(v, r.require, add_predicate); }},
-    {"any-vendor", [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
-    {"platform", [](const Value& v, SelectRequest& r) { return read_platform(v, r.platform); }},
-    {"fake", [](const Value& v, SelectRequest& r) { return read_some_names(v, r.fake); }},
-    {"rank", [](const Value& v, SelectRequest& r) { return read_value(v, r.rank.emplace()); }},
-    {"require-verified",
+    {{.key = "require-verified",
+      .type = RequestType::Flag,
+      .meaning = "only what computed a checked result: probe --stage=verify",
+      .option = "--require-verified"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.require_verified); }},
-    {"forbid-fake", [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
-    {"include-rejected",
+    {{.key = "rank",
+      .type = RequestType::Word,
+      .meaning = "documented, or measured: the fastest of what bench has measured",
+      .option = "--rank",
+      .placeholder = "ORDER",
+      .offers = "documented measured",
+      .takes_others = false},
+     [](const Value& v, SelectRequest& r) { return read_value(v, r.rank.emplace()); }},
+    {{.key = "platform",
+      .type = RequestType::Word,
+      .meaning = "answer for another machine: darwin-arm64",
+      .option = "--platform",
+      .placeholder = "NAME",
+      .offers = "darwin-arm64 darwin-amd64 linux-amd64 linux-arm64"},
+     [](const Value& v, SelectRequest& r) { return read_platform(v, r.platform); }},
+    {{.key = "fake",
+      .meaning = "make up a GPU for each of these backends",
+      .option = "--fake",
+      .placeholder = "LIST",
+      .offers = kBackendWords},
+     [](const Value& v, SelectRequest& r) { return read_some_names(v, r.fake); }},
+    {{.key = "forbid-fake",
+      .type = RequestType::Flag,
+      .meaning = "refuse to",
+      .option = "--forbid-fake"},
+     [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
+    {{.key = "include-rejected",
+      .type = RequestType::Flag,
+      .meaning = "leave rejected candidates out",
+      .option = "--no-rejected",
+      .option_sets = false},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.include_rejected); }},
-}};
-
-ReadProblem read_member(const Value::Member& member, SelectRequest& request) {
-    const auto* key = std::ranges::find(kKeys, member.key, &Key::name);
-    if (key == kKeys.end())
-        return ReadProblem{"unknown key"}.in(scrubbed(member.key, 64));
-    return key->read(member.value, request).in(key->name);
-}
+};
 
 }  // namespace
 
+std::span<const RequestKey> select_keys() {
+    static const auto keys = described(kTable);
+    return keys;
+}
+
 Result<SelectRequest> select_request_from(const Value& object) {
-    SelectRequest request;
-    if (object.is_null())
-        return request;
-    const auto* members = object.as_object();
-    if (!members)
-        return Error{ErrorCode::InvalidRequest, "request: " + wrong_type(object, "object")};
-    for (const auto& member : *members)
-        if (const auto problem = read_member(member, request); !problem.empty())
-            return Error{ErrorCode::InvalidRequest, "request: " + problem.text()};
-    return request;
+    return request_from(object, kTable);
 }
 
 }  // namespace gpuprobe

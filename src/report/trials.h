@@ -23,6 +23,17 @@ constexpr std::string_view kCpuApi = "cpu";
 /// Its only device (device_key).
 constexpr const char* kCpuDevice = "index:0";
 
+/// What somebody wants to know from the drivers.
+struct ProbeRequest {
+    std::vector<std::string> apis = {};  ///< none: all
+    bool allow_wake = false;
+    std::string stage = std::string{kQueryStage};  ///< "query", "verify" or "measure"
+    /// Ids; of the later stages. None: all, the software implementations and the processor.
+    std::vector<std::string> gpus = {};
+    /// Measure also what is in use, has little memory left or runs on battery.
+    bool force = false;
+};
+
 /// How a probe of one device names it: "pci:0000:00:06.0" where the API gives an address, else
 /// "index:2", its place in the API's own order. nullopt where the API gives neither.
 std::optional<std::string> device_key(const DeviceFacts& facts);

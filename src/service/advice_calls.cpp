@@ -3,19 +3,18 @@
 
 #include <memory>
 
-#include "wire/text.h"
-#include "wire/value.h"
+#include "wire/record.h"
 
 namespace gpuprobe {
 
 template <class Reply, class Act>
-void AdviceCalls::with_leave(const Petitioner& who, Action action, Reply reply, Act act) {
+void AdviceCalls::with_leave(const Requester& who, Action action, Reply reply, Act act) {
     // A callback is copied: the reply, which can't be, is shared.
     const auto pending = std::make_shared<Reply>(std::move(reply));
-    clientele_.authority.ask(who, action, [this, who, pending, act](const Status& may) {
+    access_.authority.ask(who, action, [this, who, pending, act](const Status& may) {
         if (!may)
             return pending->fail(may.error());
-        for_caller(clientele_, who.sender, std::move(*pending),
+        for_caller(access_, who.sender, std::move(*pending),
                    [this, act](const Caller& caller, Reply& answer) {
                        const auto allowed = context_.calls.take(caller.uid);
                        if (allowed)
@@ -26,7 +25,7 @@ void AdviceCalls::with_leave(const Petitioner& who, Action action, Reply reply, 
     });
 }
 
-void AdviceCalls::set_override(const Petitioner& who,
+void AdviceCalls::set_override(const Requester& who,
                                const std::string& consumer,
                                Value rule,
                                bus::Reply<> reply) {
@@ -40,7 +39,7 @@ void AdviceCalls::set_override(const Petitioner& who,
                });
 }
 
-void AdviceCalls::clear_override(const Petitioner& who,
+void AdviceCalls::clear_override(const Requester& who,
                                  const std::string& consumer,
                                  bus::Reply<bool> reply) {
     with_leave(who, Action::SetOverride, std::move(reply),
@@ -55,22 +54,16 @@ void AdviceCalls::clear_override(const Petitioner& who,
 
 std::map<std::string, bus::Dictionary> AdviceCalls::overrides() const {
     std::map<std::string, bus::Dictionary> answer;
-    for (const auto& [consumer, entry] : context_.engine.overrides()) {
-        bus::Dictionary one;
-        one.emplace("Rule", sdbus::Variant{bus::dictionary_from(entry.rule)});
-        const std::int64_t set_at = entry.set_at.time_since_epoch().count();
-        one.emplace("SetAtUsec", sdbus::Variant{set_at});
-        one.emplace("SetByUid", sdbus::Variant{entry.set_by});
-        answer.emplace(bus::bus_text(consumer), std::move(one));
-    }
+    for (const auto& [consumer, entry] : context_.engine.overrides())
+        answer.emplace(bus::bus_text(consumer), bus::dictionary_of(entry));
     return answer;
 }
 
 std::vector<bus::Dictionary> AdviceCalls::quarantine() const {
-    return bus::record_dictionaries(to_value(context_.engine.report().quarantine));
+    return bus::dictionaries_of(context_.engine.report().quarantine);
 }
 
-void AdviceCalls::clear_quarantine(const Petitioner& who,
+void AdviceCalls::clear_quarantine(const Requester& who,
                                    const Value& filter,
                                    bus::Reply<std::uint32_t> reply) {
     const auto meant = engine::quarantine_filter_from(filter);
@@ -86,8 +79,8 @@ void AdviceCalls::clear_quarantine(const Petitioner& who,
                });
 }
 
-void AdviceCalls::report_outcome(const Petitioner& who, Value outcome, bus::Reply<> reply) {
-    for_caller(clientele_, who.sender, std::move(reply),
+void AdviceCalls::report_outcome(const Requester& who, Value outcome, bus::Reply<> reply) {
+    for_caller(access_, who.sender, std::move(reply),
                [this, told = std::move(outcome)](const Caller& caller, bus::Reply<>& answer) {
                    auto done = context_.calls.take(caller.uid);
                    if (done)

@@ -11,12 +11,12 @@
 
 namespace gpuprobe {
 
-/// What was answered of late: the same question about the same generation has the same answer
-/// for all to whom the same nodes are open.
+/// Recent answers. The same question about the same generation has the same answer for all callers
+/// who may open the same nodes.
 class AnswerCache {
 public:
-    static constexpr std::size_t kMaxAnswers = 32;  ///< programs ask the same few questions
-    static constexpr Bytes kMaxQuestion = kib(4);   ///< longer ones are worked out each time
+    static constexpr std::size_t kMaxAnswers = 32;  ///< because programs ask the same few questions
+    static constexpr Bytes kMaxQuestion = kib(4);   ///< the answers to longer ones are not kept
 
     /// What identifies a question. `access`: the class of callers who share its answer.
     static std::string question(const std::string& access,
@@ -26,10 +26,10 @@ public:
     /// nullptr when it is not known. Answers of another generation are forgotten.
     [[nodiscard]] const bus::RecordedBody* find(std::uint64_t generation,
                                                 const std::string& question);
-    /// Keeps an answer of the generation that was last looked for, in place of the one that was
-    /// unused for longest.
+    /// Keeps an answer about the generation of the last find(). A full cache drops the answer that
+    /// was not used for the longest time.
     void keep(std::string question, bus::RecordedBody answer);
-    /// To be called when something changes that is not a generation.
+    /// To be called when something changes without a new generation.
     void clear() { entries_.clear(); }
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
 

@@ -49,7 +49,7 @@ Authority::Authority(sdbus::IConnection& connection)
 
 Authority::~Authority() = default;
 
-void Authority::ask(const Petitioner& who,
+void Authority::ask(const Requester& who,
                     Action action,
                     std::function<void(const Status&)> answer) {
     callers_.uid_of(who.sender, [this, who, action, answer](const Result<uid_t>& uid) {
@@ -69,7 +69,7 @@ void Authority::answered(uid_t uid) {
     pending_.erase(pending_.find(uid));
 }
 
-void Authority::ask_polkit(const Petitioner& who, uid_t uid, Action action, const Answer& answer) {
+void Authority::ask_polkit(const Requester& who, uid_t uid, Action action, const Answer& answer) {
     if (!takes_another(uid))
         return answer(Error{ErrorCode::TooManyRequests, "too many questions to polkit"});
     const auto reply = [this, uid, action, answer](bus::ReplyError problem,

@@ -17,8 +17,8 @@
 
 namespace gpuprobe {
 
-/// What not every caller may do. The names are polkit's, behind "org.gpuprobe."; who may do what by
-/// default stands in data/polkit/.
+/// What not every caller may do. Polkit's names for them begin with "org.gpuprobe."; data/polkit/
+/// says who may do what by default.
 enum class Action { AllowWake, MeasureInUse, GetIdentifiers, SetOverride, ClearQuarantine };
 constexpr std::array<EnumName<Action>, 5> names_of(Action) {
     return {{{Action::AllowWake, "allow-wake"},
@@ -30,16 +30,18 @@ constexpr std::array<EnumName<Action>, 5> names_of(Action) {
 /// "org.gpuprobe.allow-wake"
 std::string action_id(Action action);
 
-/// Whoever asks us on the bus for something that needs leave.
-struct Petitioner {
+/// A caller on the bus who wants something that needs permission.
+struct Requester {
     std::string sender = {};    ///< unique name
     bool may_be_asked = false;  ///< the call allows polkit to ask its user for a password
 };
 
-/// Decides whether a caller may do something. Root and the user whom we run as always may; for
-/// anybody else polkit decides, by the caller's name on the bus: process ids are used again.
+/// Decides whether a caller may do something. Root and the daemon's own user always may. For
+/// anybody else polkit decides, which identifies the caller by the name on the bus, because process
+/// ids are reused.
 ///
-/// Nothing waits: a polkit that is absent, answers rubbish or does not answer in time means no.
+/// Other calls go on meanwhile. If polkit is absent, gives a malformed answer or does not answer in
+/// time, the answer is no.
 /// Source: polkit, org.freedesktop.PolicyKit1.Authority.CheckAuthorization.
 class Authority {
 public:
@@ -47,7 +49,7 @@ public:
     /// Someone has to find a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
     static constexpr std::size_t kMaxPending = 64;  ///< questions to polkit
-    /// Of one user's: nobody answers for the others meanwhile.
+    /// From one user, so that one user's questions do not keep out the others'.
     static constexpr std::size_t kMaxPendingOfOne = 8;
 
     explicit Authority(sdbus::IConnection& connection);
@@ -55,11 +57,11 @@ public:
 
     /// Calls `answer` once, later, with NotAuthorized or TooManyRequests where the caller may not.
     /// After this object is gone, `answer` is destroyed unused.
-    void ask(const Petitioner& who, Action action, std::function<void(const Status&)> answer);
+    void ask(const Requester& who, Action action, std::function<void(const Status&)> answer);
 
 private:
     using Answer = std::function<void(const Status&)>;
-    void ask_polkit(const Petitioner& who, uid_t uid, Action action, const Answer& answer);
+    void ask_polkit(const Requester& who, uid_t uid, Action action, const Answer& answer);
     [[nodiscard]] bool takes_another(uid_t uid) const;
     void answered(uid_t uid);
 

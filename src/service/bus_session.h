@@ -11,8 +11,8 @@
 
 namespace gpuprobe {
 
-/// Our presence on a bus: connection, name and objects. When the bus goes away it comes back by
-/// itself, with the engine's state as it is.
+/// The daemon on a bus: connection, name and objects. When the bus goes away, this reconnects by
+/// itself and shows the engine's current state.
 class BusSession {
 public:
     static constexpr Duration kFirstRetry = std::chrono::milliseconds{250};
@@ -24,9 +24,9 @@ public:
                const ServiceContext& context,
                Log& log);
 
-    /// Before start(): what to call after the bus was told of a change.
+    /// Sets what to call after a change was signalled. To be called before start().
     void on_update(std::function<void()> heard) { heard_ = std::move(heard); }
-    /// Before start(): answer for switcheroo-control too, where nobody else does.
+    /// Answers for switcheroo-control too, if nobody else does. To be called before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
     /// Connects, owns the name and shows the objects. Errors: as Connection::open and own_name.

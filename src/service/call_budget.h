@@ -10,7 +10,8 @@
 
 namespace gpuprobe {
 
-/// How often one user may call what costs more than an answer: a write to the disk, a probe.
+/// How often one user may make calls that cost more than an answer, such as a write to the disk or
+/// a probe.
 class CallBudget {
 public:
     static constexpr unsigned kCalls = 30;  ///< per window
@@ -19,8 +20,8 @@ public:
 
     explicit CallBudget(const Clock& clock) : clock_{clock} {}
 
-    /// Errors: TooManyRequests, over what one user gets within the window, and when too many users
-    /// are active in it. Root has no limit.
+    /// Errors: TooManyRequests when the user made too many calls within the window, or when too
+    /// many users are active in it. Root has no limit.
     Status take(uid_t uid);
 
 private:

@@ -35,13 +35,14 @@ Error gone(const std::string& id) {
 GpuObject::GpuObject(sdbus::IConnection& connection,
                      const std::string& path,
                      const Gpu& gpu,
+                     const Report& open_to_all,
                      const ServiceContext& context,
-                     const Clientele& clientele)
+                     const CallerAccess& access)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
       id_{gpu.id},
-      properties_{properties_of(gpu)},
+      properties_{properties_of(gpu, open_to_all)},
       context_{context},
-      clientele_{clientele},
+      access_{access},
       self_{std::make_shared<const GpuObject*>(this)} {
     registerAdaptor();
     (void)bus::attempt([this] { emitInterfacesAddedSignal(); });
@@ -52,8 +53,8 @@ GpuObject::~GpuObject() {
     (void)bus::attempt([this] { unregisterAdaptor(); });
 }
 
-void GpuObject::update(const Gpu& gpu) {
-    auto now = properties_of(gpu);
+void GpuObject::update(const Gpu& gpu, const Report& open_to_all) {
+    auto now = properties_of(gpu, open_to_all);
     const auto changed = changed_properties(properties_, now);
     properties_ = std::move(now);
     if (!changed.empty())
@@ -71,7 +72,7 @@ const Gpu& GpuObject::current() const {
 
 void GpuObject::Describe(sdbus::Result<std::string>&& result) {
     const auto sender = bus::current_sender(getObject());
-    for_caller(clientele_, sender, bus::Reply<std::string>{std::move(result)},
+    for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
                [weak = std::weak_ptr{self_}, sender](const Caller& caller, auto& reply) {
                    if (const auto self = weak.lock())
                        (*self)->describe_to(sender, caller, reply);
@@ -83,7 +84,7 @@ void GpuObject::Describe(sdbus::Result<std::string>&& result) {
 void GpuObject::describe_to(const std::string& sender,
                             const Caller& caller,
                             bus::Reply<std::string>& reply) const {
-    const auto* gpu = gpu_in(*clientele_.audience.report_for(caller).report, id_);
+    const auto* gpu = gpu_in(*access_.views.report_for(caller).report, id_);
     if (!gpu)
         return reply.fail(gone(id_));
     const auto json = bus::bus_text(json_line(to_value(*gpu)), kMaxReport);
@@ -93,9 +94,9 @@ void GpuObject::describe_to(const std::string& sender,
 }
 
 void GpuObject::GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Dictionary /*options*/) {
-    const Petitioner who{.sender = bus::current_sender(getObject()),
-                         .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
-    for_caller(clientele_, who.sender, bus::Reply<Identifiers>{std::move(result)},
+    const Requester who{.sender = bus::current_sender(getObject()),
+                        .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
+    for_caller(access_, who.sender, bus::Reply<Identifiers>{std::move(result)},
                [weak = std::weak_ptr{self_}, who](const Caller& caller, auto& reply) {
                    if (const auto self = weak.lock())
                        (*self)->identify_to(who, caller, reply);
@@ -105,24 +106,23 @@ void GpuObject::GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Diction
 }
 
 /// Who may open the GPU could ask its driver; anybody else asks polkit.
-void GpuObject::identify_to(const Petitioner& who,
+void GpuObject::identify_to(const Requester& who,
                             const Caller& caller,
                             bus::Reply<Identifiers>& reply) const {
     const auto* gpu = gpu_in(context_.engine.report(), id_);
     if (!gpu)
         return reply.fail(gone(id_));
     const auto identifiers = identifiers_of(*gpu);
-    const auto* seen = gpu_in(*clientele_.audience.report_for(caller).report, id_);
+    const auto* seen = gpu_in(*access_.views.report_for(caller).report, id_);
     if (seen && !is_closed(*seen))
         return reply.send(identifiers);
     const auto pending = std::make_shared<bus::Reply<Identifiers>>(std::move(reply));
-    clientele_.authority.ask(who, Action::GetIdentifiers,
-                             [pending, identifiers](const Status& may) {
-                                 if (may)
-                                     pending->send(identifiers);
-                                 else
-                                     pending->fail(may.error());
-                             });
+    access_.authority.ask(who, Action::GetIdentifiers, [pending, identifiers](const Status& may) {
+        if (may)
+            pending->send(identifiers);
+        else
+            pending->fail(may.error());
+    });
 }
 
 void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary /*options*/) {

@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "engine/engine.h"
 #include "service/call_budget.h"
-#include "service/clientele.h"
+#include "service/caller_access.h"
 #include "service/gpu_properties.h"
 #include "service/inline_budget.h"
 #include "wire/reply.h"
@@ -36,12 +36,13 @@ public:
     GpuObject(sdbus::IConnection& connection,
               const std::string& path,
               const Gpu& gpu,
+              const Report& open_to_all,
               const ServiceContext& context,
-              const Clientele& clientele);
+              const CallerAccess& access);
     ~GpuObject();
 
     /// Signals what changed.
-    void update(const Gpu& gpu);
+    void update(const Gpu& gpu, const Report& open_to_all);
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:
@@ -70,18 +71,18 @@ private:
     void describe_to(const std::string& sender,
                      const Caller& caller,
                      bus::Reply<std::string>& reply) const;
-    void identify_to(const Petitioner& who,
+    void identify_to(const Requester& who,
                      const Caller& caller,
                      bus::Reply<Identifiers>& reply) const;
 
     std::string id_;
     GpuProperties properties_;
     const ServiceContext& context_;
-    const Clientele& clientele_;
-    /// What answers later looks here first whether this object has gone.
+    const CallerAccess& access_;
+    /// Callbacks hold this weakly, to notice that the object has gone.
     std::shared_ptr<const GpuObject*> self_;
-    /// Who waits for GetMemory, by number. Shared with the engine's callbacks, weakly: an answer
-    /// that comes after this object has gone finds nobody.
+    /// Calls of GetMemory that wait, by number. The engine's callbacks hold this weakly: an answer
+    /// that comes after this object has gone is dropped.
     std::shared_ptr<MemoryReplies> memory_replies_ = std::make_shared<MemoryReplies>();
     std::uint64_t last_memory_reply_ = 0;
 };

@@ -15,8 +15,8 @@ class GpuObjects {
 public:
     GpuObjects(sdbus::IConnection& connection,
                const ServiceContext& context,
-               const Clientele& clientele)
-        : connection_{connection}, context_{context}, clientele_{clientele} {}
+               const CallerAccess& access)
+        : connection_{connection}, context_{context}, access_{access} {}
 
     /// Makes the objects agree with the report, with a signal for each difference.
     void update();
@@ -32,7 +32,7 @@ private:
 
     sdbus::IConnection& connection_;
     const ServiceContext& context_;
-    const Clientele& clientele_;
+    const CallerAccess& access_;
     std::map<std::string, std::unique_ptr<GpuObject>> by_path_ = {};
 };
 

@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "base/parse.h"
+#include "policy/gpu_selectors.h"
+#include "report/caller.h"
 #include "wire/text.h"
 
 namespace gpuprobe {
@@ -25,16 +27,23 @@ std::uint32_t number_or_zero(const std::optional<std::string>& hexadecimal) {
     return hexadecimal ? parse_hex<std::uint32_t>(*hexadecimal).value_or(0) : 0;
 }
 
-std::string prime_selector(const PciAddress& address) {
-    std::string text = "pci-" + text_of(address);
-    std::ranges::replace_if(
-        text, [](char c) { return c == ':' || c == '.'; }, '_');
-    return text;
+std::map<std::string, std::string> environment_of(const std::string& id, const Report& report) {
+    std::map<std::string, std::string> shown_variables;
+    const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
+    if (gpu != report.gpus.end())
+        for (const auto& [name, value] : environment_for(report, *gpu))
+            shown_variables.emplace(name, bus::bus_text(value));
+    return shown_variables;
 }
 
 }  // namespace
 
-GpuProperties properties_of(const Gpu& gpu) {
+Report open_to_all(const Report& report) {
+    constexpr std::uint32_t kNobody = 65534;
+    return as_seen_by(report, {.uid = kNobody, .groups = std::vector<std::uint32_t>{kNobody}});
+}
+
+GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
     const PciInfo pci = gpu.pci.value_or(PciInfo{});
     return {
         .id = shown(gpu.id),
@@ -47,8 +56,8 @@ GpuProperties properties_of(const Gpu& gpu) {
         .driver = text_or_empty(gpu.driver.name),
         .memory_total = offered_memory(gpu.memory).value_or(Bytes{}).count,
         .health = shown(gpu.health),
-        .backends = to_value(gpu.backends),
-        .environment = launch_environment(gpu),
+        .backends = gpu.backends,
+        .environment = environment_of(gpu.id, open_to_all),
     };
 }
 
@@ -72,18 +81,6 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     return names;
 }
 
-std::map<std::string, std::string> launch_environment(const Gpu& gpu) {
-    if (gpu.kind == GpuKind::DisplayOnly || !gpu.pci || !gpu.pci->address)
-        return {};
-    if (gpu.driver.name == "nvidia")
-        return {{"__NV_PRIME_RENDER_OFFLOAD", "1"},
-                {"__GLX_VENDOR_LIBRARY_NAME", "nvidia"},
-                {"__VK_LAYER_NV_optimus", "NVIDIA_only"}};
-    if (!gpu.identity.drm.render)
-        return {};
-    return {{"DRI_PRIME", prime_selector(*gpu.pci->address)}};
-}
-
 std::string path_element(std::string_view id) {
     std::string element{id.substr(0, kMaxPathElement)};
     const auto is_allowed = [](char c) {
@@ -93,10 +90,11 @@ std::string path_element(std::string_view id) {
     return element.empty() ? "_" : element;
 }
 
-const Gpu* default_gpu(const std::vector<Gpu>& gpus) {
-    const auto found =
-        std::ranges::find_if(gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });
-    return found == gpus.end() ? nullptr : &*found;
+const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
+    const auto found = std::ranges::find_if(report.gpus, [&chosen](const Gpu& gpu) {
+        return chosen.empty() ? gpu.kind != GpuKind::DisplayOnly : gpu.id == chosen.front();
+    });
+    return found == report.gpus.end() ? nullptr : &*found;
 }
 
 }  // namespace gpuprobe

@@ -24,26 +24,26 @@ struct GpuProperties {
     std::string driver = {};
     std::uint64_t memory_total = 0;  ///< bytes
     std::string health = {};
-    Value backends = {};  ///< backend → BackendView
+    std::map<std::string, BackendView> backends = {};
     std::map<std::string, std::string> environment = {};
 };
 
-/// Texts are valid for the bus.
-GpuProperties properties_of(const Gpu& gpu);
+/// Texts are valid for the bus. `open_to_all`: the machine as somebody sees it who may open nothing
+/// that is not open to everybody. Properties are for all, so the environment names GPUs only by
+/// what it tells.
+GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all);
+/// The report as `open_to_all`.
+Report open_to_all(const Report& report);
 
 /// The bus names of the properties that differ and announce it.
 std::vector<std::string> changed_properties(const GpuProperties& before,
                                             const GpuProperties& after);
 
-/// Variables that make a graphical program use this GPU; none for one that only shows pictures.
-/// Sources: Mesa, docs/envvars (DRI_PRIME=pci-…); NVIDIA driver README, "PRIME Render Offload".
-std::map<std::string, std::string> launch_environment(const Gpu& gpu);
-
 /// An id as one element of an object path: what is no letter or digit of ASCII becomes "_".
 std::string path_element(std::string_view id);
 
-/// The path of the GPU that programs should use, of those in `gpus` (best first); nullptr when none
-/// can do more than show a picture.
-const Gpu* default_gpu(const std::vector<Gpu>& gpus);
+/// The GPU that programs should use: the first of what was chosen, else of those in `report` (best
+/// first) the first that can do more than show a picture; nullptr when there is none.
+const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
 
 }  // namespace gpuprobe

@@ -10,10 +10,11 @@
 
 namespace gpuprobe {
 
-/// How much text one caller may ask for within messages.
+/// How much text one caller may get in messages, as opposed to file descriptors.
 ///
-/// Measured with dbus-daemon 1.14: a few callers that ask for large replies and never read them
-/// make the bus stop taking anything from us, for everyone. Replies that carry a descriptor do not.
+/// Measured with dbus-daemon 1.14: when a few callers ask for large replies and never read them,
+/// the bus stops taking messages from the daemon, and nobody is answered. Replies with a descriptor
+/// do not have that effect.
 class InlineBudget {
 public:
     static constexpr Bytes kMaxReply = kib(256);
@@ -23,8 +24,8 @@ public:
 
     explicit InlineBudget(const Clock& clock) : clock_{clock} {}
 
-    /// Errors: TooLarge for more than one reply may hold; TooManyRequests for more than one sender
-    /// gets within the window, and when too many senders are active in it.
+    /// Errors: TooLarge for more than one reply may hold; TooManyRequests when the sender got too
+    /// much within the window, or when too many senders are active in it.
     Status take(const std::string& sender, Bytes size);
 
 private:

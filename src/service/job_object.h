@@ -11,12 +11,12 @@
 
 namespace gpuprobe {
 
-/// A running call on the bus, and the answer it owes.
+/// A running call as an object on the bus, and the reply that it will send.
 class JobObject final : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Job_adaptor,
                                                         sdbus::ManagedObject_adaptor,
                                                         sdbus::Properties_adaptor> {
 public:
-    /// Someone asks to end the job; whoever handles it asks who that is.
+    /// Called when somebody wants to end the job. It is for the handler to check who that is.
     using OnCancel = std::function<void(const std::string& sender, bus::Reply<> reply)>;
 
     JobObject(sdbus::IConnection& connection,
@@ -24,7 +24,7 @@ public:
               uid_t started_by,
               bus::Reply<bus::Dictionary> reply,
               OnCancel on_cancel);
-    /// A job that is destroyed without an end was cancelled.
+    /// A job that is destroyed before it ended answers that it was cancelled.
     ~JobObject();
 
     void set_progress(double part);

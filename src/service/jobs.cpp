@@ -17,7 +17,7 @@ Jobs::Jobs(bus::Connection& connection, const ServiceContext& context)
 Jobs::~Jobs() = default;
 
 void Jobs::probe(const std::string& sender,
-                 const engine::ProbeRequest& request,
+                 const ProbeRequest& request,
                  bus::Reply<bus::Dictionary> reply) {
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
     callers_.uid_of(sender, [this, request, pending](const Result<uid_t>& uid) {
@@ -33,7 +33,7 @@ std::size_t Jobs::running_of(uid_t uid) const {
     return static_cast<std::size_t>(std::ranges::count_if(jobs_, is_theirs));
 }
 
-void Jobs::start(uid_t uid, const engine::ProbeRequest& request, const Pending& reply) {
+void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
     if (jobs_.size() >= kMaxJobs || running_of(uid) >= kMaxJobsPerUid)
         return reply->fail(Error{ErrorCode::TooManyRequests, "too many probes are waited for"});
     if (const auto allowed = context_.calls.take(uid); !allowed)
@@ -48,7 +48,7 @@ void Jobs::start(uid_t uid, const engine::ProbeRequest& request, const Pending& 
     run(number, request);
 }
 
-void Jobs::run(std::uint64_t number, const engine::ProbeRequest& request) {
+void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
     const std::weak_ptr<Jobs*> weak = self_;
     const auto progress = [weak, number](double part) {
         const auto self = weak.lock();

@@ -26,14 +26,14 @@ public:
     /// that wait, or calls of one user within a minute),
     /// NotAuthorized (the caller left), InvalidRequest.
     void probe(const std::string& sender,
-               const engine::ProbeRequest& request,
+               const ProbeRequest& request,
                bus::Reply<bus::Dictionary> reply);
 
 private:
     using Pending = std::shared_ptr<bus::Reply<bus::Dictionary>>;  // std::function wants copies
 
-    void start(uid_t uid, const engine::ProbeRequest& request, const Pending& reply);
-    void run(std::uint64_t number, const engine::ProbeRequest& request);
+    void start(uid_t uid, const ProbeRequest& request, const Pending& reply);
+    void run(std::uint64_t number, const ProbeRequest& request);
     void cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply);
     [[nodiscard]] std::size_t running_of(uid_t uid) const;
 
@@ -41,7 +41,8 @@ private:
     const ServiceContext& context_;
     std::uint64_t last_number_ = 0;
     std::map<std::uint64_t, std::unique_ptr<JobObject>> jobs_ = {};
-    /// The engine keeps callbacks until its probes end, and may outlive this: they check it first.
+    /// The engine keeps callbacks until its probes end, which may be after this object has gone.
+    /// They hold this weakly and check it first.
     std::shared_ptr<Jobs*> self_;
     bus::Callers callers_;
 };

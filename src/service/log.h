@@ -30,7 +30,7 @@ constexpr std::array<EnumName<LogTarget>, 3> names_of(LogTarget) {
              {LogTarget::Null, "null"}}};
 }
 
-/// Where the daemon says what it decided. The rooms do not log.
+/// The daemon's log. Only the program writes to it; the rooms do not log.
 class Log {
 public:
     explicit Log(std::string identifier) : identifier_{std::move(identifier)} {}

@@ -16,6 +16,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+constexpr uid_t kRoot = 0;              // whose reported outcomes count for everybody
 
 /// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
@@ -39,21 +40,27 @@ Result<std::string> stage_option(const bus::Dictionary& options) {
     return *value.as_string();
 }
 
+/// Of a request that was found to be in order.
+bool wants_explanation(const Value& request) {
+    return request.at("explain").as_bool() == true;
+}
+
 }  // namespace
 
 ManagerObject::ManagerObject(bus::Connection& connection,
                              const ServiceContext& context,
                              const GpuObjects& gpus,
                              Jobs& jobs,
-                             const Clientele& clientele,
+                             const CallerAccess& access,
                              AdviceCalls& advice)
     : AdaptorInterfaces{connection.bus(), sdbus::ObjectPath{bus::kRootPath}},
       connection_{connection},
       context_{context},
       gpus_{gpus},
       jobs_{jobs},
-      clientele_{clientele},
-      advice_{advice} {
+      access_{access},
+      advice_{advice},
+      spelling_{spelling_for([this](const std::string& id) { return gpus_.path_of(id); })} {
     published_ = current();
     registerAdaptor();
 }
@@ -64,7 +71,8 @@ ManagerObject::~ManagerObject() {
 
 ManagerObject::Published ManagerObject::current() const {
     const auto& report = context_.engine.report();
-    const auto* best = default_gpu(report.gpus);
+    const auto decision = context_.engine.select("default", Value{}, kRoot, report);
+    const auto* best = default_gpu(report, decision ? decision->gpus : std::vector<std::string>{});
     return {.generation = report.generation,
             .state = std::string{name_of(report.state)},
             .default_gpu = best ? std::string{gpus_.path_of(best->id)} : "/"};
@@ -90,7 +98,7 @@ void ManagerObject::update() {
 void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
     context_.engine.catch_up();
     const auto sender = bus::current_sender(getObject());
-    for_caller(clientele_, sender, bus::Reply<std::string>{std::move(result)},
+    for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
                [this, sender](const Caller& caller, auto& reply) {
                    const auto text = description(sender, caller);
                    if (text)
@@ -104,17 +112,17 @@ Result<std::string> ManagerObject::description(const std::string& sender,
                                                const Caller& caller) const {
     if (connection_.congested())
         return Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"};
-    const auto& json = *clientele_.audience.of(caller).json;
+    const auto& json = *access_.views.of(caller).json;
     TRY(context_.budget.take(sender, Bytes{json.size()}));
     return bus::bus_text(json, kMaxReport);
 }
 
 void ManagerObject::DescribeFd(sdbus::Result<sdbus::UnixFd>&& result) {
     context_.engine.catch_up();
-    for_caller(clientele_, bus::current_sender(getObject()),
+    for_caller(access_, bus::current_sender(getObject()),
                bus::Reply<sdbus::UnixFd>{std::move(result)},
                [this](const Caller& caller, auto& reply) {
-                   auto file = sealed_file("gpuprobe-report", *clientele_.audience.of(caller).json);
+                   auto file = sealed_file("gpuprobe-report", *access_.views.of(caller).json);
                    if (file)
                        reply.send(sdbus::UnixFd{file->release(), sdbus::adopt_fd});
                    else
@@ -137,7 +145,7 @@ void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
     Question question{.call = bus::held_call(getObject()),
                       .consumer = std::move(consumer),
                       .request = std::move(wanted).value()};
-    for_caller(clientele_, bus::current_sender(getObject()), std::move(reply),
+    for_caller(access_, bus::current_sender(getObject()), std::move(reply),
                [this, question = std::move(question)](const Caller& caller, auto& answer) {
                    select(question, caller, answer);
                });
@@ -146,7 +154,7 @@ void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
 void ManagerObject::select(const Question& question,
                            const Caller& caller,
                            bus::Reply<bus::Dictionary>& reply) {
-    const auto view = clientele_.audience.report_for(caller);
+    const auto view = access_.views.report_for(caller);
     // What somebody reported ends with time, not with a generation.
     const bool is_kept = !context_.engine.has_experience(caller.uid);
     auto key = AnswerCache::question(view.access, question.consumer, question.request);
@@ -166,12 +174,12 @@ Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
                                                 const Report& seen) {
     auto request = question.request;
     name_all_by_id(request);
-    const auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
-    if (!decision.backend)
+    auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
+    const bool explains = wants_explanation(request);
+    if (!decision.backend && !explains)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
-    return bus::RecordedBody::of(
-        answer_from(decision, [this](const std::string& id) { return gpus_.path_of(id); }),
-        getObject());
+    return bus::RecordedBody::of(answer_from(std::move(decision), explains, spelling_),
+                                 getObject());
 }
 
 void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
@@ -182,21 +190,25 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
-    for_caller(clientele_, bus::current_sender(getObject()), std::move(reply),
+    for_caller(access_, bus::current_sender(getObject()), std::move(reply),
                [this, product = std::move(product), manifest = std::move(manifest),
                 request = std::move(wanted).value()](const Caller& caller, auto& answer) {
-                   const auto view = clientele_.audience.report_for(caller);
-                   const auto found = context_.engine.recommend(product, manifest, request,
-                                                                caller.uid, *view.report);
+                   const auto view = access_.views.report_for(caller);
+                   auto found = context_.engine.recommend(product, manifest, request, caller.uid,
+                                                          *view.report);
                    if (!found)
                        return answer.fail(found.error());
-                   answer.send(answer_from(
-                       *found, [this](const std::string& id) { return gpus_.path_of(id); }));
+                   answer.send(answer_from(std::move(found).value(), wants_explanation(request),
+                                           spelling_));
                });
 }
 
 std::vector<std::string> ManagerObject::ListProducts() {
     return bus::guard([this] { return context_.engine.products(); });
+}
+
+std::vector<std::string> ManagerObject::ListConsumers() {
+    return bus::guard([this] { return context_.engine.consumers(); });
 }
 
 void ManagerObject::name_by_id(Value& name) const {
@@ -225,17 +237,16 @@ Status ManagerObject::refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus
     return Done{};
 }
 
-Result<engine::ProbeRequest> ManagerObject::probe_request(
-    const std::vector<sdbus::ObjectPath>& gpus,
-    const std::vector<std::string>& apis,
-    const bus::Dictionary& options) const {
+Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::ObjectPath>& gpus,
+                                                  const std::vector<std::string>& apis,
+                                                  const bus::Dictionary& options) const {
     if (gpus.size() > kMaxNames || apis.size() > kMaxNames)
         return Error{ErrorCode::InvalidRequest, "too many names"};
     const bool allow_wake = TRY(flag_option(options, "allow-wake", false));
-    engine::ProbeRequest request{.apis = apis,
-                                 .allow_wake = allow_wake,
-                                 .stage = TRY(stage_option(options)),
-                                 .force = TRY(flag_option(options, "force", false))};
+    ProbeRequest request{.apis = apis,
+                         .allow_wake = allow_wake,
+                         .stage = TRY(stage_option(options)),
+                         .force = TRY(flag_option(options, "force", false))};
     TRY(refuse_sleepers(gpus, allow_wake));
     for (const auto& path : gpus)
         request.gpus.push_back(gpus_.at(path)->id);
@@ -258,25 +269,25 @@ void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
     }
 }
 
-Petitioner ManagerObject::petitioner() const {
+Requester ManagerObject::requester() const {
     return {.sender = bus::current_sender(getObject()),
             .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
 }
 
-void ManagerObject::ask_leave(const Petitioner& caller,
+void ManagerObject::ask_leave(const Requester& caller,
                               std::vector<Action> actions,
                               const std::function<void(const Status&)>& answer) {
     if (actions.empty())
         return answer(Done{});
     const auto next = actions.back();
     actions.pop_back();
-    clientele_.authority.ask(caller, next, [this, caller, actions, answer](const Status& may) {
+    access_.authority.ask(caller, next, [this, caller, actions, answer](const Status& may) {
         may ? ask_leave(caller, actions, answer) : answer(may);
     });
 }
 
-void ManagerObject::probe(const engine::ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
-    const auto caller = petitioner();
+void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
+    const auto caller = requester();
     std::vector<Action> actions;
     if (request.allow_wake)
         actions.push_back(Action::AllowWake);
@@ -299,7 +310,7 @@ void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outc
             return reply.fail(told.error());
         if (auto* gpu = told->find("gpu"))
             name_by_id(*gpu);
-        advice_.report_outcome(petitioner(), std::move(told).value(), std::move(reply));
+        advice_.report_outcome(requester(), std::move(told).value(), std::move(reply));
     });
 }
 
@@ -312,13 +323,13 @@ void ManagerObject::SetOverride(sdbus::Result<>&& result,
         if (!parsed)
             return reply.fail(parsed.error());
         name_all_by_id(*parsed);
-        advice_.set_override(petitioner(), consumer, std::move(parsed).value(), std::move(reply));
+        advice_.set_override(requester(), consumer, std::move(parsed).value(), std::move(reply));
     });
 }
 
 void ManagerObject::ClearOverride(sdbus::Result<bool>&& result, std::string consumer) {
     bus::Reply<bool> reply{std::move(result)};
-    (void)bus::attempt([&] { advice_.clear_override(petitioner(), consumer, std::move(reply)); });
+    (void)bus::attempt([&] { advice_.clear_override(requester(), consumer, std::move(reply)); });
 }
 
 std::map<std::string, bus::Dictionary> ManagerObject::ListOverrides() {
@@ -334,7 +345,7 @@ void ManagerObject::ClearQuarantine(sdbus::Result<std::uint32_t>&& result, bus::
     (void)bus::attempt([&] {
         const auto meant = bus::value_from(filter);
         if (meant)
-            advice_.clear_quarantine(petitioner(), *meant, std::move(reply));
+            advice_.clear_quarantine(requester(), *meant, std::move(reply));
         else
             reply.fail(meant.error());
     });

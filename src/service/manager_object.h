@@ -10,14 +10,15 @@
 
 #include "service/advice_calls.h"
 #include "service/answer_cache.h"
-#include "service/clientele.h"
+#include "service/caller_access.h"
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 #include "wire/connection.h"
+#include "wire/record.h"
 
 namespace gpuprobe {
 
-/// The machine on the bus. It translates; the engine decides.
+/// The Manager interface: it decodes calls, asks the engine and encodes the answers.
 class ManagerObject final
     : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Manager_adaptor,
                                       sdbus::Properties_adaptor> {
@@ -26,7 +27,7 @@ public:
                   const ServiceContext& context,
                   const GpuObjects& gpus,
                   Jobs& jobs,
-                  const Clientele& clientele,
+                  const CallerAccess& access,
                   AdviceCalls& advice);
     ~ManagerObject();
 
@@ -52,6 +53,7 @@ private:
                           std::string manifest,
                           bus::Dictionary request) override;
     std::vector<std::string> ListProducts() override;
+    std::vector<std::string> ListConsumers() override;
     void Probe(sdbus::Result<bus::Dictionary>&& result,
                std::vector<sdbus::ObjectPath> gpus,
                std::vector<std::string> apis,
@@ -69,42 +71,43 @@ private:
     sdbus::ObjectPath DefaultGpu() override { return sdbus::ObjectPath{published_.default_gpu}; }
 
     [[nodiscard]] Published current() const;
-    /// What one caller asks.
+    /// One call of SelectBackend.
     struct Question {
         bus::HeldCall call = {};
         std::string consumer = {};
         Value request = {};
     };
-    /// Answers from what is kept, else from a decision that is then kept.
+    /// Answers from the cache if it can, else with a new decision, which goes into the cache.
     void select(const Question& question, const Caller& caller, bus::Reply<bus::Dictionary>& reply);
     [[nodiscard]] Result<bus::RecordedBody> decide(const Question& question,
                                                    uid_t asker,
                                                    const Report& seen);
     [[nodiscard]] Result<std::string> description(const std::string& sender,
                                                   const Caller& caller) const;
-    /// A GPU that is named by its object path gets its id.
+    /// Replaces the object path of a GPU by the GPU's id.
     void name_by_id(Value& name) const;
     void name_all_by_id(Value& request) const;
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
                                          bool allow_wake) const;
-    [[nodiscard]] Petitioner petitioner() const;
-    /// Runs a probe that whoever is calling may ask for.
-    void probe(const engine::ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
-    /// Asks for one after the other; `answer` gets the first no, or a yes to all.
-    void ask_leave(const Petitioner& caller,
+    [[nodiscard]] Requester requester() const;
+    /// Runs a probe, if the caller may ask for it.
+    void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
+    /// Asks for permission for one action after the other. `answer` gets the first refusal, or Done
+    /// when all are permitted.
+    void ask_leave(const Requester& caller,
                    std::vector<Action> actions,
                    const std::function<void(const Status&)>& answer);
-    [[nodiscard]] Result<engine::ProbeRequest> probe_request(
-        const std::vector<sdbus::ObjectPath>& gpus,
-        const std::vector<std::string>& apis,
-        const bus::Dictionary& options) const;
+    [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
+                                                     const std::vector<std::string>& apis,
+                                                     const bus::Dictionary& options) const;
 
     bus::Connection& connection_;
     const ServiceContext& context_;
     const GpuObjects& gpus_;
     Jobs& jobs_;
-    const Clientele& clientele_;
+    const CallerAccess& access_;
     AdviceCalls& advice_;
+    const bus::Spelling spelling_;
     Published published_ = {};
     AnswerCache answers_ = {};
 };

@@ -9,9 +9,9 @@
 
 namespace gpuprobe {
 
-/// The report as everybody may read it (`gpuprobectl export json`), in a file: what units wait for
-/// that keep a fleet's files current, and what systemd-report sends. Written when something other
-/// than dates differs, and not before drivers were asked.
+/// A file with the report as everybody may read it (`gpuprobectl export json`). Units that keep a
+/// fleet's files current wait for it, and systemd-report sends it. It is written when anything but
+/// dates has changed, and only after the drivers were asked.
 class ReportFile {
 public:
     ReportFile(std::string path, const engine::Engine& engine, Log& log);

@@ -9,13 +9,13 @@
 
 namespace gpuprobe {
 
-/// Everything we show on one connection. Made anew for each connection; the engine stays.
+/// All objects on one connection. A new connection gets new ones; the engine stays.
 class Service {
 public:
     Service(bus::Connection& connection, const ServiceContext& context, Log& log);
 
-    /// The engine has something new: objects first, then the manager's Generation, so that who
-    /// waits for that sees everything else in place.
+    /// To be called when the engine's report has changed. It updates the objects first and the
+    /// manager's Generation last, so that clients that wait for a generation see its objects.
     void update();
 
 private:
@@ -27,9 +27,9 @@ private:
     bus::Connection& connection_;
     Root root_;
     bus::Callers callers_;
-    Audience audience_;
+    ReportViews views_;
     Authority authority_;
-    Clientele clientele_;
+    CallerAccess access_;
     GpuObjects gpus_;
     Jobs jobs_;
     AdviceCalls advice_;

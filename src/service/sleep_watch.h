@@ -14,7 +14,7 @@ class SleepWatch {
 public:
     using Told = std::function<void(bool is_about_to_sleep)>;
 
-    /// `connection` must outlive it. Nothing is told where there is no logind.
+    /// `connection` must outlive this. Without logind, `told` is never called.
     SleepWatch(sdbus::IConnection& connection, Told told);
 
 private:

@@ -16,20 +16,19 @@
 
 namespace gpuprobe::bus {
 
-/// What the bus knows of a connection since it was made: the process may have changed since.
+/// What the bus recorded of a process when it connected. The process may have changed since.
 struct Credentials {
     uid_t uid = 0;
     /// The primary one too; nullopt where the bus or the kernel does not tell.
     std::optional<std::vector<std::uint32_t>> groups = {};
 };
 
-/// Who is behind a name on the bus. It asks the bus without waiting for it: a wait would stop
-/// everyone else's calls.
+/// Finds out which user is behind a name on the bus. It asks the bus asynchronously, because
+/// waiting would hold up all other calls.
 ///
-/// What it learned of a unique name stays true as long as the bus lives, as no name is given out
-/// twice and credentials are those of the moment of connecting; so it is remembered, for the
-/// kMaxKnown that called last. Source: D-Bus specification, "Unique Connection Name" and
-/// GetConnectionCredentials.
+/// The answer for a unique name stays true as long as the bus lives: names are not reused, and
+/// credentials are those of the moment of connecting. So the kMaxKnown last callers are remembered.
+/// Source: D-Bus specification, "Unique Connection Name" and GetConnectionCredentials.
 class Callers {
 public:
     static constexpr std::size_t kMaxKnown = 256;
@@ -38,7 +37,7 @@ public:
     explicit Callers(sdbus::IConnection& connection);
     ~Callers();
 
-    /// nullptr when credentials_of() has to ask. Holds until the next call of any function here.
+    /// nullptr when credentials_of() has to ask. Valid until the next call of any function here.
     [[nodiscard]] const Credentials* known(const std::string& sender);
     /// Calls `answer` once, never from within unless the bus cannot be asked.
     /// Errors, in the callback: NotAuthorized when the bus does not say (the caller left). After

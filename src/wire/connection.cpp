@@ -87,7 +87,7 @@ void Connection::step() {
 }
 
 void Connection::update() {
-    if (!lost_ || farewell_)
+    if (!lost_ || loss_)
         return;
     try {
         const auto wish = poll_wish(*bus_);
@@ -135,7 +135,7 @@ bool Connection::congested() const {
 void Connection::lose(const std::string& reason) {
     ready_.reset();
     due_.reset();
-    farewell_ = loop_.defer([this, reason] {
+    loss_ = loop_.defer([this, reason] {
         const auto tell = std::exchange(lost_, nullptr);
         if (tell)
             tell(reason);

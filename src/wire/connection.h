@@ -12,8 +12,8 @@
 
 namespace gpuprobe::bus {
 
-/// One connection to a bus, driven by the event loop: one message per turn, so that whatever has a
-/// higher priority goes first.
+/// One connection to a bus, driven by the event loop. It handles one message per turn, so that
+/// sources with a higher priority get their turn in between.
 class Connection {
 public:
     /// `where`: "system", "session" or a D-Bus address. Errors: Unavailable.
@@ -27,12 +27,12 @@ public:
     Status own_name(const std::string& name);
     [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }
 
-    /// Starts to handle messages. `lost` is called once, from the loop, when the bus is gone; it
-    /// may destroy this.
+    /// Starts to handle messages. When the bus is gone, `lost` is called once, from the loop; it
+    /// may destroy this object.
     void start(std::function<void(const std::string& reason)> lost);
-    /// To be called after sending from anywhere but a bus handler.
+    /// To be called after sending something outside of a bus handler.
     void update();
-    /// True while the bus does not take what we sent.
+    /// True while the bus does not accept what was sent.
     [[nodiscard]] bool congested() const;
 
 private:
@@ -49,7 +49,7 @@ private:
     std::uint32_t watched_ = 0;  ///< the events of ready_
     EventHandle due_ = {};
     std::optional<MonotonicTime> due_at_ = {};  ///< when due_ runs; nullopt: in the next turn
-    EventHandle farewell_ = {};
+    EventHandle loss_ = {};
 };
 
 }  // namespace gpuprobe::bus

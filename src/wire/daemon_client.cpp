@@ -8,12 +8,10 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/value_json.h"
 #include "wire/connection.h"
-#include "wire/decode.h"
 #include "wire/errors.h"
 #include "wire/names.h"
-#include "wire/value.h"
+#include "wire/record.h"
 
 namespace gpuprobe {
 namespace {
@@ -67,16 +65,17 @@ Result<std::string> content_of(int fd) {
     }
 }
 
-/// NoMatch carries the whole decision behind a line for people.
-Result<Value> refused_decision(Error error) {
-    const auto line_end = error.text.find('\n');
-    if (error.code != ErrorCode::NoMatch || line_end == std::string::npos)
-        return error;
-    auto decision = parse_json(std::string_view{error.text}.substr(line_end + 1), kMaxReportText);
-    if (!decision || !decision->is_object())
-        return Error{ErrorCode::NoMatch, error.text.substr(0, line_end)};
-    (*decision)["backend"] = Value{};
-    return decision;
+/// One of ListOverrides.
+struct ListedOverride {
+    Value rule = Value{Value::Object{}};
+    WallTime set_at = {};
+    std::uint32_t set_by = 0;
+};
+template <class Visitor>
+void describe(Visitor& visit, ListedOverride& entry) {
+    visit("rule", entry.rule);
+    visit("set_at_usec", entry.set_at);
+    visit("set_by_uid", entry.set_by);
 }
 
 /// What one probe call waits for.
@@ -100,14 +99,19 @@ struct DaemonClient::Impl {
     }
     /// A call of the manager that needs leave, and its answer.
     template <class... Words>
-    sdbus::MethodReply petition(const std::string& method, const Words&... words) const {
+    sdbus::MethodReply call_with_leave(const std::string& method, const Words&... words) const {
         auto call = bus::method_call(*root, kManager, method, may_ask);
         (call << ... << words);
         const std::chrono::microseconds patience = may_ask ? kPatienceWithPeople : kPatience;
         return root->callMethod(call, static_cast<std::uint64_t>(patience.count()));
     }
+    [[nodiscard]] Result<std::vector<std::string>> names(const std::string& method) const {
+        std::vector<std::string> names;
+        root->callMethod(method).onInterface(kManager).storeResultsTo(names);
+        return names;
+    }
     void load_properties();
-    [[nodiscard]] client::GpuIds gpu_ids() const;
+    [[nodiscard]] bus::GpuIds gpu_ids() const;
     Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
     void follow_job(Waiting& waiting, const std::string& path, const Interfaces& added);
     /// Turns the loop until `done`. Errors: Unavailable when the bus is lost.
@@ -126,13 +130,23 @@ void DaemonClient::Impl::load_properties() {
         .onInterface(kProperties)
         .withArguments(std::string{kManager})
         .storeResultsTo(all);
-    properties = client::properties_value(all);
+    properties = Value{Value::Object{}};
+    for (const auto& [name, variant] : all)
+        if (auto value = bus::value_from(variant))  // one of an unknown type is left out
+            properties[name] = std::move(value).value();
 }
 
-client::GpuIds DaemonClient::Impl::gpu_ids() const {
-    client::ManagedObjects objects;
+bus::GpuIds DaemonClient::Impl::gpu_ids() const {
+    std::map<sdbus::ObjectPath, Interfaces> objects;
     root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
-    return client::gpu_ids(objects);
+    bus::GpuIds ids;
+    for (const auto& [path, interfaces] : objects) {
+        const auto gpu = interfaces.find(kGpu);
+        const bool has_id = gpu != interfaces.end() && gpu->second.contains("Id");
+        if (has_id)
+            ids.emplace(path, gpu->second.at("Id").get<std::string>());
+    }
+    return ids;
 }
 
 Result<std::vector<sdbus::ObjectPath>> DaemonClient::Impl::paths_of(
@@ -218,24 +232,31 @@ Result<std::string> DaemonClient::report_json() {
     });
 }
 
-Result<Value> DaemonClient::select(const std::string& consumer, const Value& request) {
-    auto decision = at_the_door([&]() -> Result<Value> {
+Result<Decision> DaemonClient::select(const std::string& consumer, const Value& request) {
+    return at_the_door([&]() -> Result<Decision> {
         bus::Dictionary answer;
         impl_->root->callMethod("SelectBackend")
             .onInterface(kManager)
             .withArguments(consumer, bus::dictionary_from(request))
             .storeResultsTo(answer);
-        return client::decision_value(answer, impl_->gpu_ids());
+        auto decision = bus::record_of<Decision>(answer, impl_->gpu_ids());
+        decision.consumer = consumer;
+        if (decision.backend == "")
+            decision.backend.reset();
+        return decision;
     });
-    if (!decision)
-        decision = refused_decision(std::move(decision).error());
-    if (decision)
-        (*decision)["consumer"] = consumer;
-    return decision;
 }
 
-Result<Value> DaemonClient::memory(const std::string& gpu) {
-    return at_the_door([&]() -> Result<Value> {
+Result<std::vector<std::string>> DaemonClient::consumers() {
+    return at_the_door([this] { return impl_->names("ListConsumers"); });
+}
+
+Result<std::vector<std::string>> DaemonClient::products() {
+    return at_the_door([this] { return impl_->names("ListProducts"); });
+}
+
+Result<GpuMemory> DaemonClient::memory(const std::string& gpu) {
+    return at_the_door([&]() -> Result<GpuMemory> {
         const auto paths = TRY(impl_->paths_of({gpu}));
         bus::Dictionary answer;
         impl_->proxy(paths.front())
@@ -243,24 +264,24 @@ Result<Value> DaemonClient::memory(const std::string& gpu) {
             .onInterface(kGpu)
             .withArguments(bus::Dictionary{})
             .storeResultsTo(answer);
-        return client::memory_value(answer);
+        return bus::record_of<GpuMemory>(answer);
     });
 }
 
-Result<Value> DaemonClient::recommend(const std::string& product,
-                                      const std::string& manifest,
-                                      const Value& request) {
-    return at_the_door([&]() -> Result<Value> {
+Result<Recommendation> DaemonClient::recommend(const std::string& product,
+                                               const std::string& manifest,
+                                               const Value& request) {
+    return at_the_door([&]() -> Result<Recommendation> {
         bus::Dictionary answer;
         impl_->root->callMethod("RecommendVariant")
             .onInterface(kManager)
             .withArguments(product, manifest, bus::dictionary_from(request))
             .storeResultsTo(answer);
-        return client::recommendation_value(answer, impl_->gpu_ids());
+        return bus::record_of<Recommendation>(answer, impl_->gpu_ids());
     });
 }
 
-Status DaemonClient::probe(const ProbeCall& wanted, const Progress& progress) {
+Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress) {
     return at_the_door([&]() -> Status {
         const auto paths = TRY(impl_->paths_of(wanted.gpus));
         Waiting waiting{.progress = progress};
@@ -288,7 +309,7 @@ Status DaemonClient::probe(const ProbeCall& wanted, const Progress& progress) {
 
 Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
     return at_the_door([&]() -> Status {
-        (void)impl_->petition("SetOverride", consumer, bus::dictionary_from(rule));
+        (void)impl_->call_with_leave("SetOverride", consumer, bus::dictionary_from(rule));
         return Done{};
     });
 }
@@ -296,7 +317,7 @@ Status DaemonClient::set_override(const std::string& consumer, const Value& rule
 Result<bool> DaemonClient::clear_override(const std::string& consumer) {
     return at_the_door([&]() -> Result<bool> {
         bool cleared = false;
-        impl_->petition("ClearOverride", consumer) >> cleared;
+        impl_->call_with_leave("ClearOverride", consumer) >> cleared;
         return cleared;
     });
 }
@@ -307,7 +328,7 @@ Result<Value> DaemonClient::overrides() {
         impl_->root->callMethod("ListOverrides").onInterface(kManager).storeResultsTo(answer);
         Value overrides{Value::Object{}};
         for (const auto& [consumer, entry] : answer)
-            overrides[consumer] = client::override_value(entry);
+            overrides[consumer] = to_value(bus::record_of<ListedOverride>(entry));
         return overrides;
     });
 }
@@ -324,7 +345,7 @@ Status DaemonClient::report_outcome(const Value& outcome) {
 Result<std::uint32_t> DaemonClient::clear_quarantine(const Value& filter) {
     return at_the_door([&]() -> Result<std::uint32_t> {
         std::uint32_t cleared = 0;
-        impl_->petition("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
+        impl_->call_with_leave("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
         return cleared;
     });
 }

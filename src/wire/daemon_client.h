@@ -10,20 +10,15 @@
 #include "base/event_loop.h"
 #include "base/result.h"
 #include "base/value.h"
+#include "policy/decision.h"
+#include "policy/recommendation.h"
+#include "report/report.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 
 /// The name that an error of ours has on the bus: "org.gpuprobe.GpuProbe1.Error.NoMatch".
 std::string bus_error_name(ErrorCode code);
-
-/// One call of Probe.
-struct ProbeCall {
-    std::vector<std::string> gpus = {};  ///< ids; none: all
-    std::vector<std::string> apis = {};  ///< none: all
-    bool allow_wake = false;
-    std::string stage = "query";  ///< "query", "verify" or "measure"
-    bool force = false;           ///< measure also what is in use
-};
 
 /// The daemon, seen from a program that asks one thing at a time. Every call waits for its answer.
 /// Common errors: Unavailable when nobody answers, NotAuthorized when the bus or the daemon
@@ -38,8 +33,8 @@ public:
                                                          SystemLoop& loop);
     ~DaemonClient();
 
-    /// From now on polkit may ask the user of this process for leave, where a call needs it. Such a
-    /// call then takes as long as somebody needs to find a password, three minutes at most.
+    /// From now on polkit may ask the user of this process for a password when a call needs
+    /// permission. Such a call waits for three minutes at most.
     void allow_questions();
 
     /// The properties of the manager as they were at connect(): "Version", "Features",
@@ -49,25 +44,28 @@ public:
     /// The report as JSON, of at most 8 MiB. Errors: TooLarge, TooManyRequests.
     Result<std::string> report_json();
 
-    /// An object: backend (null when nothing matches), gpus (ids), environment, decision,
-    /// candidates, generation. Errors: UnknownConsumer, InvalidRequest.
-    Result<Value> select(const std::string& consumer, const Value& request);
+    /// With `explain` in the request also the candidates, and a decision without a backend where
+    /// nothing matches. Errors: UnknownConsumer, InvalidRequest; NoMatch without `explain`.
+    Result<Decision> select(const std::string& consumer, const Value& request);
 
-    /// The memory of the GPU with that id, read now: "free" and "allocatable" in bytes,
-    /// "free_at_usec", "source", "evidence"; what is not known is left out. Errors: UnknownDevice,
-    /// TooManyRequests.
-    Result<Value> memory(const std::string& gpu);
+    /// The names that select() and recommend() know, sorted.
+    Result<std::vector<std::string>> consumers();
+    Result<std::vector<std::string>> products();
 
-    /// A Recommendation as an object; one that recommends nothing too. Errors: NotFound for a
-    /// product, Malformed and TooLarge for a manifest, InvalidRequest.
-    Result<Value> recommend(const std::string& product,
-                            const std::string& manifest,
-                            const Value& request);
+    /// The memory of the GPU with that id, read now. Errors: UnknownDevice, TooManyRequests.
+    Result<GpuMemory> memory(const std::string& gpu);
+
+    /// One that recommends nothing is an answer too; the candidates come with `explain` in the
+    /// request. Errors: NotFound for a product, Malformed and TooLarge for a manifest,
+    /// InvalidRequest.
+    Result<Recommendation> recommend(const std::string& product,
+                                     const std::string& manifest,
+                                     const Value& request);
 
     /// Asks the drivers again, waiting at most five minutes. What is measured may
     /// take a second for each API of each GPU.
     /// Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests, Cancelled.
-    Status probe(const ProbeCall& wanted, const Progress& progress);
+    Status probe(const ProbeRequest& wanted, const Progress& progress);
 
     /// Errors: NotAuthorized, InvalidRequest, UnknownDevice, TooManyRequests.
     Status set_override(const std::string& consumer, const Value& rule);

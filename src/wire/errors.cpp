@@ -9,7 +9,7 @@ namespace gpuprobe::bus {
 namespace {
 
 constexpr std::string_view kPrefix = "org.gpuprobe.GpuProbe1.Error.";
-constexpr Bytes kMaxMessage = kib(33);  ///< NoMatch carries up to 32 KiB of trace
+constexpr Bytes kMaxMessage = kib(4);
 
 struct Entry {
     ErrorCode code;

@@ -36,23 +36,14 @@ Value value_of(const Request& request) {
     return value;
 }
 
-template <class T>
-T member(const Value& decision, const char* key) {
-    T item{};
-    if (const auto problem = read_value(decision.at(key), item); !problem.empty())
-        throw Failure{bus_error_name(ErrorCode::Malformed),
-                      "the daemon's decision: " + std::string{key} + ": " + problem.text()};
-    return item;
-}
-
-Choice choice_from(const Value& decision) {
-    return {.backend = member<std::string>(decision, "backend"),
-            .gpus = member<std::vector<std::string>>(decision, "gpus"),
-            .environment = member<std::map<std::string, std::string>>(decision, "environment"),
-            .answers = member<std::map<std::string, std::string>>(decision, "answers"),
-            .messages = member<std::vector<std::string>>(decision, "messages"),
-            .summary = member<std::string>(decision, "decision"),
-            .generation = member<std::uint64_t>(decision, "generation")};
+Choice choice_from(Decision decision) {
+    return {.backend = std::move(decision.backend).value_or(""),
+            .gpus = std::move(decision.gpus),
+            .environment = std::move(decision.environment),
+            .answers = std::move(decision.answers),
+            .messages = std::move(decision.messages),
+            .summary = std::move(decision.summary),
+            .generation = decision.generation};
 }
 
 }  // namespace
@@ -72,10 +63,10 @@ Client::Client(Client&& other) noexcept = default;
 Client& Client::operator=(Client&& other) noexcept = default;
 
 std::optional<Choice> Client::select(const std::string& consumer, const Request& request) {
-    const auto decision = or_throw(impl_->daemon->select(consumer, value_of(request)));
-    if (decision.at("backend").is_null())
+    auto decision = impl_->daemon->select(consumer, value_of(request));
+    if (!decision && decision.error().code == ErrorCode::NoMatch)
         return std::nullopt;
-    return choice_from(decision);
+    return choice_from(or_throw(std::move(decision)));
 }
 
 std::string Client::describe() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Well-known places. The bus name is the build's GPUPROBE_BUS_NAME; interfaces and paths are part
-/// of the interface and do not follow it.
+/// Names and paths on the bus. A build may choose another bus name, GPUPROBE_BUS_NAME; interfaces
+/// and paths always stay the same.
 namespace gpuprobe::bus {
 
 constexpr const char* kBusName = GPUPROBE_BUS_NAME;

@@ -9,10 +9,10 @@
 
 namespace gpuprobe::bus {
 
-/// The answer that a caller of an asynchronous method waits for. It is sent exactly once: whoever
-/// drops it unsent sends Error.Cancelled, because sdbus-c++ would leave the caller waiting.
+/// The reply that the caller of an asynchronous method waits for. It is sent exactly once. A reply
+/// that is destroyed unsent sends Error.Cancelled, because sdbus-c++ would let the caller wait.
 ///
-/// To be used on the loop's thread, and to be gone before its connection is.
+/// It is for the loop's thread alone, and must not outlive its connection.
 template <class... Results>
 class Reply {
 public:

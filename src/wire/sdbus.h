@@ -18,8 +18,8 @@
 #define GPUPROBE_SDBUS_2 1
 #endif
 
-/// Everything in which sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) differ and we notice. What is
-/// not here is written the same for both: generated adaptors and proxies, `sdbus::Variant{x}` and
+/// The differences between sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) that matter here. The rest
+/// is written the same for both: generated adaptors and proxies, `sdbus::Variant{x}` and
 /// `.get<T>()`. Source: sdbus-c++, docs/using-sdbus-c++.md, "Migrating to sdbus-c++ v2".
 namespace gpuprobe::bus {
 

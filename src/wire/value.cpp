@@ -10,11 +10,27 @@ namespace {
 
 // Receiving -------------------------------------------------------------------------------------
 
-/// Reads one request; counts what it holds.
+/// How much a message may hold.
+struct Limits {
+    ErrorCode code = ErrorCode::InvalidRequest;
+    int depth = kMaxReceivedDepth;
+    std::size_t values = kMaxReceived;
+    Bytes text = kMaxReceivedText;
+    bool has_nulls = false;
+};
+constexpr Limits kOfRequests;
+constexpr Limits kOfAnswers{.code = ErrorCode::Malformed,
+                            .depth = kMaxDepth,
+                            .values = SIZE_MAX,
+                            .text = mib(8),
+                            .has_nulls = true};
+
+/// Reads one message; counts what it holds.
 class Reader {
 public:
+    explicit Reader(const Limits& limits) : limits_{limits} {}
     Result<Value> read(const sdbus::Variant& variant, int depth);
-    Result<Value> read(const Dictionary& dictionary, int depth);
+    Result<Value> read(const Members& members, int depth);
 
 private:
     template <class T>
@@ -22,12 +38,12 @@ private:
         return Value{variant.get<T>()};
     }
     Result<Value> text(std::string text) {
-        if (text.size() > kMaxReceivedText.count)
-            return Error{ErrorCode::InvalidRequest, "a string is too long"};
+        if (text.size() > limits_.text.count)
+            return refused("a string is too long");
         return Value{std::move(text)};
     }
     Result<Value> item(const sdbus::Variant& variant, int depth) { return read(variant, depth); }
-    Result<Value> item(const Dictionary& members, int depth) { return read(members, depth); }
+    Result<Value> item(const Members& members, int depth) { return read(members, depth); }
     Result<Value> item(const std::string& content, int) { return text(content); }
     Result<Value> item(std::int64_t number, int) { return Value{number}; }
     Result<Value> item(std::uint64_t number, int) { return Value{number}; }
@@ -42,38 +58,42 @@ private:
             TRY(count());
             items.push_back(TRY(item(element, depth + 1)));
         }
+        if (std::is_same_v<T, sdbus::Variant> && items.empty() && limits_.has_nulls)
+            return Value{};
         return Value{std::move(items)};
     }
     Result<Value> string_map(const sdbus::Variant& variant);
     Result<Value> container(const std::string& type, const sdbus::Variant& variant, int depth);
 
+    [[nodiscard]] Error refused(std::string text) const { return {limits_.code, std::move(text)}; }
     Status enter(int depth) {
-        if (depth >= kMaxReceivedDepth)
-            return Error{ErrorCode::InvalidRequest, "nested too deeply"};
+        if (depth >= limits_.depth)
+            return refused("nested too deeply");
         return Done{};
     }
     Status count() {
-        if (++count_ > kMaxReceived)
-            return Error{ErrorCode::InvalidRequest, "too many values"};
+        if (++count_ > limits_.values)
+            return refused("too many values");
         return Done{};
     }
 
+    const Limits& limits_;
     std::size_t count_ = 0;
 };
 
-Result<Value> Reader::read(const Dictionary& dictionary, int depth) {
+Result<Value> Reader::read(const Members& members, int depth) {
     TRY(enter(depth));
-    Value::Object members;
-    for (const auto& [key, variant] : dictionary) {
+    Value::Object object;
+    for (const auto& [key, variant] : members.list) {
         TRY(count());
-        if (key.size() > kMaxReceivedText.count)
-            return Error{ErrorCode::InvalidRequest, "a key is too long"};
+        if (key.size() > limits_.text.count)
+            return refused("a key is too long");
         auto value = read(variant, depth + 1);
         if (!value)
             return std::move(value).error().in(key);
-        members.push_back(Value::Member{.key = key, .value = std::move(value).value()});
+        object.push_back(Value::Member{.key = key, .value = std::move(value).value()});
     }
-    return Value{std::move(members)};
+    return Value{std::move(object)};
 }
 
 Result<Value> Reader::string_map(const sdbus::Variant& variant) {
@@ -87,7 +107,7 @@ Result<Value> Reader::string_map(const sdbus::Variant& variant) {
 
 Result<Value> Reader::container(const std::string& type, const sdbus::Variant& variant, int depth) {
     if (type == "a{sv}")
-        return read(variant.get<Dictionary>(), depth);
+        return read(variant.get<Members>(), depth);
     if (type == "a{ss}")
         return string_map(variant);
     if (type == "as")
@@ -97,7 +117,7 @@ Result<Value> Reader::container(const std::string& type, const sdbus::Variant& v
     if (type == "av")
         return array<sdbus::Variant>(variant, depth);
     if (type == "aa{sv}")
-        return array<Dictionary>(variant, depth);
+        return array<Members>(variant, depth);
     if (type == "ax")
         return array<std::int64_t>(variant, depth);
     if (type == "at")
@@ -106,7 +126,7 @@ Result<Value> Reader::container(const std::string& type, const sdbus::Variant& v
         return array<std::int32_t>(variant, depth);
     if (type == "au")
         return array<std::uint32_t>(variant, depth);
-    return Error{ErrorCode::InvalidRequest, "unexpected type " + bus_text(type, Bytes{64})};
+    return refused("unexpected type " + bus_text(type, Bytes{64}));
 }
 
 Result<Value> Reader::read(const sdbus::Variant& variant, int depth) {
@@ -147,76 +167,54 @@ Result<Value> Reader::read(const sdbus::Variant& variant, int depth) {
 }
 
 /// What the library throws on a message that contradicts its own signature.
-Result<Value> guarded(const auto& read) try { return read(); } catch (const sdbus::Error& problem) {
-    return Error{ErrorCode::InvalidRequest, problem.getMessage()};
+Result<Value> guarded(const auto& read, ErrorCode code) try {
+    return read();
+} catch (const sdbus::Error& problem) {
+    return Error{code, problem.getMessage()};
 }
 
 // Sending ---------------------------------------------------------------------------------------
 
-enum class Keys { AsTheyAre, Record };
+sdbus::Variant variant_at(const Value& value, int depth);
 
-/// "duration_usec" → "DurationUsec".
-std::string camel_case(std::string_view key) {
-    std::string camel;
-    bool start = true;
-    for (const char c : key) {
-        if (c == '_') {
-            start = true;
-            continue;
-        }
-        camel += start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-        start = false;
-    }
-    return camel;
-}
-
-sdbus::Variant variant_at(const Value& value, int depth, Keys keys);
-
-Dictionary dictionary_at(const Value& object, int depth, Keys keys) {
-    Dictionary dictionary;
-    const auto* members = object.as_object();
-    if (!members || depth >= kMaxDepth)
-        return dictionary;
-    for (const auto& member : *members) {
-        if (member.value.is_null() || dictionary.size() >= kMaxItems)
-            continue;
-        const bool data = member.key == "detail" || member.key == "device";
-        auto key = keys == Keys::Record ? camel_case(member.key) : member.key;
-        dictionary.emplace(bus_text(key, Bytes{256}),
-                           variant_at(member.value, depth + 1, data ? Keys::AsTheyAre : keys));
-    }
-    return dictionary;
+Members members_at(const Value& object, int depth) {
+    Members members;
+    const auto* all = object.as_object();
+    if (!all || depth >= kMaxDepth)
+        return members;
+    for (const auto& member : *all)
+        if (members.list.size() < kMaxItems)
+            members.list.emplace_back(bus_text(member.key, Bytes{256}),
+                                      variant_at(member.value, depth + 1));
+    return members;
 }
 
 template <class T>
 sdbus::Variant array_of(const Value::Array& items, const auto& convert) {
     std::vector<T> list;
     for (const auto& item : items)
-        if (!item.is_null() && list.size() < kMaxItems)
+        if (list.size() < kMaxItems)
             list.push_back(convert(item));
     return sdbus::Variant{list};
 }
 
-bool all(const Value::Array& items, const auto& has_type) {
-    return std::ranges::all_of(items,
-                               [&](const Value& item) { return item.is_null() || has_type(item); });
-}
-
-sdbus::Variant array_variant(const Value::Array& items, int depth, Keys keys) {
-    if (depth >= kMaxDepth || all(items, [](const Value& item) { return item.is_string(); }))
+sdbus::Variant array_variant(const Value::Array& items, int depth) {
+    if (depth >= kMaxDepth || std::ranges::all_of(items, &Value::is_string))
         return array_of<std::string>(items, [](const Value& item) {
             return item.is_string() ? bus_text(*item.as_string()) : std::string{};
         });
-    if (all(items, [](const Value& item) { return item.is_object(); }))
-        return array_of<Dictionary>(
-            items, [&](const Value& item) { return dictionary_at(item, depth + 1, keys); });
-    if (all(items, [](const Value& item) { return item.as_int().has_value(); }))
+    if (std::ranges::all_of(items, &Value::is_object))
+        return array_of<Members>(items,
+                                 [&](const Value& item) { return members_at(item, depth + 1); });
+    if (std::ranges::all_of(items, [](const Value& item) { return item.as_int().has_value(); }))
         return array_of<std::int64_t>(items, [](const Value& item) { return *item.as_int(); });
-    return array_of<sdbus::Variant>(
-        items, [&](const Value& item) { return variant_at(item, depth + 1, keys); });
+    return array_of<sdbus::Variant>(items,
+                                    [&](const Value& item) { return variant_at(item, depth + 1); });
 }
 
-sdbus::Variant variant_at(const Value& value, int depth, Keys keys) {
+sdbus::Variant variant_at(const Value& value, int depth) {
+    if (value.is_null())
+        return sdbus::Variant{std::vector<sdbus::Variant>{}};
     if (const auto flag = value.as_bool())
         return sdbus::Variant{*flag};
     if (const auto number = value.as_int())
@@ -228,35 +226,57 @@ sdbus::Variant variant_at(const Value& value, int depth, Keys keys) {
     if (const auto* content = value.as_string())
         return sdbus::Variant{bus_text(*content)};
     if (const auto* items = value.as_array())
-        return array_variant(*items, depth, keys);
-    return sdbus::Variant{dictionary_at(value, depth, keys)};
+        return array_variant(*items, depth);
+    return sdbus::Variant{members_at(value, depth)};
 }
 
 }  // namespace
 
+sdbus::Message& operator<<(sdbus::Message& message, const Members& members) {
+    message.openContainer("{sv}");
+    for (const auto& [key, variant] : members.list) {
+        message.openDictEntry("sv");
+        message << key << variant;
+        message.closeDictEntry();
+    }
+    message.closeContainer();
+    return message;
+}
+
+sdbus::Message& operator>>(sdbus::Message& message, Members& members) {
+    if (!message.enterContainer("{sv}"))
+        return message;
+    while (message.enterDictEntry("sv")) {
+        auto& [key, variant] = members.list.emplace_back();
+        message >> key >> variant;
+        message.exitDictEntry();
+    }
+    message.clearFlags();
+    message.exitContainer();
+    return message;
+}
+
 Result<Value> value_from(const sdbus::Variant& variant) {
-    return guarded([&] { return Reader{}.read(variant, 0); });
+    return guarded([&] { return Reader{kOfRequests}.read(variant, 0); }, kOfRequests.code);
 }
 
 Result<Value> value_from(const Dictionary& dictionary) {
-    return guarded([&] { return Reader{}.read(dictionary, 0); });
+    Members members;
+    members.list.assign(dictionary.begin(), dictionary.end());
+    return guarded([&] { return Reader{kOfRequests}.read(members, 0); }, kOfRequests.code);
+}
+
+Result<Value> data_from(const sdbus::Variant& variant) {
+    return guarded([&] { return Reader{kOfAnswers}.read(variant, 0); }, kOfAnswers.code);
+}
+
+sdbus::Variant variant_from(const Value& value) {
+    return variant_at(value, 0);
 }
 
 Dictionary dictionary_from(const Value& object) {
-    return dictionary_at(object, 0, Keys::AsTheyAre);
-}
-
-Dictionary record_dictionary(const Value& record) {
-    return dictionary_at(record, 0, Keys::Record);
-}
-
-std::vector<Dictionary> record_dictionaries(const Value& records) {
-    std::vector<Dictionary> list;
-    if (const auto* items = records.as_array())
-        for (const auto& item : *items)
-            if (item.is_object() && list.size() < kMaxItems)
-                list.push_back(record_dictionary(item));
-    return list;
+    const auto members = members_at(object, 0);
+    return {members.list.begin(), members.list.end()};
 }
 
 }  // namespace gpuprobe::bus

@@ -4,8 +4,10 @@
 
 #include "base/value_json.h"
 #include "fuzz/input.h"
-#include "wire/decode.h"
-#include "wire/value.h"
+#include "policy/decision.h"
+#include "policy/recommendation.h"
+#include "report/report.h"
+#include "wire/record.h"
 
 namespace {
 
@@ -28,11 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     const auto dictionary = bus::dictionary_from(*value);
     (void)bus::value_from(dictionary);
-    (void)bus::record_dictionary(*value);
-    check([&] { return client::decision_value(dictionary, {}); });
-    check([&] { return client::recommendation_value(dictionary, {}); });
-    check([&] { return client::override_value(dictionary); });
-    check([&] { return client::memory_value(dictionary); });
-    check([&] { return client::properties_value(dictionary); });
+    (void)bus::value_from(bus::variant_from(*value));
+    (void)bus::data_from(bus::variant_from(*value));
+    check([&] { return bus::record_of<Decision>(dictionary); });
+    check([&] { return bus::record_of<Recommendation>(dictionary); });
+    check([&] { return bus::record_of<GpuMemory>(dictionary); });
     return 0;
 }

@@ -24,7 +24,7 @@ ARROWS = {
     "store": ["base", "report"],
     "engine": ["base", "report", "policy", "inventory", "probe", "store"],
     "wire": ["base", "report", "policy"],
-    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "export"],
+    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "explain", "export"],
     "cli": ["base", "report", "policy", "inventory", "probe", "engine", "wire", "plan", "explain", "export"],
 }
 
@@ -42,7 +42,7 @@ FOREIGN = [
     (r"dlfcn\.h", ["backends"]),
     (r"seccomp\.h", ["backends/confinement.cpp"]),
     (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
-    (r"fmt/", ["cli", "explain"]),
+    (r"fmt/", ["cli"]),
     (r"zlib\.h", ["probe", "store"]),
     (r"systemd/", ["base/event_loop.cpp", "service", "wire"]),
 ]

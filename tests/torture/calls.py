@@ -23,6 +23,7 @@ GOOD = [
     ("RecommendVariant", "ssa{sv}", ["llama.cpp", "", {}]),
     ("ListGpus", "a{sv}", [{}]),
     ("ListProducts", "", []),
+    ("ListConsumers", "", []),
 ]
 # Would change what others are answered, or end what they wait for.
 LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "Cancel", "ClearQuarantine", "Set"}

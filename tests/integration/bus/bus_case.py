@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -51,6 +52,11 @@ SYSTEM_POLICY = """
     <allow receive_type="signal"/>
     <allow send_destination="org.freedesktop.DBus"/>
   </policy>"""
+
+
+def without_generation(document):
+    """The text of a JSON document; a daemon has counted on when it is asked."""
+    return re.sub(r'"generation":\s*\d+', '"generation":0', document)
 
 
 class Bus:
@@ -224,6 +230,10 @@ class BusCase(unittest.TestCase):
 
     def select(self, request=None, consumer="default"):
         return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (consumer, request or {})))
+
+    def explain(self, request=None, consumer="default"):
+        """The same question with every candidate in its answer, also where nothing matches."""
+        return self.select({**(request or {}), "explain": GLib.Variant("b", True)}, consumer)
 
     def gpus(self):
         return self.manager("ListGpus", GLib.Variant("(a{sv})", ({},)))

@@ -63,7 +63,8 @@ class Callers(BusCase):
         self.assertEqual(self.selected(groups=[RENDER])["backend"], "cuda", "one answer is not another's")
 
     def test_one_caller_is_answered_the_same_each_time(self):
-        answers = {self.busctl(ROOT, MANAGER, "SelectBackend", "sa{sv}", "default", "0").stdout for _ in range(3)}
+        answers = {self.busctl(ROOT, MANAGER, "SelectBackend", "sa{sv}", "default",
+                               "1", "explain", "b", "true").stdout for _ in range(3)}
         self.assertEqual(len(answers), 1)
         self.assertIn("no-permission", answers.pop())
 

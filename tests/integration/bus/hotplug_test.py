@@ -92,9 +92,9 @@ class HotPlug(HotPlugCase):
         self.assertEqual(self.added[0][1][1][GPU]["PciAddress"], ADDRESS)
         self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), PATH)
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
-        present = self.select()
-        self.assertTrue([entry for entry in present["Candidates"] if entry.get("Gpus") == [PATH]])
-        self.assertEqual(self.select(), present)
+        present = self.explain()
+        self.assertTrue([entry for entry in present["Candidates"] if entry.get("Gpu") == PATH])
+        self.assertEqual(self.explain(), present)
 
         self.unplug(card, gpu)
         self.wait_until(lambda: self.gpus() == [], "no GPU")
@@ -102,8 +102,8 @@ class HotPlug(HotPlugCase):
         self.assertEqual([arguments[0] for _, arguments in self.removed], [PATH])
         self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), "/")
         before = self.property(ROOT, MANAGER, "Generation")
-        gone = self.select()
-        self.assertFalse([entry for entry in gone["Candidates"] if "Gpus" in entry])
+        gone = self.explain()
+        self.assertFalse([entry for entry in gone["Candidates"] if "Gpu" in entry])
         self.assertGreaterEqual(gone["Generation"], before)  # the drivers are still being asked
         self.assertLessEqual(gone["Generation"], self.property(ROOT, MANAGER, "Generation"))
         self.assertGreater(gone["Generation"], present["Generation"])

@@ -125,20 +125,33 @@ class Interface(BusCase):
         self.assertEqual(facts["Generation"], json.loads(self.manager("Describe"))["generation"])
         self.assertEqual(facts["State"], json.loads(self.manager("Describe"))["state"])
 
-    def test_select_answers_with_every_candidate(self):
+    def test_select_answers_with_the_choice(self):
         answer = self.select()
-        self.assertEqual(set(answer), {"Backend", "Gpus", "Environment", "Decision", "Candidates", "Generation"})
-        self.assertTrue(answer["Candidates"])
+        self.assertEqual(set(answer), {"Backend", "Gpus", "Environment", "Decision", "Generation"})
+        self.assertEqual((answer["Backend"], answer["Gpus"]), ("vulkan", [PATH]))
+
+    def test_select_explains_every_candidate_on_request(self):
+        answer = self.explain()
+        self.assertEqual({key: answer[key] for key in self.select()}, self.select())
+        self.assertLessEqual({candidate["Verdict"] for candidate in answer["Candidates"]},
+                             {"accepted", "rejected", "unknown"})
         for candidate in answer["Candidates"]:
-            self.assertIn(candidate["Verdict"], ("accepted", "rejected", "unknown"))
-            self.assertIn(candidate.get("Gpus"), ([PATH], None))
+            self.assertIn(candidate.get("Gpu"), (PATH, None))
+            for reason in candidate["Reasons"]:
+                self.assertTrue(reason["Code"] and reason["Text"])
+        cuda = next(each for each in answer["Candidates"] if each["Backend"] == "cuda")
+        self.assertEqual([(reason["Code"], reason["Text"], reason["Detail"]["needs"]) for reason in cuda["Reasons"]],
+                         [("vendor-mismatch", "needs a GPU of another vendor: NVIDIA", "nvidia")])
+        self.assert_refused("org.gpuprobe.GpuProbe1.Error.InvalidRequest", self.select,
+                            {"explain": GLib.Variant("s", "yes")})
 
     def test_each_question_gets_its_own_answer_each_time(self):
         questions = [{}, {"deny": GLib.Variant("as", ["vulkan"])}, {"backend": GLib.Variant("s", "cpu")},
                      {"only": GLib.Variant("as", ["cpu"])}, {"include-rejected": GLib.Variant("b", False)}]
+        questions += [{**question, "explain": GLib.Variant("b", True)} for question in questions]
         first = [self.select(question) for question in questions]
         self.assertNotEqual(first[0], first[1])
-        self.assertNotEqual(first[1]["Candidates"], first[4]["Candidates"])
+        self.assertNotEqual(first[5]["Candidates"], first[9]["Candidates"])
         for _ in range(2):
             self.assertEqual([self.select(question) for question in questions], first)
 
@@ -156,13 +169,28 @@ class Interface(BusCase):
         by_id = self.select({"gpus": GLib.Variant("as", ["pci:" + ADDRESS])})
         self.assertEqual(by_path, by_id)
 
-    def test_no_match_carries_the_decision(self):
+    def test_no_match_is_one_sentence_and_explained_on_request(self):
         request = {"built": GLib.Variant("as", ["cuda"])}
         message = self.assert_refused("org.gpuprobe.GpuProbe1.Error.NoMatch", self.select, request)
-        line, _, trace = message.partition("\n")
-        self.assertIn("default", line)
-        self.assertIsNone(json.loads(trace)["backend"])
-        self.assertTrue(json.loads(trace)["candidates"])
+        self.assertTrue(message.endswith(": no backend fits for default: requested=auto detected=[] selected=none"))
+        answer = self.explain(request)
+        self.assertEqual((answer["Backend"], answer["Gpus"]), ("", []))
+        self.assertTrue(answer["Candidates"])
+
+    def test_names_are_listed_and_suggested(self):
+        consumers = self.manager("ListConsumers")
+        self.assertEqual(consumers, sorted(consumers))
+        self.assertIn("default", consumers)
+        error = "org.gpuprobe.GpuProbe1.Error."
+        said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "defualt")
+        self.assertTrue(said.endswith(": no consumer 'defualt'; did you mean 'default'?"), said)
+        said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "what is this?")
+        self.assertIn("; there are ", said)
+        said = self.assert_refused(error + "InvalidRequest", self.select, {"strickt": GLib.Variant("b", True)})
+        self.assertTrue(said.endswith(": request: strickt: unknown key; did you mean 'strict'?"), said)
+        recommend = GLib.Variant("(ssa{sv})", ("torhc", "", {}))
+        said = self.assert_refused(error + "NotFound", self.manager, "RecommendVariant", recommend)
+        self.assertTrue(said.endswith(": no product 'torhc'; did you mean 'torch'?"), said)
 
     def test_probe_answers_with_what_the_drivers_said(self):
         answer = self.manager("Probe", GLib.Variant("(aoasa{sv})", ([PATH], ["vulkan"], {})))

@@ -62,13 +62,13 @@ class Profiles(BusCase):
         self.assertNotIn("Answers", self.select("default"))
         self.assertNotIn("Messages", self.select("default"))
 
-    def test_a_refused_selection_has_them_in_its_trace(self):
+    def test_a_refused_selection_has_them_when_it_is_explained(self):
         self.start_here()
-        with self.assertRaises(Failure) as refused:
+        with self.assertRaises(Failure):
             self.select("tsuku", backend=("s", "metal"))
-        trace = json.loads(refused.exception.message.split("\n", 1)[1])
-        self.assertEqual(trace["answers"]["gpu"], "nvidia")
-        self.assertEqual(trace["messages"], ["invalid backend 'metal': Metal not available on this system"])
+        answer = self.select("tsuku", backend=("s", "metal"), explain=("b", True))
+        self.assertEqual(answer["Answers"]["gpu"], "nvidia")
+        self.assertEqual(answer["Messages"], ["invalid backend 'metal': Metal not available on this system"])
 
     def test_the_keys_of_a_request_arrive(self):
         self.start_here()

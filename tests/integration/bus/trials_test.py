@@ -56,7 +56,7 @@ class Trials(BusCase):
         self.serve({**FAST, "cuda verify": told.verified(wrong=9)})
         self.probe(stage="verify")
         self.assertFalse(self.cuda()["Usable"])
-        self.assertEqual(self.cuda()["Reasons"][0].split()[0], "miscomputed")
+        self.assertEqual(self.cuda()["Reasons"][0]["Code"], "miscomputed")
         self.assertEqual(self.select()["Backend"], "cpu")
 
     def test_what_crashes_in_a_dispatch_is_held_back_for_that_alone(self):
@@ -68,7 +68,7 @@ class Trials(BusCase):
         self.assertEqual([(each["Api"], each["Stage"], each["Device"]) for each in held],
                          [("cuda", "verify", f"pci:{told.PLACE}")])
         self.probe(stage="verify")
-        self.assertEqual(self.cuda()["Verification"]["Reasons"][0].split()[0], "quarantined")
+        self.assertEqual(self.cuda()["Verification"]["Reasons"][0]["Code"], "quarantined")
         self.probe([PATH], stage="measure")
         self.assertEqual(self.cuda()["Measurement"]["Outcome"], "answered")
 

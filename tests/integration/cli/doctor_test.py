@@ -19,7 +19,7 @@ def checks():
     """{id: severity} of both lists of checks."""
     found = {}
     for name in ("machine_checks.cpp", "gpu_checks.cpp"):
-        text = (SOURCE / "src/doctor" / name).read_text(encoding="utf-8")
+        text = (SOURCE / "src/explain" / name).read_text(encoding="utf-8")
         constants = dict(re.findall(r'constexpr char (k\w+)\[\] = "([a-z0-9-]+)";', text))
         for quoted, constant, severity in re.findall(r'\{(?:"([a-z0-9-]+)"|(k\w+)), Severity::(\w+),', text):
             found[quoted or constants[constant]] = severity.lower()

@@ -74,40 +74,47 @@ class Manager(dbus.service.Object):
         os.close(file)
         return descriptor
 
+    @dbus.service.method(MANAGER, out_signature="as")
+    def ListConsumers(self):
+        return ["default", "tsuku"]
+
     @dbus.service.method(MANAGER, in_signature="sa{sv}", out_signature="a{sv}")
     def SelectBackend(self, consumer, request):
         if consumer not in ("default", "tsuku"):
             raise Refusal("UnknownConsumer", f"no profile '{consumer}'")
         if "built" in request and "nonsense" in request["built"]:
             raise Refusal("InvalidRequest", "request: built: nonsense: no such backend")
-        if self.decision["backend"] is None:
-            raise Refusal("NoMatch", "nothing matches\n" + json.dumps(self.decision))
-        return self.answer()
+        explains = request.get("explain", False)
+        if self.decision["backend"] is None and not explains:
+            raise Refusal("NoMatch", "nothing matches")
+        return self.answer(explains)
 
-    def answer(self):
+    def answer(self, explains):
         decision = self.decision
+        candidates = dbus.Array([self.candidate(each) for each in decision["candidates"]], signature="a{sv}")
         return variants(
             {
-                "Backend": decision["backend"],
+                "Backend": decision["backend"] or "",
                 "Gpus": dbus.Array([path_of(gpu) for gpu in decision["gpus"]], signature="o"),
                 "Environment": dbus.Dictionary(decision["environment"], signature="ss"),
                 "Decision": decision["decision"],
                 "Generation": dbus.UInt64(self.report["generation"]),
-                "Candidates": dbus.Array([self.candidate(each) for each in decision["candidates"]], signature="a{sv}"),
+                **({"Candidates": candidates} if explains else {}),
             }
         )
+
+    def reason(self, reason):
+        detail = {key: dbus.Int64(fact) if isinstance(fact, int) else fact for key, fact in reason["detail"].items()}
+        return variants({"Code": reason["code"], "Text": reason["code"], "Detail": variants(detail)})
 
     def candidate(self, candidate):
         members = {
             "Backend": candidate["backend"],
             "Verdict": candidate["verdict"],
-            "Reasons": dbus.Array(
-                [f"{reason['code']} {json.dumps(reason['detail'])}" for reason in candidate["reasons"]],
-                signature="s",
-            ),
+            "Reasons": dbus.Array([self.reason(each) for each in candidate["reasons"]], signature="a{sv}"),
         }
         if candidate["gpu"]:
-            members["Gpus"] = dbus.Array([path_of(candidate["gpu"])], signature="o")
+            members["Gpu"] = dbus.ObjectPath(path_of(candidate["gpu"]))
         return variants(members)
 
     @dbus.service.method(MANAGER, in_signature="aoasa{sv}", out_signature="a{sv}")
@@ -129,7 +136,7 @@ class Gpu(dbus.service.Object):
     @dbus.service.method(NAME + ".Gpu", in_signature="a{sv}", out_signature="a{sv}")
     def GetMemory(self, _options):
         free = int(os.environ["FAKE_FREE"])
-        reading = variants({"Source": "nvml", "What": "free", "Bytes": dbus.Int64(free)})
+        reading = variants({"Source": "nvml", "What": "free", "Bytes": dbus.UInt64(free)})
         return variants(
             {
                 "Kind": "dedicated",

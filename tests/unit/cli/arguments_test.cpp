@@ -44,14 +44,47 @@ TEST(Arguments, ShortJsonOptionIsPrettyOnATerminal) {
 }
 
 TEST(Arguments, RequestHoldsOnlyWhatWasAsked) {
-    EXPECT_EQ(json_line(request_of(read({"select", "tsuku"}).select)), "{}");
+    EXPECT_EQ(json_line(read({"select", "tsuku"}).select.request), "{}");
     const auto all = read({"select", "x", "--built=cuda,vulkan", "--deny", "opencl",
                            "--backend=cuda", "--min-memory=8GiB", "--strict", "--prefer=rocm"});
-    EXPECT_EQ(json_line(request_of(all.select)),
+    EXPECT_EQ(json_line(all.select.request),
               R"({"built":["cuda","vulkan"],"prefer":["rocm"],"deny":["opencl"],"backend":"cuda",)"
-              R"("strict":true,"min-memory":8589934592})");
-    EXPECT_EQ(json_line(request_of(read({"select", "--built="}).select)), R"({"built":[]})");
+              R"("min-memory":8589934592,"strict":true})");
+    EXPECT_EQ(json_line(read({"select", "--built="}).select.request), R"({"built":[]})");
     EXPECT_EQ(read({"select"}).select.consumer, "default");
+}
+
+TEST(Arguments, EachKeyOfARequestHasItsOption) {
+    const auto value_for = [](const RequestKey& key) -> std::string {
+        if (key.type == RequestType::Size)
+            return "=8GiB";
+        if (key.type == RequestType::Mebibytes)
+            return "=7";
+        return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
+    };
+    for (const auto& key : select_keys()) {
+        const auto asked = read({"select", "x", std::string{key.option} + value_for(key)});
+        EXPECT_NE(asked.select.request.find(key.key), nullptr) << key.key;
+        if (key.rule_option.empty())
+            continue;
+        const auto rule = override_rule_of(
+            read({"override", "set", "x", std::string{key.rule_option} + value_for(key)}));
+        EXPECT_NE(rule.find(key.key), nullptr) << key.key;
+    }
+    for (const auto& key : recommend_keys()) {
+        if (key.option.empty())
+            continue;
+        const auto asked = read({"recommend", "x", std::string{key.option} + value_for(key)});
+        EXPECT_NE(asked.recommend.request.find(key.key), nullptr) << key.key;
+        if (key.rule_option.empty())
+            continue;
+        const auto rule = override_rule_of(
+            read({"override", "set", "x", std::string{key.rule_option} + value_for(key)}));
+        EXPECT_NE(rule.at("variants").find(key.key), nullptr) << key.key;
+    }
+    EXPECT_EQ(json_line(read({"select", "x", "--no-rejected"}).select.request),
+              R"({"include-rejected":false})");
+    EXPECT_EQ(json_line(read({"select", "x", "--prefer="}).select.request), "{}");
 }
 
 TEST(Arguments, TakesSeveralGpus) {
@@ -113,8 +146,10 @@ TEST(Arguments, EveryVerbIsWholeAndDoesSomething) {
             << verb.name;
         EXPECT_TRUE(!verb.usage.empty() && !verb.overview.empty()) << verb.name;
         EXPECT_TRUE(verb.about.starts_with('\n') && verb.about.ends_with('\n')) << verb.name;
-        for (const auto& option : verb.options)
-            EXPECT_TRUE(option.take != nullptr && !option.help.empty()) << option.names;
+        for (const auto& option : verb.options) {
+            EXPECT_NE(option.take == nullptr, option.key == nullptr) << option.names;
+            EXPECT_FALSE(option.names.empty() || option.help.empty()) << option.names;
+        }
         for (const auto& operand : verb.operands)
             EXPECT_TRUE(operand.take != nullptr && !operand.word.name.empty()) << verb.name;
     }

@@ -4,7 +4,7 @@
 #include "cli/bench_plot.h"
 #include "cli/bench_text.h"
 #include "cli/measured_words.h"
-#include "explain/rates.h"
+#include "explain/sizes.h"
 
 namespace gpuprobe {
 namespace {

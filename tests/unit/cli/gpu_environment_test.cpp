@@ -66,5 +66,13 @@ TEST(EnvironmentLines, CommentOnWhatIsAWord) {
     EXPECT_EQ(lines.comments, "# container: nvidia.com/gpu=GPU-1\n");
 }
 
+TEST(Settable, IsWhatAShellTakes) {
+    EXPECT_TRUE(is_settable("CUDA_VISIBLE_DEVICES", "0"));
+    EXPECT_TRUE(is_settable("_x1", ""));
+    for (const char* name : {"", "1X", "A-B", "A B", "A=B", "A;reboot", "É"})
+        EXPECT_FALSE(is_settable(name, "0")) << name;
+    EXPECT_FALSE(is_settable("A", std::string_view{"0\0", 2}));
+}
+
 }  // namespace
 }  // namespace gpuprobe

@@ -24,7 +24,7 @@ std::string lines(const Report& report) {
     for (const auto& obstacle : obstacles(report)) {
         text += obstacle.backend + " | " + obstacle.gpu.value_or("-");
         text += obstacle.others > 0 ? "+" + std::to_string(obstacle.others) : "";
-        text += " | " + obstacle.sentence + (obstacle.is_uncertain ? " (?)" : "") + "\n";
+        text += " | " + obstacle.text + (obstacle.is_uncertain ? " (?)" : "") + "\n";
     }
     return text;
 }

@@ -7,7 +7,9 @@
 #include "base/files.h"
 #include "base/value_json.h"
 #include "policy/backend_words.h"
-#include "policy/fact.h"
+#include "policy/machine_fact.h"
+#include "policy/override_rule.h"
+#include "policy/request_table.h"
 #include "policy/selector_facts.h"
 #include "support/places.h"
 
@@ -38,11 +40,11 @@ std::set<std::string> facts_of_schema(const Value& schema) {
 TEST(ProfileSchema, HasTheBackendsThatAProfileMayOrder) {
     const auto schema = parse_json(file("/data/schema/profile.schema.json"), mib(1)).value();
     Value::Array names;
-    for (const auto& backend : gpu_backends())
+    for (const auto& backend : kBackends)
         names.push_back(Value{backend.name});
-    EXPECT_EQ(schema.at("$defs").at("gpu_backend").at("enum"), Value{names});
-    names.push_back(Value{kCpu});
     EXPECT_EQ(schema.at("$defs").at("backend").at("enum"), Value{names});
+    names.pop_back();
+    EXPECT_EQ(schema.at("$defs").at("gpu_backend").at("enum"), Value{names});
 }
 
 TEST(ProfileSchema, HasTheFactsThatAreDocumented) {
@@ -60,13 +62,79 @@ TEST(ProfileSchema, HasEveryFactThatThereIs) {
     EXPECT_EQ(facts_of_schema(schema), code);
 }
 
+TEST(Reasons, AreDocumented) {
+    const auto documented = matches(file("/docs/reasons.md"), "`([a-z]+(?:-[a-z]+)*)`");
+    for (const auto* source :
+         {"/src/policy/judge.cpp", "/src/policy/select.cpp", "/src/policy/predicate.cpp",
+          "/src/policy/made_up.cpp", "/src/policy/measured.cpp"})
+        for (const auto& code : matches(file(source), "because\\(\"([a-z-]+)\""))
+            EXPECT_TRUE(documented.contains(code)) << code;
+}
+
+/// The part of a page below a title.
+std::string section(const std::string& page, const std::string& title) {
+    const auto start = page.find("\n## " + title + "\n");
+    EXPECT_NE(start, std::string::npos) << title;
+    return page.substr(start, page.find("\n## ", start + 1) - start);
+}
+
+/// Of the remark on a method of the manager, what it says of the request.
+std::string remark(const std::string& method) {
+    const auto xml = file("/dbus/org.gpuprobe.GpuProbe1.Manager.xml");
+    const auto end = xml.find("<method name=\"" + method + "\">");
+    const auto start = xml.rfind("<!--", end);
+    return xml.substr(start, end - start);
+}
+
+void expect_documented(std::span<const RequestKey> keys,
+                       const char* page,
+                       const std::string& method) {
+    const auto table = section(file(page), "The request");
+    const auto said = remark(method);
+    std::set<std::string> known;
+    for (const auto& key : keys) {
+        const std::string name{key.key};
+        known.insert(name);
+        const std::regex row{"\\| `" + name + "` \\| (list|boolean|string|bytes|MiB|`)"};
+        EXPECT_TRUE(std::regex_search(table, row)) << name;
+        const bool is_list = table.find("| `" + name + "` | list |") != std::string::npos;
+        EXPECT_EQ(is_list, key.type == RequestType::Names) << name;
+        const std::regex on_the_bus{"\\b" + name + "(, [a-z]+)* " +
+                                    std::string{bus_type_of(key.type)} + "\\b"};
+        EXPECT_TRUE(std::regex_search(said, on_the_bus)) << name;
+        EXPECT_FALSE(key.meaning.empty()) << name;
+    }
+    EXPECT_EQ(matches(table, "\n\\| `([a-z-]+)` \\|"), known);
+}
+
 TEST(Requests, AreDocumented) {
-    const auto documented = matches(file("/docs/profiles.md"), "\\n\\| `([a-z-]+)` \\|");
-    const auto keys =
-        matches(file("/src/policy/select_request.cpp"), "\\{\"([a-z-]+)\",\\s+\\[\\]");
-    EXPECT_EQ(keys.size(), 16U);
-    for (const auto& key : keys)
-        EXPECT_TRUE(documented.contains(key)) << key;
+    expect_documented(select_keys(), "/docs/profiles.md", "SelectBackend");
+    expect_documented(recommend_keys(), "/docs/variants.md", "RecommendVariant");
+}
+
+TEST(Requests, HaveInRulesWhatIsDocumented) {
+    const auto page = section(file("/docs/profiles.md"), "What people say: overrides and outcomes");
+    const auto said = remark("SetOverride");
+    for (const auto& key : select_keys()) {
+        const std::string name{key.key};
+        const bool may_be = !key.rule_option.empty();
+        EXPECT_EQ(page.find("`" + name + "`") != std::string::npos, may_be) << name;
+        const std::regex typed{"\\b" + name + "(, [a-z]+)* " + std::string{bus_type_of(key.type)} +
+                               "\\b"};
+        EXPECT_EQ(std::regex_search(said, typed), may_be) << name;
+        const auto rule = override_rule_from(Value{Value::Object{{name, Value{}}}});
+        ASSERT_FALSE(rule) << name;  // null is of no type, but that is for known keys alone
+        EXPECT_EQ(rule.error().text.find("not a key of a rule") == std::string::npos, may_be)
+            << name;
+    }
+}
+
+TEST(Requests, SuggestTheKeyThatWasMeant) {
+    const auto text = [](const char* key) {
+        return select_request_from(Value{Value::Object{{key, Value{true}}}}).error().text;
+    };
+    EXPECT_EQ(text("strictt"), "request: strictt: unknown key; did you mean 'strict'?");
+    EXPECT_EQ(text("zzzzzzzz"), "request: zzzzzzzz: unknown key");
 }
 
 TEST(MachineFacts, AreDocumentedAndNoOthers) {
@@ -74,11 +142,10 @@ TEST(MachineFacts, AreDocumentedAndNoOthers) {
     const auto from = page.find("| fact | type |");
     const auto documented = matches(page.substr(from, page.find("\n\n", from) + 1 - from),
                                     "[|,] `([a-z0-9-]+)`(?=[^|]*\\|[^|]*\\|[^|]*\\|\n)");
-    std::set<std::string> nameable;
-    for (const auto& row : fact_rows())
-        if (row.is_nameable)
-            nameable.emplace(row.key);
-    EXPECT_EQ(documented, nameable);
+    const auto code = matches(file("/src/policy/machine_fact.cpp"), "\\{\\{\"([a-z0-9-]+)\", ");
+    EXPECT_EQ(documented, code);
+    for (const auto& name : code)
+        EXPECT_NE(find_machine_fact(name), nullptr) << name;
 }
 
 TEST(Situations, AreDocumented) {

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
     BadRecommendRequest,
     ::testing::Values(Bad{"NoObject", Value{"prefer"}, "request: expected object, found string"},
                       Bad{"UnknownKey", Value::Object{{"preferred", "a"}},
-                          "request: preferred: unknown key"},
+                          "request: preferred: unknown key; did you mean 'prefer'?"},
                       Bad{"WrongType", Value::Object{{"prefer", 1}},
                           "request: prefer: expected list of strings, found integer"},
                       Bad{"NoLabel", Value::Object{{"exclude", "a b"}},

@@ -93,9 +93,10 @@ INSTANTIATE_TEST_SUITE_P(
     BadSelectRequest,
     ::testing::Values(
         BadRow{"NoObject", "[]", "expected object, found array"},
-        BadRow{"UnknownKey", R"({"min_memory":1})", "min_memory: unknown key"},
+        BadRow{"UnknownKey", R"({"min_memory":1})",
+               "min_memory: unknown key; did you mean 'min-memory'?"},
         BadRow{"UnknownKeyWithEscapes", R"({"a\u001b[31m":1})", "a\xEF\xBF\xBD[31m: unknown key"},
-        BadRow{"KeyInOtherCase", R"({"Built":[]})", "Built: unknown key"},
+        BadRow{"KeyInOtherCase", R"({"Built":[]})", "Built: unknown key; did you mean 'built'?"},
         BadRow{"BuiltAsNumber", R"({"built":1})",
                "built: expected array of strings, found integer"},
         BadRow{"BuiltWithNumber", R"({"built":["cuda",1]})",

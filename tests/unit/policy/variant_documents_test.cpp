@@ -40,13 +40,5 @@ TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
         }
 }
 
-TEST(RecommendRequest, IsDocumented) {
-    const auto documented = matches(file("/docs/variants.md"), "\\n\\| `([a-z-]+)` \\|");
-    const auto read = matches(file("/src/policy/recommend_request.cpp"), "\\{\"([a-z-]+)\",");
-    EXPECT_EQ(read.size(), 6U);
-    for (const auto& key : read)
-        EXPECT_TRUE(documented.contains(key)) << key;
-}
-
 }  // namespace
 }  // namespace gpuprobe

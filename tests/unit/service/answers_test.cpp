@@ -1,97 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/answers.h"
 
-#include <gtest/gtest.h>
+#include <set>
 
-#include "base/value_json.h"
+#include <gtest/gtest.h>
 
 namespace gpuprobe {
 namespace {
 
-sdbus::ObjectPath path_of(const std::string& /*id*/) {
-    return sdbus::ObjectPath{"/gpu"};
+bus::Spelling spelling() {
+    return spelling_for([](const std::string& id) { return "/" + id; });
 }
 
-Decision decision_with(std::size_t candidates, std::size_t detail) {
-    Decision decision{.consumer = "whisper", .summary = "requested=auto selected=none"};
-    Value facts;
-    facts["text"] = Value{std::string(detail, 'x')};
-    for (std::size_t i = 0; i < candidates; ++i)
-        decision.candidates.push_back(
-            Candidate{.backend = "cuda",
-                      .verdict = Verdict::Rejected,
-                      .reasons = {{.code = "not-built", .detail = facts}}});
-    return decision;
+Decision some_decision() {
+    return {.consumer = "whisper",
+            .backend = "vulkan",
+            .gpus = {"a"},
+            .summary = "requested=auto selected=vulkan",
+            .candidates = {{.backend = "cuda",
+                            .gpu = "a",
+                            .verdict = Verdict::Rejected,
+                            .reasons = {because("no-permission",
+                                                {{"node", "/dev/kfd"}, {"group", "render"}})}}},
+            .generation = 7};
 }
 
-Value trace_of(const Decision& decision) {
-    const auto message = no_match_message(decision);
-    const auto end = message.find('\n');
-    EXPECT_NE(end, std::string::npos);
-    EXPECT_LE(message.size() - end - 1, kMaxTrace.count);
-    auto trace = parse_json(message.substr(end + 1), kMaxTrace);
-    EXPECT_TRUE(trace);
-    return trace ? *trace : Value{};
+std::set<std::string> keys_of(const bus::Dictionary& answer) {
+    std::set<std::string> keys;
+    for (const auto& [key, variant] : answer)
+        keys.insert(key);
+    return keys;
 }
 
-TEST(Answer, HoldsWhatTheInterfacePromises) {
-    auto decision = decision_with(1, 1);
-    decision.backend = "vulkan";
-    decision.gpus = {"pci:0000:03:00.0"};
-    decision.generation = 7;
-    const auto answer = answer_from(decision, path_of);
+std::vector<bus::Dictionary> dictionaries_at(const bus::Dictionary& answer, const char* key) {
+    return answer.at(key).get<std::vector<bus::Dictionary>>();
+}
+
+TEST(Answer, HoldsTheChoiceAlone) {
+    const auto answer = answer_from(some_decision(), false, spelling());
+    EXPECT_EQ(keys_of(answer),
+              (std::set<std::string>{"Backend", "Decision", "Environment", "Generation", "Gpus"}));
     EXPECT_EQ(answer.at("Backend").get<std::string>(), "vulkan");
-    EXPECT_EQ(answer.at("Gpus").get<std::vector<sdbus::ObjectPath>>().size(), 1U);
+    EXPECT_EQ(answer.at("Gpus").get<std::vector<sdbus::ObjectPath>>(),
+              std::vector{sdbus::ObjectPath{"/a"}});
     EXPECT_EQ(answer.at("Generation").get<std::uint64_t>(), 7U);
-    const auto candidates = answer.at("Candidates").get<std::vector<bus::Dictionary>>();
+}
+
+TEST(Answer, HoldsWhatAProfileAnswersWhereItDoes) {
+    auto decision = some_decision();
+    decision.answers = {{"variant", "v"}};
+    decision.messages = {"words"};
+    const auto keys = keys_of(answer_from(decision, false, spelling()));
+    EXPECT_TRUE(keys.contains("Answers") && keys.contains("Messages"));
+}
+
+TEST(Answer, ExplainsEveryCandidate) {
+    const auto answer = answer_from(some_decision(), true, spelling());
+    const auto candidates = dictionaries_at(answer, "Candidates");
     ASSERT_EQ(candidates.size(), 1U);
     EXPECT_EQ(candidates[0].at("Verdict").get<std::string>(), "rejected");
-    EXPECT_FALSE(candidates[0].contains("Gpus"));
-    const auto reasons = candidates[0].at("Reasons").get<std::vector<std::string>>();
-    EXPECT_EQ(reasons, std::vector<std::string>{R"(not-built {"text":"x"})"});
+    EXPECT_EQ(candidates[0].at("Gpu").get<sdbus::ObjectPath>(), "/a");
+    const auto reasons = dictionaries_at(candidates[0], "Reasons");
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_EQ(reasons[0].at("Code").get<std::string>(), "no-permission");
+    EXPECT_EQ(reasons[0].at("Text").get<std::string>(),
+              "no permission for /dev/kfd, which belongs to group render");
+    EXPECT_EQ(reasons[0].at("Fix").get<std::string>(),
+              "join its group: sudo usermod -aG render \"$USER\", then log in again");
+    const auto detail = reasons[0].at("Detail").get<bus::Dictionary>();
+    EXPECT_EQ(detail.at("node").get<std::string>(), "/dev/kfd");
 }
 
-std::vector<bus::Dictionary> entries_of(const std::vector<Candidate>& candidates) {
-    Decision decision{.consumer = "whisper", .candidates = candidates};
-    return answer_from(decision, [](const std::string& id) { return sdbus::ObjectPath{"/" + id}; })
-        .at("Candidates")
-        .get<std::vector<bus::Dictionary>>();
+TEST(Answer, HasAnEmptyBackendWhereNothingMatches) {
+    auto decision = some_decision();
+    decision.backend.reset();
+    EXPECT_EQ(answer_from(decision, true, spelling()).at("Backend").get<std::string>(), "");
 }
 
-TEST(Answer, TellsCandidatesThatDifferInTheirGpuOnce) {
-    const auto on = [](const char* gpu, Verdict verdict) {
-        return Candidate{.backend = "cuda", .gpu = gpu, .verdict = verdict};
+Recommendation recommendation_with(std::size_t candidates) {
+    Recommendation answer{.variant = "v"};
+    for (std::size_t i = 0; i < candidates; ++i)
+        answer.candidates.push_back(
+            {.variant = "v", .reasons = {because("fact-unknown", {{"predicate", "glibc"}})}});
+    return answer;
+}
+
+TEST(RecommendAnswer, HoldsCandidatesOnRequest) {
+    EXPECT_FALSE(answer_from(recommendation_with(1), false, spelling()).contains("Candidates"));
+    EXPECT_EQ(
+        dictionaries_at(answer_from(recommendation_with(1), true, spelling()), "Candidates").size(),
+        1U);
+}
+
+TEST(RecommendAnswer, DropsDetailsThenReasonsOfManyCandidates) {
+    const auto first_reasons = [](std::size_t count) {
+        const auto answer = answer_from(recommendation_with(count), true, spelling());
+        return dictionaries_at(dictionaries_at(answer, "Candidates").front(), "Reasons");
     };
-    const auto entries = entries_of({on("a", Verdict::Accepted), on("b", Verdict::Accepted),
-                                     on("c", Verdict::Unknown), on("d", Verdict::Accepted)});
-    ASSERT_EQ(entries.size(), 3U);  // only neighbours, so that the order can be restored
-    const auto gpus = entries[0].at("Gpus").get<std::vector<sdbus::ObjectPath>>();
-    EXPECT_EQ(gpus,
-              (std::vector<sdbus::ObjectPath>{sdbus::ObjectPath{"/a"}, sdbus::ObjectPath{"/b"}}));
-    EXPECT_EQ(entries[1].at("Verdict").get<std::string>(), "unknown");
-}
-
-TEST(Answer, TellsCandidatesApartByBackendReasonsAndGpu) {
-    const Candidate base{.backend = "cuda", .gpu = "a"};
-    auto other_backend = base;
-    other_backend.backend = "vulkan";
-    auto with_reason = base;
-    with_reason.reasons = {{.code = "asleep"}};
-    auto without_gpu = base;
-    without_gpu.gpu.reset();
-    for (const auto& other : {other_backend, with_reason, without_gpu}) {
-        EXPECT_EQ(entries_of({base, other}).size(), 2U);
-        EXPECT_EQ(entries_of({other, base}).size(), 2U);
-    }
-    EXPECT_EQ(entries_of({without_gpu, without_gpu}).size(), 2U);
-}
-
-TEST(Answer, LeavesOutReasonsAndDetailsThatAreEmpty) {
-    const auto entries =
-        entries_of({{.backend = "cuda"}, {.backend = "vulkan", .reasons = {{.code = "asleep"}}}});
-    EXPECT_FALSE(entries[0].contains("Reasons"));
-    const auto reasons = entries[1].at("Reasons").get<std::vector<std::string>>();
-    EXPECT_EQ(reasons, std::vector<std::string>{"asleep"});
+    EXPECT_TRUE(first_reasons(1024).front().contains("Detail"));
+    EXPECT_FALSE(first_reasons(1025).front().contains("Detail"));
+    EXPECT_EQ(first_reasons(8192).front().at("Text").get<std::string>(), "not known");
+    EXPECT_TRUE(first_reasons(8193).empty());
 }
 
 TEST(MemoryAnswer, LeavesOutWhatIsUnknown) {
@@ -119,20 +128,14 @@ TEST(ProbeAnswer, HoldsTheProbesAskedFor) {
     EXPECT_EQ(count({"vulkan"}, "verify"), 0U);
 }
 
-TEST(NoMatchMessage, CarriesTheWholeTraceWhenItFits) {
-    const auto trace = trace_of(decision_with(2, 10));
-    ASSERT_EQ(trace.at("candidates").as_array()->size(), 2U);
-    const auto& reasons = trace.at("candidates").as_array()->front().at("reasons");
-    EXPECT_EQ(reasons.as_array()->front().at("detail").at("text"), Value{"xxxxxxxxxx"});
-}
-
-TEST(NoMatchMessage, DropsDetailsThenReasonsThenCandidates) {
-    const auto without_details = trace_of(decision_with(100, 1000));
-    EXPECT_EQ(without_details.at("candidates").as_array()->size(), 100U);
-    const auto without_reasons = trace_of(decision_with(400, 1));
-    EXPECT_EQ(without_reasons.at("candidates").as_array()->size(), 400U);
-    const auto bare = trace_of(decision_with(10'000, 1));
-    EXPECT_EQ(bare.at("candidates").as_array()->size(), 0U);
+TEST(NoMatchMessage, IsOneShortLine) {
+    auto decision = some_decision();
+    decision.summary = "requested=auto detected=[] selected=none";
+    EXPECT_EQ(no_match_message(decision),
+              "no backend fits for whisper: requested=auto detected=[] selected=none");
+    decision.summary = std::string(10'000, 'x') + "\n";
+    EXPECT_LE(no_match_message(decision).size(), 1024U);
+    EXPECT_EQ(no_match_message(decision).find('\n'), std::string::npos);
 }
 
 }  // namespace

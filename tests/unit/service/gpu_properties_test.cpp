@@ -18,7 +18,7 @@ Gpu radeon() {
 using Environment = std::map<std::string, std::string>;
 
 TEST(GpuProperties, HoldWhatTheReportKnows) {
-    const auto properties = properties_of(radeon());
+    const auto properties = properties_of(radeon(), {});
     EXPECT_EQ(properties.kind, "discrete");
     EXPECT_EQ(properties.pci_address, "0000:03:00.0");
     EXPECT_EQ(properties.vendor_id, 0x1002U);
@@ -27,7 +27,7 @@ TEST(GpuProperties, HoldWhatTheReportKnows) {
 }
 
 TEST(GpuProperties, AreEmptyWhereTheReportKnowsNothing) {
-    const auto properties = properties_of(Gpu{.id = "platform:gpu"});
+    const auto properties = properties_of(Gpu{.id = "platform:gpu"}, {});
     EXPECT_EQ(properties.name, "");
     EXPECT_EQ(properties.pci_address, "");
     EXPECT_EQ(properties.vendor_id, 0U);
@@ -38,38 +38,19 @@ TEST(GpuProperties, AreEmptyWhereTheReportKnowsNothing) {
 TEST(GpuProperties, HoldNoTextThatTheBusRefuses) {
     auto gpu = radeon();
     gpu.name = "Radeon\xff";
-    EXPECT_EQ(properties_of(gpu).name, "Radeon\xEF\xBF\xBD");
+    EXPECT_EQ(properties_of(gpu, {}).name, "Radeon\xEF\xBF\xBD");
     gpu.name = "Radeon\xEF\xBF\xBF";  // U+FFFF: UTF-8, and refused all the same
-    EXPECT_EQ(properties_of(gpu).name, "Radeon\xEF\xBF\xBD");
+    EXPECT_EQ(properties_of(gpu, {}).name, "Radeon\xEF\xBF\xBD");
 }
 
 TEST(ChangedProperties, NameWhatDiffersAndNothingElse) {
-    const auto before = properties_of(radeon());
+    const auto before = properties_of(radeon(), {});
     EXPECT_EQ(changed_properties(before, before), std::vector<std::string>{});
     auto gpu = radeon();
     gpu.driver.name = "vfio-pci";
     gpu.backends["vulkan"].usable = true;
     const std::vector<std::string> want{"Driver", "Backends"};
-    EXPECT_EQ(changed_properties(before, properties_of(gpu)), want);
-}
-
-TEST(LaunchEnvironment, SelectsByAddressWithMesa) {
-    EXPECT_EQ(launch_environment(radeon()), (Environment{{"DRI_PRIME", "pci-0000_03_00_0"}}));
-}
-
-TEST(LaunchEnvironment, OffloadsWithNvidia) {
-    auto gpu = radeon();
-    gpu.driver.name = "nvidia";
-    EXPECT_EQ(launch_environment(gpu).at("__NV_PRIME_RENDER_OFFLOAD"), "1");
-}
-
-TEST(LaunchEnvironment, IsEmptyForWhatCannotRender) {
-    auto display = radeon();
-    display.kind = GpuKind::DisplayOnly;
-    EXPECT_EQ(launch_environment(display), Environment{});
-    auto without_node = radeon();
-    without_node.identity.drm.render.reset();
-    EXPECT_EQ(launch_environment(without_node), Environment{});
+    EXPECT_EQ(changed_properties(before, properties_of(gpu, {})), want);
 }
 
 TEST(PathElement, HoldsWhatAPathMay) {
@@ -79,13 +60,31 @@ TEST(PathElement, HoldsWhatAPathMay) {
     EXPECT_EQ(path_element(std::string(1000, 'x')).size(), 200U);
 }
 
-TEST(DefaultGpu, IsTheBestThatIsNoMereDisplay) {
+TEST(DefaultGpu, IsWhatWasChosenElseTheBestThatIsNoMereDisplay) {
     auto display = radeon();
+    display.id = "pci:0000:01:00.0";
     display.kind = GpuKind::DisplayOnly;
-    const std::vector<Gpu> both{display, radeon()};
-    EXPECT_EQ(default_gpu(both), &both[1]);
-    EXPECT_EQ(default_gpu({display}), nullptr);
-    EXPECT_EQ(default_gpu({}), nullptr);
+    auto second = radeon();
+    second.id = "pci:0000:04:00.0";
+    const Report report{.gpus = {display, radeon(), second}};
+    EXPECT_EQ(default_gpu(report, {}), &report.gpus[1]);
+    EXPECT_EQ(default_gpu(report, {second.id}), &report.gpus[2]);
+    EXPECT_EQ(default_gpu({.gpus = {display}}, {}), nullptr);
+    EXPECT_EQ(default_gpu({}, {}), nullptr);
+}
+
+TEST(OpenToAll, NamesNoGpuByWhatOnlySomeMaySee) {
+    auto gpu = radeon();
+    gpu.vendor = "nvidia";
+    gpu.identity.nvidia_uuid = "GPU-00000000-0000-4000-8000-000000000001";
+    gpu.nodes = {{.path = "/dev/nvidia0", .mode = 0660, .uid = 0, .gid = 7, .accessible = true}};
+    const auto named = [](const Gpu& one) {
+        const auto seen = open_to_all({.gpus = {one}});
+        return properties_of(one, seen).environment.contains("CUDA_VISIBLE_DEVICES");
+    };
+    EXPECT_FALSE(named(gpu));
+    gpu.nodes.front().mode = 0666;
+    EXPECT_TRUE(named(gpu));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/suggestion.h"
+#include "base/suggestion.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,12 @@ TEST(Suggestion, StaysSilentWhenNothingIsNear) {
     EXPECT_EQ(closest("", kVerbs), std::nullopt);
     EXPECT_EQ(closest("x", {"y"}), std::nullopt);
     EXPECT_EQ(closest(std::string(10'000, 'a'), kVerbs), std::nullopt);
+}
+
+TEST(Suggestion, NamesTheNearestOrAll) {
+    EXPECT_EQ(suggestion("torhc", {"jax", "torch"}), "; did you mean 'torch'?");
+    EXPECT_EQ(suggestion("llama", {"jax", "torch"}), "; there are jax, torch");
+    EXPECT_EQ(suggestion("llama", {}), "");
 }
 
 }  // namespace

@@ -6,17 +6,17 @@
 #include <string>
 #include <utility>
 
-#include "service/audience.h"
 #include "service/authority.h"
+#include "service/report_views.h"
 #include "wire/callers.h"
 #include "wire/reply.h"
 
 namespace gpuprobe {
 
 /// Who calls on one connection, what they may see and what they may do.
-struct Clientele {
+struct CallerAccess {
     bus::Callers& callers;
-    Audience& audience;
+    ReportViews& views;
     Authority& authority;
 };
 
@@ -24,7 +24,7 @@ inline Caller caller_from(const bus::Credentials& credentials) {
     return {.uid = credentials.uid, .groups = credentials.groups};
 }
 
-/// Whatever `use` throws becomes the answer.
+/// An exception from `use` becomes an error reply.
 template <class... Results, class Use>
 void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& reply, Use& use) {
     try {
@@ -34,24 +34,23 @@ void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& r
     }
 }
 
-/// Finds out who `sender` is and then runs `use(caller, reply)`: at once for one who called before.
-/// Whatever `use` throws becomes the answer.
+/// Finds out who `sender` is and then runs `use(caller, reply)`, at once if the sender is known
+/// from an earlier call. An exception from `use` becomes an error reply.
 template <class... Results, class Use>
-void for_caller(const Clientele& clientele,
+void for_caller(const CallerAccess& access,
                 const std::string& sender,
                 bus::Reply<Results...> reply,
                 Use use) {
-    if (const auto* known = clientele.callers.known(sender))
+    if (const auto* known = access.callers.known(sender))
         return serve_caller(*known, reply, use);
     const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
-    clientele.callers.credentials_of(
-        sender,
-        [pending, use = std::move(use)](const Result<bus::Credentials>& credentials) mutable {
-            if (credentials)
-                serve_caller(*credentials, *pending, use);
-            else
-                pending->fail(credentials.error());
-        });
+    access.callers.credentials_of(sender, [pending, use = std::move(use)](
+                                              const Result<bus::Credentials>& credentials) mutable {
+        if (credentials)
+            serve_caller(*credentials, *pending, use);
+        else
+            pending->fail(credentials.error());
+    });
 }
 
 }  // namespace gpuprobe

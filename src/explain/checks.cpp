@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/evidence.h"
+#include "explain/checks.h"
 
 #include <algorithm>
 

@@ -12,37 +12,30 @@
 #include "policy/decision.h"
 #include "policy/recommendation.h"
 #include "report/report.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 
-/// What `probe` asks for.
-struct ProbeOrder {
-    std::vector<std::string> gpus = {};  ///< ids; none: all
-    std::vector<std::string> apis = {};  ///< none: all
-    bool allow_wake = false;
-    std::string stage = "query";  ///< "query", "verify" or "measure"
-    bool force = false;           ///< measure also what is in use
-};
-
 /// Who answers, for `version`.
-struct OracleInfo {
+struct ClientInfo {
     std::string kind = {};  ///< "daemon", "direct" or "replay"
     std::optional<std::string> version = {};
     std::vector<std::string> features = {};
 };
 
 /// Whoever knows this machine: the daemon, or the engine in this process. Verbs do not see which.
-class Oracle {
+class Client {
 public:
-    virtual ~Oracle() = default;
+    virtual ~Client() = default;
 
     /// The report as it came, with members that this program does not know.
     /// Errors: Unavailable when the daemon went away, TooManyRequests, Malformed.
     [[nodiscard]] virtual Result<Value> document() = 0;
     /// The same as far as this program knows it.
     [[nodiscard]] virtual Result<Report> report() = 0;
-    /// A decision whose `backend` is null is an answer too. Errors: UnknownConsumer,
-    /// InvalidRequest, Unavailable.
+    /// A decision whose `backend` is null is an answer too; one with a backend has its candidates
+    /// for sure only with `explain` in the request. Errors: UnknownConsumer, InvalidRequest,
+    /// Unavailable.
     [[nodiscard]] virtual Result<Decision> select(const std::string& consumer,
                                                   const Value& request) = 0;
     /// An answer that recommends nothing is an answer too. `manifest`: its text, or empty for the
@@ -50,11 +43,14 @@ public:
     [[nodiscard]] virtual Result<Recommendation> recommend(const std::string& product,
                                                            const std::string& manifest,
                                                            const Value& request) = 0;
-    /// Names that select() knows, sorted.
-    [[nodiscard]] virtual std::vector<std::string> consumers() = 0;
+    /// Names that select() knows, sorted. Errors: Unavailable.
+    [[nodiscard]] virtual Result<std::vector<std::string>> consumers() = 0;
+    /// Names that recommend() knows, sorted. Errors: Unavailable.
+    [[nodiscard]] virtual Result<std::vector<std::string>> products() = 0;
     /// Asks the drivers again and returns when the report holds the answers. `progress` gets a
     /// share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests, Cancelled.
-    virtual Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) = 0;
+    virtual Status probe(const ProbeRequest& order,
+                         const std::function<void(double)>& progress) = 0;
     /// Reads the free memory of `gpu` again where this can; wakes nothing, and what can't be read
     /// stays as it is, with its age. Errors: Cancelled on an interrupt.
     virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }
@@ -77,7 +73,7 @@ public:
     /// Writes a capture of this machine into a folder. Errors: InvalidRequest when the folder holds
     /// something or a daemon is asked, Io, PermissionDenied.
     virtual Status capture(const std::string& folder, bool redact) = 0;
-    [[nodiscard]] virtual OracleInfo info() = 0;
+    [[nodiscard]] virtual ClientInfo info() = 0;
 };
 
 }  // namespace gpuprobe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/audience.h"
+#include "service/report_views.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace gpuprobe {
 
 /// A report may be newer than another of its generation: free memory is no change.
-void Audience::forget_older() {
+void ReportViews::forget_older() {
     const auto& report = engine_.report();
     if (generation_ == report.generation && created_ == report.created)
         return;
@@ -17,7 +17,7 @@ void Audience::forget_older() {
     seen_.clear();
 }
 
-Audience::Seen& Audience::seen_by(const std::string& access, const Caller& caller) {
+ReportViews::Seen& ReportViews::seen_by(const std::string& access, const Caller& caller) {
     const auto known = std::ranges::find(seen_, access, &Seen::access);
     if (known != seen_.end()) {
         seen_.splice(seen_.begin(), seen_, known);
@@ -29,7 +29,7 @@ Audience::Seen& Audience::seen_by(const std::string& access, const Caller& calle
     return seen_.front();
 }
 
-View Audience::report_for(const Caller& caller) {
+View ReportViews::report_for(const Caller& caller) {
     forget_older();
     auto access = access_class(engine_.report(), caller);
     if (access.empty())
@@ -38,7 +38,7 @@ View Audience::report_for(const Caller& caller) {
     return {.access = std::move(access), .report = &seen.report};
 }
 
-View Audience::of(const Caller& caller) {
+View ReportViews::of(const Caller& caller) {
     auto view = report_for(caller);
     if (view.access.empty()) {
         view.json = &engine_.report_json();

@@ -10,7 +10,8 @@
 
 namespace gpuprobe {
 
-/// The report as one kind of caller may see it: all to whom the same nodes are open.
+/// The report as one class of callers may see it. Callers who may open the same nodes are one
+/// class.
 struct View {
     std::string access = {};  ///< the class; see access_class()
     const Report* report = nullptr;
@@ -18,12 +19,12 @@ struct View {
 };
 
 /// The views of the engine's report. Most callers share one; each is made when first asked for.
-class Audience {
+class ReportViews {
 public:
     static constexpr std::size_t kMaxViews = 8;  ///< beside the prober's own
 
     /// `engine` must outlive this.
-    explicit Audience(const engine::Engine& engine) : engine_{engine} {}
+    explicit ReportViews(const engine::Engine& engine) : engine_{engine} {}
 
     /// Holds until the next call of any function here.
     [[nodiscard]] View of(const Caller& caller);

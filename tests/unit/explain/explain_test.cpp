@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/wording.h"
+#include "explain/explain.h"
 
 #include <csignal>
 #include <regex>
@@ -62,24 +62,22 @@ TEST(Wording, SurvivesPatternsThatAreCut) {
 TEST(Wording, ExplainsAPermissionWithItsFix) {
     const auto explanation = explain(
         {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});
-    EXPECT_EQ(explanation.sentence, "no permission for /dev/kfd, which belongs to group render");
-    EXPECT_EQ(explanation.hint,
+    EXPECT_EQ(explanation.text, "no permission for /dev/kfd, which belongs to group render");
+    EXPECT_EQ(explanation.fix,
               "join its group: sudo usermod -aG render \"$USER\", then log in again");
-    EXPECT_EQ(explain({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).hint,
+    EXPECT_EQ(explain({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
               std::nullopt);
 }
 
 TEST(Wording, ShowsACodeThatItDoesNotKnow) {
-    EXPECT_EQ(
-        explain({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).sentence,
-        "from-the-future (a=1, b=x)");
-    EXPECT_EQ(explain({.code = "from-the-future"}).sentence, "from-the-future");
+    EXPECT_EQ(explain({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).text,
+              "from-the-future (a=1, b=x)");
+    EXPECT_EQ(explain({.code = "from-the-future"}).text, "from-the-future");
 }
 
 TEST(Wording, LetsNoControlCharacterThrough) {
     const auto text =
-        explain({.code = "driver-failed", .detail = detail({{"note", "\x1b]0;evil\x07"}})})
-            .sentence;
+        explain({.code = "driver-failed", .detail = detail({{"note", "\x1b]0;evil\x07"}})}).text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
     EXPECT_EQ(text.find('\x07'), std::string::npos);
 }

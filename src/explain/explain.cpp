@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/wording.h"
+#include "explain/explain.h"
 
 #include <algorithm>
 #include <array>
 #include <csignal>
-
-#include <fmt/format.h>
+#include <set>
 
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "explain/gpu_words.h"
-#include "explain/rates.h"
 #include "explain/sizes.h"
 #include "explain/wording_table.h"
 #include "report/health.h"
@@ -36,16 +34,23 @@ constexpr std::array<SignalName, 13> kSignals = {{{SIGABRT, "SIGABRT"},
                                                   {SIGTERM, "SIGTERM"},
                                                   {SIGXCPU, "SIGXCPU"}}};
 
+std::string joined(const std::vector<std::string>& texts, std::string_view between) {
+    std::string text;
+    for (const auto& piece : texts)
+        text.append(text.empty() ? "" : between).append(piece);
+    return text;
+}
+
 std::string plain(const Value& value) {
     if (const auto* text = value.as_string())
         return scrubbed(*text);
     const auto* items = value.as_array();
     if (!items)
         return json_line(value);
-    std::string joined;
+    std::vector<std::string> texts;
     for (const auto& item : *items)
-        joined += (joined.empty() ? "" : ", ") + plain(item);
-    return joined;
+        texts.push_back(plain(item));
+    return joined(texts, ", ");
 }
 
 /// The member in words, or nullopt when it is unknown.
@@ -110,8 +115,7 @@ std::string unworded(const Reason& reason) {
     std::string details;
     if (const auto* members = reason.detail.as_object())
         for (const auto& member : *members)
-            details += fmt::format("{}{}={}", details.empty() ? "" : ", ", member.key,
-                                   plain(member.value));
+            details += (details.empty() ? "" : ", ") + member.key + "=" + plain(member.value);
     return scrubbed(reason.code) + (details.empty() ? "" : " (" + details + ")");
 }
 
@@ -122,13 +126,65 @@ const Wording* find_wording(std::string_view code) {
     return nullptr;
 }
 
+std::string where_of(const Reason& reason) {
+    const auto* place = reason.detail.at("where").as_string();
+    return place ? *place : std::string{};
+}
+
+/// The GPUs that the variant is not for.
+std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
+    std::set<std::string> found;
+    for (const auto& reason : reasons)
+        if (reason.is("vendor-mismatch"))
+            found.insert(where_of(reason));
+    return found;
+}
+
+/// The variant's own word; the report's on the backend, repeated beside it, says what that needs.
+bool says_that_it_is_of_another(const Reason& reason) {
+    return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
+}
+
+/// One reason for each GPU of another vendor: the others follow from it.
+std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
+    const auto of_others = gpus_of_others(reasons);
+    std::vector<Reason> kept;
+    for (const auto& reason : reasons)
+        if (!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason))
+            kept.push_back(reason);
+    return kept.empty() ? reasons : kept;
+}
+
+/// Whether something can be done for it: nothing makes a GPU another vendor's. (Only GPUs have a
+/// colon in their place.)
+bool can_be_helped(const VariantCandidate& candidate) {
+    const auto of_others = gpus_of_others(candidate.reasons);
+    return of_others.empty() ||
+           std::ranges::any_of(candidate.reasons, [&of_others](const Reason& reason) {
+               return where_of(reason).find(':') != std::string::npos &&
+                      !of_others.contains(where_of(reason));
+           });
+}
+
+/// The manifest knows better than a list of sonames what to install.
+bool note_helps(const VariantCandidate& candidate) {
+    return candidate.note && has_reason(candidate.reasons, "library-missing");
+}
+
+std::string where_it_runs(const VariantCandidate& candidate) {
+    std::vector<std::string> gpus;
+    for (const auto& gpu : candidate.gpus)
+        gpus.push_back(scrubbed(gpu));
+    return gpus.empty() ? "can be used" : "runs on " + joined(gpus, ", ");
+}
+
 }  // namespace
 
 std::string signal_name(int number) {
     for (const auto& signal : kSignals)
         if (signal.number == number)
             return std::string{signal.name};
-    return fmt::format("signal {}", number);
+    return "signal " + std::to_string(number);
 }
 
 std::string filled(std::string_view pattern, const Value& detail) {
@@ -146,14 +202,53 @@ std::string filled(std::string_view pattern, const Value& detail) {
     return text;
 }
 
-Explanation explain(const Reason& reason) {
+void add_once(std::vector<std::string>& items, const std::string& item) {
+    if (std::ranges::find(items, item) == items.end())
+        items.push_back(item);
+}
+
+Explained explain(const Reason& reason) {
     const auto* wording = find_wording(reason.code);
     if (!wording)
-        return {.sentence = unworded(reason)};
-    Explanation explanation{.sentence = filled(wording->sentence, reason.detail)};
-    if (auto hint = filled(wording->hint, reason.detail); !hint.empty())
-        explanation.hint = std::move(hint);
-    return explanation;
+        return {.text = unworded(reason)};
+    Explained explained{.text = filled(wording->sentence, reason.detail)};
+    if (auto fix = filled(wording->fix, reason.detail); !fix.empty())
+        explained.fix = std::move(fix);
+    return explained;
+}
+
+ExplainedList explain(const std::vector<Reason>& reasons) {
+    ExplainedList all;
+    std::vector<std::string> texts;
+    for (const auto& reason : reasons) {
+        const auto explained = explain(reason);
+        add_once(texts, explained.text);
+        if (explained.fix)
+            add_once(all.fixes, *explained.fix);
+    }
+    all.text = joined(texts, "; ");
+    return all;
+}
+
+ExplainedList explain(const Candidate& candidate) {
+    auto why = explain(candidate.reasons);
+    if (why.text.empty())
+        why.text = candidate.verdict == Verdict::Accepted ? "can be used"
+                                                          : std::string{name_of(candidate.verdict)};
+    return why;
+}
+
+ExplainedList explain(const VariantCandidate& candidate) {
+    if (candidate.verdict == Verdict::Accepted)
+        return {.text = where_it_runs(candidate)};
+    auto why = explain(worth_saying(candidate.reasons));
+    if (note_helps(candidate))
+        add_once(why.fixes, scrubbed(*candidate.note, 1024));
+    if (!can_be_helped(candidate))
+        why.fixes.clear();
+    if (why.text.empty())
+        why.text = candidate.verdict == Verdict::Rejected ? "rejected" : where_it_runs(candidate);
+    return why;
 }
 
 }  // namespace gpuprobe

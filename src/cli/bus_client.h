@@ -2,17 +2,17 @@
 #pragma once
 
 #include "base/event_loop.h"
-#include "cli/oracle.h"
+#include "cli/client.h"
 #include "cli/polkit_agent.h"
 #include "wire/daemon_client.h"
 
 namespace gpuprobe {
 
 /// The daemon's answers.
-class BusOracle final : public Oracle {
+class BusClient final : public Client {
 public:
     /// `where`: "system", "session" or an address. Errors: Unavailable, NotAuthorized.
-    static Result<std::unique_ptr<Oracle>> open(const std::string& where);
+    static Result<std::unique_ptr<Client>> open(const std::string& where);
 
     [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
@@ -21,8 +21,9 @@ public:
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    const std::string& manifest,
                                                    const Value& request) override;
-    [[nodiscard]] std::vector<std::string> consumers() override;
-    Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
+    [[nodiscard]] Result<std::vector<std::string>> consumers() override;
+    [[nodiscard]] Result<std::vector<std::string>> products() override;
+    Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
     Status set_override(const std::string& consumer, const Value& rule) override;
     Result<bool> clear_override(const std::string& consumer) override;
     Result<Value> overrides() override;
@@ -31,12 +32,12 @@ public:
     Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
-    [[nodiscard]] OracleInfo info() override;
+    [[nodiscard]] ClientInfo info() override;
 
 private:
     /// Held while a call may need leave.
     [[nodiscard]] std::unique_ptr<PolkitAgent> agent();
-    BusOracle(std::unique_ptr<SystemLoop> loop, std::unique_ptr<DaemonClient> daemon)
+    BusClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<DaemonClient> daemon)
         : loop_{std::move(loop)}, daemon_{std::move(daemon)} {}
 
     std::unique_ptr<SystemLoop> loop_;  // outlives the client

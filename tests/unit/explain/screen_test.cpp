@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/text_width.h"
+#include "explain/screen.h"
 
 #include <gtest/gtest.h>
 

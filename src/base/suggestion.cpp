@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/suggestion.h"
+#include "base/suggestion.h"
 
 #include <algorithm>
 
@@ -50,6 +50,15 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
         }
     }
     return nearest;
+}
+
+std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
+    if (const auto near = closest(given, known))
+        return "; did you mean '" + *near + "'?";
+    std::string all;
+    for (const auto& word : known)
+        all += (all.empty() ? "; there are " : ", ") + word;
+    return all;
 }
 
 }  // namespace gpuprobe

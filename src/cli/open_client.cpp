@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/open_oracle.h"
+#include "cli/open_client.h"
 
-#include "cli/bus_oracle.h"
+#include "cli/bus_client.h"
 #include "cli/context.h"
-#include "cli/direct_oracle.h"
+#include "cli/direct_client.h"
 #include "cli/known_consumers.h"
 #include "cli/progress.h"
 #include "policy/select.h"
@@ -16,18 +16,24 @@ namespace {
 bool rests_on_profile_alone(const Arguments& arguments) {
     const bool selects = arguments.verb == "select" || arguments.verb == "env";
     const auto& select = arguments.select;
-    const bool may = select.platform || !select.fake.empty() || select.backend;
-    if (!selects || !may || arguments.bus || !select.gpus.empty())
+    if (!selects || arguments.bus || select.request.find("gpus"))
         return false;
-    const auto request = select_request_from(request_of(select));
+    const auto request = select_request_from(select.request);
+    if (!request || !(request->platform || request->fake || is_switched_off(*request)))
+        return false;
     const auto profiles = known_profiles(arguments.profile_folders);
     const auto* profile = profiles.find(select.consumer);
-    return request && profile && rests_on_profile_alone(*profile, *request);
+    return profile && rests_on_profile_alone(*profile, *request);
 }
 
-Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments, bool looks = true) {
+/// Names are known without a look at the machine.
+bool asks_for_names(const Arguments& arguments) {
+    return arguments.verb == "consumers" || arguments.verb == "products";
+}
+
+Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool looks) {
     ProgressLine line{arguments};
-    return DirectOracle::open({.replay = arguments.replay,
+    return DirectClient::open({.replay = arguments.replay,
                                .worker = arguments.worker,
                                .profile_folders = arguments.profile_folders,
                                .has_cache = arguments.has_cache,
@@ -40,17 +46,19 @@ Result<std::unique_ptr<Oracle>> open_direct(const Arguments& arguments, bool loo
 
 }  // namespace
 
-Result<std::unique_ptr<Oracle>> open_oracle(const Arguments& arguments) {
-    if (rests_on_profile_alone(arguments))
-        return open_direct(arguments, false);
-    if (arguments.is_direct || arguments.replay || arguments.capture_folder)
-        return open_direct(arguments);
-    auto daemon = BusOracle::open(arguments.bus.value_or("system"));
+Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
+    const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments);
+    const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
+    if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
+        arguments.replay || arguments.capture_folder)
+        return open_direct(arguments, looks);
+    auto daemon = BusClient::open(arguments.bus.value_or("system"));
     const bool may_ask_directly = !arguments.bus;
     if (daemon || !may_ask_directly || daemon.error().code != ErrorCode::Unavailable)
         return daemon;
-    remark(arguments, "no daemon answers on the system bus; asking the machine directly");
-    return open_direct(arguments);
+    if (looks)
+        remark(arguments, "no daemon answers on the system bus; asking the machine directly");
+    return open_direct(arguments, looks);
 }
 
 }  // namespace gpuprobe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/direct_oracle.h"
+#include "cli/direct_client.h"
 
 #include <algorithm>
 
@@ -42,74 +42,73 @@ Result<std::string> worker_for(const DirectOptions& options) {
 
 }  // namespace
 
-DirectOracle::DirectOracle(std::unique_ptr<SystemLoop> loop, const std::string& worker)
+DirectClient::DirectClient(std::unique_ptr<SystemLoop> loop, const std::string& worker)
     : loop_{std::move(loop)}, launcher_{worker, ""} {}
 
-Result<std::unique_ptr<Oracle>> DirectOracle::open(const DirectOptions& options) {
+Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options) {
     auto source =
         options.replay ? TRY(engine::replayed_machine(*options.replay)) : engine::live_machine();
     const auto worker = TRY(worker_for(options));
     auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
-    std::unique_ptr<DirectOracle> oracle{new DirectOracle{std::move(loop), worker}};
-    oracle->engine_ =
-        TRY(engine::Engine::create(std::move(source), *oracle->loop_, oracle->launcher_,
-                                   oracle->clock_, engine_options(options)));
+    std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), worker}};
+    client->engine_ =
+        TRY(engine::Engine::create(std::move(source), *client->loop_, client->launcher_,
+                                   client->clock_, engine_options(options)));
     if (!options.looks)
-        return std::unique_ptr<Oracle>{std::move(oracle)};
-    auto& engine = *oracle->engine_;
+        return std::unique_ptr<Client>{std::move(client)};
+    auto& engine = *client->engine_;
     engine.start();
     if (engine.probing() && options.waiting)
         options.waiting(true);
-    const auto turned = oracle->turn_until([&engine] { return !engine.probing(); });
+    const auto turned = client->turn_until([&engine] { return !engine.probing(); });
     if (options.waiting)
         options.waiting(false);
     if (!turned)
         return turned.error();
-    return std::unique_ptr<Oracle>{std::move(oracle)};
+    return std::unique_ptr<Client>{std::move(client)};
 }
 
 /// The loop ends early only on SIGINT or SIGTERM.
-Status DirectOracle::turn_until(const std::function<bool()>& done) {
+Status DirectClient::turn_until(const std::function<bool()>& done) {
     if (!loop_->run_until(done))
         return Error{ErrorCode::Cancelled, "interrupted"};
     return Done{};
 }
 
-Result<Value> DirectOracle::document() {
+Result<Value> DirectClient::document() {
     return to_value(engine_->report());
 }
 
-Result<Report> DirectOracle::report() {
+Result<Report> DirectClient::report() {
     return engine_->report();
 }
 
-Result<Decision> DirectOracle::select(const std::string& consumer, const Value& request) {
+Result<Decision> DirectClient::select(const std::string& consumer, const Value& request) {
     return engine_->select(consumer, request, ::getuid());
 }
 
-Result<Recommendation> DirectOracle::recommend(const std::string& product,
+Result<Recommendation> DirectClient::recommend(const std::string& product,
                                                const std::string& manifest,
                                                const Value& request) {
     return engine_->recommend(product, manifest, request, ::getuid());
 }
 
-std::vector<std::string> DirectOracle::consumers() {
+Result<std::vector<std::string>> DirectClient::consumers() {
     return engine_->consumers();
 }
 
-Status DirectOracle::probe(const ProbeOrder& order, const std::function<void(double)>& progress) {
+Result<std::vector<std::string>> DirectClient::products() {
+    return engine_->products();
+}
+
+Status DirectClient::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
     bool is_done = false;
-    TRY(engine_->probe(engine::ProbeRequest{.apis = order.apis,
-                                            .allow_wake = order.allow_wake,
-                                            .stage = order.stage,
-                                            .gpus = order.gpus,
-                                            .force = order.force},
-                       progress, [&is_done] { is_done = true; }));
+    TRY(engine_->probe(order, progress, [&is_done] { is_done = true; }));
     return turn_until([&is_done] { return is_done; });
 }
 
-Status DirectOracle::refresh_memory(Gpu& gpu) {
+Status DirectClient::refresh_memory(Gpu& gpu) {
     if (gpu.memory.free_at && clock_.wall() - *gpu.memory.free_at < kIsOfNow)
         return Done{};
     std::optional<engine::LiveMemory> live;
@@ -124,37 +123,37 @@ Status DirectOracle::refresh_memory(Gpu& gpu) {
     return Done{};
 }
 
-Status DirectOracle::set_override(const std::string& consumer, const Value& rule) {
+Status DirectClient::set_override(const std::string& consumer, const Value& rule) {
     return engine_->set_override(consumer, rule, ::getuid());
 }
 
-Result<bool> DirectOracle::clear_override(const std::string& consumer) {
+Result<bool> DirectClient::clear_override(const std::string& consumer) {
     return engine_->clear_override(consumer);
 }
 
-Result<Value> DirectOracle::overrides() {
+Result<Value> DirectClient::overrides() {
     return to_value(engine_->overrides());
 }
 
-Status DirectOracle::report_outcome(const Value& outcome) {
+Status DirectClient::report_outcome(const Value& outcome) {
     return engine_->report_outcome(outcome, ::getuid());
 }
 
 /// Whoever asks next asks them.
-Result<std::uint32_t> DirectOracle::clear_quarantine(const Value& filter) {
+Result<std::uint32_t> DirectClient::clear_quarantine(const Value& filter) {
     return engine_->clear_quarantine(TRY(engine::quarantine_filter_from(filter)));
 }
 
-Status DirectOracle::watch(const std::function<void()>& changed) {
+Status DirectClient::watch(const std::function<void()>& changed) {
     engine_->on_change(changed);
     return turn_until([] { return false; });
 }
 
-Status DirectOracle::capture(const std::string& folder, bool redact) {
+Status DirectClient::capture(const std::string& folder, bool redact) {
     return engine_->capture(folder, redact);
 }
 
-OracleInfo DirectOracle::info() {
+ClientInfo DirectClient::info() {
     return {.kind = engine_->is_replayed() ? "replay" : "direct", .version = std::string{kVersion}};
 }
 

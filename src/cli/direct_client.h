@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/event_loop.h"
-#include "cli/oracle.h"
+#include "cli/client.h"
 #include "engine/engine.h"
 #include "probe/launcher.h"
 
@@ -23,11 +23,11 @@ struct DirectOptions {
 };
 
 /// The engine in this process.
-class DirectOracle final : public Oracle {
+class DirectClient final : public Client {
 public:
     /// Returns when every probe has ended, or at once without a look. Errors: NotFound or Malformed
     /// for a capture, NotFound without a worker program, Cancelled on an interrupt.
-    static Result<std::unique_ptr<Oracle>> open(const DirectOptions& options);
+    static Result<std::unique_ptr<Client>> open(const DirectOptions& options);
 
     [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
@@ -36,8 +36,9 @@ public:
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    const std::string& manifest,
                                                    const Value& request) override;
-    [[nodiscard]] std::vector<std::string> consumers() override;
-    Status probe(const ProbeOrder& order, const std::function<void(double)>& progress) override;
+    [[nodiscard]] Result<std::vector<std::string>> consumers() override;
+    [[nodiscard]] Result<std::vector<std::string>> products() override;
+    Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
     Status refresh_memory(Gpu& gpu) override;
     Status set_override(const std::string& consumer, const Value& rule) override;
     Result<bool> clear_override(const std::string& consumer) override;
@@ -46,10 +47,10 @@ public:
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
-    [[nodiscard]] OracleInfo info() override;
+    [[nodiscard]] ClientInfo info() override;
 
 private:
-    DirectOracle(std::unique_ptr<SystemLoop> loop, const std::string& worker);
+    DirectClient(std::unique_ptr<SystemLoop> loop, const std::string& worker);
     Status turn_until(const std::function<bool()>& done);
 
     // In the order in which they depend on one another.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bus_client.h"
+
+#include "base/value_json.h"
+
+namespace gpuprobe {
+
+Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
+    auto loop = TRY(SystemLoop::create());
+    auto daemon = TRY(DaemonClient::connect(where, *loop));
+    return std::unique_ptr<Client>{new BusClient{std::move(loop), std::move(daemon)}};
+}
+
+Result<Value> BusClient::document() {
+    const auto json = TRY(daemon_->report_json());
+    return parse_json(json, kMaxReport);
+}
+
+Result<Report> BusClient::report() {
+    const auto json = TRY(daemon_->report_json());
+    return parse_report(json);
+}
+
+Result<Decision> BusClient::select(const std::string& consumer, const Value& request) {
+    auto decision = daemon_->select(consumer, request);
+    if (decision || decision.error().code != ErrorCode::NoMatch)
+        return decision;
+    auto explained = request;
+    explained["explain"] = true;
+    return daemon_->select(consumer, explained);
+}
+
+Result<Recommendation> BusClient::recommend(const std::string& product,
+                                            const std::string& manifest,
+                                            const Value& request) {
+    auto explained = request;
+    explained["explain"] = true;
+    return daemon_->recommend(product, manifest, explained);
+}
+
+Result<std::vector<std::string>> BusClient::consumers() {
+    return daemon_->consumers();
+}
+
+Result<std::vector<std::string>> BusClient::products() {
+    return daemon_->products();
+}
+
+std::unique_ptr<PolkitAgent> BusClient::agent() {
+    if (!PolkitAgent::somebody_is_there())
+        return nullptr;
+    daemon_->allow_questions();
+    return std::make_unique<PolkitAgent>();
+}
+
+Status BusClient::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
+    const auto asking = order.allow_wake || order.force ? agent() : nullptr;
+    return daemon_->probe(order, progress);
+}
+
+Status BusClient::set_override(const std::string& consumer, const Value& rule) {
+    const auto asking = agent();
+    return daemon_->set_override(consumer, rule);
+}
+
+Result<bool> BusClient::clear_override(const std::string& consumer) {
+    const auto asking = agent();
+    return daemon_->clear_override(consumer);
+}
+
+Result<Value> BusClient::overrides() {
+    return daemon_->overrides();
+}
+
+Status BusClient::report_outcome(const Value& outcome) {
+    return daemon_->report_outcome(outcome);
+}
+
+Result<std::uint32_t> BusClient::clear_quarantine(const Value& filter) {
+    const auto asking = agent();
+    return daemon_->clear_quarantine(filter);
+}
+
+/// A daemon that will not say leaves the memory as its report has it.
+Status BusClient::refresh_memory(Gpu& gpu) {
+    const auto memory = daemon_->memory(gpu.id);
+    if (!memory)
+        return Done{};
+    gpu.memory.free = memory->free;
+    gpu.memory.free_at = memory->free_at;
+    gpu.memory.evidence = memory->evidence;
+    return Done{};
+}
+
+Status BusClient::watch(const std::function<void()>& changed) {
+    return daemon_->watch(changed);
+}
+
+Status BusClient::capture(const std::string&, bool) {
+    return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
+}
+
+ClientInfo BusClient::info() {
+    const auto& properties = daemon_->properties();
+    ClientInfo info{.kind = "daemon"};
+    if (const auto* version = properties.at("Version").as_string())
+        info.version = *version;
+    (void)read_value(properties.at("Features"), info.features);  // unreadable: none known
+    return info;
+}
+
+}  // namespace gpuprobe

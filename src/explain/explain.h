@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/decision.h"
+#include "policy/recommendation.h"
+#include "report/outcome.h"
+
+/// English for the stable codes. Reasons get their words here and nowhere else, so that the
+/// terminal, the JSON documents and the bus all say the same.
+namespace gpuprobe {
+
+/// A reason for people: one clause, without a capital and a full stop.
+struct Explained {
+    std::string text = {};
+    std::optional<std::string> fix = {};  ///< what the reader can do about it; absent: nothing
+};
+
+/// A code without wording is shown as it is, with its detail.
+Explained explain(const Reason& reason);
+
+/// Several reasons as one text, with each fix once.
+struct ExplainedList {
+    std::string text = {};
+    std::vector<std::string> fixes = {};
+};
+ExplainedList explain(const std::vector<Reason>& reasons);
+
+/// The verdict with its reasons, or the verdict alone where there are none.
+ExplainedList explain(const Candidate& candidate);
+/// The same for a variant. About a GPU of another vendor it says only that, because the other
+/// reasons follow from it.
+ExplainedList explain(const VariantCandidate& candidate);
+
+/// Adds an item unless the list has it already.
+void add_once(std::vector<std::string>& items, const std::string& item);
+
+/// "SIGSEGV"; "signal 63" for a number without a name here.
+std::string signal_name(int number);
+
+/// A template of explain/wording_table.h with its placeholders filled from `detail`.
+std::string filled(std::string_view pattern, const Value& detail);
+
+}  // namespace gpuprobe

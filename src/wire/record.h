@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/record.h"
+#include "report/outcome.h"
+#include "wire/text.h"
+#include "wire/value.h"
+
+/// Records and dictionaries, a{sv}, by the same description as records and JSON (base/record.h).
+///
+/// Keys are spelled as D-Bus spells them: "duration_usec" is "DurationUsec". The type of a member
+/// follows from its type in C++: text, enumerations and what is text outside `s`, bool `b`, signed
+/// integers, durations and instants `x`, std::uint32_t `u`, other unsigned integers and sizes `t`,
+/// double `d`, lists `as` or `aa{sv}`, maps of text `a{ss}`, records and other maps `a{sv}`, and
+/// Value as variant_from() has it. The ids of GPUs, members called `gpu` and `gpus`, are object
+/// paths. What is unknown is left out.
+namespace gpuprobe::bus {
+
+/// "duration_usec" → "DurationUsec".
+std::string bus_key(std::string_view key);
+
+inline bool names_gpus(std::string_view key) {
+    return key == "gpu" || key == "gpus";
+}
+
+/// What a record alone does not tell, borrowed while it is written.
+struct Spelling {
+    std::function<std::string(const std::string& id)> path_of = {};
+    /// Adds what a reason says to people: "Text", and "Fix" where something helps.
+    std::function<void(const Reason&, Dictionary&)> add_words = {};
+};
+
+class DictionaryWriter {
+public:
+    /// `left_out`: keys of members that this answer does without.
+    explicit DictionaryWriter(const Spelling& spelling, std::vector<std::string_view> left_out = {})
+        : spelling_{spelling}, left_out_{std::move(left_out)} {}
+
+    template <class T>
+    void operator()(std::string_view key, const T& member) {
+        if (std::ranges::find(left_out_, key) == left_out_.end())
+            add(key, member);
+    }
+    Dictionary take() { return std::move(dictionary_); }
+
+private:
+    template <class T>
+    void add(std::string_view key, const T& member) {
+        dictionary_.emplace(bus_key(key), variant_of(member, names_gpus(key)));
+    }
+    template <class T>
+    void add(std::string_view key, const std::optional<T>& member) {
+        if (member)
+            add(key, *member);
+    }
+    void add(std::string_view key, const Value& member) {
+        if (!member.is_null())
+            dictionary_.emplace(bus_key(key), variant_from(member));
+    }
+
+    [[nodiscard]] sdbus::Variant variant_of(const std::string& text, bool is_gpu) const {
+        return is_gpu ? sdbus::Variant{path_of(text)} : sdbus::Variant{bus_text(text)};
+    }
+    [[nodiscard]] sdbus::Variant variant_of(const std::vector<std::string>& texts,
+                                            bool are_gpus) const;
+    [[nodiscard]] sdbus::Variant variant_of(const std::map<std::string, std::string>& texts,
+                                            bool) const;
+    template <class T>
+    [[nodiscard]] sdbus::Variant variant_of(const T& item, bool) const {
+        if constexpr (std::same_as<T, Bytes>)
+            return sdbus::Variant{item.count};
+        else if constexpr (std::same_as<T, Duration>)
+            return sdbus::Variant{std::int64_t{item.count()}};
+        else if constexpr (std::same_as<T, WallTime>)
+            return sdbus::Variant{std::int64_t{item.time_since_epoch().count()}};
+        else if constexpr (NamedEnum<T>)
+            return sdbus::Variant{std::string{name_of(item)}};
+        else if constexpr (Textual<T>)
+            return sdbus::Variant{bus_text(text_of(item))};
+        else if constexpr (Described<T>)
+            return sdbus::Variant{dictionary_of(item)};
+        else if constexpr (std::signed_integral<T>)
+            return sdbus::Variant{std::int64_t{item}};
+        else if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool> &&
+                           sizeof(T) > sizeof(std::uint32_t))
+            return sdbus::Variant{std::uint64_t{item}};
+        else
+            return sdbus::Variant{item};
+    }
+    template <Described T>
+    [[nodiscard]] sdbus::Variant variant_of(const std::vector<T>& records, bool) const {
+        std::vector<Dictionary> list;
+        list.reserve(records.size());
+        for (const auto& record : records)
+            list.push_back(dictionary_of(record));
+        return sdbus::Variant{list};
+    }
+    template <class T>
+    [[nodiscard]] sdbus::Variant variant_of(const std::map<std::string, T>& items, bool) const {
+        Dictionary dictionary;
+        for (const auto& [key, item] : items)
+            dictionary.emplace(bus_text(key), variant_of(item, false));
+        return sdbus::Variant{dictionary};
+    }
+
+    template <class T>
+    [[nodiscard]] Dictionary dictionary_of(const T& record) const {
+        DictionaryWriter writer{spelling_};
+        describe(writer, const_cast<T&>(record));  // the writer takes every member as const
+        return writer.take();
+    }
+    [[nodiscard]] Dictionary dictionary_of(const Reason& reason) const;
+    [[nodiscard]] sdbus::ObjectPath path_of(const std::string& id) const;
+
+    const Spelling& spelling_;
+    std::vector<std::string_view> left_out_;
+    Dictionary dictionary_ = {};
+};
+
+template <Described T>
+Dictionary dictionary_of(const T& record,
+                         const Spelling& spelling = {},
+                         std::vector<std::string_view> left_out = {}) {
+    DictionaryWriter writer{spelling, std::move(left_out)};
+    describe(writer, const_cast<T&>(record));
+    return writer.take();
+}
+
+template <Described T>
+std::vector<Dictionary> dictionaries_of(const std::vector<T>& records,
+                                        const Spelling& spelling = {}) {
+    std::vector<Dictionary> list;
+    for (const auto& record : records)
+        list.push_back(dictionary_of(record, spelling));
+    return list;
+}
+
+/// Object path to GPU id.
+using GpuIds = std::map<std::string, std::string>;
+
+/// Reads a dictionary into a record. It ignores keys that it does not know and leaves as they are
+/// the members whose key is missing. Throws sdbus::Error for another type than the interface's.
+class DictionaryReader {
+public:
+    DictionaryReader(const Dictionary& dictionary, const GpuIds& ids)
+        : dictionary_{dictionary}, ids_{ids} {}
+
+    template <class T>
+    void operator()(std::string_view key, T& member) {
+        const auto found = dictionary_.find(bus_key(key));
+        if (found != dictionary_.end())
+            read(found->second, names_gpus(key), member);
+    }
+
+private:
+    template <class T>
+    void read(const sdbus::Variant& variant, bool is_gpu, std::optional<T>& member) {
+        read(variant, is_gpu, member.emplace());
+    }
+    void read(const sdbus::Variant& variant, bool, Value& member) {
+        if (auto value = data_from(variant))
+            member = std::move(value).value();
+    }
+    void read(const sdbus::Variant& variant, bool is_gpu, std::string& member);
+    void read(const sdbus::Variant& variant, bool are_gpus, std::vector<std::string>& member);
+    template <Described T>
+    void read(const sdbus::Variant& variant, bool, std::vector<T>& member) {
+        member.clear();
+        for (const auto& entry : variant.get<std::vector<Dictionary>>())
+            fill(entry, member.emplace_back());
+    }
+    template <class T>
+    void read(const sdbus::Variant& variant, bool, T& member) {
+        if constexpr (std::same_as<T, Bytes>)
+            member = Bytes{variant.get<std::uint64_t>()};
+        else if constexpr (std::same_as<T, Duration>)
+            member = Duration{variant.get<std::int64_t>()};
+        else if constexpr (std::same_as<T, WallTime>)
+            member = WallTime{Duration{variant.get<std::int64_t>()}};
+        else if constexpr (NamedEnum<T>)
+            member = enum_from<T>(variant.get<std::string>()).value_or(member);
+        else if constexpr (Described<T>)
+            fill(variant.get<Dictionary>(), member);
+        else if constexpr (std::signed_integral<T>)
+            member = static_cast<T>(variant.get<std::int64_t>());
+        else if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool> &&
+                           sizeof(T) > sizeof(std::uint32_t))
+            member = variant.get<std::uint64_t>();
+        else
+            member = variant.get<T>();
+    }
+    template <class T>
+    void fill(const Dictionary& entry, T& record) {
+        DictionaryReader reader{entry, ids_};
+        describe(reader, record);
+    }
+    [[nodiscard]] std::string id_of(const std::string& path) const;
+
+    const Dictionary& dictionary_;
+    const GpuIds& ids_;
+};
+
+/// What the dictionary says; a GPU that is gone meanwhile keeps its path.
+template <Described T>
+T record_of(const Dictionary& dictionary, const GpuIds& ids = {}) {
+    T record{};
+    DictionaryReader reader{dictionary, ids};
+    describe(reader, record);
+    return record;
+}
+
+}  // namespace gpuprobe::bus

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/record.h"
+
+#include <gtest/gtest.h>
+
+#include "base/value_json.h"
+#include "policy/decision.h"
+#include "policy/recommendation.h"
+#include "report/report.h"
+
+namespace gpuprobe::bus {
+namespace {
+
+Value parsed(const char* json) {
+    auto value = parse_json(json, kib(4));
+    EXPECT_TRUE(value) << json;
+    return value ? std::move(value).value() : Value{};
+}
+
+/// Objects are called like their GPU, and each reason says its code aloud.
+Spelling spelling() {
+    return {.path_of = [](const std::string& id) { return "/" + id; },
+            .add_words =
+                [](const Reason& reason, Dictionary& entry) {
+                    entry.emplace("Text", sdbus::Variant{reason.code + "!"});
+                }};
+}
+const GpuIds kIds{{"/a", "a"}, {"/b", "b"}};
+
+std::string type_of(const Dictionary& dictionary, const char* key) {
+    const auto found = dictionary.find(key);
+    return found == dictionary.end() ? "" : signature_in(found->second);
+}
+
+Decision some_decision() {
+    return {.consumer = "whisper",
+            .backend = "cuda",
+            .gpus = {"a", "b"},
+            .environment = {{"CUDA_VISIBLE_DEVICES", "0"}},
+            .summary = "requested=auto",
+            .candidates = {{.backend = "cuda", .gpu = "a", .verdict = Verdict::Accepted},
+                           {.backend = "cpu",
+                            .verdict = Verdict::Rejected,
+                            .reasons = {{.code = "strict"},
+                                        {.code = "driver-too-old",
+                                         .detail = parsed(R"({"need":"2","have":null})")}}}},
+            .generation = 7};
+}
+
+TEST(Record, HasTheTypesOfTheInterface) {
+    const auto answer = dictionary_of(some_decision(), spelling());
+    const std::pair<const char*, const char*> types[] = {
+        {"Backend", "s"},     {"Gpus", "ao"},     {"Environment", "a{ss}"}, {"Decision", "s"},
+        {"Answers", "a{ss}"}, {"Messages", "as"}, {"Candidates", "aa{sv}"}, {"Generation", "t"}};
+    for (const auto& [key, type] : types)
+        EXPECT_EQ(type_of(answer, key), type) << key;
+    const auto candidates = answer.at("Candidates").get<std::vector<Dictionary>>();
+    EXPECT_EQ(type_of(candidates[0], "Gpu"), "o");
+    EXPECT_FALSE(candidates[1].contains("Gpu"));
+    const auto reasons = candidates[1].at("Reasons").get<std::vector<Dictionary>>();
+    EXPECT_EQ(reasons[0].at("Text").get<std::string>(), "strict!");
+    EXPECT_FALSE(reasons[0].contains("Detail"));
+    EXPECT_EQ(type_of(reasons[1], "Detail"), "a{sv}");
+}
+
+TEST(Record, SpellsNumbersBySignAndWidth) {
+    const auto entry = dictionary_of(QuarantinedProbe{.times = 3, .since = WallTime{Duration{5}}});
+    EXPECT_EQ(type_of(entry, "Times"), "u");
+    EXPECT_EQ(type_of(entry, "SinceUsec"), "x");
+    EXPECT_EQ(type_of(entry, "Why"), "s");
+    EXPECT_FALSE(entry.contains("Note"));
+    const auto memory = dictionary_of(GpuMemory{.free = Bytes{1}});
+    EXPECT_EQ(type_of(memory, "Free"), "t");
+    EXPECT_FALSE(memory.contains("Physical"));
+    EXPECT_EQ(type_of(dictionary_of(VariantCandidate{}), "Tier"), "x");
+    EXPECT_EQ(type_of(dictionary_of(BackendView{.score = 0.5}), "Score"), "d");
+}
+
+TEST(Record, LeavesOutWhatIsAskedForNot) {
+    const auto answer = dictionary_of(some_decision(), spelling(), {"candidates", "consumer"});
+    EXPECT_FALSE(answer.contains("Candidates"));
+    EXPECT_FALSE(answer.contains("Consumer"));
+    EXPECT_TRUE(answer.contains("Backend"));
+}
+
+TEST(Record, ComesBackAsItWas) {
+    const auto decision = some_decision();
+    EXPECT_EQ(record_of<Decision>(dictionary_of(decision, spelling()), kIds), decision);
+    const Recommendation recommendation{
+        .product = "torch",
+        .status = RecommendStatus::Ok,
+        .variant = "cu130",
+        .artifact = parsed(R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":null})"),
+        .gpus = {"b"},
+        .fallback = {"cpu"},
+        .warnings = {{.code = "gpus-left-out", .detail = parsed(R"({"count":2,"all":[]})")}},
+        .candidates = {{.variant = "cu130", .tier = -1, .note = "a note"}},
+        .generation = 9};
+    const auto back = record_of<Recommendation>(dictionary_of(recommendation, spelling()), kIds);
+    EXPECT_EQ(json_line(to_value(back)), json_line(to_value(recommendation)));  // and in its order
+}
+
+TEST(Record, KeepsThePathOfAGpuThatIsGone) {
+    const auto answer = dictionary_of(some_decision(), spelling());
+    EXPECT_EQ(record_of<Decision>(answer, {}).gpus, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST(Record, IgnoresKeysThatItDoesNotKnow) {
+    const Dictionary answer{{"Backend", sdbus::Variant{std::string{"cpu"}}},
+                            {"FromTheFuture", sdbus::Variant{true}}};
+    EXPECT_EQ(record_of<Decision>(answer).backend, "cpu");
+}
+
+TEST(Record, RefusesAnotherTypeThanTheInterfaces) {
+    const Dictionary answer{{"Backend", sdbus::Variant{true}}};
+    EXPECT_THROW((void)record_of<Decision>(answer), sdbus::Error);
+}
+
+TEST(Record, HoldsOnlyTextThatTheBusTakes) {
+    const Decision decision{.backend = "a\xff", .environment = {{"K\xff", "V\xff"}}};
+    const auto answer = dictionary_of(decision);
+    EXPECT_EQ(answer.at("Backend").get<std::string>(), "a\xEF\xBF\xBD");
+    const auto variables = answer.at("Environment").get<std::map<std::string, std::string>>();
+    EXPECT_EQ(variables.begin()->second, "V\xEF\xBF\xBD");
+}
+
+}  // namespace
+}  // namespace gpuprobe::bus
