@@ -12,23 +12,37 @@
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
 #include "backends/vulkan/vulkan.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::backends {
+namespace {
+
+/// A backend whose API has no row in report/api_table.h does not compile.
+consteval std::string_view word_of(Api api) {
+    return info_of(api).word;
+}
+
+}  // namespace
 
 std::span<const Backend> registry() {
     static constexpr std::array kBackends = {
-        Backend{.api = "cpu", .compute = visit_cpu, .device = "index:0"},
-        Backend{.api = "cuda", .query = query_devices<visit_cuda>, .compute = visit_cuda},
-        Backend{.api = "drm", .query = query_drm},
-        Backend{.api = "hip", .query = query_devices<visit_rocm>, .compute = visit_hip},
-        Backend{.api = "level_zero",
+        Backend{.api = word_of(Api::Cpu), .compute = visit_cpu, .device = "index:0"},
+        Backend{
+            .api = word_of(Api::Cuda), .query = query_devices<visit_cuda>, .compute = visit_cuda},
+        Backend{.api = word_of(Api::Drm), .query = query_drm},
+        Backend{.api = word_of(Api::Hip), .query = query_devices<visit_rocm>, .compute = visit_hip},
+        Backend{.api = word_of(Api::LevelZero),
                 .query = query_devices<visit_level_zero>,
                 .compute = visit_level_zero},
-        Backend{.api = "level_zero_sysman", .query = query_level_zero_sysman},
-        Backend{.api = "nvml", .query = query_nvml},
-        Backend{.api = "opencl", .query = query_devices<visit_opencl>, .compute = visit_opencl},
-        Backend{.api = "pci", .query = query_pci},
-        Backend{.api = "vulkan", .query = query_devices<visit_vulkan>, .compute = visit_vulkan},
+        Backend{.api = word_of(Api::LevelZeroSysman), .query = query_level_zero_sysman},
+        Backend{.api = word_of(Api::Nvml), .query = query_nvml},
+        Backend{.api = word_of(Api::OpenCl),
+                .query = query_devices<visit_opencl>,
+                .compute = visit_opencl},
+        Backend{.api = word_of(Api::Pci), .query = query_pci},
+        Backend{.api = word_of(Api::Vulkan),
+                .query = query_devices<visit_vulkan>,
+                .compute = visit_vulkan},
     };
     return kBackends;
 }

@@ -49,7 +49,7 @@ bool is_vendor(std::string_view have, const Words& wanted) {
 
 Truth word_is(const Term& term, const Fact<std::string>& fact) {
     const auto& wanted = std::get<Words>(term.need);
-    return test(fact, [&](const std::string& have) {
+    return when_known(fact, [&](const std::string& have) {
         const bool is_it =
             term.fact == FactId::Vendor ? is_vendor(have, wanted) : is_one_of(have, wanted);
         return is_it != (term.relation == Relation::IsNot);
@@ -59,7 +59,7 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
 /// Of a list of words one is meant; an empty list is of something that is not there.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
-    return test(fact, [&](const WordSet& have) {
+    return when_known(fact, [&](const WordSet& have) {
         const bool is_any = std::ranges::any_of(
             have.yes, [&wanted](const std::string& word) { return is_one_of(word, wanted); });
         return !have.yes.empty() && is_any != (term.relation == Relation::IsNot);
@@ -91,17 +91,18 @@ Truth has_all(const Term& term, const Facts& facts) {
 
 Truth compares(const Term& term, const Fact<Bytes>& fact) {
     const auto need = std::get<Bytes>(term.need);
-    return test(fact, [&](Bytes have) { return stands(have <=> need, term.relation); });
+    return when_known(fact, [&](Bytes have) { return stands(have <=> need, term.relation); });
 }
 
 Truth compares(const Term& term, const Fact<Version>& fact) {
     const auto& need = std::get<Version>(term.need);
-    return test(fact, [&](const Version& have) { return stands(have <=> need, term.relation); });
+    return when_known(fact,
+                      [&](const Version& have) { return stands(have <=> need, term.relation); });
 }
 
 Truth compares(const Term& term, const Fact<bool>& fact) {
     const bool need = std::get<bool>(term.need);
-    return test(fact, [&](bool have) { return have == need; });
+    return when_known(fact, [&](bool have) { return have == need; });
 }
 
 Truth compares(const Term&, const Fact<std::string>&) {
@@ -122,11 +123,12 @@ Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
         return Truth::True;
     const auto floor = need.min_driver ? need.min_driver : facts.rules().cuda_floor(need.toolkit);
     if (floor)
-        return test(facts.version(FactId::Driver),
-                    [&floor](const Version& have) { return have >= *floor; });
+        return when_known(facts.version(FactId::Driver),
+                          [&floor](const Version& have) { return have >= *floor; });
     // Where the table does not know the toolkit, a driver of its major version or later.
-    return test(facts.version(FactId::Cuda),
-                [&need](const Version& have) { return have.major() >= need.toolkit.major(); });
+    return when_known(facts.version(FactId::Cuda), [&need](const Version& have) {
+        return have.major() >= need.toolkit.major();
+    });
 }
 
 Truth gfx_runs(const std::vector<GfxTarget>& targets, const Facts& facts) {
@@ -142,7 +144,7 @@ Truth gfx_runs(const std::vector<GfxTarget>& targets, const Facts& facts) {
 }
 
 Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
-    return test(facts.version(FactId::IntelIp), [&](const Version& have) {
+    return when_known(facts.version(FactId::IntelIp), [&](const Version& have) {
         const auto base = facts.rules().intel_base(have);
         return std::ranges::any_of(
             ips, [&](const Version& ip) { return ip == have || (base && ip == *base); });
@@ -317,7 +319,7 @@ Truth holds(const Term& term, const Facts& facts) {
         case Relation::IsNot:
             return is_word(term, facts);
         case Relation::Within:
-            return test(facts.version(term.fact), [&term](const Version& have) {
+            return when_known(facts.version(term.fact), [&term](const Version& have) {
                 return std::get<VersionRange>(term.need).contains(have);
             });
         case Relation::Runs:

@@ -61,7 +61,7 @@ struct Fact {
 
 /// Whether `holds(value)`; false for an absent fact, unknown for one that is not known.
 template <class T, class Holds>
-Truth test(const Fact<T>& fact, Holds holds) {
+Truth when_known(const Fact<T>& fact, Holds holds) {
     if (!fact.value)
         return fact.is_probed ? Truth::False : Truth::Unknown;
     return truth_of(holds(*fact.value));

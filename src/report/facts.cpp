@@ -2,6 +2,7 @@
 #include "report/facts.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "base/parse.h"
@@ -198,6 +199,59 @@ std::vector<Reason> clean(const std::vector<Reason>& reasons) {
     return kept;
 }
 
+/// Keys of captures that were made before the workers of today, and what they are now.
+struct OldKey {
+    std::string_view old;
+    std::string_view today;
+};
+constexpr auto kOldDeviceKeys = std::to_array<OldKey>({{"platform", "platform_name"},
+                                                       {"board_name", "name"},
+                                                       {"product_name", "name"},
+                                                       {"device_name", "name"}});
+constexpr auto kOldRuntimeKeys = std::to_array<OldKey>({{"loader_path", "loader"},
+                                                        {"loader_version", "version"},
+                                                        {"api_version", "version"},
+                                                        {"library", "loader"}});
+
+/// Where a capture has an old key and not today's, its value is today's, too.
+void add_todays(Value& facts, std::span<const OldKey> keys) {
+    for (const auto& key : keys)
+        if (const auto& value = facts.at(key.old);
+            !value.is_null() && facts.at(key.today).is_null())
+            facts[key.today] = Value{value};
+}
+
+/// [{"compute": true}] is [{"flags": ["compute"]}] today.
+Value queues_from(const Value::Array& families) {
+    Value::Array queues;
+    for (const auto& family : families) {
+        auto queue = family;
+        if (family.at("compute").as_bool() == true)
+            queue["flags"] = Value::Array{Value{"compute"}};
+        queues.push_back(std::move(queue));
+    }
+    return Value{std::move(queues)};
+}
+
+Value in_todays_keys(Value device) {
+    const auto* name = device.at("name").as_string();
+    // ROCm's OpenCL names the architecture, and the board elsewhere.
+    if (name && name->starts_with("gfx") && !device.at("board_name").is_null()) {
+        if (device.at("gfx_target").is_null())
+            device["gfx_target"] = Value{*name};
+        device["name"] = Value{};
+    }
+    add_todays(device, kOldDeviceKeys);
+    if (const auto* families = device.at("queue_families").as_array();
+        families && device.at("queues").is_null())
+        device["queues"] = queues_from(*families);
+    if (const auto webgpu = device.at("webgpu"); webgpu.is_object()) {
+        device["webgpu_missing"] = webgpu.at("missing");
+        device["webgpu"] = webgpu.at("level");
+    }
+    return device;
+}
+
 }  // namespace
 
 Value value_of(const DeviceFacts& facts) {
@@ -274,8 +328,12 @@ Result<ProbeResult> probe_result_from(const Value& value) {
                        .signal = record.signal,
                        .reasons = clean(record.reasons),
                        .at = record.at};
+    // Beside a manifest, the library is the driver's.
+    const std::span<const OldKey> keys{kOldRuntimeKeys};
+    if (result.runtime.is_object())
+        add_todays(result.runtime, result.driver.empty() ? keys : keys.first(keys.size() - 1));
     for (const auto& device : record.devices) {
-        auto facts = facts_from(device);
+        auto facts = facts_from(in_todays_keys(device));
         if (!facts)
             return std::move(facts).error().in("devices[" + std::to_string(result.devices.size()) +
                                                "]");

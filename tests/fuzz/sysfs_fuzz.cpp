@@ -30,7 +30,7 @@ void check_printable(const std::optional<std::string>& text) {
 /// An event whose properties are the lines of the input.
 void check_event(std::string_view text) {
     KernelEvent event;
-    const std::array<std::string*, 5> properties{&event.action, &event.subsystem, &event.sysfs_path,
+    const std::array<std::string*, 4> properties{&event.subsystem, &event.sysfs_path,
                                                  &event.device_type, &event.pci_class};
     const auto lines = split(text, '\n');
     for (std::size_t i = 0; i < std::min(lines.size(), properties.size()); ++i)
