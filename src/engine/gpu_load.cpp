@@ -55,9 +55,8 @@ std::optional<Load> load_of(const FileSystem& files,
             return Load{.percent = *percent, .source = "amdgpu-sysfs"};
     }
     const auto nvml = gpu.apis.find("nvml");
-    const auto told = nvml == gpu.apis.end()
-                          ? std::nullopt
-                          : fact(nvml->second.device, facts::kGpuUtilization);
+    const auto told =
+        nvml == gpu.apis.end() ? std::nullopt : fact(nvml->second.device, facts::kGpuUtilization);
     if (told)
         return Load{.percent = *told, .source = "nvml"};
     const auto awake = meter.percent(files, gpu.id, now);

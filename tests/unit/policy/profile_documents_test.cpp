@@ -62,15 +62,6 @@ TEST(ProfileSchema, HasEveryFactThatThereIs) {
     EXPECT_EQ(facts_of_schema(schema), code);
 }
 
-TEST(Reasons, AreDocumented) {
-    const auto documented = matches(file("/docs/reasons.md"), "`([a-z]+(?:-[a-z]+)*)`");
-    for (const auto* source :
-         {"/src/policy/judge.cpp", "/src/policy/select.cpp", "/src/policy/predicate.cpp",
-          "/src/policy/made_up.cpp", "/src/policy/measured.cpp"})
-        for (const auto& code : matches(file(source), "because\\(\"([a-z-]+)\""))
-            EXPECT_TRUE(documented.contains(code)) << code;
-}
-
 /// The part of a page below a title.
 std::string section(const std::string& page, const std::string& title) {
     const auto start = page.find("\n## " + title + "\n");

@@ -61,7 +61,7 @@ TEST(FindTargets, OffersEveryApiOnAMachineWithoutDrivers) {
         EXPECT_EQ(target.driver, "");
         EXPECT_EQ(target.stage, "query");
     }
-    EXPECT_EQ(apis, (Paths{"pci", "nvml", "cuda", "hip", "level_zero", "level_zero_sysman", "drm",
+    EXPECT_EQ(apis, (Paths{"cuda", "hip", "level_zero", "nvml", "level_zero_sysman", "drm", "pci",
                            "vulkan", "opencl"}));
     EXPECT_TRUE(tree.search().unusable.empty());
 }
