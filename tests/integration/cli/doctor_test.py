@@ -20,8 +20,8 @@ def checks():
     found = {}
     for name in ("machine_checks.cpp", "gpu_checks.cpp"):
         text = (SOURCE / "src/explain" / name).read_text(encoding="utf-8")
-        constants = dict(re.findall(r'constexpr char (k\w+)\[\] = "([a-z0-9-]+)";', text))
-        for quoted, constant, severity in re.findall(r'\{(?:"([a-z0-9-]+)"|(k\w+)), Severity::(\w+),', text):
+        constants = dict(re.findall(r'constexpr ReasonCode (k\w+) = "([a-z0-9-]+)"', text))
+        for quoted, constant, severity in re.findall(r'\{(?:"([a-z0-9-]+)"|(k\w+)\.text\(\)), Severity::(\w+),', text):
             found[quoted or constants[constant]] = severity.lower()
     return found
 
