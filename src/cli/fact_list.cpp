@@ -7,6 +7,7 @@
 #include "base/value_json.h"
 #include "explain/screen.h"
 #include "explain/sizes.h"
+#include "report/fact_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -14,9 +15,11 @@ namespace {
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kMaxItemsShown = 64;
 
-bool names_a_size(std::string_view key) {
-    return key.starts_with("memory.") || key.ends_with("bytes") || key.ends_with("memory") ||
-           key.ends_with("memory_size");
+FactType type_of(std::string_view key) {
+    if (key.starts_with("memory."))
+        return FactType::Bytes;
+    const auto* fact = device_fact(key);
+    return fact ? fact->type : FactType::Text;
 }
 
 std::string item_text(const Value& item) {
@@ -36,8 +39,12 @@ std::string array_text(const Value::Array& items) {
 std::string value_text(std::string_view key, const Value& value) {
     if (const auto flag = value.as_bool())
         return *flag ? "yes" : "no";
-    if (const auto bytes = value.as_unsigned(); bytes && names_a_size(key))
-        return size_text(Bytes{*bytes});
+    if (const auto number = value.as_unsigned()) {
+        if (type_of(key) == FactType::Bytes)
+            return size_text(Bytes{*number});
+        if (type_of(key) == FactType::Hertz)
+            return rate_text(static_cast<double>(*number), "Hz");
+    }
     if (const auto* items = value.as_array())
         return array_text(*items);
     return item_text(value);

@@ -20,8 +20,8 @@ public:
     void add(std::string_view label, std::string_view text, Tone tone = Tone::Plain);
     /// Adds nothing for an unknown fact.
     void add_known(std::string_view label, const std::optional<std::string>& text);
-    /// Each member of an object on its own; "a.b" for nested ones; null ones are left out. What
-    /// names a size in bytes is shown as one.
+    /// Each member of an object on its own; "a.b" for nested ones; null ones are left out. Sizes
+    /// and frequencies are shown as what the table of facts says they are.
     void add_members(const Value& object, const std::vector<std::string>& but = {});
     [[nodiscard]] bool empty() const { return facts_.empty(); }
     /// "" without facts. Labels are padded to `label_width`, or to the widest.
