@@ -14,33 +14,6 @@
 namespace gpuprobe {
 namespace {
 
-std::string gpu_name(const std::string& id, const Report* report) {
-    if (report)
-        for (const auto& gpu : report->gpus)
-            if (gpu.id == id)
-                return fmt::format("{} ({})", scrubbed(gpu_title(gpu)), scrubbed(id));
-    return scrubbed(id);
-}
-
-struct Sign {
-    std::string_view unicode;
-    std::string_view ascii;
-    Tone tone;
-};
-
-Sign sign_of(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::Accepted:
-            return {"✓", "+", Tone::Good};
-        case Verdict::Rejected:
-            return {"✗", "-", Tone::Bad};
-        case Verdict::Unknown:
-        case Verdict::Uncertain:
-            break;
-    }
-    return {"?", "?", Tone::Unsure};
-}
-
 /// Widths of the two columns in front of the sentence.
 struct Widths {
     std::size_t backend = 0;
@@ -60,23 +33,34 @@ std::string candidate_lines(const Candidate& candidate,
                             const Widths& widths,
                             const std::string& sentence,
                             const Screen& screen) {
-    const auto sign = sign_of(candidate.verdict);
     auto rest = "  " + padded_right(scrubbed(candidate.backend), widths.backend) + "  ";
     if (widths.gpu > 0)
         rest += padded_right(scrubbed(candidate.gpu.value_or("")), widths.gpu) + "  ";
-    const auto lead =
-        "  " + toned(screen, sign.tone, screen.is_unicode ? sign.unicode : sign.ascii);
+    const auto lead = "  " + verdict_sign(candidate.verdict, screen);
     return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
 }
 
 }  // namespace
+
+std::string verdict_sign(Verdict verdict, const Screen& screen) {
+    switch (verdict) {
+        case Verdict::Accepted:
+            return toned(screen, Tone::Good, screen.is_unicode ? "✓" : "+");
+        case Verdict::Rejected:
+            return toned(screen, Tone::Bad, screen.is_unicode ? "✗" : "-");
+        case Verdict::Unknown:
+        case Verdict::Uncertain:
+            break;
+    }
+    return toned(screen, Tone::Unsure, "?");
+}
 
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen) {
     std::string text =
         toned(screen, Tone::Good, scrubbed(decision.backend.value_or("nothing matches")));
     bool is_first = true;
     for (const auto& id : decision.gpus) {
-        text += (is_first ? " on " : ", ") + gpu_name(id, report);
+        text += (is_first ? " on " : ", ") + named_gpu_title(id, report);
         is_first = false;
     }
     text += "\n";

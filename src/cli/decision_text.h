@@ -13,6 +13,9 @@ namespace gpuprobe {
 /// GPUs; null leaves their ids. Pure.
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen);
 
+/// "✓", "✗" or "?" in its colour; "+" and "-" on terminals without Unicode. Pure.
+std::string verdict_sign(Verdict verdict, const Screen& screen);
+
 /// Every candidate with a sentence, then what helps. Pure.
 std::string candidates_text(const Decision& decision, const Screen& screen);
 

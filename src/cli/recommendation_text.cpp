@@ -15,14 +15,6 @@
 namespace gpuprobe {
 namespace {
 
-std::string gpu_name(const std::string& id, const Report* report) {
-    if (report)
-        for (const auto& gpu : report->gpus)
-            if (gpu.id == id)
-                return fmt::format("{} ({})", scrubbed(gpu_title(gpu)), scrubbed(id));
-    return scrubbed(id);
-}
-
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (const auto& word : words)
@@ -52,29 +44,10 @@ std::string headline(const Recommendation& answer, const Report* report, const S
                "\n";
     auto text = toned(screen, Tone::Good, scrubbed(*answer.variant));
     for (std::size_t i = 0; i < answer.gpus.size(); ++i)
-        text += (i == 0 ? " on " : ", ") + gpu_name(answer.gpus[i], report);
+        text += (i == 0 ? " on " : ", ") + named_gpu_title(answer.gpus[i], report);
     if (answer.status == RecommendStatus::DefaultUnverified)
         text += toned(screen, Tone::Unsure, " by default: nothing is known to fit");
     return text + "\n";
-}
-
-struct Sign {
-    std::string_view unicode;
-    std::string_view ascii;
-    Tone tone;
-};
-
-Sign sign_of(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::Accepted:
-            return {"✓", "+", Tone::Good};
-        case Verdict::Rejected:
-            return {"✗", "-", Tone::Bad};
-        case Verdict::Unknown:
-        case Verdict::Uncertain:
-            break;
-    }
-    return {"?", "?", Tone::Unsure};
 }
 
 /// The remark on the variant that is taken.
@@ -116,10 +89,8 @@ std::string variants_text(const Recommendation& answer, const Screen& screen) {
     if (answer.candidates.empty())
         text += "  none\n";
     for (const auto& candidate : answer.candidates) {
-        const auto sign = sign_of(candidate.verdict);
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
-        const auto lead =
-            "  " + toned(screen, sign.tone, screen.is_unicode ? sign.unicode : sign.ascii);
+        const auto lead = "  " + verdict_sign(candidate.verdict, screen);
         const auto why = explain(candidate);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
         for (const auto& fix : why.fixes)

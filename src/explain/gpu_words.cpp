@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
 #include "explain/sizes.h"
 #include "report/api_table.h"
 
@@ -61,6 +62,14 @@ std::string gpu_title(const Gpu& gpu) {
         return vendor + (vendor.empty() ? "[" : " [") + *gpu.pci->vendor_id + ":" +
                *gpu.pci->device_id + "]";
     return vendor.empty() ? gpu.id : vendor + " GPU";
+}
+
+std::string named_gpu_title(const std::string& id, const Report* report) {
+    if (report)
+        if (const auto gpu = std::ranges::find(report->gpus, id, &Gpu::id);
+            gpu != report->gpus.end())
+            return scrubbed(gpu_title(*gpu)) + " (" + scrubbed(id) + ")";
+    return scrubbed(id);
 }
 
 std::string driver_title(const DriverInfo& driver, const Screen& screen) {
