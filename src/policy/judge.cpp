@@ -32,21 +32,21 @@ private:
     Judged judged_;
 };
 
-Value words_of(const Terms& terms, const std::set<std::string>& backends) {
+Value words_of(const SelectQuestion& question, const std::set<std::string>& backends) {
     Value::Array words;
     for (const auto& backend : backends)
-        words.push_back(Value{terms.word_for(backend)});
+        words.push_back(Value{question.word_for(backend)});
     return Value{std::move(words)};
 }
 
 /// What profile and request say about the backend, whatever the GPU.
-void try_backend(const Terms& terms, const std::string& backend, Trial& trial) {
-    if (terms.built && !terms.built->contains(backend))
-        trial.reject(because("not-built", {{"built", words_of(terms, *terms.built)}}));
-    if (terms.denied.contains(backend))
-        trial.reject(because("denied", {{"backend", terms.word_for(backend)}}));
-    if (terms.only && !terms.only->contains(backend))
-        trial.reject(because("not-requested", {{"requested", words_of(terms, *terms.only)}}));
+void try_backend(const SelectQuestion& question, const std::string& backend, Trial& trial) {
+    if (question.built && !question.built->contains(backend))
+        trial.reject(because("not-built", {{"built", words_of(question, *question.built)}}));
+    if (question.denied.contains(backend))
+        trial.reject(because("denied", {{"backend", question.word_for(backend)}}));
+    if (question.only && !question.only->contains(backend))
+        trial.reject(because("not-requested", {{"requested", words_of(question, *question.only)}}));
 }
 
 /// What the report says: the reasons are the report's own.
@@ -71,9 +71,12 @@ void try_facts(const std::string& backend, const Gpu& gpu, Trial& trial) {
 }
 
 /// A floor of the request's; what can't be used anyway has its reasons.
-void try_verified(const Terms& terms, const std::string& backend, const Gpu& gpu, Trial& trial) {
+void try_verified(const SelectQuestion& question,
+                  const std::string& backend,
+                  const Gpu& gpu,
+                  Trial& trial) {
     const auto found = gpu.backends.find(backend);
-    if (!terms.requires_verified || terms.is_simulated || found == gpu.backends.end())
+    if (!question.requires_verified || question.is_simulated || found == gpu.backends.end())
         return;
     const auto& view = found->second;
     if (view.verified || view.usable == false)
@@ -84,11 +87,14 @@ void try_verified(const Terms& terms, const std::string& backend, const Gpu& gpu
 }
 
 /// A profile's vendor rule says nothing new about a GPU that can't use the backend anyway.
-void try_vendor(const Terms& terms, const std::string& backend, const Gpu& gpu, Trial& trial) {
+void try_vendor(const SelectQuestion& question,
+                const std::string& backend,
+                const Gpu& gpu,
+                Trial& trial) {
     const auto found = gpu.backends.find(backend);
     if (found != gpu.backends.end() && found->second.usable == false)
         return;
-    const auto allowed = terms.backends_for(gpu.vendor);
+    const auto allowed = question.backends_for(gpu.vendor);
     if (std::ranges::find(allowed, backend) == allowed.end())
         trial.reject(because("not-in-profile-for-vendor",
                              {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
@@ -110,43 +116,46 @@ const std::vector<std::string>& floors_of(const Profile& profile, std::string_vi
 
 /// Floors of the profile and of the request. They say nothing new about a GPU of a vendor that the
 /// backend does not serve, and made-up GPUs have no facts to compare.
-void try_floors(const Terms& terms, const Facts& facts, Trial& trial) {
+void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial) {
     const auto backend = facts.subject().backend;
     const auto view = facts.gpu()->backends.find(std::string{backend});
     const bool is_served =
         view == facts.gpu()->backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
-    if (terms.is_simulated || !is_served)
+    if (question.is_simulated || !is_served)
         return;
-    for (const auto* rules : {&floors_of(terms.profile, kAnyBackend),
-                              &floors_of(terms.profile, backend), &terms.require})
+    for (const auto* rules : {&floors_of(question.profile, kAnyBackend),
+                              &floors_of(question.profile, backend), &question.require})
         for (const auto& predicate : *rules)
             weigh(test_predicate(predicate, facts), trial);
-    if (terms.min_memory)
-        weigh(test_term(memory_floor(*terms.min_memory, "min-memory"), facts), trial);
+    if (question.min_memory)
+        weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), trial);
 }
 
 /// Integrated, and nothing in the profile lifts it out of its kind.
-bool is_fallback(const Terms& terms, const Facts& facts) {
+bool is_fallback(const SelectQuestion& question, const Facts& facts) {
     return facts.gpu()->kind == GpuKind::Integrated &&
-           std::ranges::none_of(terms.profile.as_discrete, [&facts](const auto& predicate) {
+           std::ranges::none_of(question.profile.as_discrete, [&facts](const auto& predicate) {
                return test_predicate(predicate, facts).truth == Truth::True;
            });
 }
 
-void try_gpu(const Terms& terms, const Gpu& gpu, bool is_fallback, Trial& trial) {
-    if (terms.denied_gpus.contains(gpu.id))
+void try_gpu(const SelectQuestion& question, const Gpu& gpu, bool is_fallback, Trial& trial) {
+    if (question.denied_gpus.contains(gpu.id))
         trial.reject(because("denied", {{"gpu", gpu.id}}));
-    if (terms.gpus && !terms.gpus->contains(gpu.id))
+    if (question.gpus && !question.gpus->contains(gpu.id))
         trial.reject(because("not-requested",
                              {{"requested", to_value(std::vector<std::string>(
-                                                terms.gpus->begin(), terms.gpus->end()))}}));
-    if (is_fallback && terms.profile.integrated == IntegratedPolicy::Never)
+                                                question.gpus->begin(), question.gpus->end()))}}));
+    if (is_fallback && question.profile.integrated == IntegratedPolicy::Never)
         trial.reject(because("integrated-not-allowed"));
 }
 
 /// Whoever tried and failed knows better than any probe.
-void try_experience(const Terms& terms, const std::string& backend, const Gpu* gpu, Trial& trial) {
-    for (const auto& failure : terms.failures)
+void try_experience(const SelectQuestion& question,
+                    const std::string& backend,
+                    const Gpu* gpu,
+                    Trial& trial) {
+    for (const auto& failure : question.failures)
         if (failure.backend == backend && (!failure.gpu || (gpu && *failure.gpu == gpu->id)))
             trial.reject(because("reported-failed",
                                  {{"detail", failure.detail}, {"at_usec", to_value(failure.at)}}));
@@ -198,7 +207,9 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     return std::nullopt;
 }
 
-Judged judge_absence(const Terms& terms, const std::string& backend, const Report& report) {
+Judged judge_absence(const SelectQuestion& question,
+                     const std::string& backend,
+                     const Report& report) {
     const auto api = api_below(backend);
     Trial trial{backend, nullptr};
     trial.reject(because("no-gpu", {{"api", api}}));
@@ -206,7 +217,7 @@ Judged judge_absence(const Terms& terms, const std::string& backend, const Repor
     if (runtime != report.runtimes.end())
         if (const auto code = code_of(runtime->second))
             trial.reject(because(*code, {{"api", api}}));
-    try_backend(terms, backend, trial);
+    try_backend(question, backend, trial);
     return std::move(trial).end();
 }
 
@@ -217,31 +228,34 @@ void Judged::reject(Reason reason) {
     candidate.reasons.push_back(std::move(reason));
 }
 
-Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, const Report& report) {
+Judged judge(const SelectQuestion& question,
+             const std::string& backend,
+             const Gpu& gpu,
+             const Report& report) {
     const Facts facts{{.report = report,
                        .gpu = &gpu,
                        .backend = backend,
-                       .backend_word = terms.word_for(backend)}};
+                       .backend_word = question.word_for(backend)}};
     Trial trial{backend, &gpu};
     if (gpu.kind == GpuKind::DisplayOnly) {
         trial.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
         return std::move(trial).end();
     }
     try_facts(backend, gpu, trial);
-    try_verified(terms, backend, gpu, trial);
-    try_vendor(terms, backend, gpu, trial);
-    try_backend(terms, backend, trial);
-    const bool is_spare = is_fallback(terms, facts);
-    try_gpu(terms, gpu, is_spare, trial);
-    try_floors(terms, facts, trial);
-    try_experience(terms, backend, &gpu, trial);
+    try_verified(question, backend, gpu, trial);
+    try_vendor(question, backend, gpu, trial);
+    try_backend(question, backend, trial);
+    const bool is_spare = is_fallback(question, facts);
+    try_gpu(question, gpu, is_spare, trial);
+    try_floors(question, facts, trial);
+    try_experience(question, backend, &gpu, trial);
     auto judged = std::move(trial).end();
     judged.is_fallback = is_spare;
     judged.score = score_on(gpu, backend);
     return judged;
 }
 
-std::vector<Judged> judge_without_gpu(const Terms& terms,
+std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report) {
     const auto uses = [&backend](const Gpu& gpu) { return can_use(gpu, backend); };
@@ -253,12 +267,12 @@ std::vector<Judged> judge_without_gpu(const Terms& terms,
         trial.reject(because("software-rasterizer", {{"name", text_or_null(device->name)},
                                                      {"api", device->api},
                                                      {"driver", text_or_null(device->driver)}}));
-        try_backend(terms, backend, trial);
+        try_backend(question, backend, trial);
         candidates.push_back(std::move(trial).end());
         candidates.back().score = device->score;
     }
     if (candidates.empty() && report.gpus.empty())
-        candidates.push_back(judge_absence(terms, backend, report));
+        candidates.push_back(judge_absence(question, backend, report));
     return candidates;
 }
 
@@ -269,18 +283,18 @@ Judged judge_switched_off(const std::string& backend) {
 }
 
 /// What is required of a GPU says nothing about the CPU.
-Judged judge_cpu(const Terms& terms, const Report& report) {
+Judged judge_cpu(const SelectQuestion& question, const Report& report) {
     const std::string cpu{kCpu};
-    const Facts facts{{.report = report, .backend = cpu, .backend_word = terms.word_for(cpu)}};
+    const Facts facts{{.report = report, .backend = cpu, .backend_word = question.word_for(cpu)}};
     Trial trial{cpu, nullptr};
-    if (terms.profile.cpu == CpuPolicy::Forbid)
+    if (question.profile.cpu == CpuPolicy::Forbid)
         trial.reject(because("cpu-forbidden"));
-    try_backend(terms, cpu, trial);
-    for (const auto* rules : {&floors_of(terms.profile, kCpu), &terms.require})
+    try_backend(question, cpu, trial);
+    for (const auto* rules : {&floors_of(question.profile, kCpu), &question.require})
         for (const auto& predicate : *rules)
             if (is_about_host(predicate))
                 weigh(test_predicate(predicate, facts), trial);
-    try_experience(terms, cpu, nullptr, trial);
+    try_experience(question, cpu, nullptr, trial);
     auto judged = std::move(trial).end();
     judged.score = report.host.cpu.score;
     return judged;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policy/decision.h"
-#include "policy/terms.h"
+#include "policy/select_question.h"
 #include "report/report.h"
 
 /// The verdict on each candidate for itself, before candidates are compared. Codes:
@@ -23,11 +23,14 @@ struct Judged {
 };
 
 /// One backend on one GPU.
-Judged judge(const Terms& terms, const std::string& backend, const Gpu& gpu, const Report& report);
+Judged judge(const SelectQuestion& question,
+             const std::string& backend,
+             const Gpu& gpu,
+             const Report& report);
 
 /// One backend without any GPU: its software devices when no GPU of the machine can use it, and
 /// what became of its API when the machine has no GPU.
-std::vector<Judged> judge_without_gpu(const Terms& terms,
+std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);
 
@@ -35,6 +38,6 @@ std::vector<Judged> judge_without_gpu(const Terms& terms,
 Judged judge_switched_off(const std::string& backend);
 
 /// The CPU.
-Judged judge_cpu(const Terms& terms, const Report& report);
+Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
 }  // namespace gpuprobe

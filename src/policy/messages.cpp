@@ -62,17 +62,17 @@ public:
         : scene_{scene}, failure_{failure} {}
 
     std::optional<std::string> operator()(std::string_view name) const {
-        const auto& terms = scene_.terms;
+        const auto& question = scene_.question;
         if (name == "requested")
-            return terms.requested;
+            return question.requested;
         if (name == "known")
-            return known_requests(terms.profile);
+            return known_requests(question.profile);
         if (name == "selected")
             return scene_.decision.backend;
         if (name == "detected")
             return scene_.detected.empty() ? "None" : joined(scene_.detected, ",");
         if (name == "compiled")
-            return joined(terms.compiled(), ", ");
+            return joined(question.compiled(), ", ");
         if (name == "gpu")
             return gpu_name();
         if (name == "failed" || name == "detail")
@@ -87,7 +87,7 @@ private:
     [[nodiscard]] std::optional<std::string> of_failure(std::string_view name) const {
         if (!failure_)
             return std::nullopt;
-        return name == "failed" ? scene_.terms.word_for(failure_->backend)
+        return name == "failed" ? scene_.question.word_for(failure_->backend)
                                 : scrubbed(failure_->detail);
     }
     [[nodiscard]] std::optional<std::string> gpu_name() const {
@@ -111,7 +111,8 @@ public:
     bool say(std::string_view situation,
              std::string_view word = {},
              const ReportedFailure* failure = nullptr) {
-        auto text = message_for(scene_.terms.profile, situation, word, SceneFacts{scene_, failure});
+        auto text =
+            message_for(scene_.question.profile, situation, word, SceneFacts{scene_, failure});
         if (text)
             texts_.push_back(std::move(*text));
         return text.has_value();
@@ -123,40 +124,40 @@ private:
     std::vector<std::string> texts_ = {};
 };
 
-bool has_nothing_asked_for_built(const Terms& terms) {
-    const auto& built = terms.built;
-    return built && terms.forced && !terms.forced->empty() &&
-           std::ranges::none_of(*terms.forced,
+bool has_nothing_asked_for_built(const SelectQuestion& question) {
+    const auto& built = question.built;
+    return built && question.forced && !question.forced->empty() &&
+           std::ranges::none_of(*question.forced,
                                 [&](const auto& backend) { return built->contains(backend); });
 }
 
 /// Whether what was asked for is not what came out.
 bool is_in_vain(const MessageScene& scene) {
-    return scene.was_given_up || (scene.terms.forced && !scene.decision.backend);
+    return scene.was_given_up || (scene.question.forced && !scene.decision.backend);
 }
 
 void speak_of_request(const MessageScene& scene, Speaker& speaker) {
-    const auto& terms = scene.terms;
-    const auto& word = terms.requested;
-    if (terms.is_simulated)
+    const auto& question = scene.question;
+    const auto& word = question.requested;
+    if (question.is_simulated)
         speaker.say("simulated");
     else if (scene.request.fake)
         speaker.say("fake-ignored");
-    if (terms.is_unknown_request)
+    if (question.is_unknown_request)
         speaker.say("unknown-backend", word);
     if (is_in_vain(scene) &&
-        !(has_nothing_asked_for_built(terms) && speaker.say("not-built", word)))
+        !(has_nothing_asked_for_built(question) && speaker.say("not-built", word)))
         speaker.say("not-available", word);
-    for (const auto& failure : terms.failures)
-        speaker.say("reported-failed", terms.word_for(failure.backend), &failure);
+    for (const auto& failure : question.failures)
+        speaker.say("reported-failed", question.word_for(failure.backend), &failure);
 }
 
 void speak_of_choice(const MessageScene& scene, Speaker& speaker) {
-    const auto& terms = scene.terms;
+    const auto& question = scene.question;
     const auto& word = *scene.decision.backend;
-    const bool is_asked = terms.forced && !scene.was_given_up;
-    const bool is_spare = word == terms.word_for(std::string{kCpu}) && !terms.asks_for(kCpu);
-    if (is_asked && is_spare && speaker.say("fell-back", terms.requested))
+    const bool is_asked = question.forced && !scene.was_given_up;
+    const bool is_spare = word == question.word_for(std::string{kCpu}) && !question.asks_for(kCpu);
+    if (is_asked && is_spare && speaker.say("fell-back", question.requested))
         return;
     if (!(is_asked && !is_spare && speaker.say("granted", word)))
         speaker.say("selected", word);
@@ -164,7 +165,7 @@ void speak_of_choice(const MessageScene& scene, Speaker& speaker) {
 
 /// The nearest cause that the profile has a text for.
 void speak_of_none(const MessageScene& scene, Speaker& speaker) {
-    if (scene.terms.built && scene.terms.built->empty() && speaker.say("nothing-built"))
+    if (scene.question.built && scene.question.built->empty() && speaker.say("nothing-built"))
         return;
     if (memory_shortage(scene.all) && speaker.say("too-little-memory"))
         return;
@@ -218,7 +219,7 @@ std::string known_requests(const Profile& profile) {
 }
 
 std::vector<std::string> messages_of(const MessageScene& scene) {
-    if (scene.terms.profile.messages.empty())
+    if (scene.question.profile.messages.empty())
         return {};
     Speaker speaker{scene};
     if (is_switched_off(scene.request)) {

@@ -9,7 +9,7 @@
 #include "policy/decision.h"
 #include "policy/judge.h"
 #include "policy/profile.h"
-#include "policy/terms.h"
+#include "policy/select_question.h"
 #include "policy/text_template.h"
 
 /// A consumer's own texts: what its users read where a choice has to be reported.
@@ -31,7 +31,7 @@ std::string known_requests(const Profile& profile);
 
 /// All that messages are made of, borrowed for one call.
 struct MessageScene {
-    const Terms& terms;
+    const SelectQuestion& question;
     const SelectRequest& request;
     const Report& report;
     const std::vector<Judged>& all;  ///< by our backend names

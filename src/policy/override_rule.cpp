@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 #include "policy/request_table.h"
-#include "policy/terms.h"
+#include "policy/select_question.h"
 
 namespace gpuprobe {
 namespace {

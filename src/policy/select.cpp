@@ -12,7 +12,7 @@
 #include "policy/made_up.h"
 #include "policy/measured.h"
 #include "policy/messages.h"
-#include "policy/terms.h"
+#include "policy/select_question.h"
 
 namespace gpuprobe {
 namespace {
@@ -29,31 +29,31 @@ bool is_discrete(const Judged& judged) {
 }
 
 /// By backend in order of preference, within one by GPU, best first; then what has no GPU.
-std::vector<Judged> judge_all(const Terms& terms, const Report& report) {
+std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = in_order(report);
     std::vector<Judged> all;
-    for (const auto& backend : terms.backends) {
+    for (const auto& backend : question.backends) {
         for (const auto* gpu : gpus)
-            all.push_back(judge(terms, backend, *gpu, report));
-        std::ranges::move(judge_without_gpu(terms, backend, report), std::back_inserter(all));
+            all.push_back(judge(question, backend, *gpu, report));
+        std::ranges::move(judge_without_gpu(question, backend, report), std::back_inserter(all));
     }
-    all.push_back(judge_cpu(terms, report));
+    all.push_back(judge_cpu(question, report));
     return all;
 }
 
-std::vector<Judged> judge_without_looking(const Terms& terms, const Report& report) {
+std::vector<Judged> judge_without_looking(const SelectQuestion& question, const Report& report) {
     std::vector<Judged> all;
-    for (const auto& backend : terms.backends)
+    for (const auto& backend : question.backends)
         all.push_back(judge_switched_off(backend));
-    all.push_back(judge_cpu(terms, report));
+    all.push_back(judge_cpu(question, report));
     return all;
 }
 
 /// The consumer's words for the backends that could be chosen, in order.
-std::vector<std::string> detected(const Terms& terms, const std::vector<Judged>& all) {
+std::vector<std::string> detected(const SelectQuestion& question, const std::vector<Judged>& all) {
     std::vector<std::string> words;
     for (const auto& judged : all) {
-        auto word = terms.word_for(judged.candidate.backend);
+        auto word = question.word_for(judged.candidate.backend);
         if (is_accepted(judged) && (words.empty() || words.back() != word))
             words.push_back(std::move(word));
     }
@@ -62,29 +62,29 @@ std::vector<std::string> detected(const Terms& terms, const std::vector<Judged>&
 
 /// Whether the request's word means this backend. The CPU behind others is what they fall back to,
 /// for whoever was built with one of them: else a GPU would have been asked for in vain.
-bool is_meant(const Terms& terms, const std::string& backend) {
-    const auto& forced = *terms.forced;
+bool is_meant(const SelectQuestion& question, const std::string& backend) {
+    const auto& forced = *question.forced;
     if (std::ranges::find(forced, backend) == forced.end())
         return false;
-    if (backend != kCpu || forced.size() == 1 || !terms.built)
+    if (backend != kCpu || forced.size() == 1 || !question.built)
         return true;
-    return std::ranges::any_of(forced, [&terms](const std::string& other) {
-        return other != kCpu && terms.built->contains(other);
+    return std::ranges::any_of(forced, [&question](const std::string& other) {
+        return other != kCpu && question.built->contains(other);
     });
 }
 
-void keep_to_forced(const Terms& terms, std::vector<Judged>& all) {
-    if (!terms.forced)
+void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
+    if (!question.forced)
         return;
-    const Value requested{Value::Array{Value{terms.requested}}};
+    const Value requested{Value::Array{Value{question.requested}}};
     for (auto& judged : all)
-        if (!is_meant(terms, judged.candidate.backend))
+        if (!is_meant(question, judged.candidate.backend))
             judged.reject(because("not-requested", {{"requested", requested}}));
 }
 
 /// Integrated GPUs are a fallback: any discrete one that could be chosen puts them out.
-void prefer_discrete(const Terms& terms, std::vector<Judged>& all) {
-    if (terms.profile.integrated != IntegratedPolicy::Fallback)
+void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
+    if (question.profile.integrated != IntegratedPolicy::Fallback)
         return;
     const auto discrete = std::ranges::find_if(
         all, [](const Judged& judged) { return is_accepted(judged) && is_discrete(judged); });
@@ -92,18 +92,18 @@ void prefer_discrete(const Terms& terms, std::vector<Judged>& all) {
         return;
     const auto better = because(
         "discrete-preferred",
-        {{"backend", terms.word_for(discrete->candidate.backend)}, {"gpu", discrete->gpu->id}});
+        {{"backend", question.word_for(discrete->candidate.backend)}, {"gpu", discrete->gpu->id}});
     for (auto& judged : all)
         if (judged.is_fallback && is_accepted(judged))
             judged.reject(better);
 }
 
 /// Strict: the CPU only for those who ask for it.
-void keep_cpu_out(const Terms& terms, std::vector<Judged>& all) {
+void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
     const bool is_asked_for =
-        terms.asks_for(kCpu) || (terms.only && *terms.only == std::set{std::string{kCpu}});
+        question.asks_for(kCpu) || (question.only && *question.only == std::set{std::string{kCpu}});
     for (auto& judged : all)
-        if (terms.strict && !is_asked_for && judged.candidate.backend == kCpu)
+        if (question.strict && !is_asked_for && judged.candidate.backend == kCpu)
             judged.reject(because("strict"));
 }
 
@@ -119,8 +119,10 @@ std::size_t place_in(const std::vector<std::string>& order, const std::string& w
 }
 
 /// Whether another accepted backend on the same GPU comes first for the GPU's vendor.
-bool is_outdone(const Terms& terms, const std::vector<Judged>& all, const Judged& judged) {
-    const auto order = terms.backends_for(judged.gpu->vendor);
+bool is_outdone(const SelectQuestion& question,
+                const std::vector<Judged>& all,
+                const Judged& judged) {
+    const auto order = question.backends_for(judged.gpu->vendor);
     const auto place = place_in(order, judged.candidate.backend);
     return std::ranges::any_of(all, [&](const Judged& other) {
         return other.gpu == judged.gpu && is_accepted(other) &&
@@ -130,11 +132,11 @@ bool is_outdone(const Terms& terms, const std::vector<Judged>& all, const Judged
 
 /// What was measured fastest, where that counts; the first accepted candidate that is its GPU's own
 /// first choice; else the CPU; null for none.
-const Judged* best_of(const Terms& terms, const std::vector<Judged>& all) {
-    if (const auto* fastest = terms.ranks_by_measurement ? fastest_of(all) : nullptr)
+const Judged* best_of(const SelectQuestion& question, const std::vector<Judged>& all) {
+    if (const auto* fastest = question.ranks_by_measurement ? fastest_of(all) : nullptr)
         return fastest;
     for (const auto& judged : all)
-        if (is_accepted(judged) && (!judged.gpu || !is_outdone(terms, all, judged)))
+        if (is_accepted(judged) && (!judged.gpu || !is_outdone(question, all, judged)))
             return &judged;
     return nullptr;
 }
@@ -152,33 +154,33 @@ std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& 
     return gpus;
 }
 
-std::map<std::string, std::string> environment_for(const Terms& terms,
+std::map<std::string, std::string> environment_for(const SelectQuestion& question,
                                                    const std::string& backend,
                                                    const Selection& selection) {
-    const auto rules = terms.profile.environment.find(backend);
-    if (rules == terms.profile.environment.end())
+    const auto rules = question.profile.environment.find(backend);
+    if (rules == question.profile.environment.end())
         return {};
     return environment_of(rules->second, selection);
 }
 
-std::string summary_of(const Terms& terms,
+std::string summary_of(const SelectQuestion& question,
                        const std::vector<std::string>& available,
                        const std::optional<std::string>& chosen) {
     std::string list;
     for (const auto& word : available)
         list += (list.empty() ? "" : ",") + word;
-    return "requested=" + terms.requested + " detected=[" + list +
+    return "requested=" + question.requested + " detected=[" + list +
            "] selected=" + chosen.value_or("none");
 }
 
-std::vector<Candidate> candidates_of(const Terms& terms,
+std::vector<Candidate> candidates_of(const SelectQuestion& question,
                                      std::vector<Judged> all,
                                      bool include_rejected) {
     std::vector<Candidate> candidates;
     for (auto& judged : all) {
         if (judged.candidate.verdict == Verdict::Rejected && !include_rejected)
             continue;
-        judged.candidate.backend = terms.word_for(judged.candidate.backend);
+        judged.candidate.backend = question.word_for(judged.candidate.backend);
         candidates.push_back(std::move(judged.candidate));
     }
     return candidates;
@@ -190,53 +192,59 @@ struct Attempt {
     std::vector<std::string> detected = {};  ///< the consumer's words
     bool was_given_up = false;               ///< what was asked for is not there
 
-    [[nodiscard]] const Judged* best(const Terms& terms) const { return best_of(terms, all); }
+    [[nodiscard]] const Judged* best(const SelectQuestion& question) const {
+        return best_of(question, all);
+    }
 };
 
-Attempt attempt(const Terms& terms, const SelectRequest& request, const Report& report) {
+Attempt attempt(const SelectQuestion& question,
+                const SelectRequest& request,
+                const Report& report) {
     Attempt made;
-    made.all =
-        is_switched_off(request) ? judge_without_looking(terms, report) : judge_all(terms, report);
-    made.detected = detected(terms, made.all);
-    keep_to_forced(terms, made.all);
-    prefer_discrete(terms, made.all);
-    keep_cpu_out(terms, made.all);
+    made.all = is_switched_off(request) ? judge_without_looking(question, report)
+                                        : judge_all(question, report);
+    made.detected = detected(question, made.all);
+    keep_to_forced(question, made.all);
+    prefer_discrete(question, made.all);
+    keep_cpu_out(question, made.all);
     mark_unknown(made.all);
-    if (terms.ranks_by_measurement)
+    if (question.ranks_by_measurement)
         mark_measured(made.all);
     return made;
 }
 
 /// A profile may take a request that can't be met for none; whoever is strict may not.
-Attempt attempt_or_give_up(Terms& terms, const SelectRequest& request, const Report& report) {
-    auto made = attempt(terms, request, report);
-    const bool may_give_up = terms.forced && !terms.strict &&
-                             terms.profile.unavailable_request == UnavailableRequest::Auto;
-    if (made.best(terms) || !may_give_up)
+Attempt attempt_or_give_up(SelectQuestion& question,
+                           const SelectRequest& request,
+                           const Report& report) {
+    auto made = attempt(question, request, report);
+    const bool may_give_up = question.forced && !question.strict &&
+                             question.profile.unavailable_request == UnavailableRequest::Auto;
+    if (made.best(question) || !may_give_up)
         return made;
-    const auto forced = std::exchange(terms.forced, std::nullopt);
-    made = attempt(terms, request, report);
+    const auto forced = std::exchange(question.forced, std::nullopt);
+    made = attempt(question, request, report);
     made.was_given_up = true;
-    terms.forced = forced;  // for the texts
+    question.forced = forced;  // for the texts
     return made;
 }
 
-Decision decision_from(const Terms& terms, const Attempt& made, const Report& report) {
-    Decision decision{.consumer = terms.profile.name, .generation = report.generation};
+Decision decision_from(const SelectQuestion& question, const Attempt& made, const Report& report) {
+    Decision decision{.consumer = question.profile.name, .generation = report.generation};
     Selection selection{.report = report};
     Facts::Subject subject{.report = report, .backend_word = ""};
-    if (const auto* best = made.best(terms)) {
+    if (const auto* best = made.best(question)) {
         selection.gpus = group_of(*best, made.all);
-        decision.backend = terms.word_for(best->candidate.backend);
-        decision.environment = environment_for(terms, best->candidate.backend, selection);
+        decision.backend = question.word_for(best->candidate.backend);
+        decision.environment = environment_for(question, best->candidate.backend, selection);
         subject.gpu = best->gpu;
         subject.backend = best->candidate.backend;
         subject.backend_word = decision.backend;
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
-    decision.summary = summary_of(terms, made.detected, decision.backend);
-    decision.answers = answers_of(terms.profile, Facts{subject}, selection);
+    decision.summary = summary_of(question, made.detected, decision.backend);
+    decision.answers = answers_of(question.profile, Facts{subject}, selection);
     return decision;
 }
 
@@ -246,18 +254,18 @@ Result<Decision> decided(const Profile& profile,
                          const Report& report,
                          const Experience& experience,
                          bool is_simulated) {
-    auto terms = TRY(terms_of(profile, request, report, experience));
-    terms.is_simulated = is_simulated;
-    auto made = attempt_or_give_up(terms, request, report);
-    auto decision = decision_from(terms, made, report);
-    decision.messages = messages_of({.terms = terms,
+    auto question = TRY(question_from(profile, request, report, experience));
+    question.is_simulated = is_simulated;
+    auto made = attempt_or_give_up(question, request, report);
+    auto decision = decision_from(question, made, report);
+    decision.messages = messages_of({.question = question,
                                      .request = request,
                                      .report = report,
                                      .all = made.all,
                                      .detected = made.detected,
                                      .decision = decision,
                                      .was_given_up = made.was_given_up});
-    decision.candidates = candidates_of(terms, std::move(made.all), request.include_rejected);
+    decision.candidates = candidates_of(question, std::move(made.all), request.include_rejected);
     return decision;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/terms.h"
+#include "policy/select_question.h"
 
 #include <algorithm>
 
@@ -59,33 +59,33 @@ std::optional<std::string> gpu_id_from(const Report& report, const std::string& 
     return word.starts_with("platform:") ? std::optional{word} : std::nullopt;
 }
 
-Status add_denied(const Report& report, const std::string& word, Terms& terms) {
+Status add_denied(const Report& report, const std::string& word, SelectQuestion& question) {
     if (word.find(':') == std::string::npos)
-        return add_backend(terms.profile, "deny", word, terms.denied);
+        return add_backend(question.profile, "deny", word, question.denied);
     auto id = gpu_id_from(report, word);
     if (!id)
         return refused("deny", word, "no id of a GPU");
-    terms.denied_gpus.insert(std::move(*id));
+    question.denied_gpus.insert(std::move(*id));
     return Done{};
 }
 
-Status add_wanted_gpu(const Report& report, const std::string& word, Terms& terms) {
+Status add_wanted_gpu(const Report& report, const std::string& word, SelectQuestion& question) {
     auto id = gpu_id_from(report, word);
     if (!id || !find_gpu(report, lower_case(*id)))
         return Error{ErrorCode::UnknownDevice,
                      "request: gpus: " + scrubbed(word, 64) + ": no such GPU"};
-    terms.gpus->insert(std::move(*id));
+    question.gpus->insert(std::move(*id));
     return Done{};
 }
 
-Status add_gpus(const SelectRequest& request, const Report& report, Terms& terms) {
+Status add_gpus(const SelectRequest& request, const Report& report, SelectQuestion& question) {
     for (const auto& word : request.deny)
-        TRY(add_denied(report, word, terms));
+        TRY(add_denied(report, word, question));
     if (!request.gpus)
         return Done{};
-    terms.gpus.emplace();
+    question.gpus.emplace();
     for (const auto& word : *request.gpus)
-        TRY(add_wanted_gpu(report, word, terms));
+        TRY(add_wanted_gpu(report, word, question));
     return Done{};
 }
 
@@ -110,37 +110,37 @@ Error unknown_backend(const Profile& profile, const std::string& word) {
     return refused("backend", word, "none of " + known);
 }
 
-Status force(const SelectRequest& request, Terms& terms) {
+Status force(const SelectRequest& request, SelectQuestion& question) {
     if (!request.backend || is_switched_off(request))
         return Done{};
-    const auto& profile = terms.profile;
-    terms.forced = backends_asked_for(profile, *request.backend);
-    terms.requested = scrubbed(*request.backend, 64);
-    if (terms.forced && !profile.requests)
-        terms.requested = terms.word_for(terms.forced->front());
-    if (terms.forced)
+    const auto& profile = question.profile;
+    question.forced = backends_asked_for(profile, *request.backend);
+    question.requested = scrubbed(*request.backend, 64);
+    if (question.forced && !profile.requests)
+        question.requested = question.word_for(question.forced->front());
+    if (question.forced)
         return Done{};
-    terms.is_unknown_request = true;
-    if (profile.unknown_request == UnknownRequest::Auto && !terms.strict)
+    question.is_unknown_request = true;
+    if (profile.unknown_request == UnknownRequest::Auto && !question.strict)
         return Done{};
     return unknown_backend(profile, *request.backend);
 }
 
-Status require(const SelectRequest& request, Terms& terms) {
+Status require(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& predicate : request.require)
         if (const auto problem = predicate_problem(predicate))
             return refused("require", predicate, *problem);
-    terms.require = request.require;
+    question.require = request.require;
     return Done{};
 }
 
-Status prefer(const SelectRequest& request, Terms& terms) {
+Status prefer(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& word : request.prefer) {
-        const auto backend = backend_named(terms.profile, word);
+        const auto backend = backend_named(question.profile, word);
         if (backend == kCpu)
             return refused("prefer", word, "always last; ask for it with \"backend\"");
-        if (backend && !contains(terms.preferred, *backend))
-            terms.preferred.push_back(*backend);
+        if (backend && !contains(question.preferred, *backend))
+            question.preferred.push_back(*backend);
         if (!backend && !api_of_backend(word) && !is_foreign_backend(word))
             return refused("prefer", word, "no such backend");
     }
@@ -159,9 +159,10 @@ std::vector<ReportedFailure> failures_for(const Profile& profile, const Experien
 }
 
 /// The list with what the request prefers in front, as far as the list has it.
-std::vector<std::string> preferred_first(const Terms& terms, std::vector<std::string> backends) {
+std::vector<std::string> preferred_first(const SelectQuestion& question,
+                                         std::vector<std::string> backends) {
     auto next = backends.begin();
-    for (const auto& backend : terms.preferred) {
+    for (const auto& backend : question.preferred) {
         const auto found = std::find(next, backends.end(), backend);
         if (found == backends.end())
             continue;
@@ -182,16 +183,16 @@ std::optional<std::string> backend_named(const Profile& profile, const std::stri
     return std::nullopt;
 }
 
-std::string Terms::word_for(const std::string& backend) const {
+std::string SelectQuestion::word_for(const std::string& backend) const {
     const auto found = profile.translate.find(backend);
     return found == profile.translate.end() ? backend : found->second;
 }
 
-bool Terms::asks_for(std::string_view backend) const {
+bool SelectQuestion::asks_for(std::string_view backend) const {
     return forced && contains(*forced, backend) && (backend != kCpu || forced->size() == 1);
 }
 
-std::vector<std::string> Terms::compiled() const {
+std::vector<std::string> SelectQuestion::compiled() const {
     std::vector<std::string> words;
     for (const auto& backend : profile.backends)
         if (!built || built->contains(backend))
@@ -200,7 +201,8 @@ std::vector<std::string> Terms::compiled() const {
 }
 
 /// Whoever asks for a backend by name gets it on every vendor: the rules are for choosing.
-std::vector<std::string> Terms::backends_for(const std::optional<std::string>& vendor) const {
+std::vector<std::string> SelectQuestion::backends_for(
+    const std::optional<std::string>& vendor) const {
     if (profile.vendors.empty())
         return backends;
     auto found = profile.vendors.find(vendor.value_or(std::string{kAnyVendor}));
@@ -213,27 +215,27 @@ std::vector<std::string> Terms::backends_for(const std::optional<std::string>& v
     return preferred_first(*this, std::move(allowed));
 }
 
-Result<Terms> terms_of(const Profile& profile,
-                       const SelectRequest& request,
-                       const Report& report,
-                       const Experience& experience) {
-    Terms terms{.profile = profile};
-    terms.built = TRY(backends_from(profile, "built", request.built));
-    terms.only = TRY(backends_from(profile, "only", request.only));
-    terms.strict = request.strict.value_or(profile.strict);
-    terms.min_memory = request.min_memory;
-    terms.failures = failures_for(profile, experience);
-    TRY(add_gpus(request, report, terms));
-    terms.any_vendor = request.any_vendor;
+Result<SelectQuestion> question_from(const Profile& profile,
+                                     const SelectRequest& request,
+                                     const Report& report,
+                                     const Experience& experience) {
+    SelectQuestion question{.profile = profile};
+    question.built = TRY(backends_from(profile, "built", request.built));
+    question.only = TRY(backends_from(profile, "only", request.only));
+    question.strict = request.strict.value_or(profile.strict);
+    question.min_memory = request.min_memory;
+    question.failures = failures_for(profile, experience);
+    TRY(add_gpus(request, report, question));
+    question.any_vendor = request.any_vendor;
     const auto rank = request.rank ? request.rank : profile.rank;
-    terms.ranks_by_measurement = rank == Rank::Measured;
-    terms.requires_verified = request.require_verified;
-    TRY(require(request, terms));
-    TRY(force(request, terms));
-    TRY(prefer(request, terms));
-    terms.backends = preferred_first(terms, profile.backends);
-    std::erase(terms.backends, kCpu);
-    return terms;
+    question.ranks_by_measurement = rank == Rank::Measured;
+    question.requires_verified = request.require_verified;
+    TRY(require(request, question));
+    TRY(force(request, question));
+    TRY(prefer(request, question));
+    question.backends = preferred_first(question, profile.backends);
+    std::erase(question.backends, kCpu);
+    return question;
 }
 
 }  // namespace gpuprobe

@@ -12,7 +12,7 @@
 namespace gpuprobe {
 
 /// A profile and a request made one: every word is a backend of ours or the id of a GPU.
-struct Terms {
+struct SelectQuestion {
     const Profile& profile;                   // borrowed for one decision
     std::vector<std::string> preferred = {};  ///< GPU backends that the request puts first
     std::vector<std::string> backends = {};   ///< all GPU backends, in order of preference
@@ -51,9 +51,9 @@ struct Terms {
 std::optional<std::string> backend_named(const Profile& profile, const std::string& word);
 
 /// Errors: as select().
-Result<Terms> terms_of(const Profile& profile,
-                       const SelectRequest& request,
-                       const Report& report,
-                       const Experience& experience);
+Result<SelectQuestion> question_from(const Profile& profile,
+                                     const SelectRequest& request,
+                                     const Report& report,
+                                     const Experience& experience);
 
 }  // namespace gpuprobe
