@@ -72,7 +72,7 @@ std::optional<ExportRemark> collision_beside(const ExportFormat& format,
 
 Status check_export_path(const ExportFormat& format, std::string_view path) {
     const std::string name{format.name};
-    if (format.placement == Placement::NoFile)
+    if (format.written_first == WrittenFirst::NoFile)
         return Error{
             ErrorCode::InvalidRequest,
             "export " + name + ": to standard output only: whoever runs the cluster installs it"};
@@ -105,7 +105,7 @@ Result<Placed> place_export(const ExportFormat& format,
                                                        "short, and a second one may differ"},
                 .would_lose = std::move(lost)};
     const auto folder = file.parent_path();
-    const bool is_above = format.placement == Placement::FolderAbove;
+    const bool is_above = format.written_first == WrittenFirst::FolderAbove;
     const auto from = is_above ? folder.parent_path() : folder;
     TRY(write_atomically_from(from.native(), file.native(), text, kMode));
     return Placed{.is_written = true};

@@ -11,7 +11,7 @@
 namespace gpuprobe {
 
 /// Where a file of a format is first written, before it is renamed to its name.
-enum class Placement {
+enum class WrittenFirst {
     Beside,       ///< in the same folder, under a name that no reader takes
     FolderAbove,  ///< in the folder above: the reader wastes its one event on whatever appears
     NoFile,       ///< an administrator installs it: a change may take a machine out of service
@@ -21,7 +21,7 @@ struct ExportFormat {
     std::string_view name = {};
     std::string_view summary = {};
     Exported (*write)(const ExportSubject& subject) = nullptr;
-    Placement placement = Placement::Beside;
+    WrittenFirst written_first = WrittenFirst::Beside;
     std::string_view suffix = {};  ///< that a file must have to be read; empty: any
     std::string_view usual = {};   ///< where it usually is
     /// What a file of this format says of itself. Another file in the same folder with the same

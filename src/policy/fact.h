@@ -99,7 +99,7 @@ struct WordSet {
 using AnyFact =
     std::variant<Fact<std::string>, Fact<Version>, Fact<Bytes>, Fact<bool>, Fact<WordSet>>;
 
-enum class FactType : std::uint8_t { Word, Version, Size, Flag, Words };  // AnyFact's alternatives
+enum class AskedType : std::uint8_t { Word, Version, Size, Flag, Words };  // AnyFact's alternatives
 
 enum class FactScope : std::uint8_t { Host, Gpu, Backend };
 
@@ -108,7 +108,7 @@ class Facts;
 struct FactRow {
     FactId id = FactId::Libc;
     std::string_view key = {};
-    FactType type = FactType::Word;
+    AskedType type = AskedType::Word;
     FactScope scope = FactScope::Host;
     std::string_view too_low = {};  ///< code of a floor that it does not reach
     std::string_view unfit = {};    ///< code of any other term that fails

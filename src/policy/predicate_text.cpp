@@ -56,18 +56,18 @@ Result<TermNeed> words_from(const Pieces& pieces) {
     return TermNeed{std::move(words)};
 }
 
-Result<TermNeed> need_from(const Pieces& pieces, FactType type) {
+Result<TermNeed> need_from(const Pieces& pieces, AskedType type) {
     const std::string fact{pieces.fact};
-    if (type == FactType::Version) {
+    if (type == AskedType::Version) {
         const auto version = parse_text(pieces.value, std::type_identity<Version>{});
         return version ? Result<TermNeed>{*version}
                        : refused(fact + ": expected a version like 1.2");
     }
-    if (type == FactType::Size) {
+    if (type == AskedType::Size) {
         const auto size = size_from_text(pieces.value);
         return size ? Result<TermNeed>{*size} : refused(fact + ": expected a size like 8GiB");
     }
-    if (type != FactType::Flag)
+    if (type != AskedType::Flag)
         return words_from(pieces);
     if (pieces.relation != "=" || (pieces.value != "true" && pieces.value != "false"))
         return refused(fact + ": expected =true, =false or nothing");
@@ -79,7 +79,7 @@ Result<Term> term_from(const Pieces& pieces) {
     if (!row)
         return refused(scrubbed(pieces.fact, 64) + ": no such fact");
     Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{pieces.text}};
-    if (row->type == FactType::Flag && pieces.relation.empty()) {
+    if (row->type == AskedType::Flag && pieces.relation.empty()) {
         term.need = true;
         return term;
     }
@@ -87,7 +87,7 @@ Result<Term> term_from(const Pieces& pieces) {
     if (sign == kSigns.end())
         return refused(std::string{pieces.fact} + ": expected =, !=, <, <=, > or >=");
     term.relation = sign->relation;
-    if (row->type == FactType::Word || row->type == FactType::Words) {
+    if (row->type == AskedType::Word || row->type == AskedType::Words) {
         if (term.relation != Relation::Equals && term.relation != Relation::Differs)
             return refused(std::string{pieces.fact} + ": a word is compared with = or !=");
         term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
