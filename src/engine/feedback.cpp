@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "policy/backend_words.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/parse.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe::engine {
 namespace {

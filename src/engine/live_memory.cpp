@@ -8,7 +8,7 @@
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/sha256.h"
 #include "base/value_json.h"
 #include "report/api_view.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {

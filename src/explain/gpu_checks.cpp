@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 #include "explain/checks.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/health.h"
 #include "report/pci_address.h"
 

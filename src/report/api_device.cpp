@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 #include "report/driver_table.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "report/driver_table.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/identity.h"
 #include "report/partition.h"
 #include "report/vendor.h"

@@ -2,7 +2,7 @@
 #include "report/architecture.h"
 
 #include "report/api_view.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe {
 namespace {

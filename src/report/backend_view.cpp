@@ -5,7 +5,7 @@
 #include <array>
 
 #include "report/api_table.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/health.h"
 
 namespace gpuprobe {

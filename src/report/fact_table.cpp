@@ -104,10 +104,6 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime) {
     return undeclared(runtime, runtime_fact);
 }
 
-std::optional<Bytes> free_memory(const Value& device) {
-    return fact_in<Bytes>(device.at("memory"), "free");
-}
-
 void hide_identity(Value& device) {
     for_each_driver(device, hide_identity_in);
 }

@@ -3,17 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
-#include "base/size.h"
 #include "report/facts.h"
-#include "report/machine.h"
 
 /// Every fact that an API or the kernel tells, declared once: its key, its type, what it means, and
 /// who may see it. What hides facts from callers, what decides whether something changed, what
@@ -412,153 +407,5 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 void hide_identity(Value& device);
 /// Makes null what changes although nothing happened, in the same places.
 void forget_the_moment(Value& device);
-
-/// How C++ holds a fact of a type. `Value` takes any.
-template <class T>
-constexpr bool holds(FactType type) {
-    using enum FactType;
-    if constexpr (std::same_as<T, Value>)
-        return true;
-    else if constexpr (std::same_as<T, std::string>)
-        return type == Text || type == Version;
-    else if constexpr (std::same_as<T, bool>)
-        return type == Flag;
-    else if constexpr (std::same_as<T, std::uint64_t>)
-        return type == Number || type == Hertz;
-    else if constexpr (std::same_as<T, gpuprobe::Bytes>)
-        return type == FactType::Bytes;
-    else if constexpr (std::same_as<T, Value::Array>)
-        return type == Texts || type == List;
-    else
-        return std::same_as<T, Value::Object> && type == FactType::Object;
-}
-
-/// Not defined: a FactKey that gets here does not compile.
-void no_row_declares_this_fact_with_this_type();
-
-/// A declared key and the type of its facts. Does not compile unless the table has the key, and
-/// with that type in all of its rows.
-template <class T, FactOf kOf = FactOf::Device>
-struct FactKey {
-    std::string_view name = {};
-
-    consteval FactKey(const char* key) : name{key} {
-        bool is_declared = false;
-        for (const auto& row : kFactTable)
-            if (row.key == name && row.of == kOf) {
-                is_declared = true;
-                if (!holds<T>(row.type))
-                    no_row_declares_this_fact_with_this_type();
-            }
-        if (!is_declared)
-            no_row_declares_this_fact_with_this_type();
-    }
-};
-
-/// The member of that key as a T. A text, flag, number or size is an optional, which is empty when
-/// the member is missing or of another type, and for an empty text. A list is a pointer, which is
-/// null then. An object or a `Value` is a reference to the member as it is, or to a null value.
-template <class T>
-decltype(auto) fact_in(const Value& holder, std::string_view key) {
-    const Value& value = holder.at(key);
-    if constexpr (std::same_as<T, std::string>) {
-        const auto* text = value.as_string();
-        return text && !text->empty() ? std::optional{*text} : std::nullopt;
-    } else if constexpr (std::same_as<T, bool>) {
-        return value.as_bool();
-    } else if constexpr (std::same_as<T, std::uint64_t>) {
-        return value.as_unsigned();
-    } else if constexpr (std::same_as<T, Bytes>) {
-        const auto count = value.as_unsigned();
-        return count ? std::optional{Bytes{*count}} : std::nullopt;
-    } else if constexpr (std::same_as<T, Value::Array>) {
-        return value.as_array();
-    } else {
-        return static_cast<const Value&>(value);
-    }
-}
-
-template <class T>
-decltype(auto) fact(const DeviceFacts& device, FactKey<T> key) {
-    return fact_in<T>(device.extra, key.name);
-}
-/// Of all facts of a device, as ApiView::device has them.
-template <class T, FactOf kOf>
-requires(kOf == FactOf::EveryDevice || kOf == FactOf::Device || kOf == FactOf::View) decltype(auto)
-    fact(const Value& device, FactKey<T, kOf> key) {
-    return fact_in<T>(device, key.name);
-}
-template <class T>
-decltype(auto) fact(const ProbeResult& probe, FactKey<T, FactOf::Runtime> key) {
-    return fact_in<T>(probe.runtime, key.name);
-}
-template <class T>
-decltype(auto) fact(const HardwareDevice& hardware, FactKey<T, FactOf::Hardware> key) {
-    return fact_in<T>(hardware.extra, key.name);
-}
-
-/// `memory.free` of all facts of a device.
-std::optional<Bytes> free_memory(const Value& device);
-
-/// The keys that are read in more than one place, or by other rooms.
-namespace facts {
-inline constexpr FactKey<Value::Array, FactOf::View> kAlternatives{"alternatives"};
-inline constexpr FactKey<std::string> kApiVersion{"api_version"};
-inline constexpr FactKey<bool> kAvailable{"available"};
-inline constexpr FactKey<Value::Object> kCheck{"check"};
-inline constexpr FactKey<std::uint64_t> kClock{"clock_hz"};
-inline constexpr FactKey<std::string> kComputeCapability{"compute_capability"};
-inline constexpr FactKey<std::uint64_t> kComputeMode{"compute_mode"};
-inline constexpr FactKey<std::string> kDeviceType{"device_type"};
-inline constexpr FactKey<std::string> kDeviceName{"device_name"};
-inline constexpr FactKey<std::string> kDriverId{"driver_id"};
-inline constexpr FactKey<std::string> kDriverInfo{"driver_info"};
-inline constexpr FactKey<std::string> kDriverName{"driver_name"};
-inline constexpr FactKey<std::string> kDriverVersion{"driver_version"};
-inline constexpr FactKey<std::string> kError{"error"};
-inline constexpr FactKey<Value::Array> kExtensions{"extensions"};
-inline constexpr FactKey<Value::Object> kFeatures{"features"};
-inline constexpr FactKey<std::string> kGfxTarget{"gfx_target"};
-inline constexpr FactKey<std::uint64_t> kGpuUtilization{"gpu_utilization"};
-inline constexpr FactKey<std::string> kIntelIp{"intel_ip"};
-inline constexpr FactKey<std::uint64_t> kKfdNode{"kfd_node"};
-inline constexpr FactKey<std::string> kLuid{"luid"};
-inline constexpr FactKey<Value::Object> kMeasured{"measured"};
-inline constexpr FactKey<std::uint64_t> kMemoryBusBits{"memory_bus_bits"};
-inline constexpr FactKey<std::uint64_t> kMemoryClock{"memory_clock_hz"};
-inline constexpr FactKey<Bytes> kMemoryReserved{"memory_reserved"};
-inline constexpr FactKey<Value::Array> kMigDevices{"mig_devices"};
-inline constexpr FactKey<bool> kMigMode{"mig_mode"};
-inline constexpr FactKey<std::uint64_t> kMinorNumber{"minor_number"};
-inline constexpr FactKey<std::uint64_t> kMultiprocessors{"multiprocessors"};
-inline constexpr FactKey<std::string> kPlatformName{"platform_name"};
-inline constexpr FactKey<Value::Array> kQueues{"queues"};
-inline constexpr FactKey<std::string> kSubsystemDeviceId{"subsystem_device_id"};
-inline constexpr FactKey<std::string> kSubsystemVendorId{"subsystem_vendor_id"};
-inline constexpr FactKey<std::string> kVendorName{"vendor_name"};
-inline constexpr FactKey<std::string> kVersion{"version"};
-inline constexpr FactKey<std::string> kWebgpu{"webgpu"};
-inline constexpr FactKey<Value> kWebgpuMissing{"webgpu_missing"};
-}  // namespace facts
-
-/// Those of an API as a whole.
-namespace runtime_facts {
-inline constexpr FactKey<std::string, FactOf::Runtime> kDriverVersion{"driver_version"};
-inline constexpr FactKey<std::string, FactOf::Runtime> kLoader{"loader"};
-inline constexpr FactKey<std::string, FactOf::Runtime> kRocmVersion{"rocm_version"};
-inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
-}  // namespace runtime_facts
-
-/// Those of the kernel.
-namespace kernel_facts {
-inline constexpr FactKey<bool, FactOf::Hardware> kConnected{"connected"};
-inline constexpr FactKey<std::string, FactOf::Hardware> kGfxTarget{"gfx_target"};
-inline constexpr FactKey<bool, FactOf::Hardware> kHasBoardInfo{"has_board_info"};
-inline constexpr FactKey<bool, FactOf::Hardware> kHasVddnb{"has_vddnb"};
-inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdCpuCores{"kfd_cpu_cores"};
-inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdNode{"kfd_node"};
-inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kSimdCount{"simd_count"};
-inline constexpr FactKey<std::string, FactOf::Hardware> kVramVendor{"vram_vendor"};
-}  // namespace kernel_facts
 
 }  // namespace gpuprobe

@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "report/api_table.h"
 #include "report/api_view.h"
+#include "report/fact_key.h"
 #include "report/fact_table.h"
 #include "report/uuid.h"
 #include "report/vendor.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/driver_table.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/match.h"
 #include "report/uuid.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/parse.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "report/api_table.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/identity.h"
 #include "report/kind.h"
 

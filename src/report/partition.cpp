@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/api_view.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/memory.h"
 #include "report/uuid.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe {
 namespace {

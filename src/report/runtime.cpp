@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe {
 namespace {

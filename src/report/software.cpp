@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/parse.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 #include "report/trials.h"
 
 namespace gpuprobe {

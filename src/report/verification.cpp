@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 #include "report/api_view.h"
-#include "report/fact_table.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "report/fact_key.h"
 #include "report/fact_table.h"
 
 #include <cstdlib>
