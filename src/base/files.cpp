@@ -157,19 +157,9 @@ Result<std::string> RootedFiles::outside(std::string_view path) const {
     return root_ + TRY(real_path(path));
 }
 
-Result<std::string> RootedFiles::read(std::string_view path, Bytes limit) const {
-    const auto real = TRY(outside(path));
-    // O_NONBLOCK: a FIFO in a captured tree must not stop the reader.
-    const UniqueFd fd{::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-    if (!fd)
-        return errno_error(path, errno);
-    struct stat info = {};
-    if (::fstat(fd.get(), &info) != 0)
-        return errno_error(path, errno);
-    if (!S_ISREG(info.st_mode))
-        return Error{ErrorCode::Io, std::string{path} + ": not a regular file"};
+Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit) {
     std::string text;
-    char buffer[4096];
+    char buffer[16384];
     for (;;) {
         const auto count = ::read(fd.get(), buffer, sizeof buffer);
         if (count < 0 && errno == EINTR)
@@ -183,6 +173,20 @@ Result<std::string> RootedFiles::read(std::string_view path, Bytes limit) const 
             return Error{ErrorCode::TooLarge,
                          std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
     }
+}
+
+Result<std::string> RootedFiles::read(std::string_view path, Bytes limit) const {
+    const auto real = TRY(outside(path));
+    // O_NONBLOCK: a FIFO in a captured tree must not stop the reader.
+    const UniqueFd fd{::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (!fd)
+        return errno_error(path, errno);
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0)
+        return errno_error(path, errno);
+    if (!S_ISREG(info.st_mode))
+        return Error{ErrorCode::Io, std::string{path} + ": not a regular file"};
+    return read_to_end(fd, path, limit);
 }
 
 Result<std::vector<std::string>> RootedFiles::list(std::string_view path) const {

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/handle.h"
 #include "base/result.h"
 
 namespace gpuprobe {
@@ -71,6 +72,9 @@ private:
 
     std::string root_;  ///< without a final slash; empty for "/"
 };
+
+/// What a file has from here to its end. Errors: TooLarge over `limit`, Io; each names `path`.
+Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit);
 
 /// Writes a file so that a reader sees the old or the new one, whatever happens in between: a
 /// temporary file beside it, fsync, rename, fsync of the folder. Errors: Io, PermissionDenied.

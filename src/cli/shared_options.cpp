@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "report/api_table.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -56,10 +58,20 @@ std::vector<Option> choice_options() {
     return options;
 }
 
+std::string_view api_words() {
+    static const std::string words = [] {
+        std::string all;
+        for (const auto& api : kApis)
+            all.append(all.empty() ? "" : " ").append(api.word);
+        return all;
+    }();
+    return words;
+}
+
 std::vector<Option> trial_options() {
     return {
         {.names = "--api",
-         .value = {.name = "LIST", .offers = kApiWords, .is_list = true},
+         .value = {.name = "LIST", .offers = api_words(), .is_list = true},
          .help = "only these APIs: vulkan,opencl,…",
          .take = put<&Arguments::apis>},
         {.names = "--allow-wake",

@@ -6,7 +6,8 @@
 /// Words and options that several verbs have in common.
 namespace gpuprobe {
 
-inline constexpr std::string_view kApiWords = "vulkan opencl cuda nvml hip level_zero pci cpu";
+/// Every API by its word, between blanks.
+std::string_view api_words();
 
 /// What an override says: what it has in common with requests for a backend and for a variant.
 std::vector<Option> rule_options();

@@ -164,13 +164,20 @@ constexpr PredicateReader kHostReaders[] = {
 
 // A device's ------------------------------------------------------------------------------------
 
+std::string none_of(const ApiOrder& apis) {
+    std::string text = "none of ";
+    for (const auto* api : apis)
+        text += (api == *apis.begin() ? "" : ", ") + std::string{api->word};
+    return text;
+}
+
 ReadProblem read_backend(const Value& value, Conjunction& out) {
     std::string word;
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
     const auto* api = find_api(word);
     if (!api || !computes(*api))
-        return "none of cuda, hip, vulkan, level_zero and opencl";
+        return none_of(computing_apis());
     add("backend", FactId::Usable, Relation::Is, api->id, out);
     return {};
 }

@@ -42,20 +42,7 @@ Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     if (!fd)
         return errno_error(path, errno);
     TRY(check_owner(fd, path));
-    std::string text;
-    char buffer[16384];
-    for (;;) {
-        const auto count = ::read(fd.get(), buffer, sizeof buffer);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return errno_error(path, errno);
-        if (count == 0)
-            return text;
-        text.append(buffer, static_cast<std::size_t>(count));
-        if (text.size() > limit.count)
-            return Error{ErrorCode::TooLarge, path + ": too large"};
-    }
+    return read_to_end(fd, path, limit);
 }
 
 /// The JSON after the first line, if that line is right for it.

@@ -154,8 +154,8 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.requires.device.driver_min: expected string, found "
             "integer"},
         Bad{"Backend", with_requires(R"({"device":{"backend":"metal"}})"),
-            "platforms.linux-x86_64.variants.v.requires.device.backend: none of cuda, hip, vulkan, "
-            "level_zero and opencl"},
+            "platforms.linux-x86_64.variants.v.requires.device.backend: none of cuda, hip, "
+            "level_zero, opencl, vulkan"},
         Bad{"Vendor", with_requires(R"({"device":{"vendor":["amd","nvida"]}})"),
             "platforms.linux-x86_64.variants.v.requires.device.vendor[1]: unknown vendor"},
         Bad{"Kind", with_requires(R"({"device":{"kinds":["software"]}})"),

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/fact_key.h"
 #include "report/fact_table.h"
 
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value_json.h"
+#include "report/fact_key.h"
 #include "support/places.h"
 
 namespace gpuprobe {
