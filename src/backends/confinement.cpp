@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/confinement.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/files.h"
+#include "backends/known_calls.h"
+#include "backends/landlock.h"
 #include "base/handle.h"
-#include "base/parse.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -36,6 +37,16 @@ constexpr std::array kRefused = {
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
     SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(swapon), SCMP_SYS(swapoff),
     SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
+    // Who it is, and whose its files are. Refused here rather than unknown, since glibc has every
+    // thread call the first ones, the one that answers for unknown calls too.
+    SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
+    SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid),
+    SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
+    // Modes and times, which Landlock leaves alone.
+    SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(utime), SCMP_SYS(utimes),
+    SCMP_SYS(utimensat), SCMP_SYS(futimesat),
+    // Sockets of others, which have names wherever their owners like.
+    SCMP_SYS(connect), SCMP_SYS(sendmsg), SCMP_SYS(sendmmsg),
     // Keys.
     SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl),
     // The machine.
@@ -43,6 +54,8 @@ constexpr std::array kRefused = {
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
+/// What programs try first and can do without. Those that the headers here do not know are unknown
+/// by their absence from the list of what is known.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
@@ -54,8 +67,10 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Requests that put input into a terminal as if its user had typed it.
-constexpr std::array<scmp_datum_t, 2> kTyping = {TIOCSTI, TIOCLINUX};
+/// Requests that put input into a terminal as if its user had typed it, and those that choose whom
+/// a descriptor signals.
+constexpr std::array<scmp_datum_t, 4> kRequests = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
+constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
 
 /// Which argument holds the flags; clone(2), "C library/kernel differences".
 #if defined(__s390__) || defined(__s390x__)
@@ -63,10 +78,6 @@ constexpr unsigned kCloneFlags = 1;
 #else
 constexpr unsigned kCloneFlags = 0;
 #endif
-
-/// The families of sockets that drivers open: to their own daemons (CUDA fails without), and to
-/// udev. AF_NETLINK is the highest, so that one rule refuses all above it.
-constexpr std::array<int, 4> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
 constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
 constexpr scmp_datum_t kLowHalf = 0xFFFFFFFF;
@@ -84,45 +95,52 @@ private:
     int problem_ = 0;
 };
 
-void refuse_families(scmp_filter_ctx filter, Steps& step) {
-    for (int family = 0; family <= AF_NETLINK; ++family)
-        if (std::ranges::find(kFamilies, family) == kFamilies.end())
-            step(seccomp_rule_add(
-                filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                SCMP_A0(SCMP_CMP_MASKED_EQ, kLowHalf, static_cast<scmp_datum_t>(family))));
-    step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                          SCMP_A0(SCMP_CMP_GT, AF_NETLINK)));
+/// CUDA makes a Unix socket and fails without; it connects to nobody. An address to send to is one
+/// more way to somebody.
+void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
+    for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
+        step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
+                              SCMP_A0(SCMP_CMP_NE, AF_UNIX)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(sendto), 1, SCMP_A4(SCMP_CMP_NE, 0)));
 }
 
-/// The parent of another process; 0 where that can't be told. Source: proc(5), /proc/pid/status.
-pid_t parent_of(pid_t process) {
-    const auto status = RootedFiles{}.read("/proc/" + std::to_string(process) + "/status", kib(16));
-    const auto parent = status ? value_of_line(*status, "PPid") : std::nullopt;
-    return parent ? parse_number<pid_t>(*parent).value_or(0) : 0;
+/// Whether this process is in a namespace of processes that its parent is not in.
+bool is_alone() {
+    return ::getppid() == 0;
 }
 
-/// Refuses signals to everybody (in a user's session that is all of the session), to the keeper of
-/// this process (probe/keeper.h), and to whoever started the keeper, alone or as groups. Signals
-/// may not be sent by way of a descriptor either (F_SETSIG), nor by a limit that is set for another
-/// process.
-void refuse_signals(scmp_filter_ctx filter, Steps& step) {
-    const auto keeper = ::getppid();
-    const auto server = parent_of(keeper);
-    for (const pid_t target : {-1, keeper, -keeper, server, -server}) {
-        if (target == 0 || target == 1)
-            continue;  // 0: a parent outside this namespace; 1: nobody can end it
-        const auto low = static_cast<scmp_datum_t>(target) & kLowHalf;
-        for (const int call : {SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(tgkill),
-                               SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
-            step(seccomp_rule_add(filter, kDenied, call, 1,
-                                  SCMP_A0(SCMP_CMP_MASKED_EQ, kLowHalf, low)));
+/// Refuses what reaches another process of the same user: a signal to it, also by way of a
+/// descriptor (its owner is who gets SIGIO), a limit, a priority, a place in memory or on
+/// processors. A worker that sees none but its own processes may schedule its own threads.
+void refuse_others(scmp_filter_ctx filter, Steps& step) {
+    const auto self = static_cast<scmp_datum_t>(::getpid());
+    for (const int call :
+         {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
+        step(seccomp_rule_add(filter, kDenied, call, 1, SCMP_A0(SCMP_CMP_NE, self)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(tkill), 0));
+    for (const scmp_datum_t command : {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE})
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(fcntl), 1,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, command)));
+    for (const int call : {SCMP_SYS(prlimit64), SCMP_SYS(move_pages), SCMP_SYS(migrate_pages),
+                           SCMP_SYS(get_robust_list)})
+        step(seccomp_rule_add(filter, kDenied, call, 1, SCMP_A0(SCMP_CMP_NE, 0)));
+    if (is_alone())
+        return;
+    for (const int call :
+         {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
+          SCMP_SYS(sched_setattr), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}) {
+        const bool has_kind = call == SCMP_SYS(setpriority) || call == SCMP_SYS(ioprio_set);
+        step(seccomp_rule_add(filter, kDenied, call, 1,
+                              SCMP_CMP(has_kind ? 1U : 0U, SCMP_CMP_NE, 0)));
     }
-    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(fcntl), 1,
-                          SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, F_SETSIG)));
-    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)));
+    // All processes of the user, or of a group.
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(setpriority), 1,
+                          SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioprio_set), 1,
+                          SCMP_A0(SCMP_CMP_NE, kIoprioProcess)));
 }
 
-void add_rules(scmp_filter_ctx filter, Steps& step) {
+void refuse(scmp_filter_ctx filter, Steps& step) {
     // Our rules do not fit a program of another architecture, so none of its calls are allowed.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     for (const int call : kRefused)
@@ -132,26 +150,47 @@ void add_rules(scmp_filter_ctx filter, Steps& step) {
     for (const auto flag : kNamespaces)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(clone), 1,
                               SCMP_CMP(kCloneFlags, SCMP_CMP_MASKED_EQ, flag, flag)));
-    for (const auto request : kTyping)
+    for (const auto request : kRequests)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
-    refuse_families(filter, step);
-    refuse_signals(filter, step);
+    refuse_sockets(filter, step);
+    refuse_others(filter, step);
 }
 
-}  // namespace
-
-Status confine_system_calls() {
+/// The filter of what reaches beyond this process; anything else is allowed.
+Status refuse_reaching_out() {
     const Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
     if (!filter)
         return Error{ErrorCode::Internal, "making a system-call filter"};
     Steps step;
-    add_rules(filter.get(), step);
+    refuse(filter.get(), step);
     step(step.problem() == 0 ? seccomp_load(filter.get()) : 0);
     if (step.problem() != 0)
         return Error{ErrorCode::Internal, "loading the system-call filter: " +
                                               std::generic_category().message(-step.problem())};
     return Done{};
+}
+
+}  // namespace
+
+/// The words by which the report names what holds a driver: report/fact_table.h, "confinement".
+Confinement confine() {
+    Confinement holds;
+    if (is_alone())
+        holds.by.emplace_back("namespaces");
+    if (const auto version = confine_files())
+        holds.by.push_back("landlock-" + std::to_string(*version));
+    else
+        holds.problems.push_back(version.error().text);
+    const auto take = [&holds](const char* word, const Status& done) {
+        if (done)
+            holds.by.emplace_back(word);
+        else
+            holds.problems.push_back(done.error().text);
+    };
+    take("no-reaching-out", refuse_reaching_out());
+    take("known-calls", allow_known_calls());
+    return holds;
 }
 
 }  // namespace gpuprobe::backends

@@ -55,6 +55,7 @@ public:
     void phase(std::string_view name) override { write(frames_.phase(name)); }
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
+    void confined(const Confinement& confinement) { write(frames_.confined(confinement.by)); }
     void done(const Answer& answer) {
         write(frames_.done(answer.outcome, answer.note, answer.reasons));
     }
@@ -181,9 +182,11 @@ int run(std::span<char*> arguments) {
     // Exec resets it, so no one can set it for us. A dump of a vendor's crash only takes time.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
-    if (const auto confined = confine_system_calls(); !confined)
-        (void)usage_error(confined.error().text);  // printed, and told where the probe fails
+    const auto confinement = confine();
+    for (const auto& problem : confinement.problems)
+        (void)usage_error(problem);  // printed, and told where the probe fails
     FrameSink sink{std::move(frames)};
+    sink.confined(confinement);
     const auto answer = answer_of(*backend, *target, sink);
     sink.phase(
         "end");  // what a driver's threads do from here on is not blamed on the last question

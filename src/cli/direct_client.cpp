@@ -43,7 +43,9 @@ Result<std::string> worker_for(const DirectOptions& options) {
 }  // namespace
 
 DirectClient::DirectClient(std::unique_ptr<SystemLoop> loop, const std::string& worker)
-    : loop_{std::move(loop)}, launcher_{worker, ""} {}
+    : loop_{std::move(loop)}, launcher_{worker, ""} {
+    shut_out_workers();
+}
 
 Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options) {
     auto source =

@@ -78,6 +78,12 @@ std::string FrameWriter::phase(std::string_view name) {
     return add(FrameKind::Phase, json_line(payload));
 }
 
+std::string FrameWriter::confined(const std::vector<std::string>& by) {
+    Value payload;
+    payload["by"] = to_value(by);
+    return add(FrameKind::Confined, json_line(payload));
+}
+
 std::string FrameWriter::runtime(const Value& facts) {
     const auto* members = facts.as_object();
     if (!members || members_ + members->size() > kMaxFrameMembers)
@@ -149,7 +155,7 @@ std::optional<Frame> FrameReader::next() {
     const auto kind = number_at(rest, 4);
     if (length > kMaxFrame.count)
         return fail("a frame of " + std::to_string(length) + " bytes");
-    if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Done))
+    if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Confined))
         return fail("a frame of unknown kind " + std::to_string(kind));
     if (rest.size() < kHeader + length)
         return std::nullopt;

@@ -25,10 +25,11 @@ constexpr std::size_t kMaxFrameDevices = 256;
 constexpr std::size_t kMaxFrameMembers = 4096;  ///< of all `runtime` frames together
 
 enum class FrameKind : std::uint32_t {
-    Phase = 1,    ///< {"name"}: what is about to happen
-    Runtime = 2,  ///< facts about the API; members of later frames replace earlier ones
-    Device = 3,   ///< value_of(DeviceFacts)
-    Done = 4,     ///< {"outcome", "note", "reasons", "frames"}: how many frames came before
+    Phase = 1,     ///< {"name"}: what is about to happen
+    Runtime = 2,   ///< facts about the API; members of later frames replace earlier ones
+    Device = 3,    ///< value_of(DeviceFacts)
+    Confined = 5,  ///< {"by"}: what holds the worker (ProbeResult::confinement)
+    Done = 4,      ///< {"outcome", "note", "reasons", "frames"}: how many frames came before
 };
 
 struct Frame {
@@ -43,6 +44,7 @@ public:
     [[nodiscard]] std::string phase(std::string_view name);
     [[nodiscard]] std::string runtime(const Value& facts);
     [[nodiscard]] std::string device(const DeviceFacts& facts);
+    [[nodiscard]] std::string confined(const std::vector<std::string>& by);
     /// The last one. `outcome` is Answered, Absent or Failed.
     [[nodiscard]] std::string done(Outcome outcome,
                                    const std::optional<std::string>& note,

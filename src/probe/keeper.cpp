@@ -69,6 +69,14 @@ bool was_told_with_us(const siginfo_t& end, bool is_told) {
     return was_told && (is_told || is_told_to_end(&kTogether));
 }
 
+/// With the first process of a namespace all others of it end. False where nobody can be found.
+bool kill_rest(const Kept& kept) {
+    if (kept.first < 0)
+        return kill_children();
+    ::kill(kept.first, SIGKILL);
+    return true;
+}
+
 }  // namespace
 
 bool become_keeper(pid_t parent) {
@@ -84,7 +92,8 @@ bool become_keeper(pid_t parent) {
     return true;
 }
 
-void keep(pid_t worker) {
+void keep(const Kept& kept) {
+    const pid_t worker = kept.worker;
     (void)::prctl(PR_SET_NAME, "gpuprobe-keeper", 0, 0, 0);
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the worker is our user, and could attach to us
     siginfo_t end = {};
@@ -95,9 +104,9 @@ void keep(pid_t worker) {
     for (bool is_over = false;;) {
         const auto reaped = reap(worker, end);
         is_over = is_over || end.si_pid != 0;
-        if (is_over && reaped != Reaped::All && ++rounds > kSimpleRounds)
+        if (is_over && kept.first < 0 && reaped != Reaped::All && ++rounds > kSimpleRounds)
             stop_descendants();
-        if (reaped == Reaped::All || (is_over && !kill_children()))
+        if (reaped == Reaped::All || (is_over && !kill_rest(kept)))
             break;
         if (is_over && reaped == Reaped::Some) {
             pause.tv_nsec = kFirstPause;

@@ -17,9 +17,17 @@ constexpr int kExitToldToEnd = 128 + 15;
 /// Makes this process one that ends when `parent`, which forked it, does. False with errno.
 [[nodiscard]] bool become_keeper(pid_t parent);
 
-/// Waits for `worker`, a child of this process, kills what it leaves behind, and ends. SIGTERM ends
-/// the worker by SIGKILL, and this process with kExitToldToEnd, since the worker did not cause
+/// What a keeper holds.
+struct Kept {
+    pid_t worker = -1;
+    pid_t first =
+        -1;  ///< of the worker's own namespace of processes (namespaces.h); -1: it has none
+    int lifeline = -1;  ///< that one ends when this is closed
+};
+
+/// Waits for the worker, a child of this process, kills what it leaves behind, and ends. SIGTERM
+/// ends the worker by SIGKILL, and this process with kExitToldToEnd, since the worker did not cause
 /// that.
-[[noreturn]] void keep(pid_t worker);
+[[noreturn]] void keep(const Kept& kept);
 
 }  // namespace gpuprobe

@@ -15,6 +15,8 @@
 #include <zlib.h>
 
 #include "base/files.h"
+#include "base/parse.h"
+#include "probe/run_folder.h"
 #include "probe/spawn.h"
 #include "probe/worker_environment.h"
 
@@ -29,8 +31,11 @@ Duration duration(const timeval& time) {
 
 class SpawnedWorker final : public Worker {
 public:
-    SpawnedWorker(SpawnedProcess process, UniqueFd frames, UniqueFd output)
-        : process_{std::move(process)}, frames_{std::move(frames)}, output_{std::move(output)} {}
+    SpawnedWorker(SpawnedProcess process, UniqueFd frames, UniqueFd output, RunFolder folder)
+        : process_{std::move(process)},
+          frames_{std::move(frames)},
+          output_{std::move(output)},
+          folder_{std::move(folder)} {}
 
     SpawnedWorker(const SpawnedWorker&) = delete;
     SpawnedWorker& operator=(const SpawnedWorker&) = delete;
@@ -80,6 +85,7 @@ private:
     SpawnedProcess process_ = {};
     UniqueFd frames_ = {};
     UniqueFd output_ = {};
+    RunFolder folder_;  ///< goes after the worker
     std::optional<WorkerExit> exit_ = {};
     bool is_killed_ = false;  ///< by a caller who has already waited for its end
 };
@@ -111,7 +117,7 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
         return std::string{};
     const auto* name = reinterpret_cast<const unsigned char*>(target.driver.data());
     const auto sum = crc32(0, name, static_cast<uInt>(target.driver.size()));
-    const auto folder = home + "/opencl-" + std::to_string(sum);
+    const auto folder = home + "/icd-" + std::to_string(sum);
     (void)TRY(make_folder(folder));
     const auto file = folder + "/driver.icd";
     const auto content = *target.library + "\n";
@@ -121,27 +127,13 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
     return folder + "/";
 }
 
-Result<std::string> temporary_folder() {
-    std::error_code ignored;
-    auto name = (std::filesystem::temp_directory_path(ignored) / "gpuprobe-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-        return errno_error(name, errno);
-    return name;
-}
-
-Result<std::unique_ptr<Worker>> start(const SpawnOrder& order, UniqueFd frames, UniqueFd output) {
-    auto process = TRY(spawn(order));
-    return std::unique_ptr<Worker>{
-        std::make_unique<SpawnedWorker>(std::move(process), std::move(frames), std::move(output))};
-}
-
-/// The worker's ends close on return: end-of-file then means that no worker holds them.
-Result<std::unique_ptr<Worker>> start(SpawnOrder order) {
-    auto frames = TRY(worker_pipe());
-    auto output = TRY(worker_pipe());
-    order.frames = frames.write.get();
-    order.output = output.write.get();
-    return start(order, std::move(frames.read), std::move(output.read));
+/// Where a driver's own libraries and manifests may be, besides the system's.
+std::vector<std::string> needed_paths(const std::vector<std::string>& own, const Variables& extra) {
+    auto paths = own;
+    if (const auto folders = extra.find("LD_LIBRARY_PATH"); folders != extra.end())
+        for (const auto& folder : split(folders->second, ':'))
+            paths.emplace_back(folder);
+    return paths;
 }
 
 Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> worker) {
@@ -150,54 +142,84 @@ Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> w
     return worker;
 }
 
+std::string folder_of(const std::string& path) {
+    return std::filesystem::path{path}.parent_path().string();
+}
+
 }  // namespace
 
 SpawnLauncher::SpawnLauncher(std::string program,
-                             std::string cache_home,
+                             std::string home,
                              std::map<std::string, std::string> extra_environment)
     : program_{std::move(program)},
-      cache_home_{std::move(cache_home)},
+      home_{std::move(home)},
       extra_environment_{std::move(extra_environment)} {}
 
-SpawnLauncher::~SpawnLauncher() {
-    std::error_code ignored;  // what can't be removed stays in the system's temporary folder
-    if (is_temporary_)
-        std::filesystem::remove_all(cache_home_, ignored);
-}
+SpawnLauncher::~SpawnLauncher() = default;
 
 Status SpawnLauncher::prepare_home() {
-    if (!cache_home_.empty())
-        return make_folder(cache_home_);
-    cache_home_ = TRY(temporary_folder());
-    is_temporary_ = true;
-    return Done{};
+    if (temporary_)
+        return Done{};
+    if (home_.empty()) {
+        std::error_code ignored;
+        temporary_ =
+            TRY(RunFolder::make(std::filesystem::temp_directory_path(ignored), "gpuprobe"));
+        home_ = temporary_->path();
+        return Done{};
+    }
+    return make_folder(home_);
 }
 
-Result<SpawnOrder> SpawnLauncher::order_for(const ProbeTarget& target) {
+/// In namespaces of its own; where the machine gives none, without, from then on.
+Result<SpawnedProcess> SpawnLauncher::start(SpawnOrder& order,
+                                            const std::vector<std::string>& needed) {
+    if (!has_namespaces_)
+        return spawn(order);
+    const Namespaces namespaces{order.folder, needed_paths(needed, extra_environment_)};
+    order.namespaces = &namespaces;
+    auto process = spawn(order);
+    order.namespaces = nullptr;
+    if (process || process.error().code != ErrorCode::Unavailable)
+        return process;
+    has_namespaces_ = false;
+    return spawn(order);
+}
+
+Result<std::unique_ptr<Worker>> SpawnLauncher::launch_order(
+    const ProbeTarget& target, int frames, int output, Pipe own_frames, Pipe own_output) {
     if (auto home = prepare_home(); !home)
         return std::move(home).error().in("the drivers' folder");
-    const auto vendors = TRY(opencl_vendors(target, cache_home_));
-    return SpawnOrder{.arguments = command_line(program_, target),
-                      .environment = environment_block(
-                          worker_environment(target, cache_home_, vendors, extra_environment_))};
+    auto folder = TRY(RunFolder::make(home_, "run"));
+    const auto vendors = TRY(opencl_vendors(target, home_));
+    SpawnOrder order{.arguments = command_line(program_, target),
+                     .environment = environment_block(
+                         worker_environment(target, folder.path(), vendors, extra_environment_)),
+                     .frames = frames,
+                     .output = output,
+                     .folder = folder.path()};
+    auto process = TRY(start(order, {folder_of(program_), folder_of(target.driver), vendors,
+                                     folder_of(target.library.value_or(""))}));
+    return std::unique_ptr<Worker>{
+        std::make_unique<SpawnedWorker>(std::move(process), std::move(own_frames.read),
+                                        std::move(own_output.read), std::move(folder))};
 }
 
+/// The worker's ends close on return: end-of-file then means that no worker holds them.
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
-    auto order = order_for(target);
-    if (!order)
-        return or_not_started(std::move(order).error());
-    return or_not_started(start(*std::move(order)));
+    auto frames = worker_pipe();
+    auto output = worker_pipe();
+    if (!frames || !output)
+        return Error{ErrorCode::ProbeFailed, (frames ? output : frames).error().text};
+    const int frames_end = frames->write.get();
+    const int output_end = output->write.get();
+    return or_not_started(
+        launch_order(target, frames_end, output_end, *std::move(frames), *std::move(output)));
 }
 
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch_into(const ProbeTarget& target,
                                                            int frames,
                                                            int output) {
-    auto order = order_for(target);
-    if (!order)
-        return or_not_started(std::move(order).error());
-    order->frames = frames;
-    order->output = output;
-    return or_not_started(start(*order, {}, {}));
+    return or_not_started(launch_order(target, frames, output, {}, {}));
 }
 
 }  // namespace gpuprobe

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "probe/run_folder.h"
 #include "probe/spawn.h"
 #include "probe/target.h"
 
@@ -52,16 +53,18 @@ public:
 };
 
 /// Workers as grandchildren of this process. Each has a keeper (keeper.h), which cleans up whatever
-/// the worker starts, an environment made from nothing (worker_environment.h), no stdin, and limits
-/// that drivers are known to work with.
+/// the worker starts, an environment made from nothing (worker_environment.h), a folder and, where
+/// the machine gives them, namespaces of its own (namespaces.h), no stdin, and limits that drivers
+/// are known to work with. Nothing of one run is there in the next.
 class SpawnLauncher final : public Launcher {
 public:
-    /// `program`: path of gpuprobe-worker. `cache_home`: a folder that drivers may write to, made
-    /// when missing; "" for a temporary one, which goes with the launcher. `extra_environment` is
+    /// `program`: path of gpuprobe-worker. `home`: where each run has its folder, made when
+    /// missing;
+    /// "" for a temporary one, which goes with the launcher. `extra_environment` is
     /// added to every worker's, for tests and for installations whose drivers need LD_LIBRARY_PATH;
     /// nothing is taken over from our own environment.
     SpawnLauncher(std::string program,
-                  std::string cache_home,
+                  std::string home,
                   std::map<std::string, std::string> extra_environment = {});
     ~SpawnLauncher() override;
     SpawnLauncher(const SpawnLauncher&) = delete;
@@ -76,12 +79,16 @@ public:
 
 private:
     [[nodiscard]] Status prepare_home();
-    [[nodiscard]] Result<SpawnOrder> order_for(const ProbeTarget& target);
+    [[nodiscard]] Result<SpawnedProcess> start(SpawnOrder& order,
+                                               const std::vector<std::string>& needed);
+    [[nodiscard]] Result<std::unique_ptr<Worker>> launch_order(
+        const ProbeTarget& target, int frames, int output, Pipe own_frames, Pipe own_output);
 
     std::string program_;
-    std::string cache_home_;
+    std::string home_;
     std::map<std::string, std::string> extra_environment_;
-    bool is_temporary_ = false;  ///< cache_home_ is ours to remove
+    std::optional<RunFolder> temporary_ = {};  ///< home_, where it is ours to remove
+    bool has_namespaces_ = true;               ///< as far as is known
 };
 
 }  // namespace gpuprobe

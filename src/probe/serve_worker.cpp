@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -157,8 +156,7 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
 Status serve_socket(std::span<char*> options) {
     const auto chosen = TRY(options_from(options));
     const auto connection = TRY(passed_connection());
-    // Before the worker runs: it is our user, and could attach to us.
-    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    shut_out_workers();
     SpawnLauncher launcher{"/proc/self/exe", "", chosen.environment};
     return serve_worker(connection, launcher, chosen.peer);
 }

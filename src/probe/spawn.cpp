@@ -7,7 +7,9 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -41,6 +43,8 @@ struct Plan {
     int report = -1;  ///< takes errno when the program can't be run; open until it runs
     rlimit files = {};
     pid_t parent = -1;
+    const char* folder = nullptr;
+    const Namespaces* namespaces = nullptr;
 };
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
@@ -106,14 +110,25 @@ bool arrange_limits(const Plan& plan) {
     const rlimit file_size = {.rlim_cur = kMaxFile, .rlim_max = kMaxFile};
     (void)::setrlimit(RLIMIT_FSIZE, &file_size);
     ::umask(077);
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir("/") == 0;
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir(plan.folder) == 0;
+}
+
+/// Whoever is root, or root of a namespace, keeps none of its powers across execve. Fails for
+/// everybody else, who has none.
+void drop_capabilities() {
+    for (unsigned long capability = 0; capability <= CAP_LAST_CAP; ++capability)
+        (void)::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    (void)::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
 }
 
 [[noreturn]] void become_worker(const Plan& plan) {
     reset_signals();
     const bool is_bound = ::setpgid(0, 0) == 0 && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
-    if (is_bound && ::getppid() != plan.parent)
-        ::_exit(EXIT_FAILURE);  // it died before the signal was set
+    // It died before the signal was set. In a namespace of processes nobody outside has a number,
+    // and the first process ends with the keeper.
+    if (is_bound && !plan.namespaces && ::getppid() != plan.parent)
+        ::_exit(EXIT_FAILURE);
+    drop_capabilities();
     if (is_bound && arrange_limits(plan) && arrange_descriptors(plan))
         ::execve(plan.program, plan.arguments, plan.environment);
     const int problem = errno;
@@ -121,21 +136,36 @@ bool arrange_limits(const Plan& plan) {
     ::_exit(EXIT_FAILURE);
 }
 
+/// A negative problem is one of the namespaces.
+[[noreturn]] void give_up(const Plan& plan, int problem) {
+    (void)!::write(plan.report, &problem, sizeof problem);
+    ::_exit(EXIT_FAILURE);
+}
+
+/// On kernels that know the call.
+void close_all_but(int kept) {
+    if (kept > 0)
+        (void)::syscall(SYS_close_range, 0U, static_cast<unsigned>(kept) - 1, 0U);
+    (void)::syscall(SYS_close_range, static_cast<unsigned>(kept + 1), ~0U, 0U);
+}
+
 [[noreturn]] void keep_worker(Plan plan) {
     const bool is_bound = become_keeper(plan.parent);
     plan.parent = ::getpid();
-    const pid_t worker = is_bound ? ::fork() : -1;
-    if (worker == 0)
+    Kept kept;
+    if (is_bound && plan.namespaces &&
+        (!plan.namespaces->enter() ||
+         (kept.first = Namespaces::start_first_process(kept.lifeline)) < 0))
+        give_up(plan, -errno);
+    kept.worker = is_bound ? ::fork() : -1;
+    if (kept.worker == 0)
         become_worker(plan);
-    const int problem = errno;
-    if (worker < 0) {
-        (void)!::write(plan.report, &problem, sizeof problem);
-        ::_exit(EXIT_FAILURE);
-    }
+    if (kept.worker < 0)
+        give_up(plan, errno);
     for (const int fd : {plan.report, plan.frames, plan.output})
         ::close(fd);
-    (void)::syscall(SYS_close_range, 0U, ~0U, 0U);  // on kernels that know it
-    keep(worker);
+    close_all_but(kept.lifeline);
+    keep(kept);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -153,7 +183,13 @@ pid_t fork_keeper(const Plan& plan) {
     return pid;
 }
 
-/// What kept the child from running the program; 0 when it runs.
+/// Whether the machine gives no namespaces at all, rather than none at this moment.
+bool is_refusal(int problem) {
+    return problem != EMFILE && problem != ENFILE && problem != ENOMEM && problem != EAGAIN;
+}
+
+/// What kept the child from running the program; 0 when it runs. Negative: it is one of its
+/// namespaces.
 int problem_from(int report) {
     int problem = 0;
     ssize_t count = 0;
@@ -181,7 +217,9 @@ Result<SpawnedProcess> run(Plan plan) {
     report.write.reset();
     if (const int problem = problem_from(report.read.get()); problem != 0) {
         discard(pid);
-        return errno_error("can't be run", problem);
+        if (problem < 0 && is_refusal(-problem))
+            return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
+        return errno_error("can't be run", std::abs(problem));
     }
     auto pidfd = open_pidfd(pid);
     if (!pidfd) {
@@ -220,6 +258,14 @@ Result<Pipe> worker_pipe() {
     return pipe;
 }
 
+void shut_out_workers() {
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    struct sigaction ignored = {};
+    ignored.sa_handler = SIG_IGN;
+    for (const int signal : {SIGIO, SIGURG})
+        (void)::sigaction(signal, &ignored, nullptr);
+}
+
 Result<SpawnedProcess> spawn(const SpawnOrder& order) {
     const auto arguments = pointers_to(order.arguments);
     const auto environment = pointers_to(order.environment);
@@ -229,7 +275,11 @@ Result<SpawnedProcess> spawn(const SpawnOrder& order) {
                             .frames = order.frames,
                             .output = order.output,
                             .files = open_files(),
-                            .parent = ::getpid()});
+                            .parent = ::getpid(),
+                            .folder = order.folder.c_str(),
+                            .namespaces = order.namespaces});
+    if (!started && started.error().code == ErrorCode::Unavailable)
+        return started;
     if (!started)
         return Error{ErrorCode::ProbeFailed, order.arguments.front() + ": " + started.error().text};
     return started;

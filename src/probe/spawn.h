@@ -8,6 +8,7 @@
 
 #include "base/handle.h"
 #include "base/result.h"
+#include "probe/namespaces.h"
 
 namespace gpuprobe {
 
@@ -30,8 +31,11 @@ Result<UniqueFd> raised(UniqueFd low);
 struct SpawnOrder {
     std::vector<std::string> arguments = {};  ///< the program's path first
     std::vector<std::string> environment = {};
-    int frames = -1;  ///< borrowed; raised, as an end of a Pipe is
-    int output = -1;  ///< borrowed; raised
+    int frames = -1;           ///< borrowed; raised, as an end of a Pipe is
+    int output = -1;           ///< borrowed; raised
+    std::string folder = "/";  ///< what it is started in
+    /// Borrowed; null: it shares all namespaces with us.
+    const Namespaces* namespaces = nullptr;
 };
 
 /// The keeper (keeper.h) of one program. It ends in the way the program does, once nothing is left
@@ -41,12 +45,18 @@ struct SpawnedProcess {
     UniqueFd pidfd = {};
 };
 
+/// For every program that starts workers, before it does: closes its memory and its descriptors in
+/// /proc to workers, which may be of its own user (PR_SET_DUMPABLE, prctl(2)), and makes it deaf to
+/// the signals that a descriptor sends to its owner.
+void shut_out_workers();
+
 /// Starts it in a process group of its own, to die with the thread that starts it, without new
-/// privileges, core dumps, endless files or our signal mask, in "/". There is no limit on address
-/// space: CUDA reserves more than any machine has; and none on processes: those of a user are
-/// counted, not those of a worker.
+/// privileges, capabilities, core dumps, endless files or our signal mask. There is no limit on
+/// address space: CUDA reserves more than any machine has; and none on processes: those of a user
+/// are counted, not those of a worker.
 ///
-/// Returns when the program runs, or could not. Errors: ProbeFailed, naming the program.
+/// Returns when the program runs, or could not. Errors: ProbeFailed, naming the program;
+/// Unavailable when the machine gives us no such namespaces.
 Result<SpawnedProcess> spawn(const SpawnOrder& order);
 
 }  // namespace gpuprobe

@@ -26,6 +26,14 @@ std::optional<ProbeResult> verdict_from(const Value& done) {
 }
 
 /// Facts about an API, within the limits of a capture.
+struct Confined {
+    std::vector<std::string> by = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, Confined& confined) {
+    visit("by", confined.by);
+}
+
 Value bounded_runtime(const Value& runtime) {
     Value record;
     record["outcome"] = to_value(Outcome::Answered);
@@ -90,6 +98,11 @@ void Transcript::add(Frame frame) {
             undeclared_ = undeclared_device_fact(frame.payload);
             devices_.push_back(facts_from(frame.payload).value());  // the reader saw an object
             return;
+        case FrameKind::Confined:
+            // Before any driver is loaded; what comes later may be a driver's word.
+            if (auto by = record_from<Confined>(frame.payload); by && !confinement_)
+                confinement_ = std::move(by->by);
+            return;
         case FrameKind::Done:
             verdict_ = verdict_from(frame.payload);
             bad_verdict_ = !verdict_;
@@ -105,6 +118,7 @@ ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending
         result.signal = exit.signal;
         result.devices = devices_;
         result.runtime = bounded_runtime(runtime_);
+        result.confinement = confinement_;
     }
     if (is_complete())
         take_verdict(result);

@@ -57,6 +57,7 @@ private:
     FrameReader reader_ = {};
     std::string phase_ = {};
     Value runtime_ = {};
+    std::optional<std::vector<std::string>> confinement_ = {};
     std::vector<DeviceFacts> devices_ = {};
     std::optional<ProbeResult> verdict_ = {};
     bool bad_verdict_ = false;

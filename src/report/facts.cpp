@@ -161,6 +161,7 @@ struct ProbeRecord {
     std::optional<int> signal = {};
     std::vector<Reason> reasons = {};
     std::optional<WallTime> at = {};
+    std::optional<std::vector<std::string>> confinement = {};
 };
 template <class Visitor>
 void describe(Visitor& visit, ProbeRecord& record) {
@@ -178,6 +179,7 @@ void describe(Visitor& visit, ProbeRecord& record) {
     visit("signal", record.signal);
     visit("reasons", record.reasons);
     visit("at_usec", record.at);
+    visit("confinement", record.confinement);
 }
 
 Error malformed(std::string text) {
@@ -188,6 +190,18 @@ std::optional<std::string> clean(const std::optional<std::string>& text, std::si
     if (!text)
         return std::nullopt;
     return scrubbed(*text, limit);
+}
+
+/// Words that we know, as far as they are some.
+std::optional<std::vector<std::string>> clean(
+    const std::optional<std::vector<std::string>>& words) {
+    if (!words)
+        return std::nullopt;
+    std::vector<std::string> kept;
+    for (const auto& word : *words)
+        if (kept.size() < kMaxReasons)
+            kept.push_back(scrubbed(word, kMaxKey));
+    return kept;
 }
 
 std::vector<Reason> clean(const std::vector<Reason>& reasons) {
@@ -301,7 +315,8 @@ Value value_of(const ProbeResult& result) {
                        .exit_code = result.exit_code,
                        .signal = result.signal,
                        .reasons = result.reasons,
-                       .at = result.at};
+                       .at = result.at,
+                       .confinement = result.confinement};
     for (const auto& device : result.devices)
         record.devices.push_back(value_of(device));
     return to_value(record);
@@ -327,7 +342,8 @@ Result<ProbeResult> probe_result_from(const Value& value) {
                        .exit_code = record.exit_code,
                        .signal = record.signal,
                        .reasons = clean(record.reasons),
-                       .at = record.at};
+                       .at = record.at,
+                       .confinement = clean(record.confinement)};
     // Beside a manifest, the library is the driver's.
     const std::span<const OldKey> keys{kOldRuntimeKeys};
     if (result.runtime.is_object())

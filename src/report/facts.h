@@ -88,6 +88,8 @@ struct ProbeResult {
     std::optional<int> signal = {};
     std::vector<Reason> reasons = {};
     std::optional<WallTime> at = {};  ///< when it ended
+    /// What held the driver; nullopt where the worker did not come to say.
+    std::optional<std::vector<std::string>> confinement = {};
     std::strong_ordering operator<=>(const ProbeResult&) const = default;
 };
 

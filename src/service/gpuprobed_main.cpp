@@ -322,6 +322,7 @@ Result<int> serve(const Settings& settings, Log& log) {
 int main(int argc, char** argv) try {
     using namespace gpuprobe;
     give_back_large_blocks();
+    shut_out_workers();
     const Settings settings = settings_from(argc, argv);
     Log log{"gpuprobed"};
     log.set_level(settings.log_level);

@@ -30,6 +30,13 @@ inline bool lies(std::string_view lie) {
     return fault() == lie;
 }
 
+/// A number that no other process gets, and later ones get more.
+inline std::size_t another_each_time() {
+    timespec now = {};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::size_t>(now.tv_sec * 1000 + now.tv_nsec / 1'000'000) % 1'000'000;
+}
+
 inline void pause_for(long milliseconds) {
     timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
     ::nanosleep(&time, nullptr);

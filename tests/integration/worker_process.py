@@ -4,9 +4,10 @@ import json
 import os
 import struct
 import subprocess
+import tempfile
 
-BIN = os.environ.get("GPUPROBE_BIN", "build/dev/src")
-KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done"}
+BIN = os.path.abspath(os.environ.get("GPUPROBE_BIN", "build/dev/src"))
+KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done", 5: "confined"}
 
 
 class Frames:
@@ -27,6 +28,8 @@ class Frames:
             self.runtime.update(facts)
         elif kind == "device":
             self.devices.append(facts)
+        elif kind == "confined":
+            self.confinement = facts["by"]
         else:
             self.done = facts
 
@@ -34,16 +37,18 @@ class Frames:
 def run_worker(api, *options, library_path=None, timeout=20, variables=None):
     """Frames on descriptor 3, as the supervisor hands it over."""
     reader, writer = os.pipe()
-    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
+    folder = tempfile.TemporaryDirectory()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8"}
     if library_path:
         environment["LD_LIBRARY_PATH"] = library_path
     environment.update(variables or {})
     # sh moves the pipe to descriptor 3: subprocess passes descriptors by their own number only.
     command = ["/bin/sh", "-c", f'exec "$@" 3>&{writer}', "sh", f"{BIN}/gpuprobe-worker", api, *options]
     process = subprocess.Popen(
-        command, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,
+        command, cwd=folder.name, pass_fds=[writer], env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(writer)
     with os.fdopen(reader, "rb") as frames:
         data = frames.read()
-    return Frames(data, process.wait(timeout))
+    with folder:
+        return Frames(data, process.wait(timeout))

@@ -40,7 +40,7 @@ FOREIGN = [
     (r"pci/", ["backends/pci"]),
     (r"(lib)?drm/", ["backends/drm"]),
     (r"dlfcn\.h", ["backends"]),
-    (r"seccomp\.h", ["backends/confinement.cpp"]),
+    (r"seccomp\.h", ["backends/confinement.cpp", "backends/known_calls.cpp"]),
     (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
     (r"fmt/", ["cli"]),
     (r"zlib\.h", ["probe", "store"]),

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -15,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/parse.h"
 #include "probe/frame.h"
 
 /// Workers that misbehave in one way each. A test program runs one instead of its tests when its
@@ -23,6 +27,41 @@ namespace gpuprobe::scripted {
 
 /// The fact of an API under which a script tells what its test wants to know.
 constexpr const char* kTold = "platforms";
+
+/// A process by the number that it has in the namespace of processes that it, or another one, is
+/// in.
+inline std::string name_of_process(const std::string& in_namespace_of, pid_t number) {
+    std::error_code gone;
+    const auto space =
+        std::filesystem::read_symlink("/proc/" + in_namespace_of + "/ns/pid", gone).string();
+    return space + " " + std::to_string(number);
+}
+
+/// Whether a process of that name is in /proc, which shows those of namespaces below ours too.
+inline bool is_there(const std::string& name) {
+    for (const auto& process : std::filesystem::directory_iterator{"/proc"}) {
+        const auto folder = process.path().filename().string();
+        const auto status = RootedFiles{}.read("/proc/" + folder + "/status", kib(16));
+        const auto numbers = status ? value_of_line(*status, "NSpid") : std::nullopt;
+        if (!numbers)
+            continue;
+        const auto own = numbers->substr(numbers->find_last_of(" \t") + 1);
+        if (name_of_process(folder, parse_number<pid_t>(own).value_or(0)) == name)
+            return true;
+    }
+    return false;
+}
+
+/// Whether it ends within ten seconds.
+inline bool ends(const Value& told) {
+    const auto* name = told.as_string();
+    for (int looks = 0; name && looks < 100; ++looks) {
+        if (!is_there(*name))
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+    return false;
+}
 
 inline void write_frames(std::string_view bytes) {
     (void)!::write(3, bytes.data(), bytes.size());
@@ -84,7 +123,7 @@ inline void leave_daemon() {
     pid_t daemon = 0;
     (void)!::read(ends[0], &daemon, sizeof daemon);
     Value runtime;
-    runtime[kTold] = Value{static_cast<unsigned long long>(daemon)};
+    runtime[kTold] = Value{name_of_process("self", daemon)};
     write_frames(FrameWriter{}.runtime(runtime));
 }
 

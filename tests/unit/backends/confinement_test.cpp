@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -23,6 +24,8 @@ namespace gpuprobe::backends {
 namespace {
 
 constexpr int kNoFilter = 254;
+/// Landlock and both filters; the namespaces are made by whoever starts a worker.
+constexpr std::size_t kAllThatHold = 3;
 
 /// errno of the call within a confined process; 0 when it succeeds, kNoFilter when it was not
 /// confined.
@@ -30,7 +33,7 @@ int errno_of(long (*call)()) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        if (!confine_system_calls())
+        if (confine().by.size() != kAllThatHold)
             ::_exit(kNoFilter);
         errno = 0;
         ::_exit(call() < 0 ? errno : 0);
@@ -91,7 +94,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SignalItself", [] { return static_cast<long>(::kill(::getpid(), 0)); }, 0},
         Case{"MapMemoryToRunCodeFrom", map_code, 0},
         Case{"OpenUnixSockets", [] { return open_socket(AF_UNIX, SOCK_STREAM); }, 0},
-        Case{"OpenInternetSockets", [] { return open_socket(AF_INET, SOCK_DGRAM); }, 0},
+        Case{"WriteToItsFolder",
+             [] {
+                 const int file = ::open("confined", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+                 return file < 0 ? -1L : long{::close(file) | ::unlink("confined")};
+             },
+             0},
+        Case{"WriteToNowhere", [] { return long{::open("/dev/null", O_RDWR | O_CLOEXEC)}; }, 0},
+        Case{"ReadWhatOthersWrote", [] { return long{::open("/etc/passwd", O_RDONLY)}; }, 0},
+        Case{"ScheduleItself",
+             [] {
+                 cpu_set_t all;
+                 return long{::sched_getaffinity(0, sizeof all, &all) |
+                             ::sched_setaffinity(0, sizeof all, &all)};
+             },
+             0},
         Case{"LimitItself",
              [] {
                  rlimit limit = {};
@@ -153,6 +170,44 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Type", [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, ""); }, EPERM},
         Case{"TypeByAWideNumber",
              [] { return ::syscall(SYS_ioctl, -1, 0xFFFFFFFF00000000UL | TIOCSTI, ""); }, EPERM},
+        Case{"WriteElsewhere",
+             [] { return long{::open("/var/tmp/confined", O_CREAT | O_WRONLY, 0600)}; }, EACCES},
+        Case{"RemoveElsewhere", [] { return long{::unlink("/etc/passwd")}; }, EACCES},
+        Case{"ChangeWhomTheKernelKillsFirst",
+             [] { return long{::open("/proc/self/oom_score_adj", O_WRONLY)}; }, EACCES},
+        Case{"ChooseWhomADescriptorSignals", [] { return long{::fcntl(0, F_SETOWN, 1)}; }, EPERM},
+        Case{"ChooseItByARequest",
+             [] {
+                 int owner = 1;
+                 return long{::ioctl(0, FIOSETOWN, &owner)};
+             },
+             EPERM},
+        Case{"ScheduleOthers",
+             [] {
+                 cpu_set_t all;
+                 (void)::sched_getaffinity(0, sizeof all, &all);
+                 return long{::sched_setaffinity(::getppid(), sizeof all, &all)};
+             },
+             EPERM},
+        Case{"ChangeOthersPriority",
+             [] { return long{::setpriority(PRIO_PROCESS, static_cast<id_t>(::getppid()), 19)}; },
+             EPERM},
+        Case{"ChangeItsUsersPriority", [] { return long{::setpriority(PRIO_USER, 0, 19)}; }, EPERM},
+        Case{"MoveOthersMemory",
+             [] { return ::syscall(SYS_move_pages, ::getppid(), 0, nullptr, nullptr, nullptr, 0); },
+             EPERM},
+        Case{"ChangeModes", [] { return long{::chmod(".", 0700)}; }, EPERM},
+        Case{"Connect", [] { return long{::connect(0, nullptr, 0)}; }, EPERM},
+        Case{"SendToAnAddress",
+             [] {
+                 sockaddr address = {.sa_family = AF_UNIX, .sa_data = {}};
+                 return long{::sendto(0, "", 0, 0, &address, sizeof address)};
+             },
+             EPERM},
+        Case{"ChangeSegments", [] { return ::syscall(SYS_modify_ldt, 0, nullptr, 0); }, ENOSYS},
+        Case{"BecomeSomebodyElse", [] { return long{::setuid(::getuid())}; }, EPERM},
+        Case{"CallWhatNobodyKnows", [] { return ::syscall(1000); }, ENOSYS},
+        Case{"OpenInternetSockets", [] { return open_socket(AF_INET, SOCK_DGRAM); }, EAFNOSUPPORT},
         Case{"OpenPacketSockets", [] { return open_socket(AF_PACKET, SOCK_RAW); }, EAFNOSUPPORT},
         Case{"OpenCryptoSockets", [] { return open_socket(AF_ALG, SOCK_SEQPACKET); },
              EAFNOSUPPORT}),

@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     RefuseAStream,
     testing::Values(BadStream{"KindZero", raw(0, "{}"), "a frame of unknown kind 0"},
-                    BadStream{"KindFive", raw(5, "{}"), "a frame of unknown kind 5"},
+                    BadStream{"KindSix", raw(6, "{}"), "a frame of unknown kind 6"},
                     BadStream{"Text", "Segmentation fault\n", "a frame of 1835492691 bytes"},
                     BadStream{"OneByteTooLong", std::string("\1\0\x10\0\1\0\0\0", 8),
                               "a frame of 1048577 bytes"},

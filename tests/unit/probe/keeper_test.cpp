@@ -44,7 +44,7 @@ Kept start(bool leaves) {
         const pid_t worker = ::fork();
         if (worker == 0)
             work(ends[1], leaves);
-        keep(worker);
+        keep({.worker = worker});
     }
     EXPECT_EQ(::read(ends[0], &kept.worker, sizeof kept.worker), ssize_t{sizeof kept.worker});
     ::close(ends[0]);

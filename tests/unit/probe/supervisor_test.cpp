@@ -175,13 +175,7 @@ TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
 
 /// Waits for the process that a script of the kind "daemon-and-…" left. True when it has ended.
 bool has_ended(const ProbeResult& result) {
-    const auto* daemon = result.runtime.find(scripted::kTold);
-    const auto pid = static_cast<pid_t>(daemon ? daemon->as_unsigned().value_or(0) : 0);
-    if (pid == 0)
-        return false;
-    const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
-    pollfd end = {.fd = process.get(), .events = POLLIN, .revents = 0};
-    return !process || ::poll(&end, 1, 10'000) == 1;
+    return scripted::ends(result.runtime.at(scripted::kTold));
 }
 
 TEST(Supervisor, LeavesNoProcessThatMovedToASessionOfItsOwn) {

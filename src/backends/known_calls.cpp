@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/known_calls.h"
+
+#include <array>
+#include <bitset>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <system_error>
+
+#include <pthread.h>
+#include <seccomp.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+using Filter = CHandle<void, seccomp_release>;
+
+constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
+                                            SCMP_SYS(chdir),
+                                            SCMP_SYS(chmod),
+                                            SCMP_SYS(close),
+                                            SCMP_SYS(close_range),
+                                            SCMP_SYS(copy_file_range),
+                                            SCMP_SYS(creat),
+                                            SCMP_SYS(dup),
+                                            SCMP_SYS(dup2),
+                                            SCMP_SYS(dup3),
+                                            SCMP_SYS(faccessat),
+                                            SCMP_SYS(faccessat2),
+                                            SCMP_SYS(fadvise64),
+                                            SCMP_SYS(fallocate),
+                                            SCMP_SYS(fchdir),
+                                            SCMP_SYS(fchmod),
+                                            SCMP_SYS(fchmodat),
+                                            SCMP_SYS(fcntl),
+                                            SCMP_SYS(fcntl64),
+                                            SCMP_SYS(fdatasync),
+                                            SCMP_SYS(fgetxattr),
+                                            SCMP_SYS(flock),
+                                            SCMP_SYS(fstat),
+                                            SCMP_SYS(fstat64),
+                                            SCMP_SYS(fstatat64),
+                                            SCMP_SYS(fstatfs),
+                                            SCMP_SYS(fstatfs64),
+                                            SCMP_SYS(fsync),
+                                            SCMP_SYS(ftruncate),
+                                            SCMP_SYS(ftruncate64),
+                                            SCMP_SYS(futimesat),
+                                            SCMP_SYS(getcwd),
+                                            SCMP_SYS(getdents),
+                                            SCMP_SYS(getdents64),
+                                            SCMP_SYS(getxattr),
+                                            SCMP_SYS(inotify_add_watch),
+                                            SCMP_SYS(inotify_init),
+                                            SCMP_SYS(inotify_init1),
+                                            SCMP_SYS(inotify_rm_watch),
+                                            SCMP_SYS(ioctl),
+                                            SCMP_SYS(lgetxattr),
+                                            SCMP_SYS(link),
+                                            SCMP_SYS(linkat),
+                                            SCMP_SYS(listxattr),
+
+                                            SCMP_SYS(lseek),
+                                            SCMP_SYS(lstat),
+                                            SCMP_SYS(lstat64),
+                                            SCMP_SYS(memfd_create),
+                                            SCMP_SYS(mkdir),
+                                            SCMP_SYS(mkdirat),
+                                            SCMP_SYS(mknod),
+                                            SCMP_SYS(mknodat),
+                                            SCMP_SYS(newfstatat),
+                                            SCMP_SYS(open),
+                                            SCMP_SYS(openat),
+                                            SCMP_SYS(openat2),
+                                            SCMP_SYS(_llseek),
+                                            SCMP_SYS(pipe),
+                                            SCMP_SYS(pipe2),
+                                            SCMP_SYS(pread64),
+                                            SCMP_SYS(preadv),
+                                            SCMP_SYS(preadv2),
+                                            SCMP_SYS(pwrite64),
+                                            SCMP_SYS(pwritev),
+                                            SCMP_SYS(pwritev2),
+                                            SCMP_SYS(read),
+                                            SCMP_SYS(readahead),
+                                            SCMP_SYS(readlink),
+                                            SCMP_SYS(readlinkat),
+                                            SCMP_SYS(readv),
+                                            SCMP_SYS(rename),
+                                            SCMP_SYS(renameat),
+                                            SCMP_SYS(renameat2),
+                                            SCMP_SYS(rmdir),
+                                            SCMP_SYS(sendfile),
+                                            SCMP_SYS(sendfile64),
+                                            SCMP_SYS(splice),
+                                            SCMP_SYS(stat),
+                                            SCMP_SYS(stat64),
+                                            SCMP_SYS(statfs),
+                                            SCMP_SYS(statfs64),
+                                            SCMP_SYS(statx),
+                                            SCMP_SYS(symlink),
+                                            SCMP_SYS(symlinkat),
+                                            SCMP_SYS(sync_file_range),
+                                            SCMP_SYS(tee),
+                                            SCMP_SYS(truncate),
+                                            SCMP_SYS(truncate64),
+                                            SCMP_SYS(umask),
+                                            SCMP_SYS(unlink),
+                                            SCMP_SYS(unlinkat),
+                                            SCMP_SYS(utime),
+                                            SCMP_SYS(utimensat),
+                                            SCMP_SYS(utimensat_time64),
+                                            SCMP_SYS(utimes),
+                                            SCMP_SYS(vmsplice),
+                                            SCMP_SYS(write),
+                                            SCMP_SYS(writev)});
+
+constexpr auto kMemory = std::to_array<int>({SCMP_SYS(brk),
+                                             SCMP_SYS(get_mempolicy),
+                                             SCMP_SYS(madvise),
+                                             SCMP_SYS(mbind),
+                                             SCMP_SYS(membarrier),
+                                             SCMP_SYS(mincore),
+                                             SCMP_SYS(mlock),
+                                             SCMP_SYS(mlock2),
+                                             SCMP_SYS(mlockall),
+                                             SCMP_SYS(mmap),
+                                             SCMP_SYS(mmap2),
+                                             SCMP_SYS(move_pages),
+                                             SCMP_SYS(migrate_pages),
+                                             SCMP_SYS(mprotect),
+                                             SCMP_SYS(mremap),
+                                             SCMP_SYS(msync),
+                                             SCMP_SYS(munlock),
+                                             SCMP_SYS(munlockall),
+                                             SCMP_SYS(munmap),
+                                             SCMP_SYS(pkey_alloc),
+                                             SCMP_SYS(pkey_free),
+                                             SCMP_SYS(pkey_mprotect),
+                                             SCMP_SYS(remap_file_pages),
+                                             SCMP_SYS(set_mempolicy),
+                                             SCMP_SYS(set_mempolicy_home_node)});
+
+constexpr auto kWaiting = std::to_array<int>({SCMP_SYS(alarm),
+                                              SCMP_SYS(clock_getres),
+                                              SCMP_SYS(clock_getres_time64),
+                                              SCMP_SYS(clock_gettime),
+                                              SCMP_SYS(clock_gettime64),
+                                              SCMP_SYS(clock_nanosleep),
+                                              SCMP_SYS(clock_nanosleep_time64),
+                                              SCMP_SYS(epoll_create),
+                                              SCMP_SYS(epoll_create1),
+                                              SCMP_SYS(epoll_ctl),
+                                              SCMP_SYS(epoll_pwait),
+                                              SCMP_SYS(epoll_pwait2),
+                                              SCMP_SYS(epoll_wait),
+                                              SCMP_SYS(eventfd),
+                                              SCMP_SYS(eventfd2),
+                                              SCMP_SYS(futex),
+                                              SCMP_SYS(futex_time64),
+                                              SCMP_SYS(futex_waitv),
+                                              SCMP_SYS(get_robust_list),
+                                              SCMP_SYS(getitimer),
+                                              SCMP_SYS(gettimeofday),
+                                              SCMP_SYS(io_cancel),
+                                              SCMP_SYS(io_destroy),
+                                              SCMP_SYS(io_getevents),
+                                              SCMP_SYS(io_setup),
+                                              SCMP_SYS(io_submit),
+                                              SCMP_SYS(nanosleep),
+                                              SCMP_SYS(_newselect),
+                                              SCMP_SYS(pause),
+                                              SCMP_SYS(poll),
+                                              SCMP_SYS(ppoll),
+                                              SCMP_SYS(ppoll_time64),
+                                              SCMP_SYS(pselect6),
+                                              SCMP_SYS(pselect6_time64),
+                                              SCMP_SYS(restart_syscall),
+                                              SCMP_SYS(rseq),
+                                              SCMP_SYS(select),
+                                              SCMP_SYS(set_robust_list),
+                                              SCMP_SYS(setitimer),
+                                              SCMP_SYS(time),
+                                              SCMP_SYS(timer_create),
+                                              SCMP_SYS(timer_delete),
+                                              SCMP_SYS(timer_getoverrun),
+                                              SCMP_SYS(timer_gettime),
+                                              SCMP_SYS(timer_settime),
+                                              SCMP_SYS(timer_settime64),
+                                              SCMP_SYS(timerfd_create),
+                                              SCMP_SYS(timerfd_gettime),
+                                              SCMP_SYS(timerfd_settime),
+                                              SCMP_SYS(timerfd_settime64),
+                                              SCMP_SYS(times)});
+
+constexpr auto kProcesses = std::to_array<int>({SCMP_SYS(arch_prctl),
+                                                SCMP_SYS(cacheflush),
+                                                SCMP_SYS(capget),
+                                                SCMP_SYS(clone),
+                                                SCMP_SYS(execve),
+                                                SCMP_SYS(execveat),
+                                                SCMP_SYS(exit),
+                                                SCMP_SYS(exit_group),
+                                                SCMP_SYS(fork),
+                                                SCMP_SYS(get_thread_area),
+                                                SCMP_SYS(getcpu),
+                                                SCMP_SYS(getegid),
+                                                SCMP_SYS(getegid32),
+                                                SCMP_SYS(geteuid),
+                                                SCMP_SYS(geteuid32),
+                                                SCMP_SYS(getgid),
+                                                SCMP_SYS(getgid32),
+                                                SCMP_SYS(getgroups),
+                                                SCMP_SYS(getgroups32),
+                                                SCMP_SYS(getpgid),
+                                                SCMP_SYS(getpgrp),
+                                                SCMP_SYS(getpid),
+                                                SCMP_SYS(getppid),
+                                                SCMP_SYS(getpriority),
+                                                SCMP_SYS(getrandom),
+                                                SCMP_SYS(getresgid),
+                                                SCMP_SYS(getresgid32),
+                                                SCMP_SYS(getresuid),
+                                                SCMP_SYS(getresuid32),
+                                                SCMP_SYS(getrlimit),
+                                                SCMP_SYS(getrusage),
+                                                SCMP_SYS(getsid),
+                                                SCMP_SYS(gettid),
+                                                SCMP_SYS(getuid),
+                                                SCMP_SYS(getuid32),
+                                                SCMP_SYS(ioprio_get),
+                                                SCMP_SYS(ioprio_set),
+                                                SCMP_SYS(kill),
+                                                SCMP_SYS(pidfd_open),
+                                                SCMP_SYS(prctl),
+                                                SCMP_SYS(prlimit64),
+                                                SCMP_SYS(riscv_flush_icache),
+                                                SCMP_SYS(rt_sigaction),
+                                                SCMP_SYS(rt_sigpending),
+                                                SCMP_SYS(rt_sigprocmask),
+                                                SCMP_SYS(rt_sigqueueinfo),
+                                                SCMP_SYS(rt_sigreturn),
+                                                SCMP_SYS(rt_sigsuspend),
+                                                SCMP_SYS(rt_sigtimedwait),
+                                                SCMP_SYS(rt_tgsigqueueinfo),
+                                                SCMP_SYS(sched_get_priority_max),
+                                                SCMP_SYS(sched_get_priority_min),
+                                                SCMP_SYS(sched_getaffinity),
+                                                SCMP_SYS(sched_getattr),
+                                                SCMP_SYS(sched_getparam),
+                                                SCMP_SYS(sched_getscheduler),
+                                                SCMP_SYS(sched_rr_get_interval),
+                                                SCMP_SYS(sched_setaffinity),
+                                                SCMP_SYS(sched_setattr),
+                                                SCMP_SYS(sched_setparam),
+                                                SCMP_SYS(sched_setscheduler),
+                                                SCMP_SYS(sched_yield),
+                                                SCMP_SYS(set_thread_area),
+                                                SCMP_SYS(set_tid_address),
+                                                SCMP_SYS(set_tls),
+                                                SCMP_SYS(setpgid),
+                                                SCMP_SYS(setpriority),
+                                                SCMP_SYS(setrlimit),
+                                                SCMP_SYS(setsid),
+                                                SCMP_SYS(sigaltstack),
+                                                SCMP_SYS(signalfd),
+                                                SCMP_SYS(signalfd4),
+                                                SCMP_SYS(sigreturn),
+                                                SCMP_SYS(sysinfo),
+                                                SCMP_SYS(tgkill),
+                                                SCMP_SYS(tkill),
+                                                SCMP_SYS(ugetrlimit),
+                                                SCMP_SYS(uname),
+                                                SCMP_SYS(vfork),
+                                                SCMP_SYS(wait4),
+                                                SCMP_SYS(waitid),
+                                                SCMP_SYS(waitpid)});
+
+constexpr auto kSockets = std::to_array<int>(
+    {SCMP_SYS(accept),      SCMP_SYS(accept4),     SCMP_SYS(bind),       SCMP_SYS(connect),
+     SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(listen),
+     SCMP_SYS(recv),        SCMP_SYS(recvfrom),    SCMP_SYS(recvmmsg),   SCMP_SYS(recvmsg),
+     SCMP_SYS(send),        SCMP_SYS(sendmmsg),    SCMP_SYS(sendmsg),    SCMP_SYS(sendto),
+     SCMP_SYS(setsockopt),  SCMP_SYS(shutdown),    SCMP_SYS(socket),     SCMP_SYS(socketpair)});
+
+/// What the first filter (confinement.h) answers by a rule of its own, so that this one need not.
+constexpr auto kJudgedElsewhere = std::to_array<int>({
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(pidfd_send_signal),
+    SCMP_SYS(clone3),
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(name_to_handle_at),
+});
+
+Status load(const Filter& filter) {
+    int problem = 0;
+    const auto allow = [&](const auto& calls) {
+        for (const int call : calls)
+            if (problem == 0)
+                problem = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
+    };
+    (void)seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+    (void)seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a tree: they are many
+    allow(kFiles);
+    allow(kMemory);
+    allow(kWaiting);
+    allow(kProcesses);
+    allow(kSockets);
+    allow(kJudgedElsewhere);
+    if (problem == 0)
+        problem = seccomp_load(filter.get());
+    if (problem != 0)
+        return Error{ErrorCode::Internal, "loading the list of system calls: " +
+                                              std::generic_category().message(-problem)};
+    return Done{};
+}
+
+/// Once for each call, and no longer than there is somebody to ask.
+void* tell_refusals(void* descriptor) {
+    const int told_by = static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor));
+    std::bitset<1024> told;
+    for (;;) {
+        seccomp_notif asked = {};
+        if (seccomp_notify_receive(told_by, &asked) != 0) {
+            if (errno == EINTR || errno == ENOENT)
+                continue;
+            return nullptr;
+        }
+        const auto call = static_cast<std::size_t>(asked.data.nr);
+        if (call < told.size() && !told[call]) {
+            told.set(call);
+            std::array<char, 96> line;
+            const int length = std::snprintf(
+                line.data(), line.size(), "system call %zu is not among those for drivers\n", call);
+            (void)!::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
+        }
+        seccomp_notif_resp answer = {.id = asked.id, .val = 0, .error = -ENOSYS, .flags = 0};
+        (void)seccomp_notify_respond(told_by, &answer);
+    }
+}
+
+/// A driver that crowds this process out of memory has no need of it either.
+void start_teller(int descriptor) {
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    ::pthread_attr_setstacksize(&attributes, std::size_t{64} << 10U);
+    // A driver's handlers would wait here for an answer of this thread's own.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const auto passed = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+    if (::pthread_create(&thread, &attributes, tell_refusals, passed) != 0)
+        ::close(descriptor);  // calls then fail with ENOSYS at once
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
+Status allow_known_calls() {
+    if (const Filter telling{seccomp_init(SCMP_ACT_NOTIFY)}; telling && load(telling)) {
+        start_teller(seccomp_notify_fd(telling.get()));
+        return Done{};
+    }
+    const Filter silent{seccomp_init(SCMP_ACT_ERRNO(ENOSYS))};
+    if (!silent)
+        return Error{ErrorCode::Internal, "making a list of system calls"};
+    return load(silent);
+}
+
+}  // namespace gpuprobe::backends

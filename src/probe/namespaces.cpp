@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/namespaces.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/handle.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr int kNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET;
+constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
+constexpr std::size_t kMaxShown = 32;
+constexpr int kUsualDescriptors = 1024;
+
+/// What drivers need of /run: udev's database, the sockets of NVIDIA's helpers, and where NixOS and
+/// container toolkits keep drivers.
+constexpr std::array kShownOfRun = {
+    "/run/udev",          "/run/nvidia-persistenced", "/run/nvidia-fabricmanager", "/run/nvidia",
+    "/run/opengl-driver", "/run/opengl-driver-32",    "/run/current-system",       "/run/host",
+};
+
+bool is_folder(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool exists(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0;
+}
+
+std::string resolved(const std::string& path) {
+    std::error_code problem;
+    const auto real = std::filesystem::canonical(path, problem);
+    return problem ? path : real.string();
+}
+
+bool is_below(std::string_view path, std::string_view folder) {
+    return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
+}
+
+/// The folders below another one that a path leads through, outermost first, and itself.
+std::vector<std::string> folders_down_to(const std::string& folder, const std::string& path) {
+    std::vector<std::string> all;
+    for (auto at = folder.size(); at != std::string::npos;) {
+        at = path.find('/', at + 1);
+        all.push_back(path.substr(0, at));
+    }
+    return all;
+}
+
+bool write_to(const char* path, const std::string& text) {
+    const UniqueFd file{::open(path, O_WRONLY | O_CLOEXEC)};
+    return file &&
+           ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+bool make_folder(const std::string& path) {
+    return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+bool make_file(const std::string& path) {
+    const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
+    return static_cast<bool>(file);
+}
+
+/// Where the kernel finds an open file again, in a buffer of the caller's.
+const char* path_of(int descriptor, std::array<char, 32>& text) {
+    constexpr std::string_view kFolder = "/proc/self/fd/";
+    std::ranges::copy(kFolder, text.begin());
+    auto at = text.size() - 1;
+    std::array<char, 12> digits = {};
+    auto first = digits.size();
+    do {
+        digits[--first] = static_cast<char>('0' + descriptor % 10);
+        descriptor /= 10;
+    } while (descriptor > 0);
+    at = kFolder.size();
+    while (first < digits.size())
+        text[at++] = digits[first++];
+    text[at] = '\0';
+    return text.data();
+}
+
+/// Tells how the mount went, then waits for the end of whoever holds the lifeline's other end.
+[[noreturn]] void be_first_process(int lifeline, int told) {
+    struct sigaction ignored = {};
+    ignored.sa_handler = SIG_IGN;
+    ::sigaction(SIGCHLD, &ignored, nullptr);  // the kernel reaps what is left to us
+    (void)::prctl(PR_SET_NAME, "gpuprobe-first", 0, 0, 0);
+    const bool is_mounted = ::mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr) == 0;
+    const int problem = is_mounted ? 0 : errno;
+    (void)!::write(told, &problem, sizeof problem);
+    if (!is_mounted)
+        ::_exit(EXIT_FAILURE);
+    (void)::dup2(lifeline, STDIN_FILENO);
+    if (::syscall(SYS_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // before Linux 5.9
+        for (int fd = STDIN_FILENO + 1; fd < kUsualDescriptors; ++fd)
+            ::close(fd);
+    char none = 0;
+    while (::read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR)
+        continue;
+    ::_exit(EXIT_SUCCESS);
+}
+
+}  // namespace
+
+Namespaces::Namespaces(const std::string& home, const std::vector<std::string>& needed) {
+    const auto scratch = "mode=0700,nr_inodes=16384,size=" + std::to_string(kMaxScratch.count);
+    hidden_.push_back({.path = "/run", .options = "mode=0755,size=1m", .is_sealed = true});
+    hidden_.push_back({.path = "/tmp", .options = scratch});
+    hidden_.push_back({.path = "/dev/shm", .options = scratch});
+    std::erase_if(hidden_, [](const Hidden& folder) { return !is_folder(folder.path); });
+    for (const auto* path : kShownOfRun)
+        show(path);
+    for (const auto& path : needed)
+        show_around(resolved(path));
+    hidden_.push_back({.path = resolved(home), .options = scratch});
+    for (auto& folder : hidden_)
+        if (is_below(hidden_.back().path, folder.path))
+            hidden_.back().folders = folders_down_to(folder.path, hidden_.back().path);
+    const auto uid = std::to_string(::geteuid());
+    const auto gid = std::to_string(::getegid());
+    uid_map_ = uid + " " + uid + " 1\n";
+    gid_map_ = gid + " " + gid + " 1\n";
+}
+
+void Namespaces::show(const std::string& path) {
+    for (auto& folder : hidden_)
+        if (is_below(path, folder.path) && exists(path) && folder.shown.size() < kMaxShown)
+            folder.shown.push_back({.path = path, .is_folder = is_folder(path)});
+}
+
+/// With all of the first folder that it is in: what a driver needs lies beside it.
+void Namespaces::show_around(const std::string& path) {
+    for (const auto& folder : hidden_)
+        if (is_below(path, folder.path))
+            return show(path.substr(0, path.find('/', folder.path.size() + 1)));
+}
+
+/// Its own user and group, and no other. Without "deny" an unprivileged process may set no map of
+/// groups; user_namespaces(7).
+bool Namespaces::map_user() const {
+    return write_to("/proc/self/uid_map", uid_map_) && write_to("/proc/self/setgroups", "deny") &&
+           write_to("/proc/self/gid_map", gid_map_);
+}
+
+bool Namespaces::cover(const Hidden& folder) {
+    std::array<int, kMaxShown> kept;
+    kept.fill(-1);
+    for (std::size_t i = 0; i < folder.shown.size() && i < kMaxShown; ++i)
+        kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
+    // Where it lies below another hidden one.
+    if (!std::ranges::all_of(folder.folders, make_folder) ||
+        ::mount("tmpfs", folder.path.c_str(), "tmpfs", kPlain, folder.options.c_str()) != 0)
+        return false;
+    std::array<char, 32> source;
+    for (std::size_t i = 0; i < folder.shown.size() && i < kMaxShown; ++i) {
+        const auto& shown = folder.shown[i];
+        if (kept[i] < 0)
+            continue;
+        if (!(shown.is_folder ? make_folder(shown.path) : make_file(shown.path)) ||
+            ::mount(path_of(kept[i], source), shown.path.c_str(), nullptr, MS_BIND | MS_REC,
+                    nullptr) != 0)
+            return false;
+        ::close(kept[i]);
+    }
+    return !folder.is_sealed || ::mount(nullptr, folder.path.c_str(), nullptr,
+                                        MS_REMOUNT | MS_BIND | MS_RDONLY | kPlain, nullptr) == 0;
+}
+
+bool Namespaces::enter() const {
+    // Maps can be written by a process that others may look into only. Nobody can yet: it holds
+    // nothing but what its parent had, and its siblings are in namespaces of their own.
+    (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    const bool is_apart = ::unshare(kNamespaces) == 0 && map_user();
+    const int problem = errno;
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    errno = problem;
+    return is_apart && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           std::ranges::all_of(hidden_, cover);
+}
+
+pid_t Namespaces::start_first_process(int& lifeline) {
+    std::array<int, 2> line = {-1, -1};
+    std::array<int, 2> told = {-1, -1};
+    if (::pipe2(line.data(), O_CLOEXEC) != 0 || ::pipe2(told.data(), O_CLOEXEC) != 0)
+        return -1;
+    const pid_t first = ::fork();
+    if (first == 0) {
+        ::close(line[1]);
+        be_first_process(line[0], told[1]);
+    }
+    ::close(line[0]);
+    ::close(told[1]);
+    int problem = first < 0 ? errno : EPERM;
+    if (first > 0)
+        while (::read(told[0], &problem, sizeof problem) < 0 && errno == EINTR)
+            continue;
+    ::close(told[0]);
+    lifeline = line[1];
+    errno = problem;
+    return problem == 0 ? first : -1;
+}
+
+}  // namespace gpuprobe
