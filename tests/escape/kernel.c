@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The kernel and the machine. Nothing here changes the machine where it is allowed: a setting is
+/// written as it was read, and what would do harm is asked of something that does not exist.
+#define _GNU_SOURCE
+#include "attack.h"
+
+#include <asm/ldt.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <linux/reboot.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/swap.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr 467
+#endif
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+
+enum { kOpenTreeClone = 1, kUserMode = 1 };
+
+static pid_t canary_pid(void) {
+    return (pid_t)victim_number("canary");
+}
+
+static void kernel_programs(void) {
+    unsigned attributes[32] = {0};
+    struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE, .size = sizeof event,
+                                    .config = PERF_COUNT_SW_CPU_CLOCK};
+    attributes[0] = 2;  // an array
+    attributes[1] = attributes[2] = 4;
+    attributes[3] = 1;
+    breach("bpf", syscall(SYS_bpf, 0, attributes, sizeof attributes));
+    breach("perf", syscall(SYS_perf_event_open, &event, 0, -1, -1, 0));
+    breach("perf of others", syscall(SYS_perf_event_open, &event, canary_pid(), -1, -1, 0));
+}
+
+static void io_uring(void) {
+    unsigned char parameters[256] = {0};
+    breach("setup", syscall(SYS_io_uring_setup, 4, parameters));
+    breach("register", syscall(SYS_io_uring_register, -1, 8, parameters, 1));
+}
+
+static void fault_handling(void) {
+    breach("userfaultfd", syscall(SYS_userfaultfd, O_CLOEXEC));
+    breach("user mode only", syscall(SYS_userfaultfd, O_CLOEXEC | kUserMode));
+}
+
+static void keys(void) {
+    const long key = syscall(SYS_add_key, "user", victim("mark"), "x", 1, KEY_SPEC_PROCESS_KEYRING);
+    breach("add_key", key);
+    breach("keyctl", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 1, 0, 0));
+    breach("request_key", syscall(SYS_request_key, "user", victim("mark"), NULL, KEY_SPEC_PROCESS_KEYRING));
+}
+
+/// EPERM, or an error that says that we might: everything here names what does not exist.
+static void refused_with(const char* what, long result) {
+    if (result < 0 && errno != EPERM && errno != ENOSYS && errno != EACCES) {
+        const int problem = errno;
+        breach(what, 0);
+        errno = problem;
+    }
+    see(what, result);
+}
+
+static void machine(void) {
+    struct timex clock = {.modes = 0};
+    char name[256] = "";
+    char domain[256] = "";
+    (void)gethostname(name, sizeof name - 1);
+    (void)getdomainname(domain, sizeof domain - 1);
+    breach("sethostname", sethostname(name, strlen(name)));
+    breach("setdomainname", setdomainname(domain, strlen(domain)));
+    (void)adjtimex(&clock);
+    clock.modes = ADJ_TICK;
+    breach("adjtimex", clock.tick ? adjtimex(&clock) : -1);
+    breach("reboot", syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, 0));
+    refused_with("swapoff", swapoff("/nonexistent/swap"));
+    refused_with("swapon", swapon("/nonexistent/swap", 0));
+    refused_with("acct", acct("/nonexistent/acct"));
+    refused_with("delete_module", syscall(SYS_delete_module, "gpuprobe_nonexistent", O_NONBLOCK));
+    refused_with("finit_module", syscall(SYS_finit_module, -1, "", 0));
+    refused_with("kexec", syscall(SYS_kexec_file_load, -1, -1, 0UL, "", 0UL));
+    breach("syslog", syscall(SYS_syslog, 10, NULL, 0));
+    breach("iopl", syscall(SYS_iopl, 3));
+    breach("ioperm", syscall(SYS_ioperm, 0x80UL, 1UL, 1));
+}
+
+/// A setting, written as it is.
+static int rewrite(const char* path) {
+    char text[512];
+    const int reader = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t count = read(reader, text, sizeof text);
+    close(reader);
+    const int writer = open(path, O_WRONLY | O_CLOEXEC);
+    if (count <= 0 || writer < 0)
+        return -1;
+    const ssize_t written = write(writer, text, (size_t)count);
+    close(writer);
+    return written == count ? 0 : -1;
+}
+
+static void settings(void) {
+    static const char* const kFiles[] = {"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/randomize_va_space",
+                                         "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory",
+                                         "/proc/sys/fs/suid_dumpable", "/proc/sys/kernel/modprobe",
+                                         "/proc/sys/net/ipv4/ip_forward", "/proc/sys/fs/pipe-max-size",
+                                         "/sys/kernel/mm/transparent_hugepage/enabled"};
+    for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
+        breach(kFiles[i], rewrite(kFiles[i]));
+    const int trigger = open("/proc/sysrq-trigger", O_WRONLY | O_CLOEXEC);
+    breach("sysrq", trigger);
+}
+
+/// Opened only; nothing is written.
+static void devices(void) {
+    static const char* const kNodes[] = {"/dev/kmsg", "/dev/mem", "/dev/port", "/dev/vda", "/dev/sda", "/dev/nvme0n1",
+                                         "/dev/loop0", "/dev/loop-control", "/dev/fuse", "/dev/net/tun", "/dev/kvm",
+                                         "/dev/tty0", "/dev/tty1", "/dev/console", "/dev/tty", "/dev/hwrng",
+                                         "/dev/btrfs-control", "/dev/uinput", "/dev/vhost-vsock", "/dev/vsock",
+                                         "/dev/rtc0", "/dev/cpu_dma_latency",
+                                         "/dev/mapper/control", "/dev/input/event0", "/dev/snd/seq"};
+    for (size_t i = 0; i < sizeof kNodes / sizeof *kNodes; ++i)
+        breach(kNodes[i], open(kNodes[i], O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+}
+
+static void typing(void) {
+    const int terminal = open(victim("terminal"), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    see("open", terminal);
+    see("TIOCSTI", ioctl(terminal, TIOCSTI, "!"));
+    setsid();
+    see("TIOCSCTTY", ioctl(terminal, TIOCSCTTY, 1));
+    see("TIOCSTI", ioctl(terminal, TIOCSTI, "!"));
+    see("TIOCSTI high", syscall(SYS_ioctl, terminal, 0x100000000UL | TIOCSTI, "!"));
+    char paste = 3;
+    breach("TIOCLINUX", ioctl(terminal, TIOCLINUX, &paste));
+}
+
+static void mounts(void) {
+    unsigned long attributes[4] = {0};
+    char folder[4096];
+    (void)snprintf(folder, sizeof folder, "%s/mount", victim("outside"));
+    breach("mount", mount("none", folder, "tmpfs", 0, NULL));
+    breach("private", mount(NULL, folder, NULL, MS_PRIVATE, NULL));
+    (void)umount2(folder, MNT_DETACH);
+    refused_with("umount", umount2("/nonexistent/mount", MNT_DETACH));
+    refused_with("pivot_root", syscall(SYS_pivot_root, "/nonexistent", "/nonexistent"));
+    breach("chroot", chroot("/"));
+    breach("fsopen", syscall(SYS_fsopen, "tmpfs", 0));
+    breach("fspick", syscall(SYS_fspick, AT_FDCWD, "/", 0));
+    breach("open_tree", syscall(SYS_open_tree, AT_FDCWD, "/", O_CLOEXEC));
+    breach("open_tree clone", syscall(SYS_open_tree, AT_FDCWD, "/", kOpenTreeClone));
+    breach("open_tree_attr", syscall(SYS_open_tree_attr, AT_FDCWD, "/", O_CLOEXEC, attributes, 32));
+    breach("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, attributes, 32));
+    refused_with("move_mount", syscall(SYS_move_mount, -1, "", -1, "", 0));
+}
+
+static void namespaces(void) {
+    static const struct {
+        const char* name;
+        int flag;
+    } kKinds[] = {{"user", CLONE_NEWUSER}, {"pid", CLONE_NEWPID}, {"mount", CLONE_NEWNS},     {"net", CLONE_NEWNET},
+                  {"ipc", CLONE_NEWIPC},   {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP}, {"time", 0x80}};
+    char path[64];
+    for (size_t i = 0; i < sizeof kKinds / sizeof *kKinds; ++i) {
+        breach(kKinds[i].name, unshare(kKinds[i].flag));
+        const long child = syscall(SYS_clone, kKinds[i].flag | SIGCHLD, NULL, NULL, NULL, 0);
+        if (child == 0)
+            _exit(0);
+        if (kKinds[i].flag != 0x80)  // to clone(2) these bits are a part of the signal
+            breach("clone", child);
+    }
+    unsigned long long arguments[11] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD};
+    const long child = syscall(SYS_clone3, arguments, sizeof arguments);
+    if (child == 0)
+        _exit(0);
+    breach("clone3", child);
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", canary_pid());
+    const int other = open(path, O_RDONLY | O_CLOEXEC);
+    breach("setns", setns(other, 0));
+    breach("setns by pidfd", setns((int)syscall(SYS_pidfd_open, canary_pid(), 0), CLONE_NEWNS));
+}
+
+static void descriptor_table(void) {
+    struct user_desc entry = {.entry_number = 0, .base_addr = 0, .limit = 0xfffff, .seg_32bit = 1};
+    breach("modify_ldt", syscall(SYS_modify_ldt, 1, &entry, sizeof entry));
+}
+
+static void personalities(void) {
+    const int before = personality(0xffffffff);
+    breach("no randomisation", personality((unsigned long)before | ADDR_NO_RANDOMIZE));
+    breach("of 32 bits", personality(PER_LINUX32));
+    breach("read implies exec", personality((unsigned long)before | READ_IMPLIES_EXEC));
+    (void)personality((unsigned long)before);
+}
+
+/// What it may do as the superuser of its user namespace is more than a driver needs.
+static void capabilities(void) {
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct held[2] = {{0}};
+    const long result = syscall(SYS_capget, &head, held);
+    breach("effective", result == 0 && (held[0].effective || held[1].effective) ? 0 : -1);
+    breach("permitted", result == 0 && (held[0].permitted || held[1].permitted) ? 0 : -1);
+    held[0].effective = held[0].permitted = held[0].inheritable |= 1U << CAP_KILL;
+    breach("capset", syscall(SYS_capset, &head, held));
+    breach("ambient", prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL, 0, 0));
+}
+
+static void users(void) {
+    const gid_t groups[] = {0, 44};
+    const uid_t other = getuid() == 0 ? 12345 : 0;
+    breach("setgroups", setgroups(2, groups));
+    breach("setgid", setresgid((gid_t)-1, other, (gid_t)-1));
+    breach("setuid", setresuid((uid_t)-1, other, (uid_t)-1));
+}
+
+static void limits(void) {
+    struct rlimit all = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    breach("core", setrlimit(RLIMIT_CORE, &all));
+    breach("file size", setrlimit(RLIMIT_FSIZE, &all));
+    see("nice", setpriority(PRIO_PROCESS, 0, -20));
+}
+
+static void core_dump(void) {
+    struct rlimit all = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    see("core", setrlimit(RLIMIT_CORE, &all));
+    see("dumpable", prctl(PR_SET_DUMPABLE, 1));
+    (void)!chdir(victim("outside"));
+    (void)signal(SIGSEGV, SIG_DFL);
+    (void)raise(SIGSEGV);
+}
+
+static void watch_files(void) {
+    breach("fanotify", syscall(SYS_fanotify_init, 0, O_RDONLY));
+    breach("unprivileged", syscall(SYS_fanotify_init, 0x200, O_RDONLY));
+    breach("quotactl", syscall(SYS_quotactl, 0x80000100, NULL, 0, NULL));
+}
+
+/// A program that was never on a disk.
+static void program_in_memory(void) {
+    char text[1024];
+    const int fd = memfd_create("program", 0);
+    (void)snprintf(text, sizeof text, "#!/bin/sh\nkill -USR1 %d; echo forged >> '%s/canary'; echo > '%s/%sexec'\n",
+                   canary_pid(), victim("outside"), victim("outside"), victim("mark"));
+    (void)!write(fd, text, strlen(text));
+    const pid_t child = fork();
+    if (child == 0) {
+        char* const arguments[] = {(char*)"program", NULL};
+        char* const environment[] = {(char*)"PATH=/usr/bin:/bin", NULL};
+        fexecve(fd, arguments, environment);
+        _exit(1);
+    }
+    int status = 0;
+    (void)waitpid(child, &status, 0);
+    see("ran", WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1);
+}
+
+/// Programs that have more rights than whoever runs them.
+static void privileged_programs(void) {
+    char script[1024];
+    (void)snprintf(script, sizeof script, "echo forged > '%s/%sshell'; kill -USR2 %d", victim("outside"),
+                   victim("mark"), canary_pid());
+    const char* const own[] = {"sh", "-c", script, NULL};
+    const char* const unshared[] = {"unshare", "-U", "-r", "-m", "-p", "-f", "sh", "-c", script, NULL};
+    const char* const other[] = {"su", "-s", "/bin/sh", "nobody", "-c", script, NULL};
+    see("sh", run_program(own));
+    see("unshare", run_program(unshared));
+    see("su", run_program(other));
+}
+
+/// The worker's own protections.
+static void own_protection(void) {
+    see("dumpable", prctl(PR_SET_DUMPABLE, 1));
+    see("ptracer", prctl(0x59616d61, -1));  // PR_SET_PTRACER
+    breach("new privileges", prctl(PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0));
+    breach("no filter", prctl(PR_SET_SECCOMP, 0));
+    see("secure bits", prctl(PR_SET_SECUREBITS, 1));
+    see("mm", prctl(PR_SET_MM, 11, -1, 0, 0));
+}
+
+const struct attack kKernelAttacks[] = {
+    {"kernel-programs", kernel_programs},
+    {"io-uring", io_uring},
+    {"userfaultfd", fault_handling},
+    {"keys", keys},
+    {"machine", machine},
+    {"settings", settings},
+    {"devices", devices},
+    {"typing", typing},
+    {"mounts", mounts},
+    {"namespaces", namespaces},
+    {"modify-ldt", descriptor_table},
+    {"personality", personalities},
+    {"capabilities", capabilities},
+    {"users", users},
+    {"limits", limits},
+    {"core-dump", core_dump},
+    {"watch-files", watch_files},
+    {"program-in-memory", program_in_memory},
+    {"privileged-programs", privileged_programs},
+    {"own-protection", own_protection},
+    {0},
+};
