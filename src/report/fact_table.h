@@ -61,7 +61,7 @@ struct FactInfo {
     std::string_view momentary_members = {};
 };
 
-namespace fact_rows {
+namespace known_facts {
 using enum FactOf;
 using enum FactType;
 using enum FactTells;
@@ -340,9 +340,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"nvidia_minor", Hardware, "", Number, Own, "N of /dev/nvidiaN", "/proc/driver/nvidia"},
     {"connected", Hardware, "", Flag, Own, "a connector has a display", "sysfs DRM connectors"},
 });
-}  // namespace fact_rows
+}  // namespace known_facts
 
-inline constexpr std::span<const FactInfo> kFactTable{fact_rows::kRows};
+inline constexpr std::span<const FactInfo> kFactTable{known_facts::kRows};
 
 /// Whether a list of words separated by spaces has this one.
 constexpr bool lists_word(std::string_view list, std::string_view word) {
