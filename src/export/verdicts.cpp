@@ -18,6 +18,13 @@ ExportRemark unfit(const std::string& what) {
                     " of a-z, 0-9, '.', '_' and '-'"};
 }
 
+/// The one to take, whatever its name is.
+std::optional<std::string> best_of(const Recommendation& answer) {
+    const auto& all = answer.candidates;
+    const bool is_any = !all.empty() && all.front().verdict != Verdict::Rejected;
+    return is_any ? std::optional{all.front().variant} : std::nullopt;
+}
+
 /// What became of each candidate; the number of those whose names are unfit.
 std::size_t sort_out(const Recommendation& answer, Verdicts& verdicts) {
     std::size_t unfit_names = 0;
@@ -68,8 +75,8 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
             left_out.push_back(
                 unfit(std::to_string(count) + " variants of " + answer.product + " are"));
         std::ranges::sort(verdicts.unsupported);
-        if (!verdicts.supported.empty())
-            verdicts.best = verdicts.supported.front();
+        if (const auto best = best_of(answer); best && is_fleet_name(*best))
+            verdicts.best = best;
         all.push_back(std::move(verdicts));
     }
     return all;

@@ -14,7 +14,7 @@ struct Verdicts {
     std::string product = {};
     std::vector<std::string> supported = {};    ///< in the order in which to try them
     std::vector<std::string> unsupported = {};  ///< by name
-    std::optional<std::string> best = {};       ///< the first of `supported`
+    std::optional<std::string> best = {};       ///< what recommend takes, if its name is fit
 };
 
 /// In the order of the answers. What has a name that no engine takes, is left out and named in

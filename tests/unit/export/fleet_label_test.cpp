@@ -135,6 +135,19 @@ TEST(Verdicts, LeaveOutWhatNoEngineTakes) {
     EXPECT_EQ(codes(left_out), (std::vector<std::string>{"unfit-name", "unfit-name"}));
 }
 
+TEST(Verdicts, TakeNoOtherForTheBestWhoseNameIsUnfit) {
+    const auto report = mixed();
+    Recommendation answer{
+        .product = "llama.app",
+        .status = RecommendStatus::Ok,
+        .variant = "cuda/90",
+        .candidates = {judged("cuda/90", Verdict::Accepted), judged("vulkan", Verdict::Accepted)}};
+    std::vector<ExportRemark> left_out;
+    const auto verdicts = verdicts_of(subject_of(report, {answer}), left_out);
+    EXPECT_EQ(verdicts[0].best, std::nullopt);
+    EXPECT_EQ(verdicts[0].supported, std::vector<std::string>{"vulkan"});
+}
+
 TEST(Verdicts, TakeNoDefaultThatIsRejected) {
     const auto report = mixed();
     Recommendation answer{.product = "a",
