@@ -151,10 +151,12 @@ bool Joiner::has_twin(const ApiDevice& device) const {
     return std::ranges::count_if(twins_, alike) > 1;
 }
 
+/// Hardware is a candidate whatever its memory: it is there, and the record may be about it. What
+/// only APIs tell of may as well be two devices.
 std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     std::vector<Subject*> candidates;
     for (auto& subject : joined_.subjects)
-        if (may_be(device, subject))
+        if (may_be(device, subject) && (subject.hardware || memory_agrees(device, subject)))
             candidates.push_back(&subject);
     return candidates;
 }

@@ -256,6 +256,23 @@ TEST(Join, JoinsHiddenRecordsAcrossApis) {
     EXPECT_EQ(report.software.size(), 1U);
 }
 
+TEST(Join, KeepsHiddenGpusApartThatDifferInMemory) {
+    // CUDA lists one card without its address, OpenCL another one with it.
+    DeviceFacts small{.index = 0, .name = "GeForce GTX 1650", .memory = FactMemory{mib(3911)}};
+    DeviceFacts large{.index = 0,
+                      .name = "NVIDIA GeForce RTX 5070 Ti",
+                      .vendor_id = "10de",
+                      .pci = address("0000:01:00.0"),
+                      .memory = FactMemory{mib(15839)}};
+    const auto report = Inputs{
+        {},
+        {probe("cuda", "", Outcome::Answered, {small}),
+         probe("opencl", "nvidia.icd", Outcome::Answered,
+               {large})}}.report();
+    EXPECT_EQ(ids_of(report), (std::vector<std::string>{"cuda:0", "pci:0000:01:00.0"}));
+    EXPECT_FALSE(has_note(report, "ambiguous"));
+}
+
 TEST(Join, FollowsAddressesWhereDrmCountsTheOtherWayRound) {
     const Inputs inputs{{amd_card("0000:03:00.0", 1, 129), amd_card("0000:0a:00.0", 0, 128)},
                         {vulkan({[] {
