@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policy/manifest.h"
+#include "policy/product_set.h"
+#include "policy/profile_set.h"
+#include "policy/recommend.h"
+#include "policy/select.h"
+
+/// Every consumer and product that the program brings, and what it answers them.
+namespace gpuprobe::testing_properties {
+
+inline const std::vector<Profile>& profiles() {
+    static const auto kProfiles = [] {
+        const auto set = ProfileSet::with_builtins();
+        EXPECT_TRUE(set) << set.error().text;
+        std::vector<Profile> all;
+        for (const auto& name : set->names())
+            all.push_back(*set->find(name));
+        return all;
+    }();
+    return kProfiles;
+}
+
+inline const Profile* profile_called(std::string_view name) {
+    const auto found = std::ranges::find(profiles(), name, &Profile::name);
+    return found == profiles().end() ? nullptr : &*found;
+}
+
+inline const std::vector<Manifest>& products() {
+    static const auto kProducts = [] {
+        const auto set = ProductSet::with_builtins();
+        std::vector<Manifest> all;
+        for (const auto& name : set.names())
+            all.push_back(set.find(name).value());
+        return all;
+    }();
+    return kProducts;
+}
+
+inline Decision choice(const Profile& profile,
+                       const Report& report,
+                       const SelectRequest& request = {}) {
+    auto decision = select(profile, request, report);
+    EXPECT_TRUE(decision) << profile.name << ": " << decision.error().text;
+    return decision ? std::move(decision).value() : Decision{};
+}
+
+inline Recommendation advice(const Manifest& product,
+                             const Report& report,
+                             const RecommendRequest& request = {}) {
+    return recommend(product, request, report, Rules::compiled_in());
+}
+
+inline std::vector<Recommendation> all_advice(const Report& report) {
+    std::vector<Recommendation> all;
+    for (const auto& product : products())
+        all.push_back(advice(product, report));
+    return all;
+}
+
+inline const Gpu* gpu_called(const Report& report, std::string_view id) {
+    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+/// Our name of a backend that the consumer calls by its own.
+inline std::string own_name(const Profile& profile, const std::string& word) {
+    for (const auto& [backend, translation] : profile.translate)
+        if (translation == word)
+            return backend;
+    return word;
+}
+
+}  // namespace gpuprobe::testing_properties

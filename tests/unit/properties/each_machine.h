@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/parse.h"
+#include "unit/properties/scene.h"
+
+/// Runs a property over machines. The environment can ask for more of them, or for one alone:
+///
+///     GPUPROBE_PROPERTY_MACHINES=10000   so many mixed machines beside the recorded ones
+///     GPUPROBE_PROPERTY_SEED=42          that mixed machine alone; its name has its seed
+namespace gpuprobe::testing_properties {
+
+constexpr std::uint64_t kUsualMachines = 200;
+
+inline std::optional<std::uint64_t> number_in(const char* variable) {
+    const char* text = std::getenv(variable);
+    return text ? parse_number<std::uint64_t>(text) : std::nullopt;
+}
+
+/// Ends with the first machine on which the property does not hold.
+template <class Holds>
+void check(const std::string& story, const Holds& holds, bool& is_sound) {
+    SCOPED_TRACE(story);
+    holds();
+    is_sound = is_sound && !::testing::Test::HasFailure();
+}
+
+/// Calls `holds` with the recipe of each mixed machine.
+template <class Holds>
+void on_mixed_machines(const Holds& holds) {
+    const auto only = number_in("GPUPROBE_PROPERTY_SEED");
+    const auto count = number_in("GPUPROBE_PROPERTY_MACHINES").value_or(kUsualMachines);
+    bool is_sound = true;
+    for (auto seed = only.value_or(1); is_sound && seed < only.value_or(count) + 1; ++seed) {
+        const auto recipe = mixed(seed);
+        check(
+            recipe.story, [&] { holds(recipe); }, is_sound);
+    }
+}
+
+/// Calls `holds` with each recorded machine as it is, then with each mixed one.
+template <class Holds>
+void on_every_machine(const Holds& holds) {
+    bool is_sound = true;
+    if (!number_in("GPUPROBE_PROPERTY_SEED"))
+        for (const auto& recorded : recorded_machines())
+            if (is_sound)
+                check(
+                    recorded.name, [&] { holds(scene_of(recorded)); }, is_sound);
+    if (is_sound)
+        on_mixed_machines([&](const Recipe& recipe) { holds(scene_of(recipe)); });
+}
+
+}  // namespace gpuprobe::testing_properties

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/value_json.h"
+#include "export/formats.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
+
+/// The order in which a machine is found changes no answer.
+namespace gpuprobe::testing_properties {
+namespace {
+
+Scene shuffled(Scene scene, Dice& dice) {
+    dice.shuffle(scene.machine.devices);
+    dice.shuffle(scene.probes);
+    for (auto& probe : scene.probes)
+        dice.shuffle(probe.devices);
+    return scene;
+}
+
+TEST(Order, OfDevicesAndProbesChangesNoReport) {
+    on_every_machine([](const Scene& scene) {
+        Dice dice{scene.machine.devices.size() + scene.probes.size()};
+        EXPECT_EQ(json_pretty(to_value(report_of(shuffled(scene, dice)))),
+                  json_pretty(to_value(report_of(scene))));
+    });
+}
+
+Report shuffled(Report report, Dice& dice) {
+    dice.shuffle(report.gpus);
+    dice.shuffle(report.software);
+    dice.shuffle(report.accelerators);
+    return report;
+}
+
+TEST(Order, OfAReportChangesNoChoice) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        Dice dice{report.gpus.size()};
+        const auto turned = shuffled(report, dice);
+        for (const auto& profile : profiles())
+            EXPECT_EQ(json_pretty(to_value(choice(profile, turned))),
+                      json_pretty(to_value(choice(profile, report))))
+                << profile.name;
+    });
+}
+
+/// What is said of several GPUs is in the report's order: GPUs, and reasons about them.
+void sort_what_is_said(Value& value) {
+    if (auto* members = value.as_object())
+        for (auto& member : *members) {
+            sort_what_is_said(member.value);
+            const bool is_list =
+                member.key == "gpus" || member.key == "reasons" || member.key == "warnings";
+            if (is_list && member.value.as_array())
+                std::ranges::sort(*member.value.as_array());
+        }
+    if (auto* items = value.as_array())
+        for (auto& item : *items)
+            sort_what_is_said(item);
+}
+
+std::string sorted_advice(const Manifest& product, const Report& report) {
+    auto value = to_value(advice(product, report));
+    sort_what_is_said(value);
+    return json_pretty(value);
+}
+
+TEST(Order, OfAReportChangesNoAdvice) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        Dice dice{report.gpus.size()};
+        const auto turned = shuffled(report, dice);
+        for (const auto& product : products())
+            EXPECT_EQ(sorted_advice(product, turned), sorted_advice(product, report))
+                << product.name;
+    });
+}
+
+TEST(Order, OfAReportChangesNoExport) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        Dice dice{report.gpus.size()};
+        const auto turned = shuffled(report, dice);
+        const auto answers = all_advice(report);
+        for (const auto& format : export_formats())
+            EXPECT_EQ(format.write({turned, Rules::compiled_in(), answers, "1", "n"}).text,
+                      format.write({report, Rules::compiled_in(), answers, "1", "n"}).text)
+                << format.name;
+    });
+}
+
+}  // namespace
+}  // namespace gpuprobe::testing_properties

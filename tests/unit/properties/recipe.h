@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/api_table.h"
+#include "report/caller.h"
+#include "unit/properties/dice.h"
+#include "unit/properties/places.h"
+
+/// Machines recombined from the parts of recorded ones: what a seed makes of them.
+namespace gpuprobe::testing_properties {
+
+/// What became of an API on a mixed machine instead of its answer.
+enum class Mishap { NotAsked, Absent, Crashed, TimedOut, Failed, Asleep };
+
+/// A machine before it is put together, so that one thing can be changed and the rest kept.
+struct Recipe {
+    std::string story = {};  ///< for whoever has to find out what went wrong
+    Host host = {};
+    std::vector<Part> parts = {};  ///< settled: no two share an address, a node or a UUID
+    std::vector<DeviceNode> shared_nodes = {};
+    std::vector<ProbeResult> empty = {};  ///< queries that found nothing
+    std::vector<Told> software = {};
+    std::map<std::string, Mishap> mishaps = {};  ///< by API
+    std::optional<Caller> caller = {};           ///< nullopt: whoever probed
+    std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: nothing was measured
+};
+
+/// The host of a recorded machine, with what its source does not say filled in.
+inline Host any_host(Dice& dice, std::string& story) {
+    const auto& donor = dice.any_of(recorded_machines());
+    story += " host of " + donor.name;
+    auto host = donor.machine.host;
+    constexpr std::array kGlibc =
+        std::to_array<const char*>({"2.17", "2.28", "2.31", "2.35", "2.36", "2.39", "2.41"});
+    constexpr std::array kLevels =
+        std::to_array<const char*>({"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"});
+    constexpr std::array kLibraries = std::to_array<const char*>(
+        {"libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libimf.so", "libintlc.so.5",
+         "libsvml.so", "libsycl.so.8", "libgomp.so.1", "libssl.so.3", "libvulkan.so.1"});
+    if (!host.arch && !dice.once_in(8))
+        host.arch = "x86_64";
+    if (!host.libc.name && !dice.once_in(8))
+        host.libc = {.name = dice.once_in(10) ? "musl" : "glibc", .version = dice.any_of(kGlibc)};
+    if (!host.cpu.level && host.arch == "x86_64" && !dice.once_in(8))
+        host.cpu.level = dice.any_of(kLevels);
+    if (!host.memory.total && !dice.once_in(8))
+        host.memory = {.total = gib(8U << dice.below(6)), .available = gib(6U << dice.below(6))};
+    if (dice.once_in(2)) {
+        host.libraries.emplace();
+        for (const auto* library : kLibraries)
+            if (dice.once_in(2))
+                host.libraries->emplace_back(library);
+        std::ranges::sort(*host.libraries);
+    }
+    if (dice.once_in(5))
+        host.container = host.container ? std::nullopt : std::optional<std::string>{"docker"};
+    return host;
+}
+
+inline DeviceNode with_mode(DeviceNode node, Dice& dice) {
+    const bool is_nvidias = node.path.starts_with("/dev/nvidia");
+    const bool is_card = node.path.starts_with("/dev/dri/card");
+    node.uid = 0;
+    node.gid = is_nvidias ? 0U : is_card ? 44U : 992U;
+    node.group = is_nvidias ? "root" : is_card ? "video" : "render";
+    node.mode = is_nvidias && !dice.once_in(6) ? 0666U : dice.once_in(8) ? 0600U : 0660U;
+    node.acl.clear();
+    node.accessible = true;
+    node.reason.reset();
+    return node;
+}
+
+/// Nodes as udev makes them, some of them shut, and somebody who asks.
+inline void set_permissions(Recipe& recipe, Dice& dice) {
+    constexpr std::uint32_t kSomebody = 1000;
+    for (auto& node : recipe.shared_nodes)
+        node = with_mode(std::move(node), dice);
+    for (auto& part : recipe.parts)
+        if (part.hardware)
+            for (auto& node : part.hardware->nodes)
+                if (node.reason != "missing")
+                    node = with_mode(std::move(node), dice);
+    recipe.caller = Caller{.uid = kSomebody, .groups = std::vector{kSomebody}};
+    if (dice.once_in(2))
+        recipe.caller->groups->push_back(992);
+    if (dice.once_in(3))
+        recipe.caller->groups->push_back(44);
+    if (dice.once_in(8))
+        recipe.caller->groups.reset();
+    if (dice.once_in(8))
+        recipe.caller = Caller{.uid = 0};
+    recipe.story += ", modes as udev sets them";
+}
+
+inline void add_shared_nodes(const Recorded& donor, std::vector<DeviceNode>& nodes) {
+    for (const auto& node : donor.machine.shared_nodes)
+        if (std::ranges::find(nodes, node.path, &DeviceNode::path) == nodes.end())
+            nodes.push_back(node);
+}
+
+inline const Recorded& machine_of(const Part& part) {
+    return *std::ranges::find(recorded_machines(), part.machine, &Recorded::name);
+}
+
+inline void add_part(Recipe& recipe, Places& places, Part part) {
+    if (!places.settle(part))
+        return;
+    recipe.story += " + card of " + part.machine;
+    add_shared_nodes(machine_of(part), recipe.shared_nodes);
+    recipe.parts.push_back(std::move(part));
+}
+
+/// Cards of any machines. Where the kernel shows none of them, those of one machine: drivers tell
+/// too little of them to keep those of several apart.
+inline void add_parts(Recipe& recipe, Dice& dice) {
+    Places places;
+    if (dice.once_in(8)) {
+        const auto& machine = dice.any_of(hidden_parts())->machine;
+        for (const auto* part : hidden_parts())
+            if (part->machine == machine)
+                add_part(recipe, places, *part);
+        return;
+    }
+    for (auto count = dice.below(5); count > 0; --count)
+        add_part(recipe, places, *dice.any_of(visible_parts()));
+}
+
+/// What one of the recorded machines' libraries said when there was nothing to list.
+inline void add_software(Recipe& recipe, Dice& dice) {
+    const auto& donor = dice.any_of(recorded_machines());
+    recipe.empty = donor.empty;
+    const auto& renderers = dice.any_of(recorded_machines());
+    recipe.software = renderers.software;
+    recipe.story += ", software of " + donor.name + " and " + renderers.name;
+}
+
+inline void add_mishaps(Recipe& recipe, Dice& dice) {
+    constexpr std::array kMishaps =
+        std::to_array({Mishap::NotAsked, Mishap::Absent, Mishap::Crashed, Mishap::TimedOut,
+                       Mishap::Failed, Mishap::Asleep});
+    for (const auto& api : kApis)
+        if (dice.once_in(8)) {
+            recipe.mishaps.emplace(api.word, dice.any_of(kMishaps));
+            recipe.story += ", mishap with " + std::string{api.word};
+        }
+}
+
+/// The machine that the seed stands for.
+inline Recipe mixed(std::uint64_t seed) {
+    Dice dice{seed};
+    Recipe recipe{.story = "GPUPROBE_PROPERTY_SEED=" + std::to_string(seed) + ":"};
+    recipe.host = any_host(dice, recipe.story);
+    add_parts(recipe, dice);
+    add_software(recipe, dice);
+    add_mishaps(recipe, dice);
+    if (!dice.once_in(3))
+        set_permissions(recipe, dice);
+    if (dice.once_in(4))
+        recipe.scores = seed;
+    return recipe;
+}
+
+}  // namespace gpuprobe::testing_properties

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "engine/machine.h"
+#include "report/assemble.h"
+#include "report/join.h"
+#include "report/trials.h"
+#include "support/places.h"
+
+/// The machines of tests/data/machines, whole and taken apart.
+namespace gpuprobe::testing_properties {
+
+/// What one API says of one device, and the probe that said it.
+struct Told {
+    ProbeResult probe = {};  ///< without its devices
+    DeviceFacts facts = {};
+    std::vector<ProbeResult> trials = {};  ///< of this device: what was verified and measured
+};
+
+/// One physical device with all that is known of it: hardware, or what only APIs know.
+struct Part {
+    std::string machine = {};
+    std::optional<HardwareDevice> hardware = {};
+    std::vector<Told> told = {};
+};
+
+/// One captured machine.
+struct Recorded {
+    std::string name = {};
+    Machine machine = {};
+    std::vector<ProbeResult> probes = {};
+    std::vector<Part> parts = {};
+    std::vector<ProbeResult> empty = {};  ///< queries that found no device, each with its outcome
+    std::vector<Told> software = {};      ///< software devices
+};
+
+inline ProbeResult without_devices(ProbeResult probe) {
+    probe.devices.clear();
+    return probe;
+}
+
+inline Told told_by(const ApiDevice& device, const std::vector<const ProbeResult*>& probes) {
+    Told told{.probe = without_devices(*device.probe), .facts = *device.facts};
+    for (const auto* probe : probes)
+        if (probe->api == device.probe->api && probe->driver == device.probe->driver &&
+            probe->device && probe->device == device_key(*device.facts))
+            told.trials.push_back(*probe);
+    return told;
+}
+
+/// Takes the machine apart as the report would join it.
+inline void take_apart(Recorded& recorded) {
+    const auto sorted = sorted_probes(recorded.probes);
+    const auto joined = join(recorded.machine, sorted);
+    for (const auto& subject : joined.subjects) {
+        Part part{.machine = recorded.name};
+        if (subject.hardware)
+            part.hardware = *subject.hardware;
+        for (const auto& claim : subject.claims)
+            part.told.push_back(told_by(claim.device, sorted));
+        recorded.parts.push_back(std::move(part));
+    }
+    for (const auto& device : joined.software)
+        recorded.software.push_back(told_by(device, sorted));
+    for (const auto& probe : recorded.probes)
+        if (probe.devices.empty() && probe.stage == kQueryStage)
+            recorded.empty.push_back(probe);
+}
+
+inline Recorded read_recorded(const std::filesystem::path& folder) {
+    Recorded recorded{.name = folder.filename().string()};
+    auto source = engine::replayed_machine(folder.string());
+    EXPECT_TRUE(source) << source.error().text;
+    if (!source)
+        return recorded;
+    recorded.machine = scan_machine(*source->files, *source->nodes, *source->host);
+    recorded.probes = std::move(*source->recorded);
+    take_apart(recorded);
+    return recorded;
+}
+
+/// All of them, by name; read once.
+inline const std::vector<Recorded>& recorded_machines() {
+    static const auto kMachines = [] {
+        std::vector<Recorded> machines;
+        for (const auto& entry :
+             std::filesystem::directory_iterator{GPUPROBE_SOURCE_DIR "/tests/data/machines"})
+            if (std::filesystem::exists(entry.path() / "capture.json"))
+                machines.push_back(read_recorded(entry.path()));
+        std::ranges::sort(machines, {}, &Recorded::name);
+        return machines;
+    }();
+    return kMachines;
+}
+
+/// The parts that are GPUs, display adapters or accelerators: those with hardware, or the others.
+inline std::vector<const Part*> parts_of(bool has_hardware) {
+    std::vector<const Part*> parts;
+    for (const auto& machine : recorded_machines())
+        for (const auto& part : machine.parts) {
+            const bool counts = !part.hardware || role_of(*part.hardware) != Role::Dropped;
+            if (counts && part.hardware.has_value() == has_hardware)
+                parts.push_back(&part);
+        }
+    return parts;
+}
+inline const std::vector<const Part*>& visible_parts() {
+    static const auto kParts = parts_of(true);
+    return kParts;
+}
+/// Those that only APIs know.
+inline const std::vector<const Part*>& hidden_parts() {
+    static const auto kParts = parts_of(false);
+    return kParts;
+}
+
+}  // namespace gpuprobe::testing_properties

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "unit/properties/recipe.h"
+
+namespace gpuprobe::testing_properties {
+
+inline const WallTime kNow{std::chrono::microseconds{1'800'000'000'000'000}};
+
+/// What the scan and the workers would say of such a machine.
+struct Scene {
+    std::string story = {};
+    Machine machine = {};
+    std::vector<ProbeResult> probes = {};
+    std::optional<Caller> caller = {};
+    std::optional<std::uint64_t> scores = {};
+};
+
+using ProbeKey = std::pair<std::string, std::string>;  // API and driver
+
+inline void suffer(ProbeResult& probe, Mishap mishap) {
+    probe.devices.clear();
+    probe.runtime = Value{};
+    probe.reasons.clear();
+    switch (mishap) {
+        case Mishap::Absent:
+            probe.outcome = Outcome::Absent;
+            return;
+        case Mishap::Crashed:
+            probe.outcome = Outcome::Crashed;
+            probe.signal = 11;
+            return;
+        case Mishap::TimedOut:
+            probe.outcome = Outcome::TimedOut;
+            return;
+        case Mishap::Asleep:
+            probe.outcome = Outcome::Skipped;
+            probe.reasons = {because("asleep")};
+            return;
+        case Mishap::Failed:
+        case Mishap::NotAsked:
+            probe.outcome = Outcome::Failed;
+            return;
+    }
+}
+
+/// Adds what was told to its driver's probe; a driver counts its devices from 0.
+inline void add_told(const Told& told,
+                     std::map<ProbeKey, ProbeResult>& queries,
+                     std::vector<ProbeResult>& trials) {
+    auto& query =
+        queries.try_emplace({told.probe.api, told.probe.driver}, told.probe).first->second;
+    auto facts = told.facts;
+    if (facts.index)
+        facts.index = static_cast<std::uint32_t>(query.devices.size());
+    for (auto trial : told.trials) {
+        trial.device = device_key(facts);
+        trials.push_back(std::move(trial));
+    }
+    query.devices.push_back(std::move(facts));
+}
+
+inline Scene scene_of(const Recipe& recipe) {
+    Scene scene{.story = recipe.story, .caller = recipe.caller, .scores = recipe.scores};
+    scene.machine = {.host = recipe.host, .shared_nodes = recipe.shared_nodes};
+    std::map<ProbeKey, ProbeResult> queries;
+    for (const auto& part : recipe.parts) {
+        if (part.hardware)
+            scene.machine.devices.push_back(*part.hardware);
+        for (const auto& told : part.told)
+            add_told(told, queries, scene.probes);
+    }
+    for (const auto& told : recipe.software)
+        add_told(told, queries, scene.probes);
+    for (const auto& probe : recipe.empty)
+        queries.try_emplace({probe.api, probe.driver}, probe);
+    std::erase_if(scene.probes, [&recipe](const ProbeResult& trial) {
+        return recipe.mishaps.contains(trial.api);
+    });
+    for (auto& [key, probe] : queries) {
+        const auto mishap = recipe.mishaps.find(key.first);
+        if (mishap != recipe.mishaps.end() && mishap->second == Mishap::NotAsked)
+            continue;
+        if (mishap != recipe.mishaps.end())
+            suffer(probe, mishap->second);
+        scene.probes.push_back(std::move(probe));
+    }
+    return scene;
+}
+
+inline Scene scene_of(const Recorded& recorded) {
+    return {.story = recorded.name, .machine = recorded.machine, .probes = recorded.probes};
+}
+
+/// As if each backend that works had been measured.
+inline void add_scores(Report& report, std::uint64_t seed) {
+    Dice dice{seed};
+    for (auto& gpu : report.gpus)
+        for (auto& [name, view] : gpu.backends)
+            if (view.usable == true && dice.once_in(2)) {
+                view.verified = true;
+                view.score = 1.0 + static_cast<double>(dice.below(1000));
+            }
+    if (dice.once_in(2))
+        report.host.cpu.score = 1.0 + static_cast<double>(dice.below(100));
+}
+
+/// The report as the caller sees it.
+inline Report report_of(const Scene& scene) {
+    auto report = assemble(scene.machine, scene.probes,
+                           {.generation = 7, .source = ReportSource::Replay, .now = kNow});
+    if (scene.scores)
+        add_scores(report, *scene.scores);
+    return scene.caller ? as_seen_by(std::move(report), *scene.caller) : report;
+}
+inline Report report_of(const Recipe& recipe) {
+    return report_of(scene_of(recipe));
+}
+
+}  // namespace gpuprobe::testing_properties
