@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/value_json.h"
+#include "export/formats.h"
+#include "export/verdicts.h"
+#include "plan/plan.h"
+#include "policy/computing_api.h"
+#include "policy/fact.h"
+#include "policy/gpu_selectors.h"
+#include "service/gpu_properties.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
+
+/// Whoever is asked gives the same answer, or one of them says why not.
+namespace gpuprobe::testing_properties {
+namespace {
+
+bool is_accepted_on(const Decision& decision, const std::string& gpu) {
+    return std::ranges::any_of(decision.candidates, [&gpu](const Candidate& candidate) {
+        return candidate.gpu == gpu && candidate.verdict == Verdict::Accepted;
+    });
+}
+
+/// Where select chooses the CPU, DefaultGpu still names a GPU: one that select says no to.
+TEST(OneAnswer, TheDefaultGpuIsTheOneThatSelectNames) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        const auto decision = choice(*profile_called("default"), report);
+        const auto* gpu = default_gpu(report, decision.gpus);
+        if (!decision.gpus.empty()) {
+            ASSERT_NE(gpu, nullptr);
+            EXPECT_EQ(gpu->id, decision.gpus.front());
+        } else if (gpu) {
+            EXPECT_FALSE(is_accepted_on(decision, gpu->id)) << gpu->id;
+        }
+    });
+}
+
+// Select and recommend ----------------------------------------------------------------------------
+
+using Names = std::set<std::string>;
+
+/// What a variant computes with, by our names of backends.
+Names backends_of(const Variant& variant) {
+    Names backends;
+    for (const auto& alternative : variant.needs.devices)
+        for (const auto api : computing_apis(variant, alternative))
+            backends.insert(std::string{info_of(api).backend});
+    if (variant.needs.devices.empty())
+        backends.insert(std::string{kCpu});
+    return backends;
+}
+
+/// A recommendation beside the choice of the profile that has the product's name.
+struct Pair {
+    const Profile& profile;
+    const VariantPlatform& platform;
+    Decision decision = {};
+    Recommendation answer = {};
+
+    [[nodiscard]] std::string chosen() const {
+        return own_name(profile, decision.backend.value_or("none"));
+    }
+    [[nodiscard]] Names recommended() const {
+        return backends_of(*find_variant(platform, *answer.variant));
+    }
+};
+
+/// Every variant with that backend has a reason against it, or there is none.
+bool recommend_says_why_not(const Pair& pair, const std::string& backend) {
+    return std::ranges::all_of(pair.answer.candidates, [&](const VariantCandidate& candidate) {
+        const auto& variant = *find_variant(pair.platform, candidate.variant);
+        return !backends_of(variant).contains(backend) ||
+               (candidate.verdict != Verdict::Accepted && !candidate.reasons.empty());
+    });
+}
+
+/// Every candidate with those backends has a reason against it, or there is none.
+bool select_says_why_not(const Pair& pair, const Names& backends) {
+    return std::ranges::all_of(pair.decision.candidates, [&](const Candidate& candidate) {
+        return !backends.contains(own_name(pair.profile, candidate.backend)) ||
+               (candidate.verdict != Verdict::Accepted && !candidate.reasons.empty());
+    });
+}
+
+/// The variant says why it leaves out the GPU that was chosen.
+bool recommend_says_why_not_on(const Pair& pair, const std::string& gpu) {
+    const auto& reasons = pair.answer.candidates.front().reasons;
+    return std::ranges::any_of(
+        reasons, [&gpu](const Reason& reason) { return reason.detail.at("where") == Value{gpu}; });
+}
+
+void expect_agreement(const Pair& pair) {
+    const auto chosen = pair.chosen();
+    const auto recommended = pair.recommended();
+    if (!recommended.contains(chosen)) {
+        EXPECT_TRUE(recommend_says_why_not(pair, chosen) || select_says_why_not(pair, recommended))
+            << pair.answer.product << ": select " << chosen << ", recommend "
+            << *pair.answer.variant;
+        return;
+    }
+    const auto& gpus = pair.answer.gpus;
+    if (!pair.decision.gpus.empty() &&
+        std::ranges::find(gpus, pair.decision.gpus.front()) == gpus.end()) {
+        EXPECT_TRUE(recommend_says_why_not_on(pair, pair.decision.gpus.front()))
+            << pair.answer.product << ": " << *pair.answer.variant << " is not for "
+            << pair.decision.gpus.front();
+    }
+}
+
+TEST(OneAnswer, SelectAndRecommendAgreeOrSayWhyNot) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& product : products()) {
+            const auto* profile = profile_called(product.name);
+            auto answer = advice(product, report);
+            if (!profile || answer.status != RecommendStatus::Ok)
+                continue;
+            const auto platform =
+                std::ranges::find(product.platforms, *answer.platform, &VariantPlatform::key);
+            expect_agreement({.profile = *profile,
+                              .platform = *platform,
+                              .decision = choice(*profile, report),
+                              .answer = std::move(answer)});
+        }
+    });
+}
+
+// Memory ------------------------------------------------------------------------------------------
+
+bool select_finds_enough(const Report& report, const Gpu& gpu, Bytes need) {
+    const auto decision = choice(*profile_called("default"), report,
+                                 {.min_memory = need, .gpus = std::vector<std::string>{gpu.id}});
+    return std::ranges::none_of(decision.candidates, [&gpu](const Candidate& candidate) {
+        return candidate.gpu == gpu.id && has_reason(candidate.reasons, "too-little-memory");
+    });
+}
+
+std::set<std::string> variants_on(const Manifest& product,
+                                  const Report& report,
+                                  const Gpu& gpu,
+                                  std::optional<Bytes> need) {
+    std::set<std::string> variants;
+    for (const auto& candidate : advice(product, report, {.need = need}).candidates)
+        if (std::ranges::find(candidate.gpus, gpu.id) != candidate.gpus.end())
+            variants.insert(candidate.variant);
+    return variants;
+}
+
+Fit planned(const Report& report, const Gpu& gpu, Bytes need) {
+    return plan({.need = need, .margin = {}, .gpus = {gpu.id}}, report).gpus.front().fit;
+}
+
+/// No backend is of use there, so nobody looks at its memory.
+bool is_no_use(const Gpu& gpu) {
+    return std::ranges::none_of(
+        gpu.backends, [](const auto& entry) { return entry.second.usable.value_or(false); });
+}
+
+void expect_one_memory(const Report& report, const Gpu& gpu, Bytes memory) {
+    const Bytes more{memory.count + 1};
+    EXPECT_TRUE(select_finds_enough(report, gpu, memory));
+    EXPECT_EQ(planned(report, gpu, more), Fit::No);
+    EXPECT_TRUE(is_no_use(gpu) || !select_finds_enough(report, gpu, more));
+    for (const auto& product : products()) {
+        EXPECT_EQ(variants_on(product, report, gpu, memory),
+                  variants_on(product, report, gpu, std::nullopt))
+            << product.name;
+        EXPECT_EQ(variants_on(product, report, gpu, more), std::set<std::string>{}) << product.name;
+    }
+}
+
+TEST(OneAnswer, SelectRecommendAndPlanCountTheSameMemory) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& gpu : report.gpus) {
+            SCOPED_TRACE(gpu.id);
+            const auto memory = memory_for_use(gpu).value;
+            if (memory && gpu.kind != GpuKind::DisplayOnly)
+                expect_one_memory(report, gpu, *memory);
+        }
+    });
+}
+
+// Exports -----------------------------------------------------------------------------------------
+
+Value exported(const Report& report, std::vector<Recommendation> answers) {
+    const auto made = write_json({.report = report,
+                                  .rules = Rules::compiled_in(),
+                                  .answers = std::move(answers),
+                                  .version = "1",
+                                  .node = "n"});
+    return parse_json(made.text.value_or(""), mib(8)).value();
+}
+
+std::string place_of(const Gpu& gpu) {
+    return gpu.pci && gpu.pci->address ? text_of(*gpu.pci->address) : gpu.id;
+}
+
+TEST(OneAnswer, ExportsCountTheSameMemory) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        const auto document = exported(report, {});
+        for (const auto& entry : *document.at("gpus").as_array())
+            for (const auto& gpu : report.gpus)
+                if (entry.at("id") == Value{place_of(gpu)}) {
+                    EXPECT_EQ(json_line(entry.at("memory_bytes")),
+                              json_line(to_value(memory_for_use(gpu).value)));
+                }
+    });
+}
+
+/// A name that no label may have is left out, and none stands in its place.
+TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        const auto answers = all_advice(report);
+        const auto document = exported(report, answers);
+        for (const auto& answer : answers) {
+            const bool is_told =
+                answer.status == RecommendStatus::Ok && is_fleet_name(*answer.variant);
+            EXPECT_EQ(json_line(document.at("products").at(answer.product).at("best")),
+                      json_line(is_told ? to_value(answer.variant) : Value{}))
+                << answer.product;
+        }
+    });
+}
+
+// Environments ------------------------------------------------------------------------------------
+
+TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& profile : profiles()) {
+            const auto decision = choice(profile, report);
+            if (decision.gpus.size() != 1)
+                continue;
+            const auto set = environment_for(report, *gpu_called(report, decision.gpus.front()));
+            for (const auto& [name, value] : decision.environment)
+                EXPECT_EQ(set.contains(name) ? set.at(name) : value, value)
+                    << profile.name << ": " << name;
+        }
+    });
+}
+
+}  // namespace
+}  // namespace gpuprobe::testing_properties
