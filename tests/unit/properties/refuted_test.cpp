@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "explain/doctor.h"
+#include "policy/computing_api.h"
+#include "report/backend_view.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
+
+/// Nothing is said that the report itself refutes.
+namespace gpuprobe::testing_properties {
+namespace {
+
+// Nodes -------------------------------------------------------------------------------------------
+
+/// The machine as somebody sees it: a prober may have been let in where others are not.
+Report seen_by_somebody(Scene scene) {
+    constexpr std::uint32_t kSomebody = 1000;
+    if (!scene.caller)
+        scene.caller = Caller{.uid = kSomebody, .groups = std::vector{kSomebody}};
+    return report_of(scene);
+}
+
+TEST(Refuted, NoBackendIsChosenWhoseNodesAreShut) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = seen_by_somebody(scene);
+        for (const auto& profile : profiles())
+            for (const auto& candidate : choice(profile, report).candidates)
+                if (candidate.gpu && candidate.verdict == Verdict::Accepted) {
+                    EXPECT_TRUE(shut_nodes(own_name(profile, candidate.backend), report.nodes,
+                                           *gpu_called(report, *candidate.gpu))
+                                    .empty())
+                        << profile.name << ": " << candidate.backend << " on " << *candidate.gpu;
+                }
+    });
+}
+
+/// Known gap: a variant that asks for no backend, only for a vendor or an architecture, is
+/// recommended on GPUs whose nodes the caller may not open (localai's amd, torch's rocm,
+/// tsuku-llm-recipe).
+bool asks_for_a_backend(const Conjunction& alternative) {
+    return std::ranges::any_of(
+        alternative, [](const Term& term) { return std::holds_alternative<Api>(term.need); });
+}
+
+void expect_open_nodes(const VariantPlatform& platform,
+                       const VariantCandidate& candidate,
+                       const Report& report) {
+    const auto& variant = *find_variant(platform, candidate.variant);
+    for (const auto& alternative : variant.needs.devices) {
+        if (!asks_for_a_backend(alternative))
+            continue;
+        for (const auto api : computing_apis(variant, alternative))
+            for (const auto& gpu : candidate.gpus)
+                EXPECT_TRUE(shut_nodes(info_of(api).backend, report.nodes, *gpu_called(report, gpu))
+                                .empty())
+                    << candidate.variant << " on " << gpu;
+    }
+}
+
+TEST(Refuted, NoVariantIsRecommendedWhoseNodesAreShut) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = seen_by_somebody(scene);
+        for (const auto& product : products()) {
+            const auto answer = advice(product, report);
+            for (const auto& platform : product.platforms)
+                if (platform.key == answer.platform)
+                    for (const auto& candidate : answer.candidates)
+                        expect_open_nodes(platform, candidate, report);
+        }
+    });
+}
+
+// The doctor --------------------------------------------------------------------------------------
+
+bool works(const Gpu& gpu, std::string_view api) {
+    return std::ranges::any_of(gpu.backends, [api](const auto& entry) {
+        return api_below(entry.first) == api && entry.second.usable == true;
+    });
+}
+
+bool anything_works(const Gpu& gpu) {
+    return std::ranges::any_of(gpu.backends,
+                               [](const auto& entry) { return entry.second.usable == true; });
+}
+
+bool installs(const Finding& finding) {
+    const auto fix = explain(finding).fix.value_or("");
+    return fix.find("apt install") != std::string::npos ||
+           !finding.evidence.at("package").is_null();
+}
+
+/// The backend's own API, where a finding names one and it works on the GPU.
+bool is_about_what_works(const Finding& finding, const Gpu& gpu) {
+    const auto* api = finding.evidence.at("api").as_string();
+    return api && works(gpu, *api);
+}
+
+TEST(Refuted, TheDoctorMendsNothingThatWorks) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& finding : examine(report, {})) {
+            const auto* gpu = finding.gpu ? gpu_called(report, *finding.gpu) : nullptr;
+            if (gpu && is_about_what_works(finding, *gpu)) {
+                EXPECT_FALSE(installs(finding)) << finding.id;
+                EXPECT_LT(finding.severity, Severity::Error) << finding.id;
+            }
+        }
+    });
+}
+
+TEST(Refuted, TheDoctorInstallsNoKernelDriverInAContainer) {
+    constexpr std::array kOfTheKernel = std::to_array<std::string_view>(
+        {"linux-headers", "nvidia-driver", "nvidia-kernel", "firmware-amd", "modprobe"});
+    on_every_machine([&](Scene scene) {
+        scene.machine.host.container = "docker";
+        for (const auto& finding : examine(report_of(scene), {}))
+            for (const auto word : kOfTheKernel) {
+                const auto fix = explain(finding).fix.value_or("");
+                EXPECT_EQ(fix.find(word), std::string::npos) << finding.id << ": " << fix;
+            }
+    });
+}
+
+/// Who reads no more than the doctor's findings does not take the GPU for a healthy one.
+TEST(Refuted, AGpuOnWhichNothingWorksHasAFinding) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        const auto findings = examine(report, {});
+        for (const auto& gpu : report.gpus) {
+            const bool is_found =
+                std::ranges::find(findings, std::optional{gpu.id}, &Finding::gpu) != findings.end();
+            EXPECT_TRUE(is_found || anything_works(gpu)) << gpu.id;
+        }
+    });
+}
+
+TEST(Refuted, VulkanIsNotOnlySoftwareBesideAGpuThatUsesIt) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        const auto findings = examine(report, {});
+        const bool is_told =
+            std::ranges::find(findings, "only-software", &Finding::id) != findings.end();
+        EXPECT_FALSE(is_told && std::ranges::any_of(report.gpus, [](const Gpu& gpu) {
+                         return works(gpu, "vulkan");
+                     }));
+    });
+}
+
+}  // namespace
+}  // namespace gpuprobe::testing_properties
