@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "report/backend_view.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -38,6 +40,22 @@ std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alter
     if (const auto api = api_called(variant.family); apis.empty() && api)
         apis.push_back(*api);
     return apis;
+}
+
+std::vector<Reason> closed_nodes(const Variant& variant,
+                                 const Conjunction& alternative,
+                                 const Facts& gpu) {
+    const auto apis = computing_apis(variant, alternative);
+    const auto works = [&gpu](Api api) { return gpu.usable(api) == true; };
+    if (std::ranges::any_of(apis, works))
+        return {};
+    const auto backend = apis.empty() ? std::string_view{} : info_of(apis.front()).backend;
+    auto reasons = shut_nodes(backend, gpu.report().nodes, *gpu.gpu());
+    for (auto& reason : reasons) {
+        reason.detail["where"] = gpu.gpu()->id;
+        reason.detail["predicate"] = "backend";
+    }
+    return reasons;
 }
 
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu) {

@@ -15,6 +15,12 @@ namespace gpuprobe {
 /// tells.
 std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alternative);
 
+/// `no-permission` for each closed node without which the variant can't compute on the GPU where
+/// this alternative of its holds; none where it works all the same.
+std::vector<Reason> closed_nodes(const Variant& variant,
+                                 const Conjunction& alternative,
+                                 const Facts& gpu);
+
 /// Whether each of these APIs, and at least one, has computed a checked result on the GPU.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 

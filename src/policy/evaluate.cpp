@@ -82,6 +82,14 @@ std::uint64_t whole_gib(const Facts& gpu) {
     return memory ? (memory->count + gib(1).count / 2) / gib(1).count : 0;
 }
 
+bool has_closed_nodes(const Report& report) {
+    const auto is_shut = [](const DeviceNode& node) { return node.accessible == false; };
+    return std::ranges::any_of(report.nodes, is_shut) ||
+           std::ranges::any_of(report.gpus, [&is_shut](const Gpu& gpu) {
+               return std::ranges::any_of(gpu.nodes, is_shut);
+           });
+}
+
 class Evaluator {
 public:
     Evaluator(const VariantPlatform& platform,
@@ -93,7 +101,8 @@ public:
           machine_{machine},
           failed_{failed},
           gpus_{machine.gpus},
-          answers_{answers_to(platform.index, machine, gpus_)} {
+          answers_{answers_to(platform.index, machine, gpus_)},
+          has_closed_nodes_{has_closed_nodes(machine.host.report())} {
         if (const auto added = added_term(request))
             added_ = gpus_.ask(*added);
     }
@@ -180,12 +189,23 @@ private:
         return gpus;
     }
 
+    /// The GPUs whose nodes are open, as far as is known.
+    [[nodiscard]] std::uint64_t open(const Variant& variant, std::size_t alternative) const {
+        std::uint64_t gpus = 0;
+        for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
+            if (closed_nodes(variant, variant.needs.devices[alternative], machine_.gpus[i]).empty())
+                gpus |= 1ULL << i;
+        return gpus;
+    }
+
     [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry, const Variant& variant) const {
         GpuMask covered;
         std::size_t place = entry.first + entry.host;
         for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
             const auto count = platform_.index.words[place];
-            const auto gpus = request_.require_verified ? verified(variant, i) : gpus_.all();
+            auto gpus = request_.require_verified ? verified(variant, i) : gpus_.all();
+            if (has_closed_nodes_)
+                gpus &= open(variant, i);
             const auto mask = all_of(place + 1, count, {.yes = gpus, .maybe = gpus});
             covered.yes |= mask.yes;
             covered.maybe |= mask.maybe;
@@ -246,6 +266,7 @@ private:
     LikeGpus gpus_;
     std::vector<GpuMask> answers_;
     std::optional<GpuMask> added_ = {};  ///< what the request asks of every GPU
+    bool has_closed_nodes_;
 };
 
 /// Variants are in the order of their names, so that their places compare as these.

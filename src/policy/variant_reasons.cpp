@@ -77,6 +77,12 @@ public:
             std::ranges::move(unverified(variant, gpu), std::back_inserter(reasons_));
     }
 
+    void explain_closed_nodes(const Variant& variant, const Facts& gpu) {
+        for (const auto& alternative : needs_.devices)
+            for (auto& reason : closed_nodes(variant, alternative, gpu))
+                add_once(std::move(reason));
+    }
+
     void explain_gpu(const Facts& gpu) {
         const bool several = needs_.devices.size() > 1;
         const bool none_holds = std::ranges::none_of(needs_.devices, [&](const auto& alternative) {
@@ -120,9 +126,13 @@ private:
         for (auto reason : view->second.reasons) {
             reason.detail["where"] = gpu.id;
             reason.detail["predicate"] = "backend";
-            if (std::ranges::find(reasons_, reason) == reasons_.end())
-                reasons_.push_back(std::move(reason));
+            add_once(std::move(reason));
         }
+    }
+
+    void add_once(Reason reason) {
+        if (std::ranges::find(reasons_, reason) == reasons_.end())
+            reasons_.push_back(std::move(reason));
     }
 
     const Requirements& needs_;
@@ -183,6 +193,8 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
         if (is_covered(judged, i) || (!is_meant && judged.covered != 0))
             continue;
         explainer.explain_gpu(gpus[i]);
+        if (is_meant)
+            explainer.explain_closed_nodes(*judged.variant, gpus[i]);
         explainer.explain_unverified(*judged.variant, gpus[i]);
     }
     if (gpus.empty() && !needs.devices.empty())

@@ -36,27 +36,16 @@ TEST(Refuted, NoBackendIsChosenWhoseNodesAreShut) {
     });
 }
 
-/// Known gap: a variant that asks for no backend, only for a vendor or an architecture, is
-/// recommended on GPUs whose nodes the caller may not open (localai's amd, torch's rocm,
-/// tsuku-llm-recipe).
-bool asks_for_a_backend(const Conjunction& alternative) {
-    return std::ranges::any_of(
-        alternative, [](const Term& term) { return std::holds_alternative<Api>(term.need); });
-}
-
 void expect_open_nodes(const VariantPlatform& platform,
                        const VariantCandidate& candidate,
                        const Report& report) {
     const auto& variant = *find_variant(platform, candidate.variant);
-    for (const auto& alternative : variant.needs.devices) {
-        if (!asks_for_a_backend(alternative))
-            continue;
+    for (const auto& alternative : variant.needs.devices)
         for (const auto api : computing_apis(variant, alternative))
             for (const auto& gpu : candidate.gpus)
                 EXPECT_TRUE(shut_nodes(info_of(api).backend, report.nodes, *gpu_called(report, gpu))
                                 .empty())
                     << candidate.variant << " on " << gpu;
-    }
 }
 
 TEST(Refuted, NoVariantIsRecommendedWhoseNodesAreShut) {
