@@ -78,6 +78,8 @@ inline constexpr Wording kDiagnoses[] = {
     {"nouveau", "{driver} drives it: there is no CUDA, and Vulkan only through Mesa's NVK",
      "install NVIDIA's driver (contrib and non-free): sudo apt install linux-headers-amd64 "
      "nvidia-driver; nvidia-detect says whether that is the one"},
+    {"nouveau@container", "{driver} drives it on the host: there is no CUDA",
+     "install NVIDIA's driver on the host; its container toolkit brings the driver in here"},
     {"nouveau@legacy", "{driver} drives it, as NVIDIA's current drivers do not know it any more",
      "keep it; for Kepler, Debian 12 has nvidia-tesla-470-driver with CUDA"},
     {"nouveau@newest", "{driver} drives it, and it is newer than the driver that Debian has",

@@ -487,6 +487,14 @@ TEST(Examine, LetsNobodyJoinRootsGroup) {
     EXPECT_EQ(shut("/dev/dri/renderD128", "nogroup", "0660"), Value{"udev"});
 }
 
+TEST(Examine, SendsWhoIsInAContainerToTheHostForNvidiasDriver) {
+    auto report = healthy();
+    report.host.container = "docker";
+    gpu_of(report).driver.name = "nouveau";
+    const auto fix = explain(only(examine(report, {}), "nouveau")).fix.value_or("");
+    EXPECT_EQ(fix.find("apt install"), std::string::npos) << fix;
+}
+
 TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
     const auto found = [](const char* device) {
         auto report = healthy();
