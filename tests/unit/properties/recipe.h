@@ -109,12 +109,33 @@ inline const Recorded& machine_of(const Part& part) {
     return *std::ranges::find(recorded_machines(), part.machine, &Recorded::name);
 }
 
-inline void add_part(Recipe& recipe, Places& places, Part part) {
+/// Another kernel driver than the vendor's, or none; what needs the vendor's then tells nothing.
+inline void take_driver(Part& part, Dice& dice, std::string& story) {
+    const bool is_nvidias = part.hardware->vendor_id == "10de";
+    auto& hardware = *part.hardware;
+    hardware.driver_version.reset();
+    hardware.driver_flavour.reset();
+    std::erase_if(part.told, [](const Told& told) { return told.probe.api != "pci"; });
+    if (is_nvidias && dice.once_in(2)) {
+        hardware.driver = "nouveau";
+    } else if (dice.once_in(2)) {
+        hardware.driver = "vfio-pci";
+        hardware.findings.push_back(because("passthrough", {{"driver", "vfio-pci"}}));
+    } else {
+        hardware.driver.reset();
+        hardware.findings.push_back(because("no-driver"));
+    }
+    story += " (by " + hardware.driver.value_or("no driver") + ")";
+}
+
+/// False when it can't be told from one that is there already.
+inline bool add_part(Recipe& recipe, Places& places, Part part) {
     if (!places.settle(part))
-        return;
+        return false;
     recipe.story += " + card of " + part.machine;
     add_shared_nodes(machine_of(part), recipe.shared_nodes);
     recipe.parts.push_back(std::move(part));
+    return true;
 }
 
 /// Cards of any machines. Where the kernel shows none of them, those of one machine: drivers tell
@@ -125,11 +146,14 @@ inline void add_parts(Recipe& recipe, Dice& dice) {
         const auto& machine = dice.any_of(hidden_parts())->machine;
         for (const auto* part : hidden_parts())
             if (part->machine == machine)
-                add_part(recipe, places, *part);
+                (void)add_part(recipe, places, *part);  // the others are enough
         return;
     }
-    for (auto count = dice.below(5); count > 0; --count)
-        add_part(recipe, places, *dice.any_of(visible_parts()));
+    for (auto count = dice.below(5); count > 0; --count) {
+        const auto& part = *dice.any_of(visible_parts());
+        if (add_part(recipe, places, part) && dice.once_in(10))
+            take_driver(recipe.parts.back(), dice, recipe.story);
+    }
 }
 
 /// What one of the recorded machines' libraries said when there was nothing to list.
