@@ -13,7 +13,7 @@
 ///     GPUPROBE_PROPERTY_SEED=42          that mixed machine alone; its name has its seed
 namespace gpuprobe::testing_properties {
 
-constexpr std::uint64_t kUsualMachines = 200;
+constexpr std::uint64_t kUsualMachines = 150;
 
 inline std::optional<std::uint64_t> number_in(const char* variable) {
     const char* text = std::getenv(variable);
