@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "engine/targets.h"
 #include "inventory/linker_cache.h"
+#include "report/api_table.h"
 #include "store/probe_cache.h"
 
 namespace gpuprobe::engine {
@@ -19,6 +20,12 @@ std::optional<Harm> harm_of(const ProbeResult& probe) {
     if (probe.outcome == Outcome::TimedOut)
         return Harm::TimedOut;
     return std::nullopt;
+}
+
+/// What reads only what the kernel and libpci have takes nothing down.
+bool loads_driver(const ProbeTarget& target) {
+    const auto* api = find_api(target.api);
+    return !api || api->wakes;
 }
 
 /// Whether it clears the driver. A worker that ended without a result might still do harm.
@@ -93,16 +100,22 @@ std::optional<ProbeResult> ProbeLedger::instead_of(const ProbeTarget& target) co
     return held ? std::optional{held_back(target, *held)} : std::nullopt;
 }
 
+bool ProbeLedger::is_suspect(const ProbeTarget& target) const {
+    return quarantine_.is_suspect(key_of(target));
+}
+
 void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
-    if (targets.empty())
-        return;
     std::vector<store::ProbeKey> keys;
     for (const auto& target : targets) {
+        if (!loads_driver(target))
+            continue;
         auto& key = running_[target];
         quarantine_.ended(key);  // the driver may have been replaced since it began
         key = key_of(target);
         keys.push_back(key);
     }
+    if (keys.empty())
+        return;
     unkept_.reset();
     note(quarantine_.begin(keys));
 }

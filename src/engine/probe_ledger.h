@@ -32,6 +32,9 @@ public:
     /// The result of a target that is held back: Skipped with reason "quarantined" {driver, why,
     /// times, since_usec, until_usec, note}. nullopt when it may be probed.
     [[nodiscard]] std::optional<ProbeResult> instead_of(const ProbeTarget& target) const;
+    /// Whether it may have taken the machine or the daemon down, as others may: to be asked while
+    /// nothing else is, so that the next time tells.
+    [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
     /// Call it before the workers start.
     void begin(const std::vector<ProbeTarget>& targets);
     /// Call it with each result. Returns whether to probe once more, because this was the first

@@ -91,10 +91,28 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
             due.push_back(target);
         }
     }
-    context_.ledger.begin(due);
     begun_ += due.size();
+    const auto suspects = std::ranges::stable_partition(
+        due, [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
+    for (const auto& target : suspects) {
+        note(target, QueryEvent::Ask);
+        suspects_.push_back(target);
+    }
+    due.erase(suspects.begin(), suspects.end());
+    context_.ledger.begin(due);
     for (const auto& target : due)
         ask(target, sleeper_woken_by(target, machine.hardware).has_value());
+    ask_next_suspect();
+}
+
+/// Once nothing else runs.
+void Queries::ask_next_suspect() {
+    if (suspects_.empty() || begun_ - ended_ != suspects_.size())
+        return;
+    const auto target = std::move(suspects_.front());
+    suspects_.pop_front();
+    context_.ledger.begin({target});
+    ask(target, sleeper_woken_by(target, context_.machine.hardware).has_value());
 }
 
 void Queries::start_due() {
@@ -216,10 +234,12 @@ void Queries::leave_round(const ProbeTarget& target) {
     for (const auto& waiter : waiters_)
         if (waiter.progress)
             waiter.progress(share);
-    if (running())
+    if (running()) {
+        ask_next_suspect();
         publisher_.publish_soon();
-    else
+    } else {
         round_ended_();
+    }
 }
 
 std::vector<ProbeWaiter> Queries::end_round() {

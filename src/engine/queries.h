@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -79,6 +80,7 @@ private:
     [[nodiscard]] std::optional<ProbeResult> obstacle(const ProbeTarget& target,
                                                       bool allow_wake) const;
     void ask(const ProbeTarget& target, bool wakes);
+    void ask_next_suspect();
     [[nodiscard]] bool may_be_asked_again(const ProbeTarget& target);
     [[nodiscard]] bool ask_once_more(const ProbeTarget& target);
     [[nodiscard]] bool ask_again_after(const ProbeTarget& target, const ProbeResult& probe);
@@ -91,7 +93,8 @@ private:
     std::map<ProbeTarget, QueryState> states_ = {};  ///< those that are not Idle
     StabilityCheck stability_ = {};
     std::optional<MonotonicTime> caught_up_at_ = {};
-    std::size_t begun_ = 0;  ///< in this round
+    std::deque<ProbeTarget> suspects_ = {};  ///< of this round, to be asked one by one
+    std::size_t begun_ = 0;                  ///< in this round
     std::size_t ended_ = 0;
     std::vector<ProbeWaiter> waiters_ = {};
 };

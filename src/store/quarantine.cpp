@@ -18,8 +18,8 @@ constexpr std::array<Duration, 6> kLengths = {Duration::zero(),         Duration
                                               std::chrono::minutes{10}, std::chrono::hours{1},
                                               std::chrono::hours{6},    std::chrono::hours{24}};
 constexpr std::uint32_t kHighest = kLengths.size() - 1;
-/// The level after the machine went down: six hours, since ten minutes could make that a routine.
-constexpr std::uint32_t kAfterMachineWentDown = 4;
+/// The first level that holds a driver back.
+constexpr std::uint32_t kHolds = 2;
 
 Duration length_of(std::uint32_t level) {
     return kLengths[std::min(level, kHighest)];
@@ -101,6 +101,10 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
     std::vector<ProbeKey> left;
     TRY(read_list(document, "running", kMaxRunning, left));
     TRY(read_list(document, "entries", kMaxEntries, entries_));
+    std::vector<ProbeKey> suspects;  // of version 0.1 there are none
+    if (!document.at("suspects").is_null())
+        TRY(read_list(document, "suspects", kMaxRunning, suspects));
+    suspects_ = {suspects.begin(), suspects.end()};
     if (const auto* boot = document.at("boot").as_string())
         left_boot_ = *boot;
     is_cold_ = is_cold_ && left_boot_ != boot_;
@@ -112,9 +116,26 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
 
 void Quarantine::judge(const std::vector<ProbeKey>& left) {
     const bool is_another_boot = !boot_.empty() && !left_boot_.empty() && boot_ != left_boot_;
+    if (left.size() == 1)
+        convict(left.front(), is_another_boot ? Harm::MachineWentDown : Harm::DaemonWentDown);
     for (const auto& key : left)
-        (void)strike(key, is_another_boot ? Harm::MachineWentDown : Harm::DaemonWentDown,
-                     std::nullopt);
+        if (suspects_.size() < kMaxRunning)
+            suspects_.insert(key);
+    is_changed_ = true;
+}
+
+/// It was asked alone.
+void Quarantine::convict(const ProbeKey& key, Harm why) {
+    const bool was_there_before = suspects_.contains(key);
+    (void)strike(key, why, std::nullopt);
+    auto* entry = entry_of(key, entries_);
+    if (entry && was_there_before && entry->level < kHolds)
+        (void)strike(key, why, std::nullopt);
+}
+
+void Quarantine::ended(const ProbeKey& key) {
+    running_.erase(key);
+    is_changed_ = suspects_.erase(key) > 0 || is_changed_;
 }
 
 bool Quarantine::holds(const Entry& entry) const {
@@ -135,7 +156,7 @@ bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string
             .fingerprint = key.fingerprint,
             .probe = {
                 .api = key.api, .driver = key.driver, .stage = key.stage, .device = key.device}});
-    const auto least = why == Harm::MachineWentDown ? kAfterMachineWentDown : 0;
+    const auto least = why == Harm::MachineWentDown ? kHolds : 0;
     entry->level = std::clamp(entry->level + 1, least, kHighest);
     auto& probe = entry->probe;
     if (probe.times < std::numeric_limits<std::uint32_t>::max())
@@ -181,6 +202,7 @@ Status Quarantine::save() {
     document["boot"] = boot_;
     document["running"] = to_value(std::vector<ProbeKey>{running_.begin(), running_.end()});
     document["entries"] = to_value(entries_);
+    document["suspects"] = to_value(std::vector<ProbeKey>{suspects_.begin(), suspects_.end()});
     TRY(file_->save(document));
     written_ = running_;
     is_changed_ = false;

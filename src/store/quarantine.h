@@ -45,11 +45,13 @@ struct QuarantineFilter {
 /// does not repeat them.
 ///
 /// A probe is written to disk before it starts (begin) and removed once it has ended (ended,
-/// settle). One that is still there at the next start did harm: if the machine has rebooted since,
-/// it may have taken the machine down, otherwise the process that ran it. Each harm makes the next
-/// penalty longer until the driver answers. From the second harm on, and from the first if the
-/// machine went down, the driver is held back for 10 minutes, then 1 hour, 6 hours and 24 hours (at
-/// least 6 hours if the machine went down). A driver with another fingerprint starts afresh.
+/// settle). One that is still there at the next start may have done harm: if the machine has
+/// rebooted since, it may have taken the machine down, otherwise the process that ran it. Of
+/// several nobody knows which, and a power cut leaves all of them: they are suspects, to be asked
+/// one after the other. One that is there alone did it. Each harm makes the next penalty longer
+/// until the driver answers. From the second harm on, which being a suspect counts as, and from the
+/// first if the machine went down, the driver is held back for 10 minutes, then 1 hour, 6 hours and
+/// 24 hours. A driver with another fingerprint starts afresh.
 ///
 /// Only the first process that opens the folder writes. Others obey what they find and write
 /// nothing, so that the probes of a running process are never mistaken for leftovers.
@@ -76,8 +78,10 @@ public:
     /// Records on disk that these are about to run. Errors: those of CheckedFile::save() and of a
     /// folder that can't be written; only this object knows of them then.
     Status begin(const std::vector<ProbeKey>& keys);
-    /// It no longer runs.
-    void ended(const ProbeKey& key) { running_.erase(key); }
+    /// It no longer runs, and whatever it did, it took nothing down.
+    void ended(const ProbeKey& key);
+    /// Whether it is to be asked while nothing else is.
+    [[nodiscard]] bool is_suspect(const ProbeKey& key) const { return suspects_.contains(key); }
     /// It did harm. Returns whether it is held back from now on.
     bool strike(const ProbeKey& key, Harm why, std::optional<std::string> note);
     /// It answered, so its past harm is forgotten.
@@ -114,6 +118,7 @@ private:
     [[nodiscard]] bool holds(const Entry& entry) const;
     [[nodiscard]] Result<std::vector<ProbeKey>> load();
     void judge(const std::vector<ProbeKey>& left);
+    void convict(const ProbeKey& key, Harm why);
     void drop_old();
     Status save();
 
@@ -127,7 +132,8 @@ private:
     std::vector<Entry> entries_ = {};
     std::set<ProbeKey> running_ = {};
     std::set<ProbeKey> written_ = {};  ///< running_ as it is in the file
-    bool is_changed_ = false;          ///< entries_, since the last save
+    std::set<ProbeKey> suspects_ = {};
+    bool is_changed_ = false;  ///< entries_ or suspects_, since the last save
 };
 
 }  // namespace gpuprobe::store

@@ -30,6 +30,7 @@ const ProbeKey kVulkan{.api = "vulkan",
                        .driver = "/usr/share/vulkan/icd.d/radeon_icd.json",
                        .stage = "query",
                        .fingerprint = "mesa 25"};
+const ProbeKey kNvml{.api = "nvml", .stage = "query", .fingerprint = "nvidia 580"};
 const ProbeKey kCuda{.api = "cuda", .stage = "query", .fingerprint = "nvidia 580"};
 
 class QuarantineTest : public ::testing::Test {
@@ -124,16 +125,42 @@ TEST_F(QuarantineTest, OutlivesTheProcess) {
     EXPECT_EQ(quarantine->find(kVulkan), nullptr);
 }
 
-TEST_F(QuarantineTest, HoldsAtOnceWhatTheMachineWentDownWith) {
-    die_while_asking({kVulkan, kCuda});
+TEST_F(QuarantineTest, HoldsAtOnceWhatWasAskedAloneWhenTheMachineWentDown) {
+    die_while_asking({kVulkan});
     const auto quarantine = next("boot 2");
     const auto* held = quarantine->find(kVulkan);
     ASSERT_NE(held, nullptr);
     EXPECT_EQ(held->why, Harm::MachineWentDown);
     EXPECT_EQ(held->times, 1u);
-    EXPECT_EQ(held->until, clock_.wall() + hours{6});
-    EXPECT_EQ(quarantine->held().size(), 2u);
-    EXPECT_EQ(quarantine->held().front().api, "cuda");
+    EXPECT_EQ(held->until, clock_.wall() + minutes{10});
+    EXPECT_EQ(quarantine->held().size(), 1u);
+}
+
+TEST_F(QuarantineTest, SuspectsAllThatWereAskedTogetherAndHoldsNone) {
+    for (const auto* boot : {"boot 2", "boot 1"}) {
+        fs::remove(file());
+        die_while_asking({kVulkan, kCuda});
+        const auto quarantine = next(boot);
+        EXPECT_TRUE(quarantine->held().empty()) << boot;
+        EXPECT_TRUE(quarantine->is_suspect(kVulkan) && quarantine->is_suspect(kCuda)) << boot;
+    }
+}
+
+TEST_F(QuarantineTest, FindsOutWhichItWas) {
+    die_while_asking({kVulkan, kCuda, kNvml});
+    {
+        const auto quarantine = next();
+        ASSERT_TRUE(quarantine->begin({kCuda}));
+        quarantine->ended(kCuda);
+        EXPECT_FALSE(quarantine->is_suspect(kCuda)) << "whatever it said, it took nothing down";
+    }
+    die_while_asking({kVulkan});
+    const auto quarantine = next();
+    ASSERT_EQ(quarantine->held().size(), 1u);
+    EXPECT_EQ(quarantine->held()[0].api, "vulkan");
+    EXPECT_EQ(quarantine->held()[0].why, Harm::DaemonWentDown);
+    EXPECT_FALSE(quarantine->is_suspect(kCuda));
+    EXPECT_TRUE(quarantine->is_suspect(kNvml)) << "nobody has asked it since";
 }
 
 TEST_F(QuarantineTest, KeepsThatWithoutAnotherWrite) {
