@@ -38,7 +38,8 @@ struct Requester {
 
 /// Decides whether a caller may do something. Root and the daemon's own user always may. For
 /// anybody else polkit decides, which identifies the caller by the name on the bus, because process
-/// ids are reused.
+/// ids are reused. Workers may be of the daemon's own user too. They have more system-call filters
+/// than the daemon for life, and who has that is not taken for its user.
 ///
 /// Other calls go on meanwhile. If polkit is absent, gives a malformed answer or does not answer in
 /// time, the answer is no.

@@ -17,6 +17,9 @@ Result<Credentials> credentials_from(const Dictionary& facts) try {
     if (uid == facts.end())
         return Error{ErrorCode::NotAuthorized, "the bus does not know the caller's user"};
     Credentials credentials{.uid = uid->second.get<std::uint32_t>()};
+    if (const auto pid = facts.find("ProcessID");
+        pid != facts.end() && signature_in(pid->second) == "u")
+        credentials.pid = static_cast<pid_t>(pid->second.get<std::uint32_t>());
     const auto groups = facts.find("UnixGroupIDs");
     if (groups != facts.end() && signature_in(groups->second) == "au")
         credentials.groups = groups->second.get<std::vector<std::uint32_t>>();

@@ -19,6 +19,7 @@ namespace gpuprobe::bus {
 /// What the bus recorded of a process when it connected. The process may have changed since.
 struct Credentials {
     uid_t uid = 0;
+    std::optional<pid_t> pid = {};
     /// The primary one too; nullopt where the bus or the kernel does not tell.
     std::optional<std::vector<std::uint32_t>> groups = {};
 };
