@@ -22,16 +22,15 @@ std::optional<fs::path> user_folder(const char* variable, const char* fallback) 
     return std::nullopt;
 }
 
-/// The folder, made when missing and open to nobody else; nullopt when it can't be written.
+/// The folder, made when missing and open to nobody else; nullopt when there is none. One that
+/// can't be written can still be read.
 std::optional<fs::path> own_folder(const std::optional<fs::path>& folder) {
     if (!folder)
         return std::nullopt;
     std::error_code problem;
     if (fs::create_directories(*folder, problem))
         fs::permissions(*folder, fs::perms::owner_all, problem);
-    if (problem || ::access(folder->c_str(), W_OK) != 0)
-        return std::nullopt;
-    return folder;
+    return fs::is_directory(*folder, problem) ? folder : std::nullopt;
 }
 
 bool is_program(const fs::path& path) {

@@ -90,14 +90,15 @@ std::optional<std::string> folder_from(const char* variable, const char* below) 
     return (fs::path{value} / below).lexically_normal().string();
 }
 
-/// The folder itself, made when missing; nullopt when it cannot be used.
+/// The folder itself, made when missing; nullopt when there is none. What is kept in one that can't
+/// be written, as after an error of its disk, still counts.
 std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
     if (!folder)
         return std::nullopt;
     std::error_code problem;
     if (fs::create_directories(*folder, problem))
         ::chmod(folder->c_str(), 0700);
-    return ::access(folder->c_str(), W_OK) == 0 ? folder : std::nullopt;
+    return fs::is_directory(*folder, problem) ? folder : std::nullopt;
 }
 
 /// The first that is known.
@@ -151,7 +152,7 @@ std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     const auto home = fs::path{*folder} / "drivers";
     std::error_code problem;
     fs::create_directories(home, problem);
-    return problem ? "" : home.string();
+    return ::access(home.c_str(), W_OK) == 0 ? home.string() : "";
 }
 
 template <class E>
