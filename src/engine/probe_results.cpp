@@ -121,8 +121,10 @@ Report stable_part(Report report) {
     report.created.reset();
     report.source = ReportSource::Live;
     report.host.memory.available.reset();
-    for (auto& probe : report.probes)
+    for (auto& probe : report.probes) {
         probe.duration.reset();
+        probe.output.reset();
+    }
     for (auto& gpu : report.gpus) {
         drop_free_memory(gpu.memory);
         gpu.power.runtime_status.reset();  // falling asleep makes no generation

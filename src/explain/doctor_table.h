@@ -40,6 +40,20 @@ inline constexpr Wording kDiagnoses[] = {
     {"vulkan-layers", "implicit Vulkan layers run in every Vulkan program: {layers}",
      "where Vulkan programs crash, try without them: VK_LOADER_LAYERS_DISABLE='~implicit~'"},
     {"word-size", "this system is of 32 bits ({arch}): vendors offer it no compute libraries"},
+    {"unneeded-driver-crashed",
+     "{api}: a driver that no GPU here needs crashed when asked[ ({note})][; it wrote: {output}]",
+     "remove it where it is not wanted[: dpkg -S {driver}]; or update it, then gpuprobectl probe"},
+    {"unneeded-driver-timed-out",
+     "{api}: a driver that no GPU here needs did not answer in time[ ({note})][; it wrote: "
+     "{output}]",
+     "remove it where it is not wanted[: dpkg -S {driver}]; or update it, then gpuprobectl probe"},
+    {"unneeded-driver-quarantined",
+     "{api}: a driver that no GPU here needs did harm before[ ({why})][: {note}], and is not asked "
+     "again[ until {until_usec:time}]",
+     "remove it where it is not wanted[: dpkg -S {driver}]; or gpuprobectl quarantine clear {api}"},
+    {"weak-confinement", "drivers are asked without {missing}: this system does not offer it",
+     "a kernel of 5.13 or later with Landlock among its security modules, and a container that "
+     "allows system-call filters"},
     {"profile-ignored", "the consumer profile {file} is ignored[: {problem}]",
      "repair or remove {file}"},
     {"conflict", "two drivers tell different things about one device"},
@@ -198,7 +212,8 @@ inline constexpr Wording kDiagnoses[] = {
     // How probes ended.
     {"driver-crashed", "{api}: the driver crashed when asked[ ({note})][; it wrote: {output}]",
      "update the driver, or remove its manifest[ {driver}]; then gpuprobectl probe"},
-    {"driver-timed-out", "{api}: the driver did not answer in time[ ({note})]",
+    {"driver-timed-out",
+     "{api}: the driver did not answer in time[ ({note})][; it wrote: {output}]",
      "look for a stuck GPU: journalctl -k -g 'xid|amdgpu|i915|xe|reset'"},
     {"driver-failed", "{api}: the driver failed when asked[ ({note})][; it wrote: {output}]",
      "update or reinstall the driver; then gpuprobectl probe"},
@@ -209,7 +224,7 @@ inline constexpr Wording kDiagnoses[] = {
     {"worker-lost", "{api}: the process that asked it was gone before there was an answer",
      "gpuprobectl probe"},
     {"quarantined",
-     "{api}: its driver did harm before[ ({why})], and is not asked again[ until "
+     "{api}: its driver did harm before[ ({why})][: {note}], and is not asked again[ until "
      "{until_usec:time}]",
      "update the driver, and a new one is asked; or gpuprobectl quarantine clear {api}"},
     {"unstable",

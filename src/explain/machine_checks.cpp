@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "explain/checks.h"
 #include "report/api_table.h"
+#include "report/trials.h"
 
 namespace gpuprobe {
 namespace {
@@ -19,6 +20,10 @@ bool computes(const Gpu& gpu) {
 
 bool has_gpu(const Report& report) {
     return std::ranges::any_of(report.gpus, computes);
+}
+
+std::optional<std::string> driver_of(const std::string& manifest) {
+    return manifest.empty() ? std::nullopt : std::optional{manifest};
 }
 
 Evidence no_gpu(const Report& report, const Surroundings&) {
@@ -128,6 +133,64 @@ Evidence word_size(const Report& report, const Surroundings&) {
     return when(std::ranges::find(kNarrow, arch) != kNarrow.end(), {{"arch", arch}});
 }
 
+/// Whether some GPU says so of this driver, with more about it.
+bool is_said(const Report& report,
+             const std::string& api,
+             const std::string& driver,
+             ReasonCode code) {
+    const auto driver_or_null = driver.empty() ? Value{} : Value{driver};
+    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        return std::ranges::any_of(said_by(gpu, api, code), [&](const Value& evidence) {
+            return evidence.at("driver") == driver_or_null;
+        });
+    });
+}
+
+/// Drivers that end so and that no GPU misses.
+Evidence ended_so(const Report& report, Outcome outcome, ReasonCode code) {
+    Evidence found;
+    for (const auto& probe : report.probes)
+        if (probe.outcome == outcome && probe.stage == kQueryStage &&
+            !is_said(report, probe.api, probe.driver, code))
+            found.push_back(Value{Value::Object{{"api", Value{probe.api}},
+                                                {"driver", to_value(driver_of(probe.driver))},
+                                                {"note", to_value(probe.note)},
+                                                {"output", to_value(probe.output)}}});
+    return found;
+}
+Evidence driver_crashed(const Report& report, const Surroundings&) {
+    return ended_so(report, Outcome::Crashed, "driver-crashed");
+}
+Evidence driver_timed_out(const Report& report, const Surroundings&) {
+    return ended_so(report, Outcome::TimedOut, "driver-timed-out");
+}
+
+Evidence quarantined(const Report& report, const Surroundings&) {
+    Evidence found;
+    for (const auto& held : report.quarantine)
+        if (held.stage == kQueryStage && !is_said(report, held.api, held.driver, "quarantined"))
+            found.push_back(Value{Value::Object{{"api", Value{held.api}},
+                                                {"driver", to_value(driver_of(held.driver))},
+                                                {"why", to_value(held.why)},
+                                                {"note", to_value(held.note)},
+                                                {"until_usec", to_value(held.until)}}});
+    return found;
+}
+
+/// Without namespaces the others still hold; without these a driver reaches what its user may.
+Evidence weak_confinement(const Report& report, const Surroundings&) {
+    if (!report.confinement)
+        return {};
+    Value missing{Value::Array{}};
+    for (const std::string_view word : {"landlock", "no-reaching-out", "known-calls"})
+        if (std::ranges::none_of(*report.confinement, [word](const std::string& holds) {
+                return holds.starts_with(word);
+            }))
+            missing.push_back(Value{word});
+    const bool is_whole = missing.as_array()->empty();
+    return when(!is_whole, {{"missing", std::move(missing)}});
+}
+
 Evidence notes(const Report& report, ReasonCode code) {
     Evidence found;
     for (const auto& note : report.notes)
@@ -165,6 +228,10 @@ const std::vector<MachineCheck>& machine_checks() {
         {"architecture-overridden", Severity::Warning, architecture_overridden},
         {"vulkan-layers", Severity::Info, vulkan_layers},
         {"word-size", Severity::Info, word_size},
+        {"unneeded-driver-crashed", Severity::Warning, driver_crashed},
+        {"unneeded-driver-timed-out", Severity::Warning, driver_timed_out},
+        {"unneeded-driver-quarantined", Severity::Warning, quarantined},
+        {"weak-confinement", Severity::Info, weak_confinement},
         {"profile-ignored", Severity::Warning, profile_ignored},
         {"conflict", Severity::Info, conflict},
         {"unreadable", Severity::Info, unreadable},

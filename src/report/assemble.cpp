@@ -139,6 +139,7 @@ Report assemble(const Machine& machine,
                   .nodes = machine.shared_nodes,
                   .runtimes = runtimes_of(sorted),
                   .probes = probe_entries(sorted),
+                  .confinement = confinement_of(sorted),
                   .notes = notes_of(machine, joined)};
     add_trials(sorted, report.host.cpu);
     add_devices(joined, machine, sorted, report, context.now);

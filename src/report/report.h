@@ -332,6 +332,8 @@ struct ProbeEntry {
     std::optional<int> signal = {};
     std::optional<std::string> phase = {};  ///< in which it did not end well
     std::optional<std::string> note = {};
+    /// The last lines that the driver printed, where it gave no answer.
+    std::optional<std::vector<std::string>> output = {};
     bool operator==(const ProbeEntry&) const = default;
 };
 template <class Visitor>
@@ -346,6 +348,7 @@ void describe(Visitor& visit, ProbeEntry& probe) {
     visit("signal", probe.signal);
     visit("phase", probe.phase);
     visit("note", probe.note);
+    visit("output", probe.output);
 }
 
 struct Report {
@@ -361,6 +364,9 @@ struct Report {
     std::vector<DeviceNode> nodes = {};  ///< of a driver and not of one device: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
+    /// What held every driver that was asked (docs/sandbox.md); nullopt where none was, or nobody
+    /// wrote it down.
+    std::optional<std::vector<std::string>> confinement = {};
     std::vector<QuarantinedProbe> quarantine = {};  ///< sorted by API and driver
     std::vector<Reason> notes = {};
     bool operator==(const Report&) const = default;
@@ -379,6 +385,7 @@ void describe(Visitor& visit, Report& report) {
     visit("nodes", report.nodes);
     visit("runtimes", report.runtimes);
     visit("probes", report.probes);
+    visit("confinement", report.confinement);
     visit("quarantine", report.quarantine);
     visit("notes", report.notes);
 }

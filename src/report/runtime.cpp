@@ -31,6 +31,19 @@ void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
         runtime.release = fact(probe, runtime_facts::kRocmVersion);
 }
 
+std::optional<std::vector<std::string>> output_of(const ProbeResult& probe) {
+    const auto said = std::ranges::find_if(
+        probe.reasons, [](const Reason& reason) { return reason.is("worker-output"); });
+    const auto* lines = said == probe.reasons.end() ? nullptr : said->detail.at("lines").as_array();
+    if (!lines)
+        return std::nullopt;
+    std::vector<std::string> output;
+    for (const auto& line : *lines)
+        if (const auto* text = line.as_string())
+            output.push_back(*text);
+    return output;
+}
+
 }  // namespace
 
 std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes) {
@@ -48,6 +61,21 @@ std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResu
     return runtimes;
 }
 
+std::optional<std::vector<std::string>> confinement_of(
+    const std::vector<const ProbeResult*>& probes) {
+    std::optional<std::vector<std::string>> common;
+    for (const auto* probe : probes) {
+        if (!probe->confinement)
+            continue;
+        if (!common)
+            common = probe->confinement;
+        std::erase_if(*common, [probe](const std::string& word) {
+            return std::ranges::find(*probe->confinement, word) == probe->confinement->end();
+        });
+    }
+    return common;
+}
+
 std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes) {
     std::vector<ProbeEntry> entries;
     for (const auto* probe : probes)
@@ -60,7 +88,8 @@ std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& pro
                                      .exit_code = probe->exit_code,
                                      .signal = probe->signal,
                                      .phase = probe->phase,
-                                     .note = probe->note});
+                                     .note = probe->note,
+                                     .output = output_of(*probe)});
     return entries;
 }
 
