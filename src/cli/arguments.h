@@ -115,6 +115,7 @@ struct Arguments {
     std::optional<std::string> worker = {};
     std::vector<std::string> profile_folders = {};
     bool has_cache = true;
+    std::optional<int> patience = {};  ///< seconds, with --direct
 
     std::optional<std::string> topic = {};           ///< the verb that `help` is about
     std::vector<std::string> gpus = {};              ///< of show, describe, probe and bench

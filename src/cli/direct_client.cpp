@@ -16,6 +16,9 @@ namespace {
 /// changes a driver's answer (a driver, a node, a permission) makes the cache another machine's.
 constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 
+/// Who waits for a driver is told which.
+constexpr Duration kSaysAfter = std::chrono::seconds{1};
+
 /// Younger than this, free memory need not be read again to be shown.
 constexpr Duration kIsOfNow = std::chrono::seconds{1};
 
@@ -30,6 +33,10 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
     if (!options.replay)
         engine.state_folder = user_state_folder();
     engine.trusts_cache_for = kTrustsCacheFor;
+    engine.limits.warn = kSaysAfter;
+    if (options.patience)
+        engine.limits.query = *options.patience;
+    engine.limits.is_hurried = options.patience.has_value();
     return engine;
 }
 
@@ -38,6 +45,15 @@ Result<std::string> worker_for(const DirectOptions& options) {
     if (options.replay || !options.looks)
         return std::string{};
     return worker_program(options.worker);
+}
+
+void tell_given_up(const Report& report, const DirectOptions& options) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.patience).count();
+    for (const auto& probe : report.probes)
+        if (probe.outcome == Outcome::TimedOut && report.source == ReportSource::Live)
+            options.slow(probe.api + (probe.driver.empty() ? "" : " " + probe.driver) +
+                         " did not answer within " + std::to_string(seconds) +
+                         " s and is left out; --patience=SECONDS waits longer");
 }
 
 }  // namespace
@@ -60,6 +76,8 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     if (!options.looks)
         return std::unique_ptr<Client>{std::move(client)};
     auto& engine = *client->engine_;
+    if (options.slow)
+        engine.on_slow(options.slow);
     engine.start();
     if (engine.probing() && options.waiting)
         options.waiting(true);
@@ -68,6 +86,9 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
         options.waiting(false);
     if (!turned)
         return turned.error();
+    if (options.slow && options.patience)
+        tell_given_up(engine.report(), options);
+    engine.on_slow({});  // who told may be gone
     return std::unique_ptr<Client>{std::move(client)};
 }
 

@@ -16,10 +16,14 @@ struct DirectOptions {
     std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; found when absent
     std::vector<std::string> profile_folders = {};
     bool has_cache = true;
+    /// How long to wait for a driver; nullopt: as long as the daemon does, who has time.
+    std::optional<Duration> patience = {};
     bool follows_hardware = false;  ///< watch() is going to be called
     bool looks = true;  ///< at the machine; else the report is an empty one, and nothing is probed
     /// Called with true when probes start to be waited for, with false when that is over.
     std::function<void(bool)> waiting = {};
+    /// Called for each driver that has not answered after a second, with its name and where it is.
+    std::function<void(const std::string&)> slow = {};
 };
 
 /// The engine in this process.

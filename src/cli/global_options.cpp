@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/parse.h"
 #include "cli/verb.h"
 
 namespace gpuprobe {
 namespace {
+
+constexpr int kMostPatience = 600;
 
 Status take_json(Arguments& arguments, const std::string& word) {
     if (word != "off")
@@ -72,6 +75,17 @@ std::vector<Option> source_options() {
          .help = "more consumer profiles, with --direct or --replay; may be repeated",
          .take = take_profile_folder,
          .repeats = true},
+        {.names = "--patience",
+         .value = {.name = "SECONDS"},
+         .help = "with --direct: how long a driver may take, 5 if not said",
+         .take = [](Arguments& arguments, const std::string& word) -> Status {
+             const auto seconds = parse_number<int>(word);
+             if (!seconds || *seconds < 1 || *seconds > kMostPatience)
+                 return Error{ErrorCode::InvalidRequest,
+                              word + ": not a number from 1 to 600"};
+             arguments.patience = seconds;
+             return Done{};
+         }},
         {.names = "--no-cache",
          .help = "forget what earlier --direct runs learned",
          .take = [](Arguments& arguments, const std::string&) -> Status {

@@ -11,6 +11,8 @@
 namespace gpuprobe {
 namespace {
 
+constexpr Duration kUsualPatience = std::chrono::seconds{5};
+
 /// Whether the answer is the same on every machine. What is wrong with the question is for others
 /// to report.
 bool rests_on_profile_alone(const Arguments& arguments) {
@@ -31,17 +33,32 @@ bool asks_for_names(const Arguments& arguments) {
     return arguments.verb == "consumers" || arguments.verb == "products";
 }
 
+/// Who only wants an answer does not wait for a driver that hangs. Those that are about the drivers
+/// themselves take the time that the daemon would.
+std::optional<Duration> patience_of(const Arguments& arguments) {
+    if (arguments.patience)
+        return std::chrono::seconds{*arguments.patience};
+    const bool is_about_drivers = arguments.verb == "probe" || arguments.verb == "bench" ||
+                                  arguments.verb == "capture" || arguments.verb == "monitor";
+    return is_about_drivers ? std::nullopt : std::optional<Duration>{kUsualPatience};
+}
+
 Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool looks) {
     ProgressLine line{arguments};
-    return DirectClient::open({.replay = arguments.replay,
-                               .worker = arguments.worker,
-                               .profile_folders = arguments.profile_folders,
-                               .has_cache = arguments.has_cache,
-                               .follows_hardware = arguments.verb == "monitor",
-                               .looks = looks,
-                               .waiting = [&line](bool waits) {
-                                   waits ? line.show("asking the drivers") : line.clear();
-                               }});
+    const auto say_slow = [&](const std::string& what) {
+        line.clear();
+        remark(arguments, what);
+    };
+    return DirectClient::open(
+        {.replay = arguments.replay,
+         .worker = arguments.worker,
+         .profile_folders = arguments.profile_folders,
+         .has_cache = arguments.has_cache,
+         .patience = patience_of(arguments),
+         .follows_hardware = arguments.verb == "monitor",
+         .looks = looks,
+         .waiting = [&line](bool waits) { waits ? line.show("asking the drivers") : line.clear(); },
+         .slow = say_slow});
 }
 
 }  // namespace

@@ -204,7 +204,9 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
     const bool went_wrong = context_.ledger.should_retry(target, probe);
     if (state_of(target) == QueryState::Outdated)
         return ask_once_more(target);
-    if (!went_wrong || !may_be_asked_again(target))
+    const bool is_too_late =
+        context_.options.limits.is_hurried && probe.outcome == Outcome::TimedOut;
+    if (!went_wrong || is_too_late || !may_be_asked_again(target))
         return false;
     ask(target, false);
     return true;

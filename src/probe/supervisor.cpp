@@ -122,7 +122,7 @@ const Unburied* Supervisor::Impl::remains_of(const ProbeTarget& target) const {
 }
 
 ProbePatience Supervisor::Impl::patience_of(const Waiting& next) const {
-    const int times = next.patience == Patience::Double ? 2 : 1;
+    const int times = next.patience == Patience::Double && !limits.is_hurried ? 2 : 1;
     const auto limit = next.target.stage == "query" ? limits.query : limits.trial;
     return {.warn = limits.warn * times, .limit = limit * times};
 }

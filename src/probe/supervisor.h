@@ -20,6 +20,9 @@ struct ProbeLimits {
     /// The same for the stages "verify" and "measure".
     Duration trial = std::chrono::seconds{30};
     std::size_t concurrent = 8;  ///< workers at a time; the rest wait
+    /// Somebody waits: no driver gets twice the time, whatever it has to load first, and one that
+    /// was too slow is not asked once more at once.
+    bool is_hurried = false;
     /// A worker that lives on for this long after SIGKILL is stuck in the kernel.
     Duration stuck = std::chrono::seconds{5};
 };
