@@ -81,8 +81,7 @@ std::vector<Option> source_options() {
          .take = [](Arguments& arguments, const std::string& word) -> Status {
              const auto seconds = parse_number<int>(word);
              if (!seconds || *seconds < 1 || *seconds > kMostPatience)
-                 return Error{ErrorCode::InvalidRequest,
-                              word + ": not a number from 1 to 600"};
+                 return Error{ErrorCode::InvalidRequest, word + ": not a number from 1 to 600"};
              arguments.patience = seconds;
              return Done{};
          }},

@@ -22,6 +22,9 @@ def exists(name):
         room, of_class, method = words[1:]
         texts = [path.read_text(encoding="utf-8") for path in (TESTS / "integration" / room).glob("*_test.py")]
         return any(re.search(rf"^class {of_class}\((?:(?!^class ).)*?^    def {method}\(", text, re.M | re.S) for text in texts)
+    if words[0] == "escape":
+        text = (TESTS / "escape/escape_test.py").read_text(encoding="utf-8")
+        return bool(re.search(rf"^class {words[1]}\(", text, re.M))
     room, suite, test = words
     texts = [path.read_text(encoding="utf-8") for path in (TESTS / "unit" / room).glob("*_test.cpp")]
     return any(re.search(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\)", text) for text in texts)
