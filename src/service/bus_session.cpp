@@ -32,6 +32,10 @@ Status BusSession::connect() try {
     service_ = std::move(service);
     if (serves_switcheroo_)
         show_switcheroo(*connection_);
+    connection_->on_rest([this] {
+        if (rested_)
+            rested_();
+    });
     connection_->start([this](const std::string& reason) { lost(reason); });
     return Done{};
 } catch (const sdbus::Error& problem) {

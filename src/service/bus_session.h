@@ -26,6 +26,8 @@ public:
 
     /// Sets what to call after a change was signalled. To be called before start().
     void on_update(std::function<void()> heard) { heard_ = std::move(heard); }
+    /// Sets what to call when no message has come for a while. To be called before start().
+    void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
     /// Answers for switcheroo-control too, if nobody else does. To be called before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
@@ -48,6 +50,7 @@ private:
     std::unique_ptr<SwitcherooObject> switcheroo_ = {};
     bool serves_switcheroo_ = false;
     std::function<void()> heard_ = {};
+    std::function<void()> rested_ = {};
     EventHandle retry_ = {};
     Duration wait_ = kFirstRetry;
 };

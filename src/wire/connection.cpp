@@ -83,7 +83,20 @@ void Connection::step() {
     } catch (const std::exception& problem) {
         return lose(problem.what());
     }
+    last_ = loop_.now();
+    if (rested_ && !rest_)
+        await_rest();
     update();
+}
+
+/// One timer for any number of messages.
+void Connection::await_rest() {
+    rest_ = loop_.after(last_ + kRest - loop_.now(), [this] {
+        rest_.reset();
+        if (loop_.now() < last_ + kRest)
+            return await_rest();
+        rested_();
+    });
 }
 
 void Connection::update() {

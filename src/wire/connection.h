@@ -30,6 +30,9 @@ public:
     /// Starts to handle messages. When the bus is gone, `lost` is called once, from the loop; it
     /// may destroy this object.
     void start(std::function<void(const std::string& reason)> lost);
+    /// `rested` is called once the bus has been silent for kRest after messages came.
+    void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
+    static constexpr Duration kRest = std::chrono::seconds{2};
     /// To be called after sending something outside of a bus handler.
     void update();
     /// True while the bus does not accept what was sent.
@@ -38,6 +41,7 @@ public:
 private:
     Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
     void step();
+    void await_rest();
     void watch(const PollWish& wish);
     void schedule(const PollWish& wish);
     void lose(const std::string& reason);
@@ -50,6 +54,9 @@ private:
     EventHandle due_ = {};
     std::optional<MonotonicTime> due_at_ = {};  ///< when due_ runs; nullopt: in the next turn
     EventHandle loss_ = {};
+    std::function<void()> rested_ = {};
+    MonotonicTime last_ = {};  ///< when a message came
+    EventHandle rest_ = {};
 };
 
 }  // namespace gpuprobe::bus

@@ -25,6 +25,7 @@ MIB = 1 << 20
 # Of a system bus; dbus-daemon(1), "limit".
 PENDING, CONNECTIONS, FDS = 128, 256, 16
 MANY = 10_000
+RESTED = 12 * MIB  # resident, some seconds after any crowd
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
@@ -78,6 +79,17 @@ class Crowds(StrainCase):
                 serials.discard(message.answers)
         self.assertEqual(len(answers), 1)
         self.assert_unharmed()
+        self.assert_memory_comes_back()
+
+    def assert_memory_comes_back(self):
+        """What a crowd took is given back once it is silent."""
+        if self.patient.is_instrumented:
+            return  # a sanitizer keeps what was freed, to see who touches it
+        for _ in range(100):
+            if self.patient.resident() < RESTED:
+                return
+            time.sleep(0.1)
+        self.fail(f"{self.patient.resident()} bytes resident ten seconds later")
 
     def test_ten_thousand_calls_of_one_caller_end_in_answers_or_the_limit_of_the_bus(self):
         peer = self.connect()
