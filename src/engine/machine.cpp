@@ -119,8 +119,13 @@ Result<MachineSource> captured_machine(const FileSystem& files,
 }
 
 Result<MachineSource> replayed_machine(const std::string& folder) {
-    auto source =
-        captured_machine(RootedFiles{folder}, std::make_shared<RootedFiles>(folder + "/root"));
+    const RootedFiles capture{folder};
+    // A link stays within the capture, wherever it says it leads.
+    const auto inside = capture.real_path("/root");
+    if (!inside && capture.link_target("/root"))
+        return Error{ErrorCode::Malformed, "capture " + folder + ": root leads nowhere"};
+    const auto root = folder + (inside ? *inside : "/root");
+    auto source = captured_machine(capture, std::make_shared<RootedFiles>(root));
     if (!source)
         return std::move(source).error().in("capture " + folder);
     return source;

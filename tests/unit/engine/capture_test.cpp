@@ -134,6 +134,20 @@ TEST_F(Replay, ScrubsHostFactsAndDropsUnknownOnes) {
     EXPECT_EQ(source->host->cpu.features, std::vector<std::string>{"\xEF\xBF\xBDm"});
 }
 
+TEST_F(Replay, LeavesTheCaptureThroughNoLink) {
+    folder_.write("capture.json", R"({"schema":1,"host":{}})");
+    folder_.write("inside/etc/hostname", "captured\n");
+    for (const auto* target : {"/", "../../../../..", "/proc/self/root"}) {
+        std::filesystem::remove(folder_.path() + "/root");
+        folder_.link("root", target);
+        const auto source = replayed_machine(folder_.path());
+        EXPECT_TRUE(!source || !source->files->exists("/proc/version")) << target;
+    }
+    std::filesystem::remove(folder_.path() + "/root");
+    folder_.link("root", "/inside");
+    EXPECT_EQ(replayed_machine(folder_.path())->files->line("/etc/hostname"), "captured");
+}
+
 TEST_F(Replay, RefusesAnotherSchema) {
     folder_.write("capture.json", R"({"schema":2,"host":{}})");
     EXPECT_EQ(problem(), "/capture.json: schema: not 1");
