@@ -246,7 +246,14 @@ std::vector<ProbeResult> ProbeResults::all() const {
 }
 
 bool ProbeResults::any_went_badly() const {
-    return std::ranges::any_of(probes_, [](const auto& entry) { return went_badly(entry.second); });
+    // One worker may be ended from outside. Several at once are not, and what they would have said is
+    // missing.
+    const auto was_lost = [](const auto& entry) {
+        return std::ranges::any_of(entry.second.reasons,
+                                   [](const Reason& reason) { return reason.is("worker-lost"); });
+    };
+    return std::ranges::count_if(probes_, was_lost) > 1 ||
+           std::ranges::any_of(probes_, [](const auto& entry) { return went_badly(entry.second); });
 }
 
 std::vector<ProbeResult> ProbeResults::worth_caching(const Report& report) const {

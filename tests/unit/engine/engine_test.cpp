@@ -289,6 +289,20 @@ TEST_F(EngineTest, RemembersWhatADriverSaidWhenItsWorkerIsEndedFromOutside) {
     EXPECT_EQ(started()->report().runtimes.at("cuda").outcome, Outcome::Answered);
 }
 
+TEST_F(EngineTest, IsNotReadyWhenSeveralWorkersAreLostAtOnce) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    finish(*engine, Outcome::Answered);
+    ASSERT_TRUE(engine->probe({.apis = {"cuda"}}, nullptr, nullptr));
+    launcher_.end_all();
+    ASSERT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
+    EXPECT_EQ(engine->report().state, ReportState::Ready) << "one may be";
+    ASSERT_TRUE(engine->probe({}, nullptr, nullptr));
+    launcher_.end_all();
+    ASSERT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
+    EXPECT_EQ(engine->report().state, ReportState::Degraded);
+}
+
 TEST_F(EngineTest, RemembersNothingOfAnotherMachineWhenNobodyCanAsk) {
     plug_in_a_gpu();
     const auto before = started();
