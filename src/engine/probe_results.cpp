@@ -246,8 +246,8 @@ std::vector<ProbeResult> ProbeResults::all() const {
 }
 
 bool ProbeResults::any_went_badly() const {
-    // One worker may be ended from outside. Several at once are not, and what they would have said is
-    // missing.
+    // One worker may be ended from outside. Several at once are not, and what they would have said
+    // is missing.
     const auto was_lost = [](const auto& entry) {
         return std::ranges::any_of(entry.second.reasons,
                                    [](const Reason& reason) { return reason.is("worker-lost"); });

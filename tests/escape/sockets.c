@@ -200,6 +200,12 @@ static void start_by_bus(void) {
 
 /// A worker has its input, its output and the pipe of its answer. Its own libraries may have opened
 /// files to read.
+/// The worker keeps the folder of its own threads open, for which it has a rule (backends/landlock.cpp).
+static int is_of_own_threads(const struct stat* info) {
+    struct stat own;
+    return stat("/proc/self/task", &own) == 0 && own.st_ino == info->st_ino && own.st_dev == info->st_dev;
+}
+
 static void guess_descriptors(void) {
     for (int fd = 0; fd < 70000; ++fd) {
         struct stat info;
@@ -208,7 +214,7 @@ static void guess_descriptors(void) {
             continue;
         if (S_ISSOCK(info.st_mode))
             breach("socket", fd);
-        if (S_ISDIR(info.st_mode) && fchdir(fd) == 0)
+        if (S_ISDIR(info.st_mode) && !is_of_own_threads(&info) && fchdir(fd) == 0)
             breach("folder", fd);
         if (fd > 3 && S_ISFIFO(info.st_mode) && (flags & O_ACCMODE) != O_WRONLY)
             breach("pipe", fd);

@@ -176,13 +176,14 @@ class Torrents(FaultCase):
 
 
 class Hangs(FaultCase):
-    OPTIONS = ("--deadline-ms=500",)
+    # Several times what a healthy one takes to get there on a busy machine.
+    OPTIONS = ("--deadline-ms=1000",)
 
     def test_each_ends_at_the_deadline(self):
         self.start_healthy()
         for api, fault, phase in HANGS:
             with self.subTest(api=api, fault=fault):
-                probe = self.assert_row(api, fault, "timed-out", phase, "^timed out after 500 ms in phase " + phase)
+                probe = self.assert_row(api, fault, "timed-out", phase, "^timed out after 1 s in phase " + phase)
                 self.assertLess(probe["duration_usec"], 2_000_000)
 
 
