@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 /// Lets us into every folder below, as far as they are ours: a driver may have closed them.
 void open_folders(const fs::path& path) {
     std::error_code ignored;
-    fs::permissions(path, fs::perms::owner_all, fs::perm_options::nofollow, ignored);
+    fs::permissions(path, fs::perms::owner_all,
+                    fs::perm_options::replace | fs::perm_options::nofollow, ignored);
     for (auto entry = fs::directory_iterator{path, ignored}; entry != fs::directory_iterator{};
          entry.increment(ignored))
         if (entry->symlink_status(ignored).type() == fs::file_type::directory)

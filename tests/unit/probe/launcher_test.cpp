@@ -124,18 +124,33 @@ TEST(SpawnLauncher, TakesItsOwnFolderWithIt) {
     EXPECT_FALSE(std::filesystem::exists(home.parent_path()));
 }
 
-TEST(RunFolder, GoesWithWhatADriverHasClosed) {
+/// Whether it went, with folders in it that are closed to its owner. Root finds nothing closed, and
+/// so becomes somebody else.
+bool goes_with_closed_folders() {
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0)
+        return false;
     std::string path;
     {
         auto folder = RunFolder::make(std::filesystem::temp_directory_path(), "closed");
-        ASSERT_TRUE(folder);
+        if (!folder)
+            return false;
         path = folder->path();
         std::filesystem::create_directories(path + "/a/b");
         std::ofstream{path + "/a/b/file"} << "x";
         std::filesystem::permissions(path + "/a/b", std::filesystem::perms::none);
         std::filesystem::permissions(path + "/a", std::filesystem::perms::none);
     }
-    EXPECT_FALSE(std::filesystem::exists(path));
+    return !std::filesystem::exists(path);
+}
+
+TEST(RunFolder, GoesWithWhatADriverHasClosed) {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(goes_with_closed_folders() ? EXIT_SUCCESS : EXIT_FAILURE);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(RunFolder, RemovesWhatAProcessThatIsGoneHasLeft) {
