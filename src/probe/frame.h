@@ -28,8 +28,8 @@ enum class FrameKind : std::uint32_t {
     Phase = 1,     ///< {"name"}: what is about to happen
     Runtime = 2,   ///< facts about the API; members of later frames replace earlier ones
     Device = 3,    ///< value_of(DeviceFacts)
-    Confined = 5,  ///< {"by"}: what holds the worker (ProbeResult::confinement)
     Done = 4,      ///< {"outcome", "note", "reasons", "frames"}: how many frames came before
+    Confined = 5,  ///< {"by"}: what holds the worker (ProbeResult::confinement)
 };
 
 struct Frame {

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -80,23 +81,19 @@ bool make_file(const std::string& path) {
     return static_cast<bool>(file);
 }
 
-/// Where the kernel finds an open file again, in a buffer of the caller's.
-const char* path_of(int descriptor, std::array<char, 32>& text) {
-    constexpr std::string_view kFolder = "/proc/self/fd/";
-    std::ranges::copy(kFolder, text.begin());
-    auto at = text.size() - 1;
-    std::array<char, 12> digits = {};
-    auto first = digits.size();
-    do {
-        digits[--first] = static_cast<char>('0' + descriptor % 10);
-        descriptor /= 10;
-    } while (descriptor > 0);
-    at = kFolder.size();
-    while (first < digits.size())
-        text[at++] = digits[first++];
-    text[at] = '\0';
-    return text.data();
-}
+/// "/proc/self/fd/N", made without allocating.
+class DescriptorPath {
+public:
+    explicit DescriptorPath(int descriptor) {
+        const auto end = std::ranges::copy(kFolder, text_.begin()).out;
+        std::to_chars(end, text_.end() - 1, descriptor);  // the array ends in a NUL
+    }
+    [[nodiscard]] const char* text() const { return text_.data(); }
+
+private:
+    static constexpr std::string_view kFolder = "/proc/self/fd/";
+    std::array<char, 32> text_ = {};
+};
 
 /// Tells how the mount went, then waits for the end of whoever holds the lifeline's other end.
 [[noreturn]] void be_first_process(int lifeline, int told) {
@@ -163,31 +160,27 @@ bool Namespaces::map_user() const {
 
 bool Namespaces::cover(const Hidden& folder) {
     std::array<int, kMaxShown> kept;
-    kept.fill(-1);
-    for (std::size_t i = 0; i < folder.shown.size() && i < kMaxShown; ++i)
+    for (std::size_t i = 0; i < folder.shown.size(); ++i)
         kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
     // Where it lies below another hidden one.
     if (!std::ranges::all_of(folder.folders, make_folder) ||
         ::mount("tmpfs", folder.path.c_str(), "tmpfs", kPlain, folder.options.c_str()) != 0)
         return false;
-    std::array<char, 32> source;
-    for (std::size_t i = 0; i < folder.shown.size() && i < kMaxShown; ++i) {
+    for (std::size_t i = 0; i < folder.shown.size(); ++i) {
         const auto& shown = folder.shown[i];
-        if (kept[i] < 0)
-            continue;
-        if (!(shown.is_folder ? make_folder(shown.path) : make_file(shown.path)) ||
-            ::mount(path_of(kept[i], source), shown.path.c_str(), nullptr, MS_BIND | MS_REC,
-                    nullptr) != 0)
+        const UniqueFd source{kept[i]};
+        if (source && (!(shown.is_folder ? make_folder(shown.path) : make_file(shown.path)) ||
+                       ::mount(DescriptorPath{source.get()}.text(), shown.path.c_str(), nullptr,
+                               MS_BIND | MS_REC, nullptr) != 0))
             return false;
-        ::close(kept[i]);
     }
     return !folder.is_sealed || ::mount(nullptr, folder.path.c_str(), nullptr,
                                         MS_REMOUNT | MS_BIND | MS_RDONLY | kPlain, nullptr) == 0;
 }
 
 bool Namespaces::enter() const {
-    // Maps can be written by a process that others may look into only. Nobody can yet: it holds
-    // nothing but what its parent had, and its siblings are in namespaces of their own.
+    // A process that is closed to others may not write its own maps either. It is open for that
+    // long only, and other workers are in namespaces from which they do not see it.
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     const bool is_apart = ::unshare(kNamespaces) == 0 && map_user();
     const int problem = errno;
