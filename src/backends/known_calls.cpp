@@ -21,7 +21,6 @@ using Filter = CHandle<void, seccomp_release>;
 
 constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
                                             SCMP_SYS(chdir),
-                                            SCMP_SYS(chmod),
                                             SCMP_SYS(close),
                                             SCMP_SYS(close_range),
                                             SCMP_SYS(copy_file_range),
@@ -34,8 +33,6 @@ constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
                                             SCMP_SYS(fadvise64),
                                             SCMP_SYS(fallocate),
                                             SCMP_SYS(fchdir),
-                                            SCMP_SYS(fchmod),
-                                            SCMP_SYS(fchmodat),
                                             SCMP_SYS(fcntl),
                                             SCMP_SYS(fcntl64),
                                             SCMP_SYS(fdatasync),
@@ -49,7 +46,6 @@ constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
                                             SCMP_SYS(fsync),
                                             SCMP_SYS(ftruncate),
                                             SCMP_SYS(ftruncate64),
-                                            SCMP_SYS(futimesat),
                                             SCMP_SYS(getcwd),
                                             SCMP_SYS(getdents),
                                             SCMP_SYS(getdents64),
@@ -111,10 +107,6 @@ constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
                                             SCMP_SYS(umask),
                                             SCMP_SYS(unlink),
                                             SCMP_SYS(unlinkat),
-                                            SCMP_SYS(utime),
-                                            SCMP_SYS(utimensat),
-                                            SCMP_SYS(utimensat_time64),
-                                            SCMP_SYS(utimes),
                                             SCMP_SYS(vmsplice),
                                             SCMP_SYS(write),
                                             SCMP_SYS(writev)});
@@ -272,7 +264,6 @@ constexpr auto kProcesses = std::to_array<int>({SCMP_SYS(arch_prctl),
                                                 SCMP_SYS(sigreturn),
                                                 SCMP_SYS(sysinfo),
                                                 SCMP_SYS(tgkill),
-                                                SCMP_SYS(tkill),
                                                 SCMP_SYS(ugetrlimit),
                                                 SCMP_SYS(uname),
                                                 SCMP_SYS(vfork),
@@ -281,24 +272,10 @@ constexpr auto kProcesses = std::to_array<int>({SCMP_SYS(arch_prctl),
                                                 SCMP_SYS(waitpid)});
 
 constexpr auto kSockets = std::to_array<int>(
-    {SCMP_SYS(accept),      SCMP_SYS(accept4),     SCMP_SYS(bind),       SCMP_SYS(connect),
-     SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(listen),
-     SCMP_SYS(recv),        SCMP_SYS(recvfrom),    SCMP_SYS(recvmmsg),   SCMP_SYS(recvmsg),
-     SCMP_SYS(send),        SCMP_SYS(sendmmsg),    SCMP_SYS(sendmsg),    SCMP_SYS(sendto),
-     SCMP_SYS(setsockopt),  SCMP_SYS(shutdown),    SCMP_SYS(socket),     SCMP_SYS(socketpair)});
-
-/// What the first filter (confinement.h) answers by a rule of its own, so that this one need not.
-constexpr auto kJudgedElsewhere = std::to_array<int>({
-    SCMP_SYS(ptrace),
-    SCMP_SYS(process_vm_readv),
-    SCMP_SYS(process_vm_writev),
-    SCMP_SYS(kcmp),
-    SCMP_SYS(pidfd_getfd),
-    SCMP_SYS(pidfd_send_signal),
-    SCMP_SYS(clone3),
-    SCMP_SYS(io_uring_setup),
-    SCMP_SYS(name_to_handle_at),
-});
+    {SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(bind), SCMP_SYS(getpeername),
+     SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(listen), SCMP_SYS(recv),
+     SCMP_SYS(recvfrom), SCMP_SYS(recvmmsg), SCMP_SYS(recvmsg), SCMP_SYS(send), SCMP_SYS(sendto),
+     SCMP_SYS(setsockopt), SCMP_SYS(shutdown), SCMP_SYS(socket), SCMP_SYS(socketpair)});
 
 Status load(const Filter& filter) {
     int problem = 0;
@@ -314,7 +291,6 @@ Status load(const Filter& filter) {
     allow(kWaiting);
     allow(kProcesses);
     allow(kSockets);
-    allow(kJudgedElsewhere);
     if (problem == 0)
         problem = seccomp_load(filter.get());
     if (problem != 0)

@@ -12,6 +12,8 @@ namespace gpuprobe::backends {
 /// Starts a thread for that. Needs no_new_privs. Errors: Internal, where the kernel or its
 /// container allows no filter; nothing has changed then.
 ///
+/// What confinement.h refuses is not on the list; where both filters say no, it is refused.
+///
 /// Sources of the list: systemd.exec(5), the groups of `@system-service` without those of its
 /// members that change owners, users, keys, personality or the machine; and what lavapipe (Mesa
 /// 22.3), pocl 3.1 and NVIDIA's CUDA, NVML, Vulkan and OpenCL (580.159) were seen to call.
