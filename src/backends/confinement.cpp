@@ -18,6 +18,7 @@
 #include "backends/known_calls.h"
 #include "backends/landlock.h"
 #include "base/handle.h"
+#include "report/confinement.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -173,23 +174,22 @@ Status refuse_reaching_out() {
 
 }  // namespace
 
-/// The words by which the report names what holds a driver: report/fact_table.h, "confinement".
 Confinement confine() {
     Confinement holds;
     if (is_alone())
-        holds.by.emplace_back("namespaces");
+        holds.by.emplace_back(confinement::kNamespaces);
     if (const auto version = confine_files())
-        holds.by.push_back("landlock-" + std::to_string(*version));
+        holds.by.push_back(std::string{confinement::kLandlock} + "-" + std::to_string(*version));
     else
         holds.problems.push_back(version.error().text);
-    const auto take = [&holds](const char* word, const Status& done) {
+    const auto take = [&holds](std::string_view word, const Status& done) {
         if (done)
             holds.by.emplace_back(word);
         else
             holds.problems.push_back(done.error().text);
     };
-    take("no-reaching-out", refuse_reaching_out());
-    take("known-calls", allow_known_calls());
+    take(confinement::kNoReachingOut, refuse_reaching_out());
+    take(confinement::kKnownCalls, allow_known_calls());
     return holds;
 }
 

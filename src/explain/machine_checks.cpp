@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "explain/checks.h"
 #include "report/api_table.h"
+#include "report/confinement.h"
 #include "report/trials.h"
 
 namespace gpuprobe {
@@ -182,7 +183,7 @@ Evidence weak_confinement(const Report& report, const Surroundings&) {
     if (!report.confinement)
         return {};
     Value missing{Value::Array{}};
-    for (const std::string_view word : {"landlock", "no-reaching-out", "known-calls"})
+    for (const auto word : confinement::kWanted)
         if (std::ranges::none_of(*report.confinement, [word](const std::string& holds) {
                 return holds.starts_with(word);
             }))
