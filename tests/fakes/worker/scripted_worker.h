@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/handle.h"
 #include "base/parse.h"
 #include "probe/frame.h"
 
@@ -37,8 +39,8 @@ inline std::string name_of_process(const std::string& in_namespace_of, pid_t num
     return space + " " + std::to_string(number);
 }
 
-/// Whether a process of that name is in /proc, which shows those of namespaces below ours too.
-inline bool is_there(const std::string& name) {
+/// Our number of the process of that name; /proc shows those of namespaces below ours too.
+inline std::optional<pid_t> number_of(const std::string& name) {
     for (const auto& process : std::filesystem::directory_iterator{"/proc"}) {
         const auto folder = process.path().filename().string();
         const auto status = RootedFiles{}.read("/proc/" + folder + "/status", kib(16));
@@ -47,20 +49,20 @@ inline bool is_there(const std::string& name) {
             continue;
         const auto own = numbers->substr(numbers->find_last_of(" \t") + 1);
         if (name_of_process(folder, parse_number<pid_t>(own).value_or(0)) == name)
-            return true;
+            return parse_number<pid_t>(folder);
     }
-    return false;
+    return std::nullopt;
 }
 
 /// Whether it ends within ten seconds.
 inline bool ends(const Value& told) {
     const auto* name = told.as_string();
-    for (int looks = 0; name && looks < 100; ++looks) {
-        if (!is_there(*name))
-            return true;
-        std::this_thread::sleep_for(std::chrono::milliseconds{100});
-    }
-    return false;
+    const auto number = name ? number_of(*name) : std::nullopt;
+    if (!number)
+        return name != nullptr;
+    const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, *number, 0))};
+    pollfd end = {.fd = process.get(), .events = POLLIN, .revents = 0};
+    return !process || ::poll(&end, 1, 10'000) == 1;
 }
 
 inline void write_frames(std::string_view bytes) {
