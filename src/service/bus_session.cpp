@@ -27,7 +27,7 @@ Status BusSession::start() {
 Status BusSession::connect() try {
     auto connection = TRY(bus::Connection::open(where_, loop_));
     TRY(connection->own_name(name_));
-    auto service = std::make_unique<Service>(*connection, context_, log_);
+    auto service = std::make_unique<Service>(*connection, loop_, context_, log_);
     connection_ = std::move(connection);
     service_ = std::move(service);
     if (serves_switcheroo_)

@@ -8,6 +8,7 @@
 
 #include "service/authority.h"
 #include "service/report_views.h"
+#include "service/turns.h"
 #include "wire/callers.h"
 #include "wire/reply.h"
 
@@ -18,6 +19,7 @@ struct CallerAccess {
     bus::Callers& callers;
     ReportViews& views;
     Authority& authority;
+    Turns& turns;
 };
 
 inline Caller caller_from(const bus::Credentials& credentials) {
@@ -34,23 +36,45 @@ void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& r
     }
 }
 
+/// A call that is answered later.
+template <class Use, class... Results>
+struct HeldCall {
+    HeldCall(bus::Reply<Results...> given, Use what)
+        : reply{std::move(given)}, use{std::move(what)} {}
+    bus::Reply<Results...> reply;
+    Use use;
+};
+
+template <class Held>
+void wait_for_turn(Turns& turns,
+                   const bus::Credentials& credentials,
+                   const std::shared_ptr<Held>& held) {
+    turns.wait(credentials.uid,
+               [credentials, held] { serve_caller(credentials, held->reply, held->use); });
+}
+
 /// Finds out who `sender` is and then runs `use(caller, reply)`, at once if the sender is known
-/// from an earlier call. An exception from `use` becomes an error reply.
+/// from an earlier call and no other call waits. An exception from `use` becomes an error reply.
 template <class... Results, class Use>
 void for_caller(const CallerAccess& access,
                 const std::string& sender,
                 bus::Reply<Results...> reply,
                 Use use) {
-    if (const auto* known = access.callers.known(sender))
+    const auto* known = access.callers.known(sender);
+    if (known && access.turns.is_free())
         return serve_caller(*known, reply, use);
-    const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
-    access.callers.credentials_of(sender, [pending, use = std::move(use)](
-                                              const Result<bus::Credentials>& credentials) mutable {
-        if (credentials)
-            serve_caller(*credentials, *pending, use);
-        else
-            pending->fail(credentials.error());
-    });
+    const auto held = std::make_shared<HeldCall<Use, Results...>>(std::move(reply), std::move(use));
+    if (known)
+        return wait_for_turn(access.turns, *known, held);
+    access.callers.credentials_of(
+        sender, [&turns = access.turns, held](const Result<bus::Credentials>& credentials) {
+            if (!credentials)
+                held->reply.fail(credentials.error());
+            else if (turns.is_free())
+                serve_caller(*credentials, held->reply, held->use);
+            else
+                wait_for_turn(turns, *credentials, held);
+        });
 }
 
 }  // namespace gpuprobe

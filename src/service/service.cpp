@@ -9,13 +9,18 @@ Service::Root::Root(sdbus::IConnection& connection) {
     bus::add_object_manager(connection, bus::kRootPath);
 }
 
-Service::Service(bus::Connection& connection, const ServiceContext& context, Log& log)
+Service::Service(bus::Connection& connection,
+                 EventLoop& loop,
+                 const ServiceContext& context,
+                 Log& log)
     : connection_{connection},
       root_{connection.bus()},
       callers_{connection.bus()},
       views_{context.engine},
       authority_{connection.bus()},
-      access_{.callers = callers_, .views = views_, .authority = authority_},
+      turns_{loop, [&connection] { connection.update(); },
+             [&connection] { return connection.has_input(); }},
+      access_{.callers = callers_, .views = views_, .authority = authority_, .turns = turns_},
       gpus_{connection.bus(), context, access_},
       jobs_{connection, context},
       advice_{context, access_},
@@ -23,7 +28,20 @@ Service::Service(bus::Connection& connection, const ServiceContext& context, Log
       log_control_{connection.bus(), log},
       sleep_{connection.bus(),
              [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
+    connection.admit_by([this](const std::string& sender) { return admit(sender); },
+                        [this](Duration time) { turns_.spent(time); });
     update();
+}
+
+Service::~Service() {
+    connection_.admit_by({}, {});
+}
+
+Status Service::admit(const std::string& sender) {
+    if (const auto* known = callers_.known(sender))
+        return turns_.admit(known->uid);
+    callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
+    return Done{};
 }
 
 void Service::update() {

@@ -12,7 +12,10 @@ namespace gpuprobe {
 /// All objects on one connection. A new connection gets new ones; the engine stays.
 class Service {
 public:
-    Service(bus::Connection& connection, const ServiceContext& context, Log& log);
+    Service(bus::Connection& connection, EventLoop& loop, const ServiceContext& context, Log& log);
+    ~Service();
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
 
     /// To be called when the engine's report has changed. It updates the objects first and the
     /// manager's Generation last, so that clients that wait for a generation see its objects.
@@ -24,11 +27,15 @@ private:
         explicit Root(sdbus::IConnection& connection);
     };
 
+    /// Whether a call of `sender` may be read. Who it is is asked for once, when that matters.
+    Status admit(const std::string& sender);
+
     bus::Connection& connection_;
     Root root_;
     bus::Callers callers_;
     ReportViews views_;
     Authority authority_;
+    Turns turns_;
     CallerAccess access_;
     GpuObjects gpus_;
     Jobs jobs_;

@@ -56,15 +56,18 @@ void Callers::keep(const std::string& sender, const Credentials& credentials) {
     known_.push_front({.sender = sender, .credentials = credentials});
 }
 
-void Callers::credentials_of(const std::string& sender,
-                             std::function<void(const Result<Credentials>&)> answer) {
-    const auto reply = [this, sender, answer](ReplyError problem, const Dictionary& facts) {
+void Callers::credentials_of(const std::string& sender, Answer answer) {
+    auto& waiting = asked_[sender];
+    waiting.push_back(std::move(answer));
+    if (waiting.size() > 1)
+        return;
+    const auto reply = [this, sender](ReplyError problem, const Dictionary& facts) {
         const auto credentials =
             problem ? Error{ErrorCode::NotAuthorized, "the bus does not know the caller"}
                     : credentials_from(facts);
         if (credentials)
             keep(sender, *credentials);
-        (void)attempt([&] { answer(credentials); });
+        answer_all(sender, credentials);
     };
     const bool asked = attempt([&] {
         bus_->callMethodAsync("GetConnectionCredentials")
@@ -73,7 +76,13 @@ void Callers::credentials_of(const std::string& sender,
             .uponReplyInvoke(reply);
     });
     if (!asked)
-        answer(Error{ErrorCode::Unavailable, "the bus does not answer"});
+        answer_all(sender, Error{ErrorCode::Unavailable, "the bus does not answer"});
+}
+
+void Callers::answer_all(const std::string& sender, const Result<Credentials>& credentials) {
+    const auto waiting = asked_.extract(sender);
+    for (const auto& answer : waiting.mapped())
+        (void)attempt([&] { answer(credentials); });
 }
 
 void Callers::uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer) {

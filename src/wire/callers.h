@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,11 +41,12 @@ public:
 
     /// nullptr when credentials_of() has to ask. Valid until the next call of any function here.
     [[nodiscard]] const Credentials* known(const std::string& sender);
-    /// Calls `answer` once, never from within unless the bus cannot be asked.
+    using Answer = std::function<void(const Result<Credentials>&)>;
+    /// Calls `answer` once, never from within unless the bus cannot be asked. The bus is asked once
+    /// for all who wait for the same name.
     /// Errors, in the callback: NotAuthorized when the bus does not say (the caller left). After
     /// this object is gone, the callback is destroyed unused.
-    void credentials_of(const std::string& sender,
-                        std::function<void(const Result<Credentials>&)> answer);
+    void credentials_of(const std::string& sender, Answer answer);
     /// The same for the user alone; never calls `answer` from within.
     void uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer);
 
@@ -55,7 +57,10 @@ private:
     };
     void keep(const std::string& sender, const Credentials& credentials);
 
-    std::list<Known> known_ = {};  ///< who called last first
+    void answer_all(const std::string& sender, const Result<Credentials>& credentials);
+
+    std::list<Known> known_ = {};                            ///< who called last first
+    std::map<std::string, std::vector<Answer>> asked_ = {};  ///< who waits for the bus, by sender
     std::unique_ptr<sdbus::IProxy> bus_;
 };
 

@@ -51,12 +51,44 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
 
 Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
     : bus_{std::move(bus)}, loop_{loop} {
-    // Filters go with the connection. They run before whatever else handles a message.
-    for (const auto filter : {answer_without_id, refuse_too_much})
-        (void)sd_bus_add_filter(raw_connection(*bus_), nullptr, filter, nullptr);
+    // Filters go with the connection. They run before whatever else handles a message, and the one
+    // that was added last runs first.
+    for (const auto filter : {answer_without_id, refuse_too_much, refuse_unadmitted})
+        (void)sd_bus_add_filter(raw_connection(*bus_), nullptr, filter, this);
 }
 
 Connection::~Connection() = default;
+
+int Connection::refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
+    const auto& admit = static_cast<const Connection*>(self)->admit_;
+    const char* sender = sd_bus_message_get_sender(message);
+    if (!admit || sender == nullptr ||
+        sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
+        return 0;
+    const auto admitted = admit(sender);
+    if (admitted)
+        return 0;
+    (void)sd_bus_reply_method_errorf(message, error_name(admitted.error().code).c_str(), "%s",
+                                     admitted.error().text.c_str());
+    return 1;
+}
+
+void Connection::admit_by(std::function<Status(const std::string&)> admit,
+                          std::function<void(Duration)> handled) {
+    admit_ = std::move(admit);
+    handled_ = std::move(handled);
+}
+
+bool Connection::has_input() const {
+    bool has = false;
+    (void)attempt([&] {
+        const auto wish = poll_wish(*bus_);
+        pollfd input{.fd = wish.fd, .events = POLLIN, .revents = 0};
+        has = (wish.deadline && *wish.deadline <= loop_.now()) ||
+              (::poll(&input, 1, 0) > 0 && (input.revents & POLLIN) != 0);
+    });
+    return has;
+}
 
 Status Connection::own_name(const std::string& name) try {
     bus_->requestName(ServiceName{name});
@@ -78,12 +110,15 @@ void Connection::start(std::function<void(const std::string&)> lost) {
 }
 
 void Connection::step() {
+    const auto start = loop_.now();
     try {
         process(*bus_);
     } catch (const std::exception& problem) {
         return lose(problem.what());
     }
     last_ = loop_.now();
+    if (handled_)
+        handled_(last_ - start);
     if (rested_ && !rest_)
         await_rest();
     update();

@@ -33,6 +33,12 @@ public:
     /// `rested` is called once the bus has been silent for kRest after messages came.
     void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
     static constexpr Duration kRest = std::chrono::seconds{2};
+    /// `admit` judges each call by its sender before anything else is read of it; an error is the
+    /// answer. `handled` learns how long a message took.
+    void admit_by(std::function<Status(const std::string& sender)> admit,
+                  std::function<void(Duration)> handled);
+    /// Whether there is a message that has not been handled.
+    [[nodiscard]] bool has_input() const;
     /// To be called after sending something outside of a bus handler.
     void update();
     /// True while the bus does not accept what was sent.
@@ -40,6 +46,7 @@ public:
 
 private:
     Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
+    static int refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* problem);
     void step();
     void await_rest();
     void watch(const PollWish& wish);
@@ -49,6 +56,8 @@ private:
     std::unique_ptr<sdbus::IConnection> bus_;
     EventLoop& loop_;
     std::function<void(const std::string&)> lost_ = {};
+    std::function<Status(const std::string&)> admit_ = {};
+    std::function<void(Duration)> handled_ = {};
     EventHandle ready_ = {};
     std::uint32_t watched_ = 0;  ///< the events of ready_
     EventHandle due_ = {};

@@ -6,6 +6,7 @@ These connections speak bytes (tests/torture), as no library would send most of 
 """
 import os
 import pathlib
+import signal
 import sys
 import time
 import unittest
@@ -25,6 +26,7 @@ MIB = 1 << 20
 # Of a system bus; dbus-daemon(1), "limit".
 PENDING, CONNECTIONS, FDS = 128, 256, 16
 MANY = 10_000
+NOBODY = 65534
 RESTED = 12 * MIB  # resident, some seconds after any crowd
 
 
@@ -102,6 +104,37 @@ class Crowds(StrainCase):
         self.assertLessEqual(errors, {None, BUS + ".Error.LimitsExceeded"})
         self.assertIn(None, errors)
         self.assert_unharmed()
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can connect as two users")
+    def test_one_users_calls_do_not_wait_for_all_of_another(self):
+        """3,000 calls that take a millisecond each, and one of somebody else, who asks last."""
+        os.chmod(self.patient.folder, 0o755)
+        crowd = []
+        os.seteuid(NOBODY)
+        try:
+            crowd += [self.connect() for _ in range(100)]
+        finally:
+            os.seteuid(0)
+        other = self.connect()
+        other.manager("ListProducts")
+        for peer in crowd:
+            for _ in range(30):
+                peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["torch", "", {}])
+        other.manager("RecommendVariant", "ssa{sv}", ["torch", "", {}])
+        self.patient.process.send_signal(signal.SIGSTOP)
+        waiting = sum(30 - self.arrived(peer) for peer in crowd)
+        self.patient.process.send_signal(signal.SIGCONT)
+        self.assertGreater(waiting, 500)
+        self.assert_unharmed()
+
+    def arrived(self, peer):
+        """How many answers have come."""
+        count = 0
+        try:
+            while True:
+                count += peer.receive(timeout=0.01).answers is not None
+        except TimeoutError:
+            return count
 
     def test_more_connections_than_the_bus_allows(self):
         with self.assertRaises((Gone, Refused, OSError)):
