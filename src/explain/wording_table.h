@@ -112,6 +112,7 @@ inline constexpr Wording kWordings[] = {
     {"joined-weakly", "taken for this GPU by vendor and model only"},
     {"conflict", "two drivers tell different things about one device"},
     {"device-error", "the driver failed on one of its devices"},
+    {"too-many-devices", "{driver} lists {listed} {api} devices, of which {left_out} do not count"},
     {"memory-mismatch", "two sources differ about its memory"},
     {"implausible", "{source} tells a size that no GPU here can have[: {bytes:size}]"},
 

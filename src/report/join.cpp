@@ -2,6 +2,7 @@
 #include "report/join.h"
 
 #include <algorithm>
+#include <map>
 
 #include "report/driver_table.h"
 #include "report/fact_key.h"
@@ -28,6 +29,8 @@ public:
 private:
     using Step = bool (Joiner::*)(const ApiDevice&);
     void add_hardware(const Machine& machine);
+    void add_devices(const Machine& machine, const std::vector<const ProbeResult*>& probes);
+    void note_excess(const ProbeResult& probe, std::size_t listed, std::size_t left_out);
     void each_pending(Step step);
     Subject* hardware_at(const PciAddress& address);
     Subject* hardware_with(const DrmNodes& nodes);
@@ -51,10 +54,28 @@ private:
 
 Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
     add_hardware(machine);
+    add_devices(machine, probes);
+}
+
+void Joiner::add_devices(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
+    const auto most = most_devices_of_a_driver(joined_.subjects.size());
+    std::map<const ProbeResult*, std::size_t> listed;
     for (auto& device : listed_devices(machine, probes)) {
+        if (++listed[device.probe] > most)
+            continue;
         const bool is_api = device.probe->api != "pci";
         (is_api && is_software(device) ? joined_.software : pending_).push_back(std::move(device));
     }
+    for (const auto* probe : probes)
+        if (const auto count = listed[probe]; count > most)
+            note_excess(*probe, count, count - most);
+}
+
+void Joiner::note_excess(const ProbeResult& probe, std::size_t listed, std::size_t left_out) {
+    joined_.notes.push_back(because("too-many-devices", {{"api", probe.api},
+                                                         {"driver", probe.driver},
+                                                         {"listed", listed},
+                                                         {"left_out", left_out}}));
 }
 
 void Joiner::add_hardware(const Machine& machine) {
@@ -267,6 +288,12 @@ Joined Joiner::run() {
 }
 
 }  // namespace
+
+std::size_t most_devices_of_a_driver(std::size_t hardware) {
+    constexpr std::size_t kLeast = 16;  // of any machine whose hardware is hidden
+    constexpr std::size_t kEach = 2;    // some drivers list a GPU's tiles or partitions beside it
+    return std::max(kLeast, kEach * hardware);
+}
 
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
     return Joiner{machine, probes}.run();

@@ -30,7 +30,7 @@ struct Subject {
 struct Joined {
     std::vector<Subject> subjects = {};  ///< hardware in the order of its ids, then the rest
     std::vector<ApiDevice> software = {};
-    std::vector<Reason> notes = {};  ///< "conflict", "ambiguous", "device-error"
+    std::vector<Reason> notes = {};  ///< "conflict", "ambiguous", "device-error" …
 };
 
 /// Joins by PCI address, DRM device number, UUID within one driver family, LUID, and at last by
@@ -41,7 +41,13 @@ struct Joined {
 /// `conflict`; one whose address and node are of two GPUs goes by its address, with that note. One
 /// without any key that may be either of two devices is left out with the note `ambiguous`. The API
 /// "pci" describes hardware and never adds any.
+///
+/// Of what one driver lists only the first most_devices_of_a_driver() count, so that one that lists
+/// devices without end costs its own answer alone; the note `too-many-devices` tells the rest.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
+
+/// For a machine with so many functions that may be a GPU, a display or an accelerator.
+std::size_t most_devices_of_a_driver(std::size_t hardware);
 
 /// The devices' sizes agree: they differ by no more than 5 % of the larger or 512 MiB.
 /// Source: the margin that ollama uses to recognise one GPU in two APIs; reserved memory and

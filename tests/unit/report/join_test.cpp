@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/value_json.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
@@ -48,6 +49,37 @@ DeviceFacts keyless(std::uint32_t index, const char* vendor, const char* device)
 
 ProbeResult vulkan(std::vector<DeviceFacts> devices) {
     return probe("vulkan", kNvidiaIcd, Outcome::Answered, std::move(devices));
+}
+
+TEST(Join, ADriverThatListsDevicesWithoutEndCostsItsOwnAnswerAlone) {
+    constexpr std::uint32_t kMany = 256;
+    std::vector<DeviceFacts> made_up;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+        auto facts = keyless(i, "10de", "2684");
+        facts.name = std::string(256, 'x');
+        facts.pci = PciAddress{.bus = static_cast<std::uint8_t>(i), .device = 3};
+        made_up.push_back(facts);
+    }
+    auto card = keyless(0, "10de", "2684");
+    card.pci = address("0000:01:00.0");
+    const auto report = Inputs{
+        {nvidia_card("0000:01:00.0")},
+        {vulkan({card}), probe("vulkan", "/x/a.json", Outcome::Answered, made_up),
+         probe("vulkan", "/x/b.json", Outcome::Answered, made_up),
+         probe("opencl", "/x/c.icd", Outcome::Answered,
+               made_up)}}.report();
+    EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "vulkan"), "pci");
+    EXPECT_LE(report.gpus.size(), 1 + most_devices_of_a_driver(1));
+    const auto excess = std::ranges::find(report.notes, "too-many-devices", &Reason::code);
+    ASSERT_NE(excess, report.notes.end());
+    EXPECT_EQ(excess->detail.at("listed").as_unsigned(), kMany);
+    EXPECT_EQ(excess->detail.at("left_out").as_unsigned(), kMany - most_devices_of_a_driver(1));
+    EXPECT_LT(json_line(to_value(report)).size(), kib(256).count);  // what Describe carries
+}
+
+TEST(Join, TakesTwoDevicesOfADriverForEachFunction) {
+    EXPECT_EQ(most_devices_of_a_driver(0), 16U);
+    EXPECT_EQ(most_devices_of_a_driver(64), 128U);
 }
 
 TEST(Join, IgnoresAnAllZeroAddress) {
