@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each source says by itself of the ids it lists: the other side of a comparison with chips.json.
+
+Nothing here reads a hand-written table or the merged rows, so that the comparison means something. The exceptions are
+what the document decides otherwise, each with the reason.
+"""
+
+import json
+import re
+
+from . import amd, intel, kernel, nvidia, pci_ids
+from .ids import hex_id, id_list
+
+MAKERS = {0x1002: "amd", 0x1022: "amd", 0x8086: "intel", 0x10de: "nvidia"}
+CHIPSET = re.compile(r"CHIPSET\(0x([0-9A-Fa-f]+),")
+MESA_TABLES = {"r300": 0x1002, "r600": 0x1002, "radeonsi": 0x1002, "iris": 0x8086, "crocus": 0x8086, "i915": 0x8086,
+               "virtio_gpu": None, "vmwgfx": None}
+DISPLAY = re.compile(r"\b(VGA|graphics|GPU|display|SVGA|GUI accelerator|Radeon|GeForce|\dD)\b", re.I)
+# Looked at: a tuner, makers of boards whose subsystem ids were taken for devices, video capture, network capture.
+NO_DISPLAY_MAKERS = {0x12ab, 0x1458, 0x1da2, 0xbdbd, 0xeace}
+NO_DISPLAY = re.compile(r"audio|bridge|host|capture|tuner|codec|root|port\b|pcie|usb|sata|mpeg|crypto|ethernet|camera|"
+                        r"network|memory|SSD|NVMe|register|DSP|storage|compression|Toroidal|_DMA|video card", re.I)
+EXCEPTIONS = [
+    {"by": "radeon", "vendor": "1002", "ids": "515e 5969", "member": "role",
+     "why": "ES1000: the VGA of server boards; radeon gives it a render node that has nothing to render with"},
+    {"by": "loongson", "vendor": "0014", "ids": "7a06 7a36", "member": "role",
+     "why": "display controllers: the driver registers a render node for buffers only"},
+    {"by": "mesa-nouveau", "vendor": "10de", "ids": "*", "chips": "mcp77 mcp78 mcp79 mcp7a", "member": "architecture",
+     "why": "Mesa derives 1.2 from the chipset's number, NVIDIA lists 1.1: chips.json says nothing"},
+]
+
+
+class Claims:
+    """Rows of (by, vendor, what is said), each with the ids of which it is said."""
+
+    def __init__(self):
+        self.groups = {}
+
+    def add(self, by, vendor, device, **says):
+        says = {name: value for name, value in says.items() if value is not None}
+        if vendor in MAKERS:
+            says = {"maker": MAKERS[vendor]} | says
+        key = json.dumps([by, hex_id(vendor), says])
+        self.groups.setdefault(key, []).append(device)
+
+    def rows(self):
+        found = []
+        for key, devices in self.groups.items():
+            by, vendor, says = json.loads(key)
+            found.append({"by": by, "vendor": vendor, "ids": id_list(devices)} | says)
+        return sorted(found, key=lambda row: (row["by"], row["vendor"], row["ids"]))
+
+
+def integrated_by_driver(linux, driver):
+    """A function that says of a row whether the driver's table calls it integrated; None where that is open."""
+    if driver == "amdgpu":
+        return lambda row: "AMD_IS_APU" in row.driver_data
+    if driver == "radeon":
+        return lambda row: "RADEON_IS_IGP" in row.driver_data
+    if driver in ("i915", "xe"):
+        discrete = kernel.discrete_descriptions(linux.read(kernel.DRIVERS[driver][0]))
+        return lambda row: kernel.is_integrated_intel(row, discrete)
+    return lambda row: None
+
+
+def claim_kernel(claims, linux):
+    targets = kernel.gfx_of_chips(linux)
+    for driver in kernel.DRIVERS:
+        role, integrated = kernel.role_of(linux, driver), integrated_by_driver(linux, driver)
+        for row in kernel.rows_of(linux, driver):
+            if row.device is None:
+                continue
+            gfx = targets.get(amd.flags_of(row)[0]) if driver in ("amdgpu", "radeon") else None
+            claims.add(driver, row.vendor, row.device, role=role, integrated=integrated(row), architecture=gfx)
+    claims.add("virtio_gpu", kernel.VIRTIO_VENDOR, kernel.virtio_gpu_id(linux), role="gpu")
+
+
+def claim_nvidia(claims, names, readme, linux, mesa):
+    """By class nouveau takes all of NVIDIA's; the list of ids is pci.ids' and that of NVIDIA's open modules."""
+    rules = nvidia.capability_by_chipset(mesa.read("src/nouveau/winsys/nouveau_device.c"))
+    # The last chipset that this Mesa's rules know apart.
+    newest = max(number for _, number, _ in rules) + 0x10
+    for chip, number in kernel.nouveau_chipsets(linux).items():
+        pattern = re.compile(rf"{chip}(G?L?M?|BM|C|CM|CGL)\b.*\[")
+        architecture = nvidia.capability(number, rules) if number < newest else None
+        for device, name in names.items():
+            if pattern.match(name) and not nvidia.NO_GPU.search(name):
+                claims.add("mesa-nouveau", nvidia.VENDOR, device, role="gpu", chip=chip.lower(),
+                           architecture=architecture)
+    for device in nvidia.products(readme):
+        claims.add("nvidia", nvidia.VENDOR, device, role="gpu")
+
+
+def claim_mesa(claims, mesa):
+    for name, vendor in MESA_TABLES.items():
+        for word in CHIPSET.findall(mesa.read(f"include/pci_ids/{name}_pci_ids.h")):
+            if vendor:
+                claims.add(f"mesa-{name}", vendor, int(word, 16), role="gpu")
+
+
+def display_vendors(vendors):
+    """The vendors that have a device whose name is a display adapter's: a heuristic, so each is to be looked at."""
+    found = [vendor for vendor, (_, devices) in vendors.items()
+             if vendor not in NO_DISPLAY_MAKERS
+             and any(DISPLAY.search(name) and not NO_DISPLAY.search(name) for name in devices.values())]
+    return [hex_id(vendor) for vendor in sorted(found)]
+
+
+def claims_of(sources):
+    """The rows of claimed.json, and the vendors of pci.ids that have a display adapter."""
+    claims, vendors = Claims(), pci_ids.read(sources["pci_ids"].read("pci.ids"))
+    claim_kernel(claims, sources["linux"])
+    claim_nvidia(claims, vendors[nvidia.VENDOR][1], sources["nvidia_open"].read("README.md"), sources["linux"],
+                 sources["mesa"])
+    claim_mesa(claims, sources["mesa"])
+    for device, (_, version) in intel.architectures(sources["intel_runtime"]).items():
+        claims.add("intel-runtime", 0x8086, device, role="gpu", architecture=version)
+    return claims.rows(), display_vendors(vendors)

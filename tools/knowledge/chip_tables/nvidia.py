@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's GPUs: pci.ids names their chips, nouveau numbers them, Mesa says what the numbers can run."""
+
+import re
+
+VENDOR = 0x10de
+CODE = re.compile(r"^(GK11x|GB6|NV\w+?|(?:C|G)\d\d[a-z]?|MCP\w+|G[A-Z]\d\w+?|AD\d+|TU\d+)"
+                  r"(GLM|GL|BM|BGL|CM|CGL|C|M|PV|G)?\b")
+NO_GPU = re.compile(r"Audio|USB|UCSI|SMBus|SMU|Bridge|Co-?processor|Memory|Ethernet|Switch|IDE|SATA|AHCI|RAID|"
+                    r"Controller|PCIe host|PCI bridge|PCI Express|LPC|Host|System Management|FPGA|PEATRANS|Modem|"
+                    r"Serial|FireWire", re.I)
+PRODUCT = re.compile(r"^\| (.+?)\s*\| ([0-9A-F]{4})(?: [0-9A-F]{4})*\s*\|$", re.M)
+SM = re.compile(r"chipset (>=|==) (0x[0-9a-fA-F]+)\)\s*return (\d+);")
+INTEGRATED = {"c51", "c61", "c67", "c68", "c73", "c77", "c78", "c79", "mcp79", "mcp89", "nv1a", "nv1f", "nv0a", "nv2a",
+              "gb20b", "gb10b"}
+# Names of pci.ids → what nouveau calls the chip.
+CHIPSETS = {"c51": "C51", "c61": "C61", "c67": "C67", "c68": "C68", "c73": "C73", "c77": "MCP77", "c78": "MCP78",
+            "c79": "MCP79", "gt200b": "GT200", "gk180": "GK110B", "nv48": "NV45", "nv37": "NV36", "nv38": "NV35",
+            "nv39": "NV36", "nv19": "NV18"}
+# Capabilities that neither nouveau nor this Mesa has: NVIDIA's list of CUDA GPUs.
+CAPABILITY = {"gk210": "3.7", "gb100": "10.0", "gb102": "10.0", "gb110": "10.3", "gb112": "10.3", "gb202": "12.0",
+              "gb203": "12.0", "gb205": "12.0", "gb206": "12.0", "gb207": "12.0", "gb20b": "12.1", "gb10b": "11.0"}
+# Compute capability 1.1 by NVIDIA's list and 1.2 by Mesa: not said.
+DISPUTED = {"c77", "c78", "c79", "mcp79"}
+SUPERCHIP = re.compile(r"GH200|GB200|GB300")
+NO_DRIVER = re.compile(r"^NV[1-3]$")
+
+
+def capability_by_chipset(text):
+    """Mesa's sm_for_chipset as a list of (operator, number, sm), in its order."""
+    body = text[text.find("sm_for_chipset(uint16_t"):]
+    return [(how, int(number, 16), int(sm)) for how, number, sm in SM.findall(body[:body.find("\n}")])]
+
+
+def capability(chipset, rules):
+    """"8.6" for 0x172; None for a chip that does not compute."""
+    for how, number, sm in rules:
+        if chipset == number if how == "==" else chipset >= number:
+            return f"{sm // 10}.{sm % 10}"
+    return None
+
+
+def chip_of(name):
+    """ga102 of "GA102GL [RTX A6000]", or None for what is no GPU."""
+    if name.startswith("nForce") and "NV1A" in name:
+        return "nv1a"
+    if name.startswith("nForce2 IGP"):
+        return "nv1f"
+    found = CODE.match(name)
+    if not found or NO_GPU.search(name) or (name.startswith("MCP") and "[" not in name):
+        return None
+    chip = found.group(1).lower()
+    if found.group(2) == "BGL":  # GK110BGL is a GK110B, but GP107BM a GP107
+        return chip + "b"
+    return {"mcp7a": "mcp79", "g96c": "g96"}.get(chip, chip)
+
+
+def chipset_of(chip, chipsets):
+    known = {name.lower(): number for name, number in chipsets.items()}
+    return known.get(CHIPSETS.get(chip, chip).lower())
+
+
+def products(readme):
+    """{device id: name} of the GPUs that the open kernel modules support."""
+    found = {}
+    for name, device in PRODUCT.findall(readme):
+        found.setdefault(int(device, 16), name)
+    return found
+
+
+def is_integrated(chip):
+    return chip in INTEGRATED
+
+
+def architecture_of(chip, chipsets, rules):
+    """(capability, the sources that say so)."""
+    if chip in CAPABILITY:
+        return CAPABILITY[chip], ["nvidia-list"]
+    number = chipset_of(chip, chipsets)
+    if number is None or chip in DISPUTED:
+        return None, []
+    found = capability(number, rules)
+    return found, ["nouveau", "mesa"] if found else []
+
+
+def memory_of(chip, name):
+    if chip == "gb20b" or SUPERCHIP.search(name):
+        return "unified"
+    return "shared" if is_integrated(chip) else "dedicated"
+
+
+def facts(names, readme, chipsets, rules):
+    """{device id: record} of every GPU of vendor 10de."""
+    records, supported = {}, products(readme)
+    for device in sorted(set(names) | set(supported)):
+        name = names.get(device, "")
+        chip = chip_of(name)
+        if not chip and device not in supported:
+            continue
+        version, sources = architecture_of(chip, chipsets, rules)
+        role = "display" if NO_DRIVER.match((chip or "").upper()) else "gpu"
+        records[device] = {"chip": chip, "role": role, "form": "integrated" if is_integrated(chip) else "discrete",
+                           "memory": memory_of(chip, name), "architecture": version,
+                           "called": supported.get(device) if not name else None,
+                           "source": (["pci.ids"] if name else ["nvidia-open"]) + sources}
+    return records
