@@ -2,7 +2,9 @@
 #include "report/architecture.h"
 
 #include "report/api_view.h"
+#include "report/chip.h"
 #include "report/fact_key.h"
+#include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
@@ -43,12 +45,29 @@ std::optional<std::string> intel_ip(const Subject& subject) {
     return version ? version : fact_by(subject, "opencl", facts::kIntelIp);
 }
 
+/// What the table says, where no driver has.
+void fill_from_table(const HardwareDevice& hardware, Architecture& architecture) {
+    const auto* chip = chip_of(hardware);
+    if (!chip || !chip->architecture)
+        return;
+    const auto vendor = vendor_of(hardware);
+    auto* known = vendor == "nvidia"  ? &architecture.cuda_compute_capability
+                  : vendor == "amd"   ? &architecture.gfx_target
+                  : vendor == "intel" ? &architecture.intel_ip
+                                      : nullptr;
+    if (known && !*known)
+        *known = chip->architecture;
+}
+
 }  // namespace
 
 Architecture architecture_of(const Subject& subject) {
-    return Architecture{.cuda_compute_capability = compute_capability(subject),
-                        .gfx_target = gfx_target(subject),
-                        .intel_ip = intel_ip(subject)};
+    Architecture architecture{.cuda_compute_capability = compute_capability(subject),
+                              .gfx_target = gfx_target(subject),
+                              .intel_ip = intel_ip(subject)};
+    if (subject.hardware)
+        fill_from_table(*subject.hardware, architecture);
+    return architecture;
 }
 
 }  // namespace gpuprobe

@@ -8,7 +8,8 @@ namespace gpuprobe {
 
 /// CUDA's compute capability as CUDA or NVML gives it; AMD's target as the KFD topology, HIP or
 /// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as Level Zero
-/// gives it.
+/// gives it. What no driver has told is from the table of chips, so that an installer knows it on a
+/// machine without drivers.
 Architecture architecture_of(const Subject& subject);
 
 }  // namespace gpuprobe

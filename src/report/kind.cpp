@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "report/api_table.h"
+#include "report/chip.h"
 #include "report/fact_key.h"
 #include "report/identity.h"
 #include "report/memory.h"
@@ -31,6 +32,24 @@ std::optional<GpuKind> kind_by_apis(const Subject& subject) {
                 if (const auto kind = kind_from(claim.device.facts->type))
                     return kind;
     return std::nullopt;
+}
+
+std::optional<GpuKind> kind_by_table(const HardwareDevice& hardware) {
+    const auto* chip = chip_of(hardware);
+    if (!chip || !chip->form)
+        return std::nullopt;
+    switch (*chip->form) {
+        case knowledge::Form::Discrete:
+            return GpuKind::Discrete;
+        case knowledge::Form::Integrated:
+            return GpuKind::Integrated;
+        case knowledge::Form::Paravirtual:
+            return GpuKind::Virtual;
+        case knowledge::Form::VirtualFunction:
+            break;
+    }
+    const bool has_own = chip->memory == knowledge::ChipMemory::Dedicated;
+    return has_own ? GpuKind::Discrete : GpuKind::Integrated;
 }
 
 GpuKind intel_kind(const Subject& subject) {
@@ -122,15 +141,18 @@ bool is_npu_claim(const Claim& claim) {
 }  // namespace
 
 bool shares_all_memory(const HardwareDevice& hardware) {
-    return hardware.vendor_id == "1002" && hardware.device_id == "74a0";
+    const auto* chip = chip_of(hardware);
+    return chip && chip->memory == knowledge::ChipMemory::Unified;
 }
 
 Role role_of(const Subject& subject) {
     if (!subject.hardware)
         return std::ranges::any_of(subject.claims, is_npu_claim) ? Role::Accelerator : Role::Gpu;
-    const auto role = role_of(*subject.hardware);
+    const auto judged = judge_role(*subject.hardware);
+    const bool may_be_gpu = judged.role == Role::Dropped ||
+                            (judged.role == Role::DisplayOnly && judged.basis == Basis::Rule);
     const bool is_listed = std::ranges::any_of(subject.claims, is_gpu_claim);
-    return role == Role::Dropped && is_listed && subject.hardware->pci ? Role::Gpu : role;
+    return may_be_gpu && is_listed && subject.hardware->pci ? Role::Gpu : judged.role;
 }
 
 GpuKind kind_of(const Subject& subject) {
@@ -138,9 +160,11 @@ GpuKind kind_of(const Subject& subject) {
         return GpuKind::DisplayOnly;
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
         return GpuKind::Virtual;
-    if (const auto kind = kind_by_apis(subject))
-        return *kind;
-    return kind_by_vendor(subject);
+    const auto told = kind_by_apis(subject);
+    const auto known = subject.hardware ? kind_by_table(*subject.hardware) : std::nullopt;
+    if (known && told != GpuKind::Virtual)
+        return *known;
+    return told ? *told : kind_by_vendor(subject);
 }
 
 }  // namespace gpuprobe

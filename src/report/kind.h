@@ -13,25 +13,25 @@ Role role_of(const Subject& subject);
 /// Discrete, integrated or virtual, by the strongest evidence there is:
 ///
 /// 1. the role, and hypervisors' devices;
-/// 2. the type an API gives, Vulkan first, OpenCL last (it only knows shared memory);
-/// 3. Intel: the GPU at 0000:00:02.0 is integrated, any other discrete;
-/// 4. AMD: MI300A, a KFD node with CPU cores and SIMDs is an APU, and so is what has the sensor
+/// 2. the table of chips, unless an API says virtual (a part of a card, in a guest);
+/// 3. the type an API gives, Vulkan first, OpenCL last (it only knows shared memory);
+/// 4. Intel: the GPU at 0000:00:02.0 is integrated, any other discrete;
+/// 5. AMD: MI300A, a KFD node with CPU cores and SIMDs is an APU, and so is what has the sensor
 /// vddnb; 0302
 ///    and 1200 are cards, and so is what has other sensors only, named memory or a board's
 ///    information; no more than 4 GiB of VRAM beside at least 8 GiB and four times as much GTT is
 ///    an APU; other VRAM, and 0380, is a card;
-/// 5. NVIDIA: the names of its systems on a chip are integrated, other functions on PCI discrete;
+/// 6. NVIDIA: the names of its systems on a chip are integrated, other functions on PCI discrete;
 ///    where those are hidden, memory that NVML knows is a card's (it has none on such systems);
-/// 6. what the device tree names is integrated.
+/// 7. what the device tree names is integrated.
 ///
 /// Sources: Vulkan VkPhysicalDeviceType; fastfetch and nvtop for Intel's address, nvtop for NVML's
 /// memory; amdgpu_pm.c for
 /// AMD's sensors, which has no limit on the carve-out; ollama for AMD's memory rule.
 GpuKind kind_of(const Subject& subject);
 
-/// Instinct MI300A, class 1200 like the cards of its family: cores of a processor and of a GPU on
-/// the same HBM, which is the host's memory, so that nothing is set aside. Its KFD nodes are apart.
-/// Source: pci.ids, 1002:74a0; AMD CDNA 3 white paper, "Unified memory".
+/// Processor and GPU on one memory, of which nothing is set aside, by the table of chips: Instinct
+/// MI300A (whose KFD nodes are apart), GB10, Apple's.
 bool shares_all_memory(const HardwareDevice& hardware);
 
 }  // namespace gpuprobe

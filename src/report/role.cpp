@@ -1,98 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/role.h"
 
-#include <algorithm>
-#include <array>
-#include <span>
-#include <string_view>
+#include "report/chip.h"
+#include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
 
-using Words = std::span<const std::string_view>;
+using ChipRole = knowledge::Role;
 
-bool is_any_of(std::string_view word, Words words) {
-    return std::ranges::find(words, word) != words.end();
+std::optional<ChipRole> role_in(const knowledge::Chip* row) {
+    return row ? row->role : std::nullopt;
 }
 
-constexpr std::array kDisplayDrivers = std::to_array<std::string_view>({"ast",
-                                                                        "bochs",
-                                                                        "bochs-drm",
-                                                                        "cirrus",
-                                                                        "cirrus-qemu",
-                                                                        "efi-framebuffer",
-                                                                        "efidrm",
-                                                                        "efifb",
-                                                                        "evdi",
-                                                                        "gm12u320",
-                                                                        "gud",
-                                                                        "hibmc",
-                                                                        "hibmc-drm",
-                                                                        "hyperv_drm",
-                                                                        "hyperv_fb",
-                                                                        "mgag200",
-                                                                        "ofdrm",
-                                                                        "offb",
-                                                                        "qxl",
-                                                                        "simple-framebuffer",
-                                                                        "simpledrm",
-                                                                        "simplefb",
-                                                                        "udl",
-                                                                        "vboxvideo",
-                                                                        "vesa-framebuffer",
-                                                                        "vesadrm",
-                                                                        "vesafb",
-                                                                        "vga16fb",
-                                                                        "xenfb"});
-constexpr std::array kNoDevices = std::to_array<std::string_view>(
-    {"amdgpu_xcp", "amdgpu_xcp_drv", "faux_driver", "vgem", "vkms"});
-constexpr std::array kAcceleratorDrivers = std::to_array<std::string_view>(
-    {"amdxdna", "ethosu", "habanalabs", "intel_vpu", "qaic", "rocket", "tenstorrent"});
-constexpr std::array kPlatformGpuDrivers =
-    std::to_array<std::string_view>({"asahi", "etnaviv", "gk20a", "lima", "msm", "nvgpu",
-                                     "panfrost", "panthor", "powervr", "pvr", "tegra", "v3d"});
-constexpr std::array kPassthroughDrivers =
-    std::to_array<std::string_view>({"pci-stub", "vfio-pci", "xen-pciback"});
-constexpr std::array kVirtualDrivers =
-    std::to_array<std::string_view>({"virtio-pci", "virtio_gpu", "virtio-gpu", "vmwgfx"});
-
-/// Management controllers and hypervisors' frame buffers. An empty device is any of that vendor.
-struct DisplayId {
-    std::string_view vendor;
-    std::string_view device = {};
-};
-constexpr std::array kDisplayIds = std::to_array<DisplayId>({
-    {"1002", "515e"},  // ES1000, on server boards
-    {"1013"},          // Cirrus Logic
-    {"102b"},          // Matrox G200 in BMCs
-    {"1234", "1111"},  // QEMU standard VGA
-    {"126f"},          // Silicon Motion
-    {"1414", "5353"},  // Hyper-V
-    {"15ad"},          // VMware, when vmwgfx is not bound
-    {"18ca"},          // XGI Volari
-    {"19e5", "1711"},  // Hi1710 BMC
-    {"1a03"},          // ASPEED
-    {"1b36", "0100"},  // QXL
-    {"80ee", "beef"},  // VirtualBox
-});
-
-bool is_display_id(const HardwareDevice& device) {
-    return std::ranges::any_of(kDisplayIds, [&](const DisplayId& id) {
-        return device.vendor_id == id.vendor &&
-               (id.device.empty() || device.device_id == id.device);
-    });
+bool is_paravirtual(const knowledge::Chip* row) {
+    return row && row->role == ChipRole::Gpu && row->form == knowledge::Form::Paravirtual;
 }
 
 bool has_class(const HardwareDevice& device, std::string_view prefix) {
     return device.pci_class && device.pci_class->starts_with(prefix);
-}
-
-bool makes_compute_gpus(const HardwareDevice& device) {
-    return device.vendor_id == "1002" || device.vendor_id == "10de";
-}
-
-bool is_xeon_phi(const HardwareDevice& device) {
-    return device.vendor_id == "8086" && device.device_id && device.device_id->starts_with("225");
 }
 
 /// "Display controller, other" on a later function is the second half of an integrated GPU, unless
@@ -102,51 +28,80 @@ bool is_auxiliary(const HardwareDevice& device) {
            !device.physical_function && !device.is_drm && !is_passed_through(device);
 }
 
+Role role_of_display(const HardwareDevice& device) {
+    if (is_auxiliary(device))
+        return Role::Dropped;
+    const bool may_compute = device.drm.render || makes_gpus(device.vendor_id.value_or(""));
+    return may_compute ? Role::Gpu : Role::DisplayOnly;
+}
+
 Role role_by_class(const HardwareDevice& device) {
     const Role with_render = device.drm.render ? Role::Gpu : Role::Dropped;
     if (has_class(device, "03"))
-        return is_auxiliary(device) ? Role::Dropped : Role::Gpu;
+        return role_of_display(device);
     if (has_class(device, "0001"))
         return Role::DisplayOnly;
-    if (has_class(device, "0b40")) {
-        if (is_xeon_phi(device))
-            return Role::Accelerator;
-        return makes_compute_gpus(device) ? Role::Gpu : with_render;
-    }
-    if (has_class(device, "1200")) {
-        const bool is_test_device = device.vendor_id == "1234" || device.vendor_id == "1b36";
-        if (is_test_device)
-            return Role::Dropped;
-        return makes_compute_gpus(device) || device.drm.render ? Role::Gpu : Role::Accelerator;
-    }
+    if (has_class(device, "1200"))
+        return device.drm.render ? Role::Gpu : Role::Accelerator;
     return with_render;
+}
+
+/// nullopt where the row leaves it to the rules.
+std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice& device) {
+    const bool is_driven = role_in(driver_row_of(device)) == ChipRole::Gpu || device.drm.render;
+    switch (row.role.value_or(ChipRole::Passthrough)) {
+        case ChipRole::Accelerator:
+            return Role::Accelerator;
+        case ChipRole::Display:
+            return role_in(driver_row_of(device)) == ChipRole::Gpu ? Role::Gpu : Role::DisplayOnly;
+        case ChipRole::Neither:
+            return device.drm.render ? Role::Gpu : Role::Dropped;
+        case ChipRole::Gpu:
+            if (is_paravirtual(&row) && !is_driven)
+                return Role::DisplayOnly;
+            return row.is_specific() || !has_class(device, "03") ? std::optional{Role::Gpu}
+                                                                 : std::nullopt;
+        case ChipRole::Passthrough:
+            break;
+    }
+    return std::nullopt;
+}
+
+std::optional<Role> role_by_driver(const HardwareDevice& device) {
+    const auto role = role_in(driver_row_of(device));
+    if (role == ChipRole::Neither)
+        return Role::Dropped;
+    if (device.is_accel || role == ChipRole::Accelerator)
+        return Role::Accelerator;
+    if (role == ChipRole::Display)
+        return Role::DisplayOnly;
+    return std::nullopt;
 }
 
 }  // namespace
 
-Role role_of(const HardwareDevice& device) {
-    const std::string_view driver = device.driver ? *device.driver : std::string_view{};
-    if (is_any_of(driver, kNoDevices))
-        return Role::Dropped;
-    if (device.is_accel || is_any_of(driver, kAcceleratorDrivers))
-        return Role::Accelerator;
-    if (is_any_of(driver, kDisplayDrivers))
-        return Role::DisplayOnly;
-    if (is_display_id(device) && !is_any_of(driver, kVirtualDrivers))
-        return Role::DisplayOnly;
+JudgedRole judge_role(const HardwareDevice& device) {
+    if (const auto role = role_by_driver(device))
+        return {.role = *role, .basis = Basis::Driver};
+    const auto* row = chip_of(device);
+    if (const auto role = row ? role_by_row(*row, device) : std::nullopt)
+        return {.role = *role, .basis = row->is_specific() ? Basis::Table : Basis::Rule};
     if (device.bus == HardwareBus::Pci)
-        return role_by_class(device);
-    const bool is_gpu = device.drm.render || is_any_of(driver, kPlatformGpuDrivers);
-    return is_gpu ? Role::Gpu : Role::Dropped;
+        return {.role = role_by_class(device), .basis = Basis::Rule};
+    const bool is_gpu = device.drm.render || role_in(driver_row_of(device)) == ChipRole::Gpu;
+    return {.role = is_gpu ? Role::Gpu : Role::Dropped, .basis = Basis::Driver};
+}
+
+Role role_of(const HardwareDevice& device) {
+    return judge_role(device).role;
 }
 
 bool is_virtual_gpu(const HardwareDevice& device) {
-    return (device.driver && is_any_of(*device.driver, kVirtualDrivers)) ||
-           (device.vendor_id == "1af4" && device.device_id == "1050");
+    return is_paravirtual(driver_row_of(device)) || is_paravirtual(chip_of(device));
 }
 
 bool is_passed_through(const HardwareDevice& device) {
-    return device.driver && is_any_of(*device.driver, kPassthroughDrivers);
+    return role_in(driver_row_of(device)) == ChipRole::Passthrough;
 }
 
 }  // namespace gpuprobe

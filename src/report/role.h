@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include "report/machine.h"
 
 namespace gpuprobe {
@@ -13,11 +15,32 @@ enum class Role {
     Dropped,      ///< neither: a second function of a GPU, a data mover, a display controller
 };
 
-/// By kernel driver, vendor and class alone.
+/// What a role or kind rests on.
+enum class Basis {
+    Table,   ///< the table of chips names the device
+    Driver,  ///< the kernel driver that is bound, or what an API says
+    Rule     ///< the class and what the device has: a guess
+};
+constexpr auto names_of(Basis) {
+    return std::to_array<EnumName<Basis>>(
+        {{Basis::Table, "table"}, {Basis::Driver, "driver"}, {Basis::Rule, "rule"}});
+}
+
+struct JudgedRole {
+    Role role = Role::Dropped;
+    Basis basis = Basis::Rule;
+};
+
+/// By kernel driver, device id and class, in this order:
 ///
-/// Sources: class codes of pci.ids; node-feature-discovery's device classes; render-capable DRM
-/// drivers of Linux 5.17 (driver_features & DRIVER_RENDER) and later. vgem has a render node and is
-/// no GPU; AMD Instinct cards are 0380 or 1200; Intel QuickAssist is 0b40.
+/// 1. drivers of displays, accelerators and of no device at all;
+/// 2. the table's row for the device. A display, or what a hypervisor makes of software, is a GPU
+///    where a driver for GPUs is bound; what the table calls neither is one where it renders;
+/// 3. rules by class. A display function is a GPU where its vendor makes GPUs, or it renders.
+///
+/// Sources: data/knowledge/chips.json; class codes of pci.ids; node-feature-discovery's device
+/// classes. AMD Instinct cards are 0380 or 1200.
+JudgedRole judge_role(const HardwareDevice& device);
 Role role_of(const HardwareDevice& device);
 
 /// Made of software by a hypervisor, with or without 3D: virtio-gpu, vmwgfx.

@@ -7,17 +7,17 @@
 
 #include "report/machine.h"
 
-/// Vendors as words: "nvidia", "amd", "intel", "apple", "arm", "qualcomm", "broadcom",
-/// "imagination", "vivante", "mthreads"; and for virtual and management display adapters "virtio",
-/// "vmware", "microsoft", "aspeed", "matrox", "huawei", "cirrus", "qemu".
+/// Vendors as the words of the table of chips: "nvidia", "amd", "intel", "apple", "arm" …
 namespace gpuprobe {
 
 /// The word for a PCI vendor id (four lower-case hexadecimal digits); nullopt when it has none.
-/// Source: pci.ids.
 std::optional<std::string> vendor_word(std::string_view vendor_id);
 
-/// The vendor of a device, by its id, or by its kernel driver where the bus has no ids.
-/// Source of the drivers: drivers/gpu/drm in Linux.
+/// Whether that vendor makes GPUs, not displays or accelerators alone.
+bool makes_gpus(std::string_view vendor_id);
+
+/// The vendor of a device, by its id; where the bus has none, by what the device tree calls it or
+/// by its kernel driver.
 std::optional<std::string> vendor_of(const HardwareDevice& device);
 
 /// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt where it serves any.

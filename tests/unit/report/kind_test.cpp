@@ -9,6 +9,9 @@
 namespace gpuprobe::test {
 namespace {
 
+/// A device id that no vendor of these tests has, for what the rules say.
+constexpr const char* kUnlisted = "fff0";
+
 struct RoleCase {
     const char* name;
     const char* vendor;
@@ -53,7 +56,19 @@ INSTANTIATE_TEST_SUITE_P(
                     RoleCase{"QuickAssist", "8086", "37c8", "0b40", "c6xx", Role::Dropped},
                     RoleCase{"Sdxi", "1022", "1640", "1201", "", Role::Dropped},
                     RoleCase{"Vkms", "1234", "0000", "0300", "vkms", Role::Dropped},
-                    RoleCase{"TestDevice", "1b36", "0005", "1200", "", Role::Dropped}),
+                    RoleCase{"TestDevice", "1b36", "0005", "1200", "", Role::Dropped},
+                    RoleCase{"Ec2", "1d0f", "1111", "0300", "", Role::DisplayOnly},
+                    RoleCase{"Bhyve", "fb5d", "40fb", "0300", "", Role::DisplayOnly},
+                    RoleCase{"Parallels", "1ab8", "4005", "0300", "", Role::DisplayOnly},
+                    RoleCase{"Sis", "1039", "6330", "0300", "", Role::DisplayOnly},
+                    RoleCase{"RageXl", "1002", "4752", "0300", "", Role::DisplayOnly},
+                    RoleCase{"Loongson", "0014", "7a06", "0300", "loongson", Role::DisplayOnly},
+                    RoleCase{"Phytium", "1db7", "dc22", "0380", "", Role::DisplayOnly},
+                    RoleCase{"PowerUnit", "10de", "0aa3", "0b40", "", Role::Dropped},
+                    RoleCase{"NobodyKnown", "beef", "0001", "0300", "", Role::DisplayOnly},
+                    RoleCase{"NewOfAGpuMaker", "10de", kUnlisted, "0302", "", Role::Gpu},
+                    RoleCase{"Trainium", "1d0f", "7164", "0880", "neuron", Role::Accelerator},
+                    RoleCase{"Hailo", "1e60", "2864", "0b40", "hailo", Role::Accelerator}),
     [](const auto& row) { return std::string{row.param.name}; });
 
 TEST(Assemble, ListsAnNpuThatOnlyLevelZeroKnowsAsAnAccelerator) {
@@ -70,8 +85,24 @@ TEST(Assemble, ListsAnNpuThatOnlyLevelZeroKnowsAsAnAccelerator) {
     EXPECT_EQ(report.accelerators[0].name, "Intel(R) AI Boost");
 }
 
+TEST(RoleOf, TakesWhatRendersForAGpuWhoeverMadeIt) {
+    auto device = pci_device("0000:03:00.0", "beef", "0001", "0300");
+    with_drm(device, 0, 128);
+    EXPECT_EQ(judge_role(device).role, Role::Gpu);
+    EXPECT_EQ(judge_role(device).basis, Basis::Rule);
+}
+
+TEST(RoleOf, SaysWhatItRestsOn) {
+    EXPECT_EQ(judge_role(pci_device("0000:03:00.0", "10de", "2684", "0300")).basis, Basis::Table);
+    EXPECT_EQ(judge_role(pci_device("0000:03:00.0", "10de", kUnlisted, "0300")).basis, Basis::Rule);
+    auto bound = pci_device("0000:03:00.0", "1a03", "2000", "0300");
+    bound.driver = "ast";
+    EXPECT_EQ(judge_role(bound).basis, Basis::Driver);
+}
+
 TEST(RoleOf, DropsTheSecondFunctionOfAnIntegratedGpu) {
-    auto device = pci_device("0000:00:02.1", "8086", "2a43", "0380");
+    EXPECT_EQ(role_of(pci_device("0000:00:02.1", "8086", "2a43", "0380")), Role::Dropped);
+    auto device = pci_device("0000:00:02.1", "8086", kUnlisted, "0380");
     EXPECT_EQ(role_of(device), Role::Dropped);
     device.physical_function = "pci:0000:00:02.0";
     EXPECT_EQ(role_of(device), Role::Gpu);
@@ -97,7 +128,7 @@ TEST(RoleOf, TellsRenderAndDisplayControllersOfASocApart) {
 }
 
 TEST(RoleOf, TakesAListedFunctionOfUnknownClassForAGpu) {
-    auto device = pci_device("0000:03:00.0", "1ed5", "0200", "4000");
+    auto device = pci_device("0000:03:00.0", "1ed5", kUnlisted, "4000");
     ApiDevice listed;
     const auto vulkan = probe("vulkan", "", Outcome::Answered);
     listed.probe = &vulkan;
@@ -118,6 +149,29 @@ TEST(KindOf, KnowsIntelsIntegratedGpuByItsAddress) {
               GpuKind::Discrete);
 }
 
+TEST(KindOf, KnowsTheDevicesOfTheTableWithoutAnyDriver) {
+    struct Case {
+        const char* vendor;
+        const char* device;
+        const char* pci_class;
+        GpuKind want;
+    };
+    for (const auto& row : std::to_array<Case>(
+             {{"8086", "a788", "0300", GpuKind::Integrated},  // at an address of a guest
+              {"10de", "087d", "0300", GpuKind::Integrated},  // ION
+              {"10de", "2e12", "0302", GpuKind::Integrated},  // GB10
+              {"1002", "1586", "0380", GpuKind::Integrated},  // Strix Halo
+              {"1002", "74a0", "1200", GpuKind::Integrated},  // MI300A
+              {"1002", "73bf", "0300", GpuKind::Discrete},    // bound to radeon, vfio or nothing
+              {"1002", "6819", "0300", GpuKind::Discrete},
+              {"1af4", "1050", "0380", GpuKind::DisplayOnly},  // with no driver
+              {"1002", "74b5", "1200", GpuKind::Discrete}}))   // a virtual function
+        EXPECT_EQ(
+            kind_of_hardware(pci_device("0000:00:07.0", row.vendor, row.device, row.pci_class)),
+            row.want)
+            << row.vendor << ":" << row.device;
+}
+
 TEST(KindOf, KnowsAmdsApuByItsMemory) {
     EXPECT_EQ(kind_of_hardware(amd_apu().machine.devices.front()), GpuKind::Integrated);
     auto card = amd_card("0000:03:00.0", 0, 128);
@@ -134,7 +188,7 @@ struct AmdCase {
 class KindOfAmd : public testing::TestWithParam<AmdCase> {};
 
 TEST_P(KindOfAmd, GoesByWhatCanBeSeenWithoutWaking) {
-    auto device = pci_device("0000:c4:00.0", "1002", "15bf", GetParam().pci_class);
+    auto device = pci_device("0000:c4:00.0", "1002", kUnlisted, GetParam().pci_class);
     device.driver = "amdgpu";
     device.memory = GetParam().memory;
     for (const auto& [key, value] : GetParam().extra)
@@ -198,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return std::string{row.param.name}; });
 
 TEST(KindOf, BelievesVulkanBeforeOpenCl) {
-    auto device = pci_device("0000:03:00.0", "1002", "744c", "0300");
+    auto device = pci_device("0000:03:00.0", "1002", kUnlisted, "0300");
     const auto vulkan =
         probe("vulkan", "", Outcome::Answered, {DeviceFacts{.type = DeviceType::Discrete}});
     const auto opencl =

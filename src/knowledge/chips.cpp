@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/chips.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "knowledge/documents.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+constexpr Bytes kMaxDocument = kib(512);
+constexpr std::string_view kSchema = "gpuprobe.chips/1";
+constexpr std::string_view kAllOthers = "*";
+
+struct Document {
+    std::string schema = {};
+    std::string version = {};
+    std::vector<Maker> makers = {};
+    std::vector<Chip> chips = {};
+    std::vector<Chip> compatibles = {};
+    std::vector<Chip> drivers = {};
+};
+
+struct IdRange {
+    std::uint16_t first = 0;
+    std::uint16_t last = 0;
+};
+
+/// "73a0" or "73a0-73a5".
+std::optional<IdRange> range_from(std::string_view text) {
+    const auto dash = text.find('-');
+    const auto first = parse_hex<std::uint16_t>(text.substr(0, dash));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_hex<std::uint16_t>(text.substr(dash + 1));
+    if (!first || !last || *last < *first)
+        return std::nullopt;
+    return IdRange{.first = *first, .last = *last};
+}
+
+const Chip* found(const std::vector<Chip>& sorted,
+                  std::optional<std::string> Chip::*key,
+                  std::string_view word) {
+    const auto row = std::ranges::lower_bound(
+        sorted, word, {}, [key](const Chip& chip) { return std::string_view{*(chip.*key)}; });
+    return row != sorted.end() && *(*row.*key) == word ? &*row : nullptr;
+}
+
+/// Errors: Malformed for a row without the member or with another's.
+Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::vector<Chip>& rows) {
+    for (const auto& row : rows)
+        if (!(row.*key))
+            return Error{ErrorCode::Malformed, std::string{table} + ": a row without its key"};
+    std::ranges::sort(rows, {}, key);
+    const auto twin = std::ranges::adjacent_find(rows, {}, key);
+    if (twin != rows.end())
+        return Error{ErrorCode::Malformed,
+                     std::string{table} + ": " + *(*twin.*key) + ": more than once"};
+    return Done{};
+}
+
+}  // namespace
+
+template <class Visitor>
+void describe(Visitor& visit, Maker& maker) {
+    visit("maker", maker.maker);
+    visit("name", maker.name);
+    visit("vendors", maker.vendors);
+    visit("makes", maker.makes);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Chip& chip) {
+    visit("vendor", chip.vendor);
+    visit("ids", chip.ids);
+    visit("class", chip.pci_class);
+    visit("compatible", chip.compatible);
+    visit("driver", chip.driver);
+    visit("maker", chip.maker);
+    visit("chip", chip.chip);
+    visit("name", chip.name);
+    visit("role", chip.role);
+    visit("kind", chip.kind);
+    visit("form", chip.form);
+    visit("memory", chip.memory);
+    visit("architecture", chip.architecture);
+}
+
+namespace {
+
+template <class Visitor>
+void describe(Visitor& visit, Document& document) {
+    visit("schema", document.schema);
+    visit("version", document.version);
+    visit("makers", document.makers);
+    visit("chips", document.chips);
+    visit("compatibles", document.compatibles);
+    visit("drivers", document.drivers);
+}
+
+}  // namespace
+
+bool Maker::makes_any(Role role) const {
+    return std::ranges::count(words(makes), name_of(role)) > 0;
+}
+
+const Chips& Chips::current() {
+    static const Chips chips = [] {
+        for (const auto& document : builtin_knowledge())
+            if (document.name == "chips")
+                if (auto read = from(document.json))
+                    return std::move(read).value();
+        return Chips{};  // a bug of ours, which a test finds
+    }();
+    return chips;
+}
+
+Result<Chips> Chips::from(std::string_view json) {
+    const auto value = TRY(parse_json(json, kMaxDocument));
+    auto document = TRY(record_from<Document>(value));
+    if (document.schema != kSchema)
+        return Error{ErrorCode::Malformed, "schema: expected " + std::string{kSchema}};
+    Chips chips;
+    chips.version_ = std::move(document.version);
+    chips.makers_ = std::move(document.makers);
+    chips.chips_ = std::move(document.chips);
+    chips.compatibles_ = std::move(document.compatibles);
+    chips.drivers_ = std::move(document.drivers);
+    TRY(chips.index());
+    return chips;
+}
+
+Status Chips::index() {
+    for (std::size_t row = 0; row < makers_.size(); ++row)
+        for (const auto vendor : words(makers_[row].vendors)) {
+            const auto id = parse_hex<std::uint16_t>(vendor);
+            if (!id || !vendors_.emplace(*id, row).second)
+                return Error{ErrorCode::Malformed,
+                             "makers: " + makers_[row].maker + ": vendors: " + std::string{vendor}};
+        }
+    for (std::uint32_t row = 0; row < chips_.size(); ++row)
+        TRY(index_row(row));
+    std::ranges::sort(ranges_, {}, [](const Range& range) {
+        return std::pair{range.vendor, range.first};
+    });
+    for (std::size_t i = 1; i < ranges_.size(); ++i)
+        if (ranges_[i].vendor == ranges_[i - 1].vendor && ranges_[i].first <= ranges_[i - 1].last)
+            return Error{ErrorCode::Malformed,
+                         "chips: " + *chips_[ranges_[i].row].ids + ": an id more than once"};
+    TRY(sort_by(&Chip::compatible, "compatibles", compatibles_));
+    return sort_by(&Chip::driver, "drivers", drivers_);
+}
+
+Status Chips::index_row(std::uint32_t row) {
+    const auto& chip = chips_[row];
+    const auto bad = [&](const char* member) {
+        return Error{ErrorCode::Malformed, "chips[" + std::to_string(row) + "]." + member};
+    };
+    const auto vendor = parse_hex<std::uint16_t>(chip.vendor.value_or(""));
+    if (!vendor)
+        return bad("vendor");
+    if (chip.ids == kAllOthers) {
+        const auto key = std::pair{*vendor, chip.pci_class.value_or("")};
+        return key.second.size() == 4 && classes_.emplace(key, row).second ? Status{Done{}}
+                                                                           : bad("class");
+    }
+    const auto ids = chip.ids.value_or("");
+    for (const auto word : words(ids)) {
+        const auto range = range_from(word);
+        if (!range)
+            return bad("ids");
+        ranges_.push_back(
+            {.vendor = *vendor, .first = range->first, .last = range->last, .row = row});
+    }
+    return Done{};
+}
+
+const Maker* Chips::maker_of_vendor(std::string_view vendor) const {
+    const auto id = parse_hex<std::uint16_t>(vendor);
+    const auto row = id ? vendors_.find(*id) : vendors_.end();
+    return row == vendors_.end() ? nullptr : &makers_[row->second];
+}
+
+const Maker* Chips::maker(std::string_view word) const {
+    const auto row = std::ranges::find(makers_, word, &Maker::maker);
+    return row == makers_.end() ? nullptr : &*row;
+}
+
+const Chip* Chips::find(std::string_view vendor,
+                        std::string_view device,
+                        std::string_view pci_class) const {
+    const auto vendor_id = parse_hex<std::uint16_t>(vendor);
+    const auto device_id = parse_hex<std::uint16_t>(device);
+    if (!vendor_id)
+        return nullptr;
+    if (device_id) {
+        const auto after = std::ranges::upper_bound(ranges_, std::pair{*vendor_id, *device_id}, {},
+                                                    [](const Range& range) {
+                                                        return std::pair{range.vendor, range.first};
+                                                    });
+        if (after != ranges_.begin()) {
+            const auto& range = *std::prev(after);
+            if (range.vendor == *vendor_id && *device_id <= range.last)
+                return &chips_[range.row];
+        }
+    }
+    return find_class(*vendor_id, pci_class.substr(0, 4));
+}
+
+const Chip* Chips::find_class(std::uint16_t vendor, std::string_view pci_class) const {
+    const auto row = classes_.find(std::pair{vendor, std::string{pci_class}});
+    return row == classes_.end() ? nullptr : &chips_[row->second];
+}
+
+const Chip* Chips::find_compatible(std::span<const std::string> compatible) const {
+    for (const auto& word : compatible)
+        if (const auto* chip = found(compatibles_, &Chip::compatible, word))
+            return chip;
+    return nullptr;
+}
+
+const Chip* Chips::find_driver(std::string_view driver) const {
+    return found(drivers_, &Chip::driver, driver);
+}
+
+}  // namespace gpuprobe::knowledge

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "knowledge/chips.h"
+#include "report/machine.h"
+
+/// What the table of chips (knowledge/chips.h) says of a device. nullptr: nothing.
+namespace gpuprobe {
+
+/// By its PCI ids, or the device tree's words.
+const knowledge::Chip* chip_of(const HardwareDevice& device);
+
+/// By the bound kernel driver.
+const knowledge::Chip* driver_row_of(const HardwareDevice& device);
+
+}  // namespace gpuprobe
