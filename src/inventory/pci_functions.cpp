@@ -2,8 +2,10 @@
 #include "inventory/pci_functions.h"
 
 #include <algorithm>
+#include <array>
 
 #include "inventory/device_folder.h"
+#include "knowledge/chips.h"
 
 namespace gpuprobe {
 namespace {
@@ -32,6 +34,24 @@ bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     });
 }
 
+/// Classes that accelerators have beside the usual ones: communication controller (Kunlunxin),
+/// system peripheral (Coral, Inferentia), signal processor (AMD's NPU), and none at all.
+bool has_odd_class(std::string_view pci_class) {
+    constexpr std::array kOdd =
+        std::to_array<std::string_view>({"0000", "0780", "0880", "1180", "ff00"});
+    return std::ranges::find(kOdd, pci_class.substr(0, 4)) != kOdd.end();
+}
+
+bool may_be_device(const Sysfs& sysfs, const std::string& path, std::string_view pci_class) {
+    if (is_candidate_class(pci_class))
+        return true;
+    if (!has_odd_class(pci_class))
+        return false;
+    const auto vendor = hex_digits(sysfs.text(path + "/vendor").value_or(""), 4);
+    const auto device = hex_digits(sysfs.text(path + "/device").value_or(""), 4);
+    return vendor && device && is_known_device(*vendor, *device);
+}
+
 std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>& claimed) {
     std::vector<Function> found;
     for (const auto& name : sysfs.names(kFolder)) {
@@ -42,10 +62,10 @@ std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>
         const bool is_claimed = claimed.contains(*path);
         const auto class_text = sysfs.text(*path + "/class");
         const auto class_digits = class_text ? hex_digits(*class_text, 6) : std::nullopt;
-        if (!is_claimed && class_digits && !is_candidate_class(*class_digits))
+        if (!is_claimed && class_digits && !may_be_device(sysfs, *path, *class_digits))
             continue;  // most functions: only this one file is read
         const DeviceFolder folder{sysfs, *path};
-        if (!is_claimed && !is_candidate_class(folder.pci_class().value_or("")))
+        if (!is_claimed && !may_be_device(sysfs, *path, folder.pci_class().value_or("")))
             continue;
         if (found.size() == kMaxFunctions) {
             sysfs.note(std::string{kFolder} + ": too many display functions");
@@ -64,6 +84,12 @@ bool is_candidate_class(std::string_view pci_class) {
     const auto base = pci_class.substr(0, 2);
     const auto both = pci_class.substr(0, 4);
     return base == "03" || both == "0001" || both == "0b40" || (base == "12" && both != "1201");
+}
+
+bool is_known_device(std::string_view vendor, std::string_view device) {
+    const auto* chip = knowledge::Chips::current().find(vendor, device, "");
+    return chip &&
+           (chip->role == knowledge::Role::Gpu || chip->role == knowledge::Role::Accelerator);
 }
 
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,

@@ -16,7 +16,12 @@ namespace gpuprobe {
 /// Source: include/linux/pci_ids.h.
 bool is_candidate_class(std::string_view pci_class);
 
-/// The functions below /sys/bus/pci/devices of such a class, and those in `claimed` (resolved
+/// Whether the table of chips names the device, whatever its class: some accelerators are system
+/// peripherals, signal processors or communication controllers. Ids are hexadecimal digits.
+bool is_known_device(std::string_view vendor, std::string_view device);
+
+/// The functions below /sys/bus/pci/devices of such a class, those of a device that the table
+/// knows, and those in `claimed` (resolved
 /// folders that a DRM or accel node points to) of any class.
 ///
 /// The second function that old integrated graphics show beside the display ("other display", 0380,

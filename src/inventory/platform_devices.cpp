@@ -5,12 +5,16 @@
 #include <array>
 
 #include "inventory/device_folder.h"
+#include "knowledge/chips.h"
+#include "report/vendor.h"
 
 namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxPlatformDevices = 16;
-constexpr std::array<const char*, 2> kDriversWithoutNodes{"gk20a", "nvgpu"};
+constexpr const char* kDriversFolder = "/sys/bus/platform/drivers";
+/// Whose device is another than that of the same maker's DRM nodes.
+constexpr std::array<std::string_view, 2> kDriversWithoutNodes{"gk20a", "nvgpu"};
 
 /// A driver's folder lists its devices as links beside bind, unbind, module and uevent.
 bool is_device_link(const Sysfs& sysfs, const std::string& path) {
@@ -19,23 +23,43 @@ bool is_device_link(const Sysfs& sysfs, const std::string& path) {
            sysfs.link_name(path).has_value();
 }
 
+/// A driver without nodes in the DRM class. Of the others a device is one that this machine's GPU
+/// or accelerator is made of: it is found by its node.
+bool serves_without_nodes(const knowledge::Chip& driver,
+                          const std::vector<HardwareDevice>& devices) {
+    using knowledge::Role;
+    if (driver.role != Role::Gpu && driver.role != Role::Accelerator)
+        return false;
+    return std::ranges::none_of(devices, [&](const HardwareDevice& device) {
+        return device.bus == HardwareBus::Platform && (device.is_drm || device.is_accel) &&
+               vendor_of(device) == driver.maker;
+    });
+}
+
+bool always_apart(std::string_view driver) {
+    return std::ranges::find(kDriversWithoutNodes, driver) != kDriversWithoutNodes.end();
+}
+
 }  // namespace
 
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices) {
-    std::size_t added = 0;
-    for (const auto* driver : kDriversWithoutNodes) {
-        const auto folder = std::string{"/sys/bus/platform/drivers/"} + driver;
+    std::vector<HardwareDevice> found;
+    for (const auto& driver : sysfs.names(kDriversFolder)) {
+        const auto* row = knowledge::Chips::current().find_driver(driver);
+        if (!row || !(always_apart(driver) || serves_without_nodes(*row, devices)))
+            continue;
+        const auto folder = std::string{kDriversFolder} + "/" + driver;
         for (const auto& name : sysfs.names(folder)) {
             const auto link = folder + "/" + name;
             const auto path = is_device_link(sysfs, link) ? sysfs.resolved(link) : std::nullopt;
-            if (!path || added == kMaxPlatformDevices)
+            if (!path || found.size() == kMaxPlatformDevices)
                 continue;
             if (std::ranges::find(devices, *path, &HardwareDevice::sysfs_path) != devices.end())
                 continue;
-            devices.push_back(device_from(sysfs, DeviceFolder{sysfs, *path}));
-            ++added;
+            found.push_back(device_from(sysfs, DeviceFolder{sysfs, *path}));
         }
     }
+    std::ranges::move(found, std::back_inserter(devices));
 }
 
 }  // namespace gpuprobe

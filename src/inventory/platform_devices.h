@@ -8,8 +8,10 @@
 
 namespace gpuprobe {
 
-/// Adds the platform GPUs that have no DRM node: Tegra's integrated GPU under the vendor's driver,
-/// which registers as "gk20a" on every generation (NVIDIA linux-nvgpu, os/linux/module.c).
+/// Adds the platform GPUs and accelerators that have no DRM node, by the drivers that the table of
+/// chips knows: Arm's and Qualcomm's own drivers (mali, kgsl-3d), Rockchip's NPU, and Tegra's
+/// integrated GPU under the vendor's driver, which registers as "gk20a" on every generation (NVIDIA
+/// linux-nvgpu, os/linux/module.c).
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices);
 
 }  // namespace gpuprobe

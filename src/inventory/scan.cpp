@@ -7,6 +7,7 @@
 #include "inventory/class_nodes.h"
 #include "inventory/device_folder.h"
 #include "inventory/device_nodes.h"
+#include "inventory/driver_files.h"
 #include "inventory/driver_version.h"
 #include "inventory/findings.h"
 #include "inventory/kfd_topology.h"
@@ -96,6 +97,7 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
         add_nvidia_node(nodes, device);
         add_amdgpu_facts(sysfs, device);
         device.findings = findings_of(sysfs, nodes, machine.host, device);
+        add_driver_files(sysfs, nodes, device);
     }
     join_kfd(kfd_nodes(sysfs), devices);
     std::ranges::sort(devices, {}, &HardwareDevice::id);

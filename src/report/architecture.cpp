@@ -46,28 +46,33 @@ std::optional<std::string> intel_ip(const Subject& subject) {
 }
 
 /// What the table says, where no driver has.
-void fill_from_table(const HardwareDevice& hardware, Architecture& architecture) {
+bool fill_from_table(const HardwareDevice& hardware, Architecture& architecture) {
     const auto* chip = chip_of(hardware);
     if (!chip || !chip->architecture)
-        return;
+        return false;
     const auto vendor = vendor_of(hardware);
     auto* known = vendor == "nvidia"  ? &architecture.cuda_compute_capability
                   : vendor == "amd"   ? &architecture.gfx_target
                   : vendor == "intel" ? &architecture.intel_ip
                                       : nullptr;
-    if (known && !*known)
-        *known = chip->architecture;
+    if (!known || *known)
+        return false;
+    *known = chip->architecture;
+    return true;
 }
 
 }  // namespace
 
-Architecture architecture_of(const Subject& subject) {
-    Architecture architecture{.cuda_compute_capability = compute_capability(subject),
-                              .gfx_target = gfx_target(subject),
-                              .intel_ip = intel_ip(subject)};
-    if (subject.hardware)
-        fill_from_table(*subject.hardware, architecture);
-    return architecture;
+JudgedArchitecture architecture_of(const Subject& subject) {
+    JudgedArchitecture judged{
+        .architecture = {.cuda_compute_capability = compute_capability(subject),
+                         .gfx_target = gfx_target(subject),
+                         .intel_ip = intel_ip(subject)}};
+    if (judged.architecture != Architecture{})
+        judged.basis = Basis::Driver;
+    if (subject.hardware && fill_from_table(*subject.hardware, judged.architecture))
+        judged.basis = Basis::Table;
+    return judged;
 }
 
 }  // namespace gpuprobe

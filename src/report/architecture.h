@@ -10,6 +10,10 @@ namespace gpuprobe {
 /// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as Level Zero
 /// gives it. What no driver has told is from the table of chips, so that an installer knows it on a
 /// machine without drivers.
-Architecture architecture_of(const Subject& subject);
+struct JudgedArchitecture {
+    Architecture architecture = {};
+    std::optional<Basis> basis = {};  ///< nullopt where nothing is known
+};
+JudgedArchitecture architecture_of(const Subject& subject);
 
 }  // namespace gpuprobe

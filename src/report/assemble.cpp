@@ -7,6 +7,8 @@
 #include "report/api_view.h"
 #include "report/architecture.h"
 #include "report/backend_view.h"
+#include "report/chip.h"
+#include "report/fact_key.h"
 #include "report/health.h"
 #include "report/identity.h"
 #include "report/join.h"
@@ -58,15 +60,20 @@ Gpu gpu_of(const Subject& subject,
            const Machine& machine,
            const std::vector<const ProbeResult*>& probes,
            WallTime now) {
+    const auto kind = judge_kind(subject);
+    auto architecture = architecture_of(subject);
     Gpu gpu{.id = subject.id,
-            .kind = kind_of(subject),
+            .kind = kind.kind,
+            .basis = {.role = judge_role(subject).basis,
+                      .kind = kind.basis,
+                      .architecture = architecture.basis},
             .vendor = vendor_of(subject),
             .name = name_of(subject),
             .pci = pci_of(subject),
             .driver = driver_of(subject, machine.host),
             .nodes = nodes_of(subject, machine.host),
             .identity = identity_of(subject),
-            .architecture = architecture_of(subject),
+            .architecture = std::move(architecture.architecture),
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
         add_hardware(*subject.hardware, machine.host, gpu);
@@ -83,15 +90,30 @@ Gpu gpu_of(const Subject& subject,
     return gpu;
 }
 
+std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
+    for (const auto* row : {chip_of(hardware), driver_row_of(hardware)})
+        if (row && row->kind)
+            return row->kind;
+    return std::nullopt;
+}
+
 Accelerator accelerator_of(const Subject& subject, const Host& host) {
     Accelerator accelerator{.id = subject.id,
+                            .vendor = vendor_of(subject),
                             .name = name_of(subject),
                             .pci = pci_of(subject),
                             .driver = driver_of(subject, host)};
     if (!subject.hardware)
         return accelerator;
-    accelerator.nodes = subject.hardware->nodes;
-    accelerator.power.runtime_status = subject.hardware->runtime_status;
+    const auto& hardware = *subject.hardware;
+    accelerator.kind = accelerator_kind(hardware);
+    accelerator.firmware = fact(hardware, kernel_facts::kFirmware);
+    accelerator.nodes = hardware.nodes;
+    accelerator.memory = reading_of(hardware, "driver-sysfs", "total");
+    accelerator.power.runtime_status = hardware.runtime_status;
+    accelerator.findings = hardware.findings;
+    append(accelerator.findings, node_findings(hardware.nodes, host));
+    accelerator.health = health_of(accelerator.findings);
     return accelerator;
 }
 

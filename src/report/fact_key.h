@@ -157,6 +157,7 @@ inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
 /// Those of the kernel.
 namespace kernel_facts {
 inline constexpr FactKey<bool, FactOf::Hardware> kConnected{"connected"};
+inline constexpr FactKey<std::string, FactOf::Hardware> kFirmware{"firmware"};
 inline constexpr FactKey<std::string, FactOf::Hardware> kGfxTarget{"gfx_target"};
 inline constexpr FactKey<bool, FactOf::Hardware> kHasBoardInfo{"has_board_info"};
 inline constexpr FactKey<bool, FactOf::Hardware> kHasVddnb{"has_vddnb"};

@@ -339,6 +339,8 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"memory_partition", Hardware, "", Text, Own, "mode in lower case: `nps1`", "amdgpu sysfs"},
     {"nvidia_minor", Hardware, "", Number, Own, "N of /dev/nvidiaN", "/proc/driver/nvidia"},
     {"connected", Hardware, "", Flag, Own, "a connector has a display", "sysfs DRM connectors"},
+    {"firmware", Hardware, "", Text, Own, "the version of an accelerator's firmware",
+     "the driver's sysfs, by data/knowledge/drivers.json"},
 });
 }  // namespace known_facts
 

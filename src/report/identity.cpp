@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "report/api_table.h"
 #include "report/api_view.h"
+#include "report/chip.h"
 #include "report/fact_key.h"
 #include "report/fact_table.h"
 #include "report/uuid.h"
@@ -145,6 +146,18 @@ std::optional<std::string> listed_name(const Subject& subject) {
     return device;
 }
 
+/// "Arm mali-valhall-csf": the maker and the chip, where nobody has a better name.
+std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
+    const auto* chip = chip_of(hardware);
+    if (!chip)
+        return std::nullopt;
+    if (chip->name || hardware.vendor_id)
+        return chip->name;
+    const auto word = vendor_of(hardware);
+    const auto* maker = word ? knowledge::Chips::current().maker(*word) : nullptr;
+    return maker && chip->chip ? std::optional{maker->name + " " + *chip->chip} : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> vendor_of(const Subject& subject) {
@@ -210,6 +223,8 @@ std::optional<std::string> name_of(const Subject& subject) {
     if (subject.hardware && subject.hardware->model)
         return subject.hardware->model;
     if (auto name = listed_name(subject))
+        return name;
+    if (auto name = subject.hardware ? name_by_table(*subject.hardware) : std::nullopt)
         return name;
     const auto pci = pci_of(subject);
     if (!pci || !pci->vendor_id || !pci->device_id)

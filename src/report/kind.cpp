@@ -145,26 +145,41 @@ bool shares_all_memory(const HardwareDevice& hardware) {
     return chip && chip->memory == knowledge::ChipMemory::Unified;
 }
 
-Role role_of(const Subject& subject) {
-    if (!subject.hardware)
-        return std::ranges::any_of(subject.claims, is_npu_claim) ? Role::Accelerator : Role::Gpu;
+JudgedRole judge_role(const Subject& subject) {
+    if (!subject.hardware) {
+        const bool is_npu = std::ranges::any_of(subject.claims, is_npu_claim);
+        return {.role = is_npu ? Role::Accelerator : Role::Gpu, .basis = Basis::Driver};
+    }
     const auto judged = judge_role(*subject.hardware);
     const bool may_be_gpu = judged.role == Role::Dropped ||
                             (judged.role == Role::DisplayOnly && judged.basis == Basis::Rule);
     const bool is_listed = std::ranges::any_of(subject.claims, is_gpu_claim);
-    return may_be_gpu && is_listed && subject.hardware->pci ? Role::Gpu : judged.role;
+    return may_be_gpu && is_listed && subject.hardware->pci
+               ? JudgedRole{.role = Role::Gpu, .basis = Basis::Driver}
+               : judged;
 }
 
-GpuKind kind_of(const Subject& subject) {
-    if (role_of(subject) == Role::DisplayOnly)
-        return GpuKind::DisplayOnly;
+Role role_of(const Subject& subject) {
+    return judge_role(subject).role;
+}
+
+JudgedKind judge_kind(const Subject& subject) {
+    const auto role = judge_role(subject);
+    if (role.role == Role::DisplayOnly)
+        return {.kind = GpuKind::DisplayOnly, .basis = role.basis};
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
-        return GpuKind::Virtual;
+        return {.kind = GpuKind::Virtual, .basis = Basis::Table};
     const auto told = kind_by_apis(subject);
     const auto known = subject.hardware ? kind_by_table(*subject.hardware) : std::nullopt;
     if (known && told != GpuKind::Virtual)
-        return *known;
-    return told ? *told : kind_by_vendor(subject);
+        return {.kind = *known, .basis = Basis::Table};
+    if (told)
+        return {.kind = *told, .basis = Basis::Driver};
+    return {.kind = kind_by_vendor(subject), .basis = Basis::Rule};
+}
+
+GpuKind kind_of(const Subject& subject) {
+    return judge_kind(subject).kind;
 }
 
 }  // namespace gpuprobe

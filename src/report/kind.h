@@ -8,6 +8,7 @@ namespace gpuprobe {
 
 /// What a subject is, now that its claims are known: a function whose class says nothing is a GPU
 /// when a GPU API lists it by address.
+JudgedRole judge_role(const Subject& subject);
 Role role_of(const Subject& subject);
 
 /// Discrete, integrated or virtual, by the strongest evidence there is:
@@ -28,6 +29,11 @@ Role role_of(const Subject& subject);
 /// Sources: Vulkan VkPhysicalDeviceType; fastfetch and nvtop for Intel's address, nvtop for NVML's
 /// memory; amdgpu_pm.c for
 /// AMD's sensors, which has no limit on the carve-out; ollama for AMD's memory rule.
+struct JudgedKind {
+    GpuKind kind = GpuKind::Unknown;
+    Basis basis = Basis::Rule;
+};
+JudgedKind judge_kind(const Subject& subject);
 GpuKind kind_of(const Subject& subject);
 
 /// Processor and GPU on one memory, of which nothing is set aside, by the table of chips: Instinct

@@ -162,6 +162,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the device was gone, or its context broken, while a kernel ran", "call, code", Stuck},
     {"device-not-found", Device, Remarks, OnTrial, "the driver does not offer that device now",
      "device"},
+    {"device-not-ready", Hardware, Ends, OnGpu, "its driver says that it is not ready", "state",
+     Blocker, 35},
     {"discrete-preferred", Policy, Ends, OnCandidate, "a discrete GPU can be used",
      "backend, gpu: the first such"},
     {"dispatch-timed-out", Measurement, Remarks, OnTrial, "a kernel did not end in time",

@@ -11,6 +11,7 @@
 #include "report/machine.h"
 #include "report/outcome.h"
 #include "report/quarantined.h"
+#include "report/role.h"
 
 /// The capability report: one machine, one answer. data/schema/report.schema.json is normative.
 namespace gpuprobe {
@@ -205,9 +206,24 @@ void describe(Visitor& visit, BackendView& view) {
     visit("reasons", view.reasons);
 }
 
+/// What some facts of a GPU rest on.
+struct GpuBasis {
+    Basis role = Basis::Rule;  ///< that it is a GPU, or a display
+    Basis kind = Basis::Rule;
+    std::optional<Basis> architecture = {};  ///< null where it is not known
+    bool operator==(const GpuBasis&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, GpuBasis& basis) {
+    visit("role", basis.role);
+    visit("kind", basis.kind);
+    visit("architecture", basis.architecture);
+}
+
 struct Gpu {
     std::string id = {};
     GpuKind kind = GpuKind::Unknown;
+    GpuBasis basis = {};
     std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …, see report/vendor.h
     std::optional<std::string> name = {};
     std::optional<PciInfo> pci = {};
@@ -229,6 +245,7 @@ template <class Visitor>
 void describe(Visitor& visit, Gpu& gpu) {
     visit("id", gpu.id);
     visit("kind", gpu.kind);
+    visit("basis", gpu.basis);
     visit("vendor", gpu.vendor);
     visit("name", gpu.name);
     visit("pci", gpu.pci);
@@ -271,21 +288,34 @@ void describe(Visitor& visit, SoftwareDevice& software) {
 /// An NPU or other accelerator that is no GPU.
 struct Accelerator {
     std::string id = {};
+    /// "npu", "tpu", "training", "inference", "vector", "video" or "fpga", by the table of chips.
+    std::optional<std::string> kind = {};
+    std::optional<std::string> vendor = {};  ///< as a GPU's
     std::optional<std::string> name = {};
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
+    std::optional<std::string> firmware = {};  ///< its version
     std::vector<DeviceNode> nodes = {};
+    std::optional<Bytes> memory = {};  ///< its own, in all; null where its driver does not tell
     Power power = {};
+    std::string health = "ok";  ///< "ok", or the code of the gravest finding
+    std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;
 };
 template <class Visitor>
 void describe(Visitor& visit, Accelerator& accelerator) {
     visit("id", accelerator.id);
+    visit("kind", accelerator.kind);
+    visit("vendor", accelerator.vendor);
     visit("name", accelerator.name);
     visit("pci", accelerator.pci);
     visit("driver", accelerator.driver);
+    visit("firmware", accelerator.firmware);
     visit("nodes", accelerator.nodes);
+    visit("memory", accelerator.memory);
     visit("power", accelerator.power);
+    visit("health", accelerator.health);
+    visit("findings", accelerator.findings);
 }
 
 struct RuntimeDriver {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/driver_files.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "knowledge/drivers.h"
+#include "report/fact_key.h"
+
+namespace gpuprobe {
+namespace {
+
+using knowledge::DriverFiles;
+
+constexpr std::size_t kMaxMembers = 256;
+constexpr std::string_view kMember = "member";
+
+/// The files of one device: those of its folder in the driver's class come first.
+class Files {
+public:
+    Files(const Sysfs& sysfs, std::string folder, const HardwareDevice& device)
+        : sysfs_{sysfs}, folder_{std::move(folder)}, device_{device} {}
+
+    [[nodiscard]] std::optional<std::string> text(const std::optional<std::string>& name) const {
+        if (!name)
+            return std::nullopt;
+        if (!folder_.empty())
+            if (auto found = sysfs_.text(folder_ + "/" + *name))
+                return found;
+        return sysfs_.text(device_.sysfs_path + "/" + *name);
+    }
+
+    /// "tenstorrent!0" is /dev/tenstorrent/0.
+    [[nodiscard]] std::optional<std::string> word(std::string_view name) const {
+        if (name != kMember)
+            return text(std::string{name});
+        if (folder_.empty())
+            return std::nullopt;
+        std::string member{base_name(folder_)};
+        std::ranges::replace(member, '!', '/');
+        return member;
+    }
+
+private:
+    const Sysfs& sysfs_;
+    std::string folder_;  ///< "" where the class has no such device
+    const HardwareDevice& device_;
+};
+
+/// "/dev/davinci{dev_id}", filled in; nullopt where a word is not known or would leave the folder.
+std::optional<std::string> node_path(std::string_view pattern, const Files& files) {
+    const auto open = pattern.find('{');
+    const auto close = pattern.find('}');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+        return std::string{pattern};
+    const auto word = files.word(pattern.substr(open + 1, close - open - 1));
+    if (!word || word->find("..") != std::string::npos)
+        return std::nullopt;
+    return std::string{pattern.substr(0, open)} + *word + std::string{pattern.substr(close + 1)};
+}
+
+bool is_of(const Sysfs& sysfs,
+           const DriverFiles& row,
+           const std::string& folder,
+           const HardwareDevice& device) {
+    if (!row.address)
+        return sysfs.resolved(folder + "/device") == device.sysfs_path;
+    const auto address = sysfs.text(folder + "/" + *row.address);
+    return address && device.pci &&
+           parse_text(*address, std::type_identity<PciAddress>{}) == device.pci;
+}
+
+std::vector<std::string> class_folders(const Sysfs& sysfs,
+                                       const DriverFiles& row,
+                                       const HardwareDevice& device) {
+    std::vector<std::string> folders;
+    if (!row.device_class)
+        return folders;
+    const auto parent = "/sys/class/" + *row.device_class;
+    for (const auto& name : sysfs.names(parent)) {
+        const auto folder = parent + "/" + name;
+        if (folders.size() < kMaxMembers && is_of(sysfs, row, folder, device))
+            folders.push_back(folder);
+    }
+    return folders;
+}
+
+void add_nodes(const Sysfs& sysfs,
+               const DriverFiles& row,
+               const std::vector<std::string>& folders,
+               const DeviceNodes& nodes,
+               HardwareDevice& device) {
+    for (const auto& folder : folders)
+        if (const auto path = node_path(*row.nodes, Files{sysfs, folder, device}))
+            device.nodes.push_back(nodes.at(*path));
+}
+
+void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& device) {
+    if (auto name = files.text(row.name); name && !device.model)
+        device.model = std::move(name);
+    if (auto firmware = files.text(row.firmware))
+        device.extra[std::string{kernel_facts::kFirmware.name}] = std::move(*firmware);
+    const auto memory = parse_number<std::uint64_t>(files.text(row.memory).value_or(""));
+    const auto unit = row.memory_unit.value_or(1);
+    if (memory && *memory < UINT64_MAX / unit)
+        device.memory.push_back(
+            {.source = "driver-sysfs", .what = "total", .bytes = Bytes{*memory * unit}});
+    const auto state = files.text(row.state);
+    if (state && row.ready && state != row.ready)
+        device.findings.push_back(because("device-not-ready", {{"state", *state}}));
+}
+
+}  // namespace
+
+void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevice& device) {
+    const auto* row = device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
+    if (!row)
+        return;
+    const auto folders = class_folders(sysfs, *row, device);
+    if (row->nodes)
+        add_nodes(sysfs, *row, row->device_class ? folders : std::vector<std::string>{""}, nodes,
+                  device);
+    add_facts(*row, Files{sysfs, folders.empty() ? "" : folders.front(), device}, device);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+/// Where a kernel driver shows what in sysfs: data/knowledge/drivers.json.
+namespace gpuprobe::knowledge {
+
+/// Names of files are those in the device's folder of `device_class`, or else in the device's own.
+struct DriverFiles {
+    std::string driver = {};  ///< its name; one with "*" at its end is a prefix
+    std::optional<std::string> device_class = {};  ///< folder below /sys/class
+    /// The file with the device's PCI address, for classes whose devices have no parent.
+    std::optional<std::string> address = {};
+    /// "{member}" stands for the device's name in its class, another word for that file's text.
+    std::optional<std::string> nodes = {};
+    std::optional<std::string> name = {};
+    std::optional<std::string> firmware = {};
+    std::optional<std::string> memory = {};
+    std::optional<std::uint64_t> memory_unit = {};  ///< bytes; 1 where none is given
+    std::optional<std::string> state = {};
+    std::optional<std::string> ready = {};  ///< what `state` says when the device can be used
+};
+
+class Drivers {
+public:
+    /// What is compiled in, read at the first call.
+    static const Drivers& current();
+    /// Errors: Malformed, TooLarge, with the row and member at fault.
+    static Result<Drivers> from(std::string_view json);
+    /// nullptr for a driver that shows nothing of its own.
+    [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
+
+private:
+    std::vector<DriverFiles> rows_ = {};
+};
+
+}  // namespace gpuprobe::knowledge

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/driver_files.h"
+
+#include <gtest/gtest.h>
+
+#include "knowledge/chips.h"
+#include "knowledge/drivers.h"
+#include "report/assemble.h"
+#include "unit/inventory/fake_machine.h"
+
+namespace gpuprobe {
+namespace {
+
+Report report_of(const FakeMachine& machine) {
+    return assemble(scan_machine(RootedFiles{machine.root()}, RecordedNodes{}, Host{}), {},
+                    ReportContext{});
+}
+
+TEST(DriverFiles, TellOfAVectorEngine) {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:3b:00.0", "1bcf", "001c", "0b4000", "ve_drv");
+    machine.file(path + "/ve/ve0/model", "109\n");
+    machine.file(path + "/ve/ve0/memory_size", "48\n");
+    machine.file(path + "/ve/ve0/fw_version", "5399\n");
+    machine.link(path + "/ve/ve0/device", path);
+    machine.link("/sys/class/ve/ve0", path + "/ve/ve0");
+    const auto report = report_of(machine);
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    const auto& engine = report.accelerators.front();
+    EXPECT_EQ(engine.kind, "vector");
+    EXPECT_EQ(engine.vendor, "nec");
+    EXPECT_EQ(engine.name, "109");
+    EXPECT_EQ(engine.firmware, "5399");
+    EXPECT_EQ(engine.memory, gib(48));
+    ASSERT_EQ(engine.nodes.size(), 1U);
+    EXPECT_EQ(engine.nodes.front().path, "/dev/ve0");
+    EXPECT_TRUE(report.gpus.empty());
+}
+
+TEST(DriverFiles, SayWhenADeviceIsNotReady) {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:19:00.0", "1da3", "1020", "120000", "habanalabs");
+    machine.file(path + "/accel/accel0/dev", "261:0\n");
+    machine.link(path + "/accel/accel0/device", path);
+    machine.link("/sys/class/accel/accel0", path + "/accel/accel0");
+    machine.file(path + "/device_type", "GAUDI2\n");
+    machine.file(path + "/status", "In reset\n");
+    const auto report = report_of(machine);
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    EXPECT_EQ(report.accelerators.front().name, "GAUDI2");
+    EXPECT_EQ(report.accelerators.front().health, "device-not-ready");
+}
+
+TEST(DriverFiles, FindAnAcceleratorOfAnOddClass) {
+    const FakeMachine machine;
+    machine.pci("0000:00:1f.0", "1d0f", "7164", "088000", "neuron-driver");
+    machine.pci("0000:00:1e.0", "1ac1", "089a", "088000", "");
+    machine.pci("0000:00:1d.0", "8086", "0001", "088000", "");
+    const auto report = report_of(machine);
+    ASSERT_EQ(report.accelerators.size(), 2U);
+    EXPECT_EQ(report.accelerators.front().kind, "tpu");
+    EXPECT_EQ(report.accelerators.front().health, "no-driver");
+    EXPECT_EQ(report.accelerators.back().vendor, "aws");
+}
+
+TEST(DriverFiles, NeverLeadOutOfDev) {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:c1:00.0", "19e5", "d802", "120000", "devdrv_device_driver");
+    machine.file(path + "/dev_id", "../../etc/shadow\n");
+    const auto report = report_of(machine);
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    EXPECT_TRUE(report.accelerators.front().nodes.empty());
+}
+
+TEST(PlatformDevices, AreFoundByTheVendorsOwnDrivers) {
+    const FakeMachine machine;
+    const std::string mali = "/sys/devices/platform/fb000000.gpu";
+    machine.file(mali + "/uevent",
+                 "DRIVER=mali\nOF_FULLNAME=/gpu@fb000000\nOF_COMPATIBLE_0=arm,mali-bifrost\n"
+                 "OF_COMPATIBLE_N=1\n");
+    machine.link(mali + "/subsystem", "/sys/bus/platform");
+    machine.link(mali + "/driver", "/sys/bus/platform/drivers/mali");
+    machine.link("/sys/bus/platform/drivers/mali/fb000000.gpu", mali);
+    machine.file(mali + "/misc/mali0/dev", "10:126\n");
+    machine.link(mali + "/misc/mali0/device", mali);
+    machine.link("/sys/class/misc/mali0", mali + "/misc/mali0");
+    const auto report = report_of(machine);
+    ASSERT_EQ(report.gpus.size(), 1U);
+    EXPECT_EQ(report.gpus.front().vendor, "arm");
+    EXPECT_EQ(report.gpus.front().kind, GpuKind::Integrated);
+    ASSERT_EQ(report.gpus.front().nodes.size(), 1U);
+    EXPECT_EQ(report.gpus.front().nodes.front().path, "/dev/mali0");
+}
+
+TEST(Drivers, AreCompiledInAndKnownToTheTableOfChips) {
+    EXPECT_TRUE(knowledge::Drivers::current().find("ve_drv"));
+    EXPECT_TRUE(knowledge::Drivers::current().find("cambricon-pci-drv_mlu500"));
+    EXPECT_FALSE(knowledge::Drivers::current().find("ve_drv2"));
+    for (const auto* driver : {"ve_drv", "mali", "hailo1x", "cambricon-pci-drv_mlu500"})
+        EXPECT_TRUE(knowledge::Chips::current().find_driver(driver)) << driver;
+}
+
+}  // namespace
+}  // namespace gpuprobe
