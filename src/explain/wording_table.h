@@ -103,6 +103,8 @@ inline constexpr Wording kWordings[] = {
      "the driver is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]",
      "update the GPU's driver[ to {need} or later][ to {want} or later]"},
+    {"kernel-driver-unfit", "{api} does not work with the kernel driver {driver}",
+     "use the vendor's kernel driver for it"},
     {"device-not-ready", "its driver says that it is not ready[: {state}]",
      "see what its driver says: journalctl -k"},
     {"passthrough", "the GPU is set aside for virtual machines[ by {driver}]",

@@ -50,13 +50,26 @@ private:
 /// "/dev/davinci{dev_id}", filled in; nullopt where a word is not known or would leave the folder.
 std::optional<std::string> node_path(std::string_view pattern, const Files& files) {
     const auto open = pattern.find('{');
-    const auto close = pattern.find('}');
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-        return std::string{pattern};
+    const auto close = pattern.find('}', open);
+    if (close == std::string_view::npos)
+        return std::nullopt;
     const auto word = files.word(pattern.substr(open + 1, close - open - 1));
     if (!word || word->find("..") != std::string::npos)
         return std::nullopt;
     return std::string{pattern.substr(0, open)} + *word + std::string{pattern.substr(close + 1)};
+}
+
+/// A class whose devices have no parent: one device of the class and one of the driver belong
+/// together.
+bool is_pair(const Sysfs& sysfs, const DriverFiles& row, const HardwareDevice& device) {
+    const auto members = sysfs.names("/sys/class/" + *row.device_class);
+    if (members.size() != 1 ||
+        sysfs.exists("/sys/class/" + *row.device_class + "/" + members.front() + "/device"))
+        return false;
+    const auto bound = sysfs.names("/sys/bus/pci/drivers/" + *device.driver);
+    return std::ranges::count_if(bound, [](const std::string& name) {
+               return parse_text(name, std::type_identity<PciAddress>{}).has_value();
+           }) <= 1;
 }
 
 bool is_of(const Sysfs& sysfs,
@@ -64,7 +77,8 @@ bool is_of(const Sysfs& sysfs,
            const std::string& folder,
            const HardwareDevice& device) {
     if (!row.address)
-        return sysfs.resolved(folder + "/device") == device.sysfs_path;
+        return sysfs.resolved(folder + "/device") == device.sysfs_path ||
+               is_pair(sysfs, row, device);
     const auto address = sysfs.text(folder + "/" + *row.address);
     return address && device.pci &&
            parse_text(*address, std::type_identity<PciAddress>{}) == device.pci;
@@ -90,9 +104,16 @@ void add_nodes(const Sysfs& sysfs,
                const std::vector<std::string>& folders,
                const DeviceNodes& nodes,
                HardwareDevice& device) {
-    for (const auto& folder : folders)
-        if (const auto path = node_path(*row.nodes, Files{sysfs, folder, device}))
-            device.nodes.push_back(nodes.at(*path));
+    for (const auto pattern : words(*row.nodes)) {
+        if (pattern.find('{') == std::string_view::npos) {
+            if (auto node = nodes.find(pattern))
+                device.nodes.push_back(std::move(*node));
+            continue;
+        }
+        for (const auto& folder : folders)
+            if (const auto path = node_path(pattern, Files{sysfs, folder, device}))
+                device.nodes.push_back(nodes.at(*path));
+    }
 }
 
 void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& device) {

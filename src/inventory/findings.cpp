@@ -49,8 +49,10 @@ std::optional<std::string> version_in_name(std::string_view name) {
     return std::string{version};
 }
 
-bool is_passthrough(std::string_view driver) {
-    return driver == "pci-stub" || driver.ends_with("pciback") || driver.ends_with("vfio-pci") ||
+/// Variants of vfio-pci have its name at their end ("xe-vfio-pci").
+bool serves_another_machine(const HardwareDevice& device) {
+    const std::string_view driver = device.driver ? *device.driver : std::string_view{};
+    return is_passed_through(device) || driver.ends_with("vfio-pci") ||
            driver.ends_with("vfio_pci");
 }
 
@@ -116,7 +118,7 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
             found.push_back(std::move(*maybe));
     };
     add(missing_driver(sysfs, device));
-    if (device.driver && is_passthrough(*device.driver)) {
+    if (serves_another_machine(device)) {
         auto kept = reason("passthrough");
         kept.detail["driver"] = *device.driver;
         add(kept);

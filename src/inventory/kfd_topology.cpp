@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "base/parse.h"
 #include "inventory/amdgpu_sysfs.h"
@@ -15,6 +16,7 @@ constexpr std::size_t kMaxBanks = 64;
 constexpr Bytes kMaxPlausible = gib(16384);
 constexpr const char* kNodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr std::string_view kPartitionDevice = "platform:amdgpu_xcp";
+constexpr std::string_view kDriver = "amdgpu";
 
 // include/uapi/linux/kfd_sysfs.h: HSA_MEM_HEAP_TYPE_FB_PUBLIC and _FB_PRIVATE
 constexpr std::uint64_t kFrameBufferPublic = 1;
@@ -86,18 +88,24 @@ std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
     return node;
 }
 
-bool sits_at(const HardwareDevice& device, const KfdNode& node) {
+/// At its bus and device. Which function it is does not tell: many kernels put the number of the
+/// partition there.
+bool shares_slot(const HardwareDevice& device, const KfdNode& node) {
     if (!device.pci || (node.domain && *node.domain != device.pci->domain))
         return false;
-    const auto& pci = *device.pci;
-    return node.location == (static_cast<unsigned>(pci.bus) << 8 |
-                             static_cast<unsigned>(pci.device) << 3 | pci.function);
+    return node.location >> 3 == (static_cast<unsigned>(device.pci->bus) << 5 |
+                                  static_cast<unsigned>(device.pci->device));
+}
+
+bool sits_at(const HardwareDevice& device, const KfdNode& node) {
+    return shares_slot(device, node) && (node.location & 7) == device.pci->function;
 }
 
 bool renders_on(const HardwareDevice& device, const KfdNode& node) {
     return node.render_minor && device.drm.render == "226:" + std::to_string(*node.render_minor);
 }
 
+/// Made for a partition, in use or not. It has no driver and no parent.
 bool is_partition_device(const HardwareDevice& device) {
     return device.id.starts_with(kPartitionDevice);
 }
@@ -115,19 +123,38 @@ bool address_is_unique(const KfdNode& node,
            }) == 1;
 }
 
-/// The physical device of a node: the one with its render node, unless that is a partition's; else
-/// the one at its address.
+template <class Matches>
+HardwareDevice* only_device(std::vector<HardwareDevice>& devices, Matches matches) {
+    HardwareDevice* found = nullptr;
+    for (auto& device : devices) {
+        if (is_partition_device(device) || !matches(device))
+            continue;
+        if (found)
+            return nullptr;
+        found = &device;
+    }
+    return found;
+}
+
+/// The physical device of a node: the one with its render node; the one at its address; the only
+/// one in its slot, or with its serial.
 HardwareDevice* device_of(const KfdNode& node,
                           const std::vector<KfdNode>& nodes,
                           std::vector<HardwareDevice>& devices) {
-    for (auto& device : devices)
-        if (renders_on(device, node) && !is_partition_device(device))
-            return &device;
+    if (auto* device = only_device(devices, [&](const auto& one) { return renders_on(one, node); }))
+        return device;
     if (address_is_unique(node, nodes, devices))
-        for (auto& device : devices)
-            if (sits_at(device, node))
-                return &device;
-    return nullptr;
+        if (auto* device =
+                only_device(devices, [&](const auto& one) { return sits_at(one, node); }))
+            return device;
+    // Without a domain, what is at function 0 may as well be on another of the machine's buses.
+    const bool is_certain = node.domain || (node.location & 7) != 0;
+    if (auto* device = only_device(devices, [&](const auto& one) {
+            return is_certain && shares_slot(one, node) && one.driver == kDriver;
+        }))
+        return device;
+    return only_device(
+        devices, [&](const auto& one) { return node.unique_id && one.uuid == node.unique_id; });
 }
 
 /// The facts of a device's first node; more nodes are its partitions.
@@ -140,32 +167,45 @@ void add_first_node(const KfdNode& node, HardwareDevice& device) {
         device.extra["compute_units"] = *node.simd_count / *node.simd_per_cu;
     if (node.cpu_cores)
         device.extra["kfd_cpu_cores"] = *node.cpu_cores;
-    if (!device.uuid)
-        device.uuid = node.unique_id;  // the same number as amdgpu's unique_id file
 }
 
-void add_memory(const KfdNode& node, HardwareDevice& device) {
-    if (!node.memory)
+/// A mode without memory of their own shows each partition the whole card's.
+void add_memory(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
+    Bytes sum;
+    for (const auto* node : nodes)
+        sum.count += node->memory.value_or(Bytes{}).count;
+    if (sum.count == 0)
         return;
-    for (auto& reading : device.memory)
-        if (reading.source == "kfd") {
-            reading.bytes.count += node.memory->count;
-            return;
-        }
-    device.memory.push_back({.source = "kfd", .what = "total", .bytes = *node.memory});
+    const auto whole = std::ranges::find(device.memory, "amdgpu-sysfs", &MemoryReading::source);
+    const bool is_shared =
+        nodes.size() > 1 && whole != device.memory.end() && sum.count / 2 >= whole->bytes.count;
+    device.memory.push_back({.source = "kfd",
+                             .what = "total",
+                             .bytes = is_shared ? nodes.front()->memory.value_or(sum) : sum});
 }
 
-/// The amdgpu_xcp_* device with this node's render node, other than `physical`.
-std::vector<HardwareDevice>::iterator partition_device(const KfdNode& node,
-                                                       std::vector<HardwareDevice>& devices) {
-    return std::ranges::find_if(devices, [&node](const HardwareDevice& device) {
-        return is_partition_device(device) && renders_on(device, node);
-    });
+std::optional<std::string> render_path(const KfdNode& node) {
+    return node.render_minor
+               ? std::optional{"/dev/dri/renderD" + std::to_string(*node.render_minor)}
+               : std::nullopt;
 }
 
-void absorb(HardwareDevice partition, HardwareDevice& device) {
-    device.partitions.emplace_back(base_name(partition.sysfs_path));
-    std::ranges::move(partition.nodes, std::back_inserter(device.nodes));
+/// Of a card with more than one node: all of them, the card's own among them.
+void add_partitions(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
+    for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i)
+        device.partitions.push_back({.name = "xcp-" + std::to_string(i),
+                                     .node = render_path(*nodes[i]),
+                                     .kfd_node = nodes[i]->number,
+                                     .memory = nodes[i]->memory});
+}
+
+/// The nodes of the amdgpu_xcp device with this node's render node become the card's.
+void add_nodes_of(const KfdNode& node,
+                  const std::vector<HardwareDevice>& made_for_partitions,
+                  HardwareDevice& device) {
+    for (const auto& partition : made_for_partitions)
+        if (renders_on(partition, node))
+            device.nodes.insert(device.nodes.end(), partition.nodes.begin(), partition.nodes.end());
 }
 
 }  // namespace
@@ -198,18 +238,22 @@ std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs) {
 }
 
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices) {
-    for (const auto& node : nodes) {
-        auto* device = device_of(node, nodes, devices);
-        if (!device)
-            continue;
-        if (!device->extra.find("kfd_node"))
-            add_first_node(node, *device);
-        add_memory(node, *device);
-        const auto partition = partition_device(node, devices);
-        if (partition == devices.end())
-            continue;
-        absorb(std::move(*partition), *device);
-        devices.erase(partition);
+    std::vector<HardwareDevice> made_for_partitions;
+    std::ranges::copy_if(devices, std::back_inserter(made_for_partitions), is_partition_device);
+    std::erase_if(devices, is_partition_device);
+    std::map<HardwareDevice*, std::vector<const KfdNode*>> of_device;
+    for (const auto& node : nodes)
+        if (auto* device = device_of(node, nodes, devices)) {
+            of_device[device].push_back(&node);
+            if (!device->uuid)
+                device->uuid = node.unique_id;  // the same number as amdgpu's unique_id file
+        }
+    for (const auto& [device, own] : of_device) {
+        add_first_node(*own.front(), *device);
+        add_memory(own, *device);
+        add_partitions(own, *device);
+        for (const auto* node : own)
+            add_nodes_of(*node, made_for_partitions, *device);
     }
 }
 

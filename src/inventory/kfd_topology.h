@@ -18,7 +18,7 @@ namespace gpuprobe {
 struct KfdNode {
     std::uint32_t number = 0;                        ///< the folder's name
     std::optional<std::uint32_t> domain = {};        ///< older kernels have none
-    std::uint32_t location = 0;                      ///< bus, device, function in bits 15:0
+    std::uint32_t location = 0;                      ///< bus, device and three more bits
     std::uint32_t partition = 0;                     ///< location_id bits 31:28
     std::optional<std::uint32_t> render_minor = {};  ///< of /dev/dri/renderD<minor>
     std::optional<std::string> gfx_target = {};      ///< "gfx90a"
@@ -35,9 +35,11 @@ std::optional<std::string> gfx_target_name(std::uint64_t version);
 /// The GPU nodes. A device cgroup may forbid their properties: that is a note.
 std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs);
 
-/// Gives each node to the device with its render node, else to the one at its PCI address: the
-/// facts of the first node, the memory of all of them (one per partition), and the DRM nodes of
-/// amdgpu_xcp_* platform devices as partitions. Devices that became partitions are taken out.
+/// Gives each node to the device with its render node, at its PCI address, alone in its slot or
+/// with its serial: kernels differ in where location_id has the number of a partition, and in whose
+/// serial a partition has. The device gets the facts of its first node, the memory of all, and with
+/// more than one node each as a partition, with the DRM nodes of its amdgpu_xcp_* platform device.
+/// Those devices are taken out, used or not: seven are made for each card whatever its mode.
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices);
 
 }  // namespace gpuprobe

@@ -116,7 +116,8 @@ void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device) {
     if (!information.minor)
         return;
     device.extra["nvidia_minor"] = *information.minor;
-    device.partitions = mig_instances(sysfs, *information.minor);
+    for (auto& name : mig_instances(sysfs, *information.minor))
+        device.partitions.push_back({.name = std::move(name)});
 }
 
 }  // namespace gpuprobe

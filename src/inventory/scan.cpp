@@ -14,6 +14,7 @@
 #include "inventory/nvidia_proc.h"
 #include "inventory/pci_functions.h"
 #include "inventory/platform_devices.h"
+#include "report/role.h"
 
 namespace gpuprobe {
 namespace {
@@ -72,6 +73,26 @@ void add_nvidia_node(const DeviceNodes& nodes, HardwareDevice& device) {
         device.nodes.push_back(nodes.at("/dev/nvidia" + std::to_string(*minor)));
 }
 
+/// Virtual functions that nothing here uses are parts of their card, not GPUs beside it. One that a
+/// driver of this machine has taken is a GPU of its own, and in a guest each is.
+void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
+    const auto is_idle = [](const HardwareDevice& device) {
+        return device.physical_function && !device.is_drm &&
+               (!device.driver || is_passed_through(device));
+    };
+    for (const auto& device : devices) {
+        const auto card =
+            std::ranges::find(devices, device.physical_function.value_or(""), &HardwareDevice::id);
+        if (is_idle(device) && device.pci && card != devices.end())
+            card->partitions.push_back(
+                {.name = "vf-" + text_of(*device.pci), .state = device.driver.value_or("idle")});
+    }
+    std::erase_if(devices, [&](const HardwareDevice& device) {
+        return is_idle(device) &&
+               std::ranges::count(devices, *device.physical_function, &HardwareDevice::id) > 0;
+    });
+}
+
 std::set<std::string> parents_of(const std::vector<ClassNode>& members) {
     std::set<std::string> parents;
     for (const auto& member : members)
@@ -100,6 +121,7 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
         add_driver_files(sysfs, nodes, device);
     }
     join_kfd(kfd_nodes(sysfs), devices);
+    absorb_virtual_functions(devices);
     std::ranges::sort(devices, {}, &HardwareDevice::id);
     machine.shared_nodes = nodes.shared();
     return machine;

@@ -18,7 +18,8 @@ struct DriverFiles {
     std::optional<std::string> device_class = {};  ///< folder below /sys/class
     /// The file with the device's PCI address, for classes whose devices have no parent.
     std::optional<std::string> address = {};
-    /// "{member}" stands for the device's name in its class, another word for that file's text.
+    /// Paths, separated by spaces. "{member}" stands for the device's name in its class, another
+    /// word for that file's text. One without either is the driver's, which then has one device.
     std::optional<std::string> nodes = {};
     std::optional<std::string> name = {};
     std::optional<std::string> firmware = {};

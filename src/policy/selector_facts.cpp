@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/parse.h"
+#include "report/partition.h"
 
 namespace gpuprobe {
 namespace {
@@ -109,7 +110,7 @@ std::vector<const Gpu*> in_pci_order(const Report& report,
     for (const auto& gpu : report.gpus) {
         if (gpu.kind == GpuKind::DisplayOnly || gpu.vendor != vendor)
             continue;
-        if (!view_of(gpu, api) || !gpu.partitions.empty())
+        if (!view_of(gpu, api) || is_divided(gpu))
             return {};
         gpus.push_back(&gpu);
     }

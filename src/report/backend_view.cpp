@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
 #include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/health.h"
@@ -115,6 +116,13 @@ BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
 
+/// Whether the API works with that kernel driver, as far as that is known: nouveau has no CUDA.
+bool serves(const Backend& backend, std::string_view kernel_driver) {
+    const auto* api = find_api(backend.api);
+    const auto drivers = words(api ? api->kernel_drivers : "");
+    return drivers.empty() || std::ranges::find(drivers, kernel_driver) != drivers.end();
+}
+
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
@@ -133,6 +141,9 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
             shut.push_back(finding);
     if (view)
         return unlisted(view->reasons, std::move(shut));
+    if (gpu.driver.name && !serves(backend, *gpu.driver.name))
+        return verdict(false, {because("kernel-driver-unfit",
+                                       {{"driver", *gpu.driver.name}, {"api", backend.api}})});
     shut.push_back(because("not-probed", {{"api", backend.api}}));
     return verdict(std::nullopt, std::move(shut));
 }

@@ -11,8 +11,24 @@ const knowledge::Chip* chip_of(const HardwareDevice& device) {
     return chips.find_compatible(device.compatible);
 }
 
+namespace {
+
+/// A platform device that its driver makes for itself has that driver's name, perhaps with a
+/// number, and no link to it: "platform:vgem", "platform:amdgpu_xcp_3".
+std::string_view driver_word(const HardwareDevice& device) {
+    if (device.driver)
+        return *device.driver;
+    constexpr std::string_view kPlatform = "platform:";
+    if (!device.id.starts_with(kPlatform))
+        return {};
+    const auto name = std::string_view{device.id}.substr(kPlatform.size());
+    return name.substr(0, name.find_last_not_of("0123456789._") + 1);
+}
+
+}  // namespace
+
 const knowledge::Chip* driver_row_of(const HardwareDevice& device) {
-    return device.driver ? knowledge::Chips::current().find_driver(*device.driver) : nullptr;
+    return knowledge::Chips::current().find_driver(driver_word(device));
 }
 
 }  // namespace gpuprobe

@@ -10,7 +10,7 @@ namespace gpuprobe {
 /// By its PCI ids, or the device tree's words.
 const knowledge::Chip* chip_of(const HardwareDevice& device);
 
-/// By the bound kernel driver.
+/// By the bound kernel driver, or the one that made the device.
 const knowledge::Chip* driver_row_of(const HardwareDevice& device);
 
 }  // namespace gpuprobe

@@ -44,6 +44,7 @@ private:
     bool found(const ApiDevice& device);
     bool remember_ambiguous(const ApiDevice& device, const std::vector<Subject*>& candidates);
     std::vector<Subject*> candidates_for(const ApiDevice& device);
+    void drop_transports();
     [[nodiscard]] bool has_twin(const ApiDevice& device) const;
     std::string new_id(const ApiDevice& device) const;
 
@@ -274,6 +275,20 @@ bool Joiner::found(const ApiDevice& device) {
     return true;
 }
 
+/// WSL's paravirtual function: the transport of the host's GPU, whose address APIs give.
+bool is_transport(const Subject& subject) {
+    return subject.hardware && subject.claims.empty() && subject.hardware->driver == "dxgkrnl" &&
+           role_of(*subject.hardware) == Role::Gpu;
+}
+
+void Joiner::drop_transports() {
+    auto& subjects = joined_.subjects;
+    auto hosts_gpus = std::ranges::count(subjects, nullptr, &Subject::hardware);
+    std::erase_if(subjects, [&hosts_gpus](const Subject& subject) {
+        return is_transport(subject) && hosts_gpus-- > 0;
+    });
+}
+
 Joined Joiner::run() {
     each_pending(&Joiner::by_address);
     each_pending(&Joiner::described_hardware);
@@ -284,6 +299,7 @@ Joined Joiner::run() {
     std::stable_partition(pending_.begin(), pending_.end(),
                           [](const ApiDevice& device) { return address_of(device).has_value(); });
     each_pending(&Joiner::found);
+    drop_transports();
     return std::move(joined_);
 }
 

@@ -42,6 +42,9 @@ struct Joined {
 /// without any key that may be either of two devices is left out with the note `ambiguous`. The API
 /// "pci" describes hardware and never adds any.
 ///
+/// On WSL each GPU that APIs alone know takes the place of one paravirtual function: it is that
+/// function's GPU of the host.
+///
 /// Of what one driver lists only the first most_devices_of_a_driver() count, so that one that lists
 /// devices without end costs its own answer alone; the note `too-many-devices` tells the rest.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);

@@ -147,6 +147,25 @@ void describe(Visitor& visit, MemoryReading& reading) {
     visit("bytes", reading.bytes);
 }
 
+/// A part of a device that programs may use like one, as the kernel shows it.
+struct HardwarePartition {
+    std::string name = {};                 ///< "mig/gi1/ci0", "xcp-1", "vf-0000:85:02.0"
+    std::optional<std::string> node = {};  ///< its own render node: "/dev/dri/renderD129"
+    std::optional<std::uint32_t> kfd_node = {};
+    std::optional<Bytes> memory = {};
+    /// Of a virtual function: "idle" where nothing drives it, or its driver.
+    std::optional<std::string> state = {};
+    bool operator==(const HardwarePartition&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, HardwarePartition& partition) {
+    visit("name", partition.name);
+    visit("node", partition.node);
+    visit("kfd_node", partition.kfd_node);
+    visit("memory", partition.memory);
+    visit("state", partition.state);
+}
+
 enum class HardwareBus { Pci, Platform, Other };
 
 /// One function that may be a GPU, a display or an accelerator, as sysfs and procfs show it.
@@ -178,8 +197,7 @@ struct HardwareDevice {
     std::vector<MemoryReading> memory = {};  ///< what may be read without waking anything
     std::optional<Bytes> largest_bar = {};   ///< largest prefetchable 64-bit BAR
     std::optional<std::string> physical_function = {};  ///< id of the PF, on an SR-IOV VF
-    std::vector<std::string> partitions =
-        {};                             ///< names of children (MIG, xcp) as the kernel lists them
+    std::vector<HardwarePartition> partitions = {};
     std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"
     /// Further facts, under the keys of report/fact_table.h that are FactOf::Hardware; an object.
     Value extra = Value{Value::Object{}};

@@ -60,12 +60,22 @@ std::vector<Partition> mig_instances(const Subject& subject) {
 
 }  // namespace
 
+bool is_divided(const Gpu& gpu) {
+    return std::ranges::any_of(
+        gpu.partitions, [](const Value& partition) { return partition.at("state").is_null(); });
+}
+
 std::vector<Partition> partitions_of(const Subject& subject) {
     auto partitions = mig_instances(subject);
     if (!partitions.empty() || !subject.hardware)
         return partitions;
-    for (const auto& name : subject.hardware->partitions)
-        partitions.push_back(Partition{.name = name});
+    for (const auto& part : subject.hardware->partitions) {
+        Partition partition{
+            .name = part.name, .node = part.node, .kfd_node = part.kfd_node, .state = part.state};
+        if (part.memory)
+            partition.memory = FactMemory{.total = part.memory};
+        partitions.push_back(std::move(partition));
+    }
     return partitions;
 }
 

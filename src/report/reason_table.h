@@ -213,6 +213,8 @@ inline constexpr ReasonInfo kRows[] = {
     {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU"},
     {"joined-weakly", Report, Remarks, OnView,
      "the record was matched by ids and memory alone, because it has no address", "by"},
+    {"kernel-driver-unfit", Driver, Ends, OnView,
+     "the API does not work with the bound kernel driver", "driver, api"},
     {"kernel-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's kernel is older than the build needs", "have, need"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant,

@@ -176,17 +176,82 @@ TEST(Kfd, MakesPartitionsOfOneGpu) {
     const auto result = scanned(machine);
     ASSERT_EQ(ids_of(result), Names{"pci:0000:0c:00.0"});
     const auto& device = result.devices.at(0);
-    EXPECT_EQ(device.partitions, (Names{"amdgpu_xcp_0", "amdgpu_xcp_1"}));
+    ASSERT_EQ(device.partitions.size(), 3U);
+    EXPECT_EQ(
+        device.partitions[1],
+        (HardwarePartition{
+            .name = "xcp-1", .node = "/dev/dri/renderD129", .kfd_node = 2, .memory = Bytes{1000}}));
     EXPECT_EQ(device.nodes.size(), 3U);
     EXPECT_EQ(readings(device), Names{"kfd total 3000"});
     EXPECT_EQ(device.drm.render, "226:128");
 }
 
-TEST(Kfd, KeepsAPartitionOfAnUnknownGpuAsADeviceOfItsOwn) {
+/// What kernels have put into location_id and unique_id for partitions.
+TEST(Kfd, FindsTheCardOfAPartitionByWhateverEncoding) {
+    struct Case {
+        const char* name;
+        const char* second;
+    };
+    for (const auto& [name, second] : std::to_array<Case>({
+             {"low bits", "simd_count 4\ndomain 0\nlocation_id 3073\ndrm_render_minor 129\n"},
+             {"high bits", "simd_count 4\ndomain 0\nlocation_id 268438528\ndrm_render_minor 129\n"},
+             {"serial alone", "simd_count 4\nlocation_id 9\nunique_id 14073402507705256556\n"},
+         })) {
+        const FakeMachine machine;
+        const auto path = machine.pci("0000:0c:00.0", "1002", "74a1", "120000", "amdgpu");
+        machine.class_member("drm", "renderD128", path, "226:128");
+        machine.pci("0001:0c:00.0", "1002", "74a1", "120000", "amdgpu");
+        kfd_node(machine, 1,
+                 "simd_count 4\ndomain 0\nlocation_id 3072\ndrm_render_minor 128\n"
+                 "unique_id 14073402507705256556\n");
+        kfd_node(machine, 2, second);
+        const auto result = scanned(machine);
+        EXPECT_EQ(device_in(result, "pci:0000:0c:00.0")->partitions.size(), 2U) << name;
+        EXPECT_TRUE(device_in(result, "pci:0001:0c:00.0")->partitions.empty()) << name;
+    }
+}
+
+TEST(Kfd, DoesNotSumMemoryThatPartitionsShare) {
     const FakeMachine machine;
-    machine.class_member("drm", "renderD129", machine.platform("amdgpu_xcp_0", "amdgpu_xcp_drv"),
-                         "226:129");
-    EXPECT_EQ(ids_of(scanned(machine)), Names{"platform:amdgpu_xcp_0"});
+    const auto path = machine.pci("0000:0c:00.0", "1002", "74a1", "120000", "amdgpu");
+    machine.file(path + "/mem_info_vram_total", "1000000000\n");
+    for (int i = 0; i < 8; ++i) {
+        kfd_node(machine, 1 + i,
+                 "simd_count 4\ndomain 0\nlocation_id " + std::to_string(3072 + i) + "\n");
+        bank(machine, 1 + i, 0, "heap_type 1\nsize_in_bytes 1000000000\n");
+    }
+    const auto result = scanned(machine);
+    EXPECT_EQ(result.devices.at(0).memory.back().bytes, Bytes{1000000000});
+}
+
+TEST(Kfd, TakesNoPartitionDeviceForAGpu) {
+    const FakeMachine machine;
+    machine.class_member("drm", "renderD129", "/sys/devices/platform/amdgpu_xcp_0", "226:129");
+    machine.link("/sys/devices/platform/amdgpu_xcp_0/subsystem", "/sys/bus/platform");
+    machine.class_member("drm", "renderD130", machine.platform("amdgpu_xcp.1", "amdgpu_xcp_drv"),
+                         "226:130");
+    EXPECT_TRUE(scanned(machine).devices.empty());
+}
+
+TEST(VirtualFunctions, AreUnitsOfTheirCardUntilADriverTakesThem) {
+    const FakeMachine machine;
+    const auto card = machine.pci("0000:85:00.0", "8086", "56c0", "038000", "i915");
+    machine.class_member("drm", "renderD128", card, "226:128");
+    for (const auto* address : {"0000:85:00.1", "0000:85:00.2"})
+        machine.link(machine.pci(address, "8086", "56c0", "038000",
+                                 std::string{address}.ends_with('2') ? "vfio-pci" : "") +
+                         "/physfn",
+                     card);
+    const auto taken = machine.pci("0000:85:00.3", "8086", "56c0", "038000", "i915");
+    machine.link(taken + "/physfn", card);
+    machine.class_member("drm", "renderD129", taken, "226:129");
+    const auto result = scanned(machine);
+    EXPECT_EQ(ids_of(result), (Names{"pci:0000:85:00.0", "pci:0000:85:00.3"}));
+    const auto& units = result.devices.at(0).partitions;
+    ASSERT_EQ(units.size(), 2U);
+    EXPECT_EQ(units[0].name, "vf-0000:85:00.1");
+    EXPECT_EQ(units[0].state, "idle");
+    EXPECT_EQ(units[1].state, "vfio-pci");
 }
 
 TEST(Kfd, SurvivesPropertiesCutAtAnyByte) {

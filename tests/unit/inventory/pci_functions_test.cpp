@@ -84,7 +84,7 @@ TEST(PciFunctions, TakesTheSecondFunctionOfAnIntegratedGpuForAPartOfTheFirst) {
 TEST(PciFunctions, KeepsAVirtualFunctionOfTheSameSlot) {
     const FakeMachine machine;
     const auto physical = machine.pci("0000:4d:00.0", "8086", "56c0", "038000", "i915");
-    const auto virtual_one = machine.pci("0000:4d:00.1", "8086", "56c0", "038000", "vfio-pci");
+    const auto virtual_one = machine.pci("0000:4d:00.1", "8086", "56c0", "038000", "i915");
     machine.link(virtual_one + "/physfn", "../0000:4d:00.0");
     const auto result = scanned(machine);
     EXPECT_EQ(ids_of(result), (Ids{"pci:0000:4d:00.0", "pci:0000:4d:00.1"}));

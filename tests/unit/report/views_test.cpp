@@ -195,7 +195,7 @@ TEST(Backends, AreNoneOfAGpuInMigModeWithoutAnInstance) {
     EXPECT_EQ(gpu.backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(gpu.backends.at("cuda").reasons, "mig-without-instance"));
     auto partitioned = bare_nvidia();
-    partitioned.partitions = {"mig/gi1/ci0"};
+    partitioned.partitions = {{.name = "mig/gi1/ci0"}};
     EXPECT_EQ(gpu_of(partitioned, {nvml, cuda}).backends.at("cuda").usable, std::nullopt);
 }
 

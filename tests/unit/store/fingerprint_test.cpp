@@ -22,7 +22,8 @@ TEST(Fingerprint, ChangesWithWhatADriverCanAnswer) {
         {"kernel", [](Machine& machine) { machine.host.kernel = "6.1.1"; }},
         {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
         {"board", [](Machine& machine) { machine.devices[0].subsystem_vendor_id = "1458"; }},
-        {"partition", [](Machine& machine) { machine.devices[0].partitions = {"mig/gi1/ci0"}; }},
+        {"partition",
+         [](Machine& machine) { machine.devices[0].partitions = {{.name = "mig/gi1/ci0"}}; }},
         {"node", [](Machine& machine) { machine.devices[0].nodes = {{.path = "/dev/nvidia0"}}; }},
         {"shared node", [](Machine& machine) { machine.shared_nodes = {{.path = "/dev/kfd"}}; }},
         {"one more", [](Machine& machine) { machine.devices.push_back({.id = "other"}); }}};
@@ -89,7 +90,8 @@ TEST(TrialFingerprint, ChangesWithTheDeviceAndItsDriver) {
         {"kernel", [](Machine& machine) { machine.host.kernel = "6.1.1"; }},
         {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
         {"board", [](Machine& machine) { machine.devices[0].device_id = "2330"; }},
-        {"partition", [](Machine& machine) { machine.devices[0].partitions = {"mig/gi1/ci0"}; }}};
+        {"partition",
+         [](Machine& machine) { machine.devices[0].partitions = {{.name = "mig/gi1/ci0"}}; }}};
     for (const auto& [name, change] : changes) {
         auto machine = kMachine;
         change(machine);
