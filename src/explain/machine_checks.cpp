@@ -28,7 +28,7 @@ std::optional<std::string> driver_of(const std::string& manifest) {
 }
 
 Evidence no_gpu(const Report& report, const Surroundings&) {
-    return when(!has_gpu(report) && !report.host.container,
+    return when(!has_gpu(report) && report.accelerators.empty() && !report.host.container,
                 {{"virtualization", to_value(report.host.virtualization)}});
 }
 

@@ -68,8 +68,6 @@ bool has_cpu_cores(const HardwareDevice& hardware) {
 
 bool has_what_cards_have(const HardwareDevice& hardware) {
     return hardware.pci_class == "0302" || hardware.pci_class == "1200" ||
-           fact(hardware, kernel_facts::kHasVddnb) == false ||
-           fact(hardware, kernel_facts::kHasBoardInfo) == true ||
            fact(hardware, kernel_facts::kVramVendor);
 }
 
@@ -79,10 +77,17 @@ bool looks_like_apu(const HardwareDevice& hardware) {
     return vram && gtt && *vram <= gib(4) && *gtt >= gib(8) && gtt->count / 4 >= vram->count;
 }
 
-GpuKind amd_kind(const HardwareDevice& hardware) {
-    if (shares_all_memory(hardware) || has_cpu_cores(hardware) ||
-        fact(hardware, kernel_facts::kHasVddnb) == true)
+/// What amdgpu shows of this very device, before what its id says of all of them.
+std::optional<GpuKind> kind_by_amdgpu(const HardwareDevice& hardware) {
+    const auto has_vddnb = fact(hardware, kernel_facts::kHasVddnb);
+    if (has_cpu_cores(hardware) || has_vddnb == true)
         return GpuKind::Integrated;
+    if (has_vddnb == false || fact(hardware, kernel_facts::kHasBoardInfo) == true)
+        return GpuKind::Discrete;
+    return std::nullopt;
+}
+
+GpuKind amd_kind(const HardwareDevice& hardware) {
     if (has_what_cards_have(hardware))
         return GpuKind::Discrete;
     if (looks_like_apu(hardware))
@@ -169,12 +174,12 @@ JudgedKind judge_kind(const Subject& subject) {
         return {.kind = GpuKind::DisplayOnly, .basis = role.basis};
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
         return {.kind = GpuKind::Virtual, .basis = Basis::Table};
-    const auto told = kind_by_apis(subject);
-    const auto known = subject.hardware ? kind_by_table(*subject.hardware) : std::nullopt;
-    if (known && told != GpuKind::Virtual)
-        return {.kind = *known, .basis = Basis::Table};
-    if (told)
+    if (const auto told = kind_by_apis(subject))
         return {.kind = *told, .basis = Basis::Driver};
+    if (const auto shown = subject.hardware ? kind_by_amdgpu(*subject.hardware) : std::nullopt)
+        return {.kind = *shown, .basis = Basis::Driver};
+    if (const auto known = subject.hardware ? kind_by_table(*subject.hardware) : std::nullopt)
+        return {.kind = *known, .basis = Basis::Table};
     return {.kind = kind_by_vendor(subject), .basis = Basis::Rule};
 }
 

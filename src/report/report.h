@@ -223,7 +223,7 @@ void describe(Visitor& visit, GpuBasis& basis) {
 struct Gpu {
     std::string id = {};
     GpuKind kind = GpuKind::Unknown;
-    GpuBasis basis = {};
+    std::optional<GpuBasis> basis = {};      ///< null in reports of programs before this
     std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …, see report/vendor.h
     std::optional<std::string> name = {};
     std::optional<PciInfo> pci = {};
@@ -298,7 +298,7 @@ struct Accelerator {
     std::vector<DeviceNode> nodes = {};
     std::optional<Bytes> memory = {};  ///< its own, in all; null where its driver does not tell
     Power power = {};
-    std::string health = "ok";  ///< "ok", or the code of the gravest finding
+    std::optional<std::string> health = {};  ///< "ok", or the code of the gravest finding
     std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;
 };
