@@ -4,13 +4,11 @@
 #include <algorithm>
 
 #include "base/parse.h"
-#include "base/value_json.h"
 #include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr Bytes kMaxDocument = kib(512);
 constexpr std::string_view kSchema = "gpuprobe.chips/1";
 constexpr std::string_view kAllOthers = "*";
 
@@ -106,21 +104,12 @@ bool Maker::makes_any(Role role) const {
 }
 
 const Chips& Chips::current() {
-    static const Chips chips = [] {
-        for (const auto& document : builtin_knowledge())
-            if (document.name == "chips")
-                if (auto read = from(document.json))
-                    return std::move(read).value();
-        return Chips{};  // a bug of ours, which a test finds
-    }();
+    static const Chips chips = compiled_in<Chips>("chips");
     return chips;
 }
 
 Result<Chips> Chips::from(std::string_view json) {
-    const auto value = TRY(parse_json(json, kMaxDocument));
-    auto document = TRY(record_from<Document>(value));
-    if (document.schema != kSchema)
-        return Error{ErrorCode::Malformed, "schema: expected " + std::string{kSchema}};
+    auto document = TRY(document_from<Document>(json, kSchema));
     Chips chips;
     chips.version_ = std::move(document.version);
     chips.makers_ = std::move(document.makers);

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 
-#include "base/record.h"
-#include "base/value_json.h"
 #include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr Bytes kMaxDocument = kib(256);
 constexpr std::string_view kSchema = "gpuprobe.drivers/1";
 
 struct Document {
@@ -51,21 +48,12 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Drivers& Drivers::current() {
-    static const Drivers drivers = [] {
-        for (const auto& document : builtin_knowledge())
-            if (document.name == "drivers")
-                if (auto read = from(document.json))
-                    return std::move(read).value();
-        return Drivers{};  // a bug of ours, which a test finds
-    }();
+    static const Drivers drivers = compiled_in<Drivers>("drivers");
     return drivers;
 }
 
 Result<Drivers> Drivers::from(std::string_view json) {
-    const auto value = TRY(parse_json(json, kMaxDocument));
-    auto document = TRY(record_from<Document>(value));
-    if (document.schema != kSchema)
-        return Error{ErrorCode::Malformed, "schema: expected " + std::string{kSchema}};
+    auto document = TRY(document_from<Document>(json, kSchema));
     Drivers drivers;
     drivers.rows_ = std::move(document.drivers);
     return drivers;
