@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "base/parse.h"
+#include "inventory/jetson.h"
 #include "inventory/nvidia_proc.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
@@ -18,6 +21,12 @@ std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     return name;
 }
 
+/// Its drivers have versions of their own: the kernel's release is never one.
+bool is_nvidias_own(std::string_view driver) {
+    const auto own = words(info_of(Api::Cuda).kernel_drivers);
+    return std::ranges::find(own, driver) != own.end();
+}
+
 }  // namespace
 
 std::optional<std::string> driver_version(const Sysfs& sysfs,
@@ -28,8 +37,10 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
     const auto folder = "/sys/module/" + module_of(sysfs, device);
     if (auto version = sysfs.text(folder + "/version"))
         return version;
-    if (*device.driver == "nvidia")
-        return nvidia_module(sysfs).version;
+    if (is_nvidias_own(*device.driver)) {
+        const auto version = nvidia_module(sysfs).version;
+        return version || !host.l4t ? version : driver_of_jetson(*host.l4t);
+    }
     const auto taint = sysfs.text(folder + "/taint");
     if (taint && taint->find('O') != std::string::npos)
         return std::nullopt;

@@ -18,4 +18,13 @@ std::optional<std::string> jetson_release(const FileSystem& files) {
     return std::string{columns[1]};
 }
 
+std::optional<std::string> driver_of_jetson(std::string_view release) {
+    constexpr unsigned kLastWithItsOwnNumber = 35;
+    constexpr unsigned kWithBranch540 = 36;
+    const auto number = parse_number<unsigned>(release.substr(release.starts_with('R') ? 1 : 0));
+    if (!number || *number > kWithBranch540)
+        return std::nullopt;
+    return *number <= kLastWithItsOwnNumber ? std::to_string(*number) : "540";
+}
+
 }  // namespace gpuprobe

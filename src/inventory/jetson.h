@@ -13,4 +13,9 @@ namespace gpuprobe {
 /// nvidia-l4t-core installs.
 std::optional<std::string> jetson_release(const FileSystem& files);
 
+/// The version of NVIDIA's driver in such a release, where no module tells it: up to R35 drivers
+/// had the release's own number ("35"), R36 has branch 540. nullopt for later ones, whose modules
+/// tell. Source: nvidia-smi on an Orin with R36, anduril/jetpack-nixos#371.
+std::optional<std::string> driver_of_jetson(std::string_view release);
+
 }  // namespace gpuprobe

@@ -93,6 +93,26 @@ TEST(PlatformDevices, AreFoundByTheVendorsOwnDrivers) {
     EXPECT_EQ(report.gpus.front().nodes.front().path, "/dev/mali0");
 }
 
+/// The kernel's release is never a version of NVIDIA's.
+TEST(DriverVersion, OfATegraIsThatOfItsModuleOrRelease) {
+    const FakeMachine machine;
+    machine.platform("17000000.ga10b", "gk20a");
+    machine.link("/sys/bus/platform/drivers/gk20a/17000000.ga10b",
+                 "/sys/devices/platform/17000000.ga10b");
+    const auto version_with = [&](std::optional<std::string> l4t) {
+        const Host host{.kernel = "5.15.148-tegra", .l4t = std::move(l4t)};
+        return scan_machine(RootedFiles{machine.root()}, RecordedNodes{}, host)
+            .devices.at(0)
+            .driver_version;
+    };
+    EXPECT_EQ(version_with({}), std::nullopt);
+    EXPECT_EQ(version_with("R35"), "35");
+    EXPECT_EQ(version_with("R36"), "540");
+    EXPECT_EQ(version_with("R39"), std::nullopt);
+    machine.file("/sys/module/nvidia/version", "540.4.0\n");
+    EXPECT_EQ(version_with("R36"), "540.4.0");
+}
+
 TEST(Drivers, AreCompiledInAndKnownToTheTableOfChips) {
     EXPECT_TRUE(knowledge::Drivers::current().find("ve_drv"));
     EXPECT_TRUE(knowledge::Drivers::current().find("cambricon-pci-drv_mlu500"));
