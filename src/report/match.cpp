@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "report/chip.h"
+#include "report/fact_key.h"
 #include "report/identity.h"
 #include "report/kind.h"
 #include "report/vendor.h"
@@ -43,6 +45,28 @@ std::optional<Bytes> total_of(const Subject& subject) {
 bool vendors_differ(const ApiDevice& device, const Subject& subject) {
     return subject.hardware ? contradicts(device, *subject.hardware)
                             : differ(device.vendor, vendor_of(subject));
+}
+
+/// "11" of gfx1100, "8" of compute capability 8.6; an override may change what follows.
+std::string_view generation_of(std::string_view architecture) {
+    constexpr std::string_view kGfx = "gfx";
+    if (!architecture.starts_with(kGfx))
+        return architecture.substr(0, architecture.find('.'));
+    architecture.remove_prefix(kGfx.size());
+    architecture = architecture.substr(0, architecture.find(':'));
+    constexpr std::size_t kMinorAndStepping = 2;
+    return architecture.substr(
+        0, architecture.size() - std::min(architecture.size(), kMinorAndStepping));
+}
+
+/// Whether a driver tells an architecture that the device with that id cannot have.
+bool generations_differ(const ApiDevice& device, const HardwareDevice& hardware) {
+    const auto* chip = chip_of(hardware);
+    auto told = fact(*device.facts, facts::kGfxTarget);
+    if (!told)
+        told = fact(*device.facts, facts::kComputeCapability);
+    return chip && chip->architecture && told &&
+           generation_of(*chip->architecture) != generation_of(*told);
 }
 
 }  // namespace
@@ -87,6 +111,8 @@ bool may_be(const ApiDevice& device, const Subject& subject) {
         return false;
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
         return device.facts->type == DeviceType::Virtual;
+    if (subject.hardware && generations_differ(device, *subject.hardware))
+        return false;
     return !vendors_differ(device, subject) &&
            !differ(device.facts->device_id, device_id_of(subject));
 }

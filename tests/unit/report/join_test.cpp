@@ -77,6 +77,18 @@ TEST(Join, ADriverThatListsDevicesWithoutEndCostsItsOwnAnswerAlone) {
     EXPECT_LT(json_line(to_value(report)).size(), kib(256).count);  // what Describe carries
 }
 
+TEST(Join, IsNotWeakAgainstAnotherArchitecture) {
+    auto card = pci_device("0000:03:00.0", "1002", "744c", "0300");  // gfx1100
+    card.driver = "amdgpu";
+    for (const auto& [told, is_it] :
+         {std::pair{"gfx1032", false}, {"gfx1100", true}, {"gfx1101", true}}) {
+        DeviceFacts facts{.index = 0, .vendor_id = "1002"};
+        facts.extra["gfx_target"] = told;
+        const auto report = Inputs{{card}, {probe("hip", "", Outcome::Answered, {facts})}}.report();
+        EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "hip") == "weak", is_it) << told;
+    }
+}
+
 TEST(Join, TakesTwoDevicesOfADriverForEachFunction) {
     EXPECT_EQ(most_devices_of_a_driver(0), 16U);
     EXPECT_EQ(most_devices_of_a_driver(64), 128U);
