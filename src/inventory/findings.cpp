@@ -49,13 +49,6 @@ std::optional<std::string> version_in_name(std::string_view name) {
     return std::string{version};
 }
 
-/// Variants of vfio-pci have its name at their end ("xe-vfio-pci").
-bool serves_another_machine(const HardwareDevice& device) {
-    const std::string_view driver = device.driver ? *device.driver : std::string_view{};
-    return is_passed_through(device) || driver.ends_with("vfio-pci") ||
-           driver.ends_with("vfio_pci");
-}
-
 Reason reason(std::string code) {
     return Reason{.code = std::move(code)};
 }
@@ -118,7 +111,7 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
             found.push_back(std::move(*maybe));
     };
     add(missing_driver(sysfs, device));
-    if (serves_another_machine(device)) {
+    if (is_passed_through(device)) {
         auto kept = reason("passthrough");
         kept.detail["driver"] = *device.driver;
         add(kept);

@@ -101,7 +101,10 @@ bool is_virtual_gpu(const HardwareDevice& device) {
 }
 
 bool is_passed_through(const HardwareDevice& device) {
-    return role_in(driver_row_of(device)) == ChipRole::Passthrough;
+    // Variants of vfio-pci have its name at their end ("xe-vfio-pci").
+    const std::string_view driver = device.driver ? *device.driver : std::string_view{};
+    return role_in(driver_row_of(device)) == ChipRole::Passthrough ||
+           driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci");
 }
 
 }  // namespace gpuprobe
