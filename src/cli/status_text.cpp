@@ -181,15 +181,23 @@ std::string software_section(const Report& report, const Screen& screen) {
     return lines;
 }
 
+/// "  ! device-not-ready", or nothing.
+std::string trouble_of(const Accelerator& accelerator) {
+    const auto health = accelerator.health.value_or("ok");
+    return health == "ok" ? "" : "  ! " + scrubbed(health);
+}
+
 std::string accelerator_section(const Report& report, const Screen& screen) {
     if (report.accelerators.empty())
         return "";
     std::string lines = section(screen, "Accelerators");
     for (const auto& accelerator : report.accelerators)
-        lines += hanging(screen, "  ", kIndent,
-                         fmt::format("{}  {}  {}", scrubbed(accelerator.id),
-                                     scrubbed(accelerator.name.value_or("unnamed")),
-                                     driver_title(accelerator.driver, screen)));
+        lines +=
+            hanging(screen, "  ", kIndent,
+                    fmt::format("{}  {}  {}{}{}", scrubbed(accelerator.id),
+                                scrubbed(accelerator.name.value_or("unnamed")),
+                                accelerator.kind ? scrubbed(*accelerator.kind) + "  " : "",
+                                driver_title(accelerator.driver, screen), trouble_of(accelerator)));
     return lines;
 }
 

@@ -102,7 +102,6 @@ public:
     /// The first of a device's compatible strings that the table knows.
     [[nodiscard]] const Chip* find_compatible(std::span<const std::string> compatible) const;
     [[nodiscard]] const Chip* find_driver(std::string_view driver) const;
-    [[nodiscard]] std::span<const Chip> drivers() const { return drivers_; }
 
 private:
     struct Range {

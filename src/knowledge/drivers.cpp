@@ -54,6 +54,9 @@ const Drivers& Drivers::current() {
 
 Result<Drivers> Drivers::from(std::string_view json) {
     auto document = TRY(document_from<Document>(json, kSchema));
+    for (const auto& row : document.drivers)
+        if (row.memory_unit == 0U)
+            return Error{ErrorCode::Malformed, "drivers: " + row.driver + ": memory_unit: 0"};
     Drivers drivers;
     drivers.rows_ = std::move(document.drivers);
     return drivers;

@@ -113,6 +113,11 @@ TEST(DriverVersion, OfATegraIsThatOfItsModuleOrRelease) {
     EXPECT_EQ(version_with("R36"), "540.4.0");
 }
 
+TEST(Drivers, WithoutAUnitAreRefused) {
+    EXPECT_FALSE(knowledge::Drivers::from(
+        R"({"schema": "gpuprobe.drivers/1", "drivers": [{"driver": "x", "memory_unit": 0}]})"));
+}
+
 TEST(Drivers, AreCompiledInAndKnownToTheTableOfChips) {
     EXPECT_TRUE(knowledge::Drivers::current().find("ve_drv"));
     EXPECT_TRUE(knowledge::Drivers::current().find("cambricon-pci-drv_mlu500"));
