@@ -36,6 +36,7 @@ KernelEvent event_of(udev_device& device) {
         .sysfs_path = text(udev_device_get_syspath(&device)),
         .device_type = text(udev_device_get_devtype(&device)),
         .pci_class = property("PCI_CLASS"),
+        .pci_id = property("PCI_ID"),
         .is_connector_change = property("HOTPLUG") == "1" || property("LEASE") == "1"};
 }
 

@@ -18,10 +18,14 @@ TEST(EventFilter, LetsThroughWhatAScanCanSee) {
              KernelEvent{.subsystem = "pci", .pci_class = "120000"},
              KernelEvent{.subsystem = "pci", .pci_class = "B4000"},
              KernelEvent{.subsystem = "pci"},
+             KernelEvent{.subsystem = "pci", .pci_class = "88000", .pci_id = "1AC1:089A"},
+             KernelEvent{.subsystem = "pci", .pci_class = "118000", .pci_id = "1022:1502"},
              KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/nvidia_uvm"},
              KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/amdgpu"},
+             KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/vfio_pci"},
+             KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/apex"},
          })
-        EXPECT_TRUE(concerns_gpus(event)) << event.subsystem << event.pci_class;
+        EXPECT_TRUE(concerns_gpus(event)) << event.subsystem << event.pci_class << event.sysfs_path;
 }
 
 TEST(EventFilter, KeepsOutTheRest) {
@@ -30,12 +34,16 @@ TEST(EventFilter, KeepsOutTheRest) {
              KernelEvent{.subsystem = "drm", .device_type = "drm_connector"},
              KernelEvent{.subsystem = "pci", .pci_class = "10802"},
              KernelEvent{.subsystem = "pci", .pci_class = "120100"},
+             KernelEvent{.subsystem = "pci", .pci_class = "88000", .pci_id = "8086:9A13"},
+             KernelEvent{.subsystem = "pci", .pci_class = "88000", .pci_id = ":"},
+             KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/ast"},
              KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/nvme"},
              KernelEvent{.subsystem = "module", .sysfs_path = "/sys/module/i915_extra"},
              KernelEvent{.subsystem = "usb"},
              KernelEvent{},
          })
-        EXPECT_FALSE(concerns_gpus(event)) << event.subsystem << event.pci_class;
+        EXPECT_FALSE(concerns_gpus(event))
+            << event.subsystem << event.pci_class << event.sysfs_path;
 }
 
 }  // namespace
