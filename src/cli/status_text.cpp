@@ -12,6 +12,7 @@
 #include "explain/probe_words.h"
 #include "explain/screen.h"
 #include "explain/table.h"
+#include "policy/gpu_order.h"
 
 namespace gpuprobe {
 namespace {
@@ -37,15 +38,8 @@ std::string counted(std::size_t count, std::string_view noun) {
                        count == 1 ? "" : "s");
 }
 
-/// The GPU of the default choice, else the first on which anything works.
-const Gpu* default_gpu(const Report& report, const Decision* choice) {
-    for (const auto& gpu : report.gpus)
-        if (choice && !choice->gpus.empty() && gpu.id == choice->gpus.front())
-            return &gpu;
-    for (const auto& gpu : report.gpus)
-        if (!usable_backends(gpu).empty())
-            return &gpu;
-    return nullptr;
+const Gpu* gpu_of(const Report& report, const Decision* choice) {
+    return default_gpu(report, choice ? choice->gpus : std::vector<std::string>{});
 }
 
 bool any_backend_works(const Report& report) {
@@ -62,7 +56,7 @@ std::string choice_words(const Report& report, const Decision* choice, const Scr
     const bool is_cpu = choice->gpus.empty();
     auto words =
         "default " + toned(screen, is_cpu ? Tone::Unsure : Tone::Good, scrubbed(*choice->backend));
-    const auto* gpu = default_gpu(report, choice);
+    const auto* gpu = gpu_of(report, choice);
     if (!is_cpu && gpu)
         words += " on " + toned(screen, Tone::Strong, scrubbed(gpu_title(*gpu)));
     if (choice->gpus.size() > 1)
@@ -255,7 +249,7 @@ std::string hint_section(const Report& report,
         lines = section(screen, "What helps") + lines;
     if (!screen.has_legend)
         return lines;
-    const auto* gpu = default_gpu(report, choice);
+    const auto* gpu = gpu_of(report, choice);
     const auto more = gpu ? fmt::format("gpuprobectl show {}", scrubbed(gpu->id))
                           : std::string{"gpuprobectl describe"};
     return lines + "\n" +

@@ -2,51 +2,11 @@
 #include "policy/gpu_order.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "base/dotted_version.h"
+#include "report/ranking.h"
 
 namespace gpuprobe {
 namespace {
-
-int rank_of(GpuKind kind) {
-    switch (kind) {
-        case GpuKind::Discrete:
-            return 0;
-        case GpuKind::Integrated:
-            return 1;
-        case GpuKind::Virtual:
-            return 2;
-        case GpuKind::Unknown:
-            return 3;
-        case GpuKind::DisplayOnly:
-            return 4;
-    }
-    return 5;
-}
-
-Bytes size_of(const Gpu& gpu) {
-    return offered_memory(gpu.memory).value_or(Bytes{});
-}
-
-/// Two cards of 24 GiB differ by what their drivers keep.
-std::uint64_t whole_gibibytes(Bytes size) {
-    return (size.count + mib(512).count) / gib(1).count;
-}
-
-/// Of one vendor's GPUs the newer, as far as their numbers tell.
-std::optional<Version> generation_of(const Gpu& gpu) {
-    const auto& known = gpu.architecture.cuda_compute_capability;
-    return known ? leading_version(*known) : std::nullopt;
-}
-
-bool comes_before(const Gpu* left, const Gpu* right) {
-    const auto order = [](const Gpu& gpu, const Gpu& other) {
-        return std::tuple{rank_of(gpu.kind), whole_gibibytes(size_of(other)), generation_of(other),
-                          size_of(other), std::string_view{gpu.id}};
-    };
-    return order(*left, *right) < order(*right, *left);
-}
 
 const std::optional<std::string>& architecture_of(const Gpu& gpu) {
     const auto& known = gpu.architecture;
@@ -61,8 +21,17 @@ std::vector<const Gpu*> in_order(const Report& report) {
     std::vector<const Gpu*> gpus;
     for (const auto& gpu : report.gpus)
         gpus.push_back(&gpu);
-    std::ranges::sort(gpus, comes_before);
+    std::ranges::sort(
+        gpus, [](const Gpu* left, const Gpu* right) { return comes_before(*left, *right); });
     return gpus;
+}
+
+const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
+    const auto gpus = in_order(report);
+    const auto found = std::ranges::find_if(gpus, [&chosen](const Gpu* gpu) {
+        return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly : gpu->id == chosen.front();
+    });
+    return found == gpus.end() ? nullptr : *found;
 }
 
 bool is_alike(const Gpu& left, const Gpu& right) {

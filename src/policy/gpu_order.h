@@ -7,11 +7,13 @@
 
 namespace gpuprobe {
 
-/// The report's GPUs, best first, whatever their order in the report: by kind (discrete,
-/// integrated, virtual, unknown, display-only), then by physical memory in whole GiB (allocatable
-/// where that is unknown; more is better, unknown is last), then by compute capability, memory to
-/// the byte, and id. Borrowed from the report.
+/// The report's GPUs in the order of comes_before(), whatever their order in the report. Borrowed
+/// from the report.
 std::vector<const Gpu*> in_order(const Report& report);
+
+/// The GPU that a decision names first; where it names none, the first that is more than a display.
+/// Null when there is none. Borrowed from the report.
+const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
 
 /// Whether one build and one set of choices fits both: the same vendor and architecture or, where
 /// an architecture is unknown, the same PCI device id. A GPU is always like itself.

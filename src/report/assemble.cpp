@@ -134,7 +134,7 @@ void add_devices(const Joined& joined,
     }
     mark_primary(report.gpus, hardware);
     settle_uuids(report.gpus);
-    rank(report.gpus);
+    std::ranges::sort(report.gpus, comes_before);
 }
 
 std::vector<Reason> notes_of(const Machine& machine, const Joined& joined) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/dotted_version.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe {
@@ -21,6 +22,17 @@ int usability(const Gpu& gpu) {
     return best;
 }
 
+/// Two cards of 24 GiB differ by what their drivers keep.
+std::uint64_t whole_gibibytes(Bytes size) {
+    return (size.count + mib(512).count) / gib(1).count;
+}
+
+/// Of one vendor's GPUs the newer, as far as their numbers tell.
+std::optional<Version> generation_of(const Gpu& gpu) {
+    const auto& known = gpu.architecture.cuda_compute_capability;
+    return known ? leading_version(*known) : std::nullopt;
+}
+
 using Test = bool (*)(const Gpu&, const HardwareDevice*);
 
 bool shows_boot(const Gpu&, const HardwareDevice* hardware) {
@@ -35,14 +47,13 @@ bool is_more_than_display(const Gpu& gpu, const HardwareDevice*) {
 
 }  // namespace
 
-void rank(std::vector<Gpu>& gpus) {
-    // Enumerators of GpuKind are in order of preference.
-    std::ranges::sort(gpus, [](const Gpu& left, const Gpu& right) {
-        return std::tuple{usability(left), left.kind,
-                          offered_memory(right.memory).value_or(Bytes{}), left.id} <
-               std::tuple{usability(right), right.kind,
-                          offered_memory(left.memory).value_or(Bytes{}), right.id};
-    });
+bool comes_before(const Gpu& left, const Gpu& right) {
+    const auto order = [](const Gpu& gpu, const Gpu& other) {
+        const auto size = offered_memory(other.memory).value_or(Bytes{});
+        return std::tuple{usability(gpu),       gpu.kind, whole_gibibytes(size),
+                          generation_of(other), size,     std::string_view{gpu.id}};
+    };
+    return order(left, right) < order(right, left);
 }
 
 void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware) {

@@ -33,13 +33,14 @@ constexpr std::array<EnumName<ReportSource>, 3> names_of(ReportSource) {
              {ReportSource::Replay, "replay"}}};
 }
 
-enum class GpuKind { Discrete, Integrated, Virtual, DisplayOnly, Unknown };
+/// In order of preference.
+enum class GpuKind { Discrete, Integrated, Virtual, Unknown, DisplayOnly };
 constexpr std::array<EnumName<GpuKind>, 5> names_of(GpuKind) {
     return {{{GpuKind::Discrete, "discrete"},
              {GpuKind::Integrated, "integrated"},
              {GpuKind::Virtual, "virtual"},
-             {GpuKind::DisplayOnly, "display-only"},
-             {GpuKind::Unknown, "unknown"}}};
+             {GpuKind::Unknown, "unknown"},
+             {GpuKind::DisplayOnly, "display-only"}}};
 }
 
 enum class MemoryKind { Dedicated, Carveout, Unified };

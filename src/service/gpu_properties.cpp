@@ -90,11 +90,4 @@ std::string path_element(std::string_view id) {
     return element.empty() ? "_" : element;
 }
 
-const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
-    const auto found = std::ranges::find_if(report.gpus, [&chosen](const Gpu& gpu) {
-        return chosen.empty() ? gpu.kind != GpuKind::DisplayOnly : gpu.id == chosen.front();
-    });
-    return found == report.gpus.end() ? nullptr : &*found;
-}
-
 }  // namespace gpuprobe

@@ -42,8 +42,4 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
 /// An id as one element of an object path: what is no letter or digit of ASCII becomes "_".
 std::string path_element(std::string_view id);
 
-/// The GPU that programs should use: the first of what was chosen, else of those in `report` (best
-/// first) the first that can do more than show a picture; nullptr when there is none.
-const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
-
 }  // namespace gpuprobe

@@ -3,6 +3,7 @@
 
 #include "base/value_json.h"
 #include "base/version.h"
+#include "policy/gpu_order.h"
 #include "report/trials.h"
 #include "service/answers.h"
 #include "service/memory_file.h"

@@ -51,6 +51,16 @@ TEST(GpuOrder, TakesTheNewerOfTwoThatAreAsLargeButForWhatTheirDriversKeep) {
     EXPECT_EQ(ids_in_order({older, newer}), (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(DefaultGpu, IsWhatWasChosenElseTheBestThatIsNoMereDisplay) {
+    const auto display = sized("a", GpuKind::DisplayOnly, std::nullopt);
+    const Report report{.gpus = {display, sized("b", GpuKind::Integrated, gib(8)),
+                                 sized("c", GpuKind::Discrete, gib(4))}};
+    EXPECT_EQ(default_gpu(report, {}), &report.gpus[2]);
+    EXPECT_EQ(default_gpu(report, {"b"}), &report.gpus[1]);
+    EXPECT_EQ(default_gpu({.gpus = {display}}, {}), nullptr);
+    EXPECT_EQ(default_gpu({}, {}), nullptr);
+}
+
 Gpu like(std::string id,
          std::optional<std::string> vendor,
          std::optional<std::string> arch,

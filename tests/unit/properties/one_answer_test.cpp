@@ -7,8 +7,8 @@
 #include "plan/plan.h"
 #include "policy/computing_api.h"
 #include "policy/fact.h"
+#include "policy/gpu_order.h"
 #include "policy/gpu_selectors.h"
-#include "service/gpu_properties.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 

@@ -60,19 +60,6 @@ TEST(PathElement, HoldsWhatAPathMay) {
     EXPECT_EQ(path_element(std::string(1000, 'x')).size(), 200U);
 }
 
-TEST(DefaultGpu, IsWhatWasChosenElseTheBestThatIsNoMereDisplay) {
-    auto display = radeon();
-    display.id = "pci:0000:01:00.0";
-    display.kind = GpuKind::DisplayOnly;
-    auto second = radeon();
-    second.id = "pci:0000:04:00.0";
-    const Report report{.gpus = {display, radeon(), second}};
-    EXPECT_EQ(default_gpu(report, {}), &report.gpus[1]);
-    EXPECT_EQ(default_gpu(report, {second.id}), &report.gpus[2]);
-    EXPECT_EQ(default_gpu({.gpus = {display}}, {}), nullptr);
-    EXPECT_EQ(default_gpu({}, {}), nullptr);
-}
-
 TEST(OpenToAll, NamesNoGpuByWhatOnlySomeMaySee) {
     auto gpu = radeon();
     gpu.vendor = "nvidia";
