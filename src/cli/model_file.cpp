@@ -17,11 +17,15 @@ namespace {
 /// Enough for the header of most models; each try reads four times as much.
 constexpr Bytes kFirstWindow = mib(2);
 constexpr std::uint64_t kGrowth = 4;
+constexpr std::string_view kStandardInput = "-";
+constexpr Bytes kEndless{std::numeric_limits<std::uint64_t>::max()};
 
-/// A file that is read from its start, further and further.
+/// A file, or standard input, that is read from its start, further and further.
 class ModelFile {
 public:
     static Result<ModelFile> open(const std::string& path) {
+        if (path == kStandardInput)
+            return ModelFile{path, UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)}, kEndless};
         // Never waits: a FIFO that nobody writes to is refused like any other that is no file.
         UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
         if (!fd)
@@ -34,6 +38,7 @@ public:
         return ModelFile{path, std::move(fd), Bytes{static_cast<std::uint64_t>(status.st_size)}};
     }
 
+    /// Of standard input, more than anything until it has ended.
     [[nodiscard]] Bytes size() const { return size_; }
     [[nodiscard]] const std::string& window() const { return window_; }
 
@@ -43,18 +48,28 @@ public:
         while (window_.size() < wanted) {
             const auto before = window_.size();
             window_.resize(wanted);
-            const auto got = ::pread(fd_.get(), window_.data() + before, wanted - before,
-                                     static_cast<off_t>(before));
+            const auto got = read_at(before, wanted - before);
             window_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
             if (got < 0 && errno != EINTR)
                 return errno_error(path_, errno);
-            if (got == 0)
+            if (got == 0 && path_ != kStandardInput)
                 return Error{ErrorCode::Io, path_ + ": became shorter while it was read"};
+            if (got == 0) {
+                size_ = Bytes{before};
+                return Done{};
+            }
         }
         return Done{};
     }
 
 private:
+    ssize_t read_at(std::size_t before, std::size_t count) {
+        auto* const place = window_.data() + before;
+        return path_ == kStandardInput
+                   ? ::read(fd_.get(), place, count)
+                   : ::pread(fd_.get(), place, count, static_cast<off_t>(before));
+    }
+
     ModelFile(std::string path, UniqueFd fd, Bytes size)
         : path_{std::move(path)}, fd_{std::move(fd)}, size_{size} {}
 
@@ -66,8 +81,7 @@ private:
 
 Result<Gguf> read_header(const std::string& path, bool is_beginning) {
     auto file = TRY(ModelFile::open(path));
-    const Bytes claimed =
-        is_beginning ? Bytes{std::numeric_limits<std::uint64_t>::max()} : file.size();
+    const Bytes claimed = is_beginning ? kEndless : file.size();
     for (auto window = kFirstWindow;; window.count *= kGrowth) {
         window = std::min(window, kMaxGgufHeader);
         TRY(file.extend_to(window));

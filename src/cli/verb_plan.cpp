@@ -105,7 +105,7 @@ std::vector<Option> options() {
     return {
         {.names = "--gguf",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "a model in GGUF; of a split one, any part",
+         .help = "a model in GGUF; of a split one, any part; - is standard input",
          .take = put<&Arguments::plan, &PlanArguments::model_file>},
         {.names = "--beginning",
          .help = "FILE is the beginning of a model: plan before the rest is there",

@@ -162,6 +162,18 @@ class PlanFiles(unittest.TestCase):
         self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes()[:1000])
         self.assertIn("the header goes on behind its end", self.refused("--beginning"))
 
+    def test_from_standard_input(self):
+        """A pipe, whose end is its size."""
+        whole = (MODELS / "llama-3.1-8b.header.gguf").read_bytes()
+        words = [CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "-j", "--gguf=-"]
+
+        def piped(content):
+            return subprocess.run(words, env=environment(), input=content, capture_output=True, timeout=60, check=False)
+
+        self.assertEqual(json.loads(piped(whole + bytes(1 << 22)).stdout),
+                         document("nvidia-h200-1", *model("llama-3.1-8b"))[1])
+        self.assertIn(b"-: the header goes on behind its end", piped(whole[:1000]).stdout)
+
     def test_with_a_header_larger_than_a_window(self):
         pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
         tokens = ("tokenizer.ggml.tokens", (gguf_writer.ARRAY, gguf_writer.STRING), ["x" * 90] * 100_000)
