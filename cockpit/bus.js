@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon on the system bus: org.gpuprobe.GpuProbe1 (dbus/*.xml), asked with the rights of who is logged in.
+
+const NAME = "org.gpuprobe.GpuProbe1";
+const ROOT = "/org/gpuprobe/GpuProbe1";
+const MANAGER = `${NAME}.Manager`;
+const GPU = `${NAME}.Gpu`;
+const OBJECTS = "org.freedesktop.DBus.ObjectManager";
+const PROPERTIES = "org.freedesktop.DBus.Properties";
+
+let client = null;
+
+/** A value without the variants around it and inside: {t: "s", v: "x"} is "x". */
+export function plain(value) {
+    if (Array.isArray(value))
+        return value.map(plain);
+    if (value === null || typeof value !== "object")
+        return value;
+    if (typeof value.t === "string" && "v" in value)
+        return plain(value.v);
+    return Object.fromEntries(Object.entries(value).map(([key, content]) => [key, plain(content)]));
+}
+
+/** A reason to say that nobody answers, and not that the answer is no. */
+export function isAbsence(error) {
+    return ["not-found", "disconnected", "terminated", "access-denied", "no-cockpit"].includes(error.problem) ||
+        /\.(ServiceUnknown|NameHasNoOwner|NoReply|Disconnected|TimedOut)$|\.Spawn\.|systemd1\.(NoSuchUnit|UnitMasked|ShuttingDown)/
+            .test(error.name ?? "");
+}
+
+async function call(path, face, method, type, args, options = {}) {
+    const [answer] = await client.call(path, face, method, args, { type, ...options });
+    return plain(answer);
+}
+
+/**
+ * Opens the way to the daemon; an earlier one is closed. `onChange` is called for each signal of the daemon, `onOwner`
+ * when it comes (true) or goes (false).
+ */
+export function connect(onChange, onOwner) {
+    client?.close();
+    const opened = cockpit.dbus(NAME, { bus: "system" });
+    client = opened;
+    opened.addEventListener("owner", (_event, owner) => {
+        if (opened === client)
+            onOwner(Boolean(owner));
+    });
+    opened.addEventListener("close", () => {
+        if (opened === client)
+            onOwner(false);
+    });
+    for (const face of [OBJECTS, PROPERTIES])
+        opened.subscribe({ interface: face, path_namespace: ROOT }, () => {
+            if (opened === client)
+                onChange();
+        });
+}
+
+/** The bridge takes messages of this size at most for granted. */
+const BLOCK = 64 * 1024;
+
+/** Exit statuses with an answer: nothing matches, the doctor found something. */
+const ANSWERS = [3, 6];
+
+/** One of gpuprobectl's answers, as JSON. It asks the same daemon. */
+function ctl(words, input = new Uint8Array(0)) {
+    return new Promise((resolve, reject) => {
+        const process = cockpit.spawn(["gpuprobectl", ...words, "--json=short"], { binary: true, err: "message" });
+        const parse = bytes => JSON.parse(new TextDecoder().decode(bytes));
+        process.then(bytes => resolve(parse(bytes)), (error, bytes) => {
+            try {
+                const answer = parse(bytes);
+                if (ANSWERS.includes(error.exit_status))
+                    resolve(answer);
+                else
+                    reject(new Error(answer.error.message));
+            } catch {
+                reject(error);
+            }
+        });
+        for (let at = 0; at < input.length; at += BLOCK)
+            process.input(input.subarray(at, at + BLOCK), true);
+        process.input();
+    });
+}
+
+/** The report as the user may see it. One that is too large for a message comes through gpuprobectl. */
+export async function report() {
+    try {
+        return JSON.parse(await call(ROOT, MANAGER, "Describe", "", []));
+    } catch (error) {
+        if (!error.name?.endsWith(".Error.TooLarge"))
+            throw error;
+        return ctl(["describe"]);
+    }
+}
+
+/** GPUs by object path, each with its properties. */
+export async function objects() {
+    const all = await call(ROOT, OBJECTS, "GetManagedObjects", "", []);
+    return Object.fromEntries(Object.entries(all).filter(([, faces]) => GPU in faces).map(([path, faces]) => [path, faces[GPU]]));
+}
+
+export function manager() {
+    return call(ROOT, PROPERTIES, "GetAll", "s", [MANAGER]);
+}
+
+export function memory(path) {
+    return call(path, GPU, "GetMemory", "a{sv}", [{}]);
+}
+
+export function powerState(path) {
+    return call(path, PROPERTIES, "Get", "ss", [GPU, "PowerState"]);
+}
+
+function request(members) {
+    const type = { boolean: "b", number: "t", object: "as" };
+    return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, cockpit.variant(type[typeof value], value)]));
+}
+
+/** The choice for a consumer, with every candidate. `members` are keys of the request. */
+export function select(consumer, members = {}) {
+    return call(ROOT, MANAGER, "SelectBackend", "sa{sv}", [consumer, request({ ...members, explain: true })]);
+}
+
+export function recommend(product) {
+    return call(ROOT, MANAGER, "RecommendVariant", "ssa{sv}", [product, "", request({ explain: true })]);
+}
+
+export function consumers() {
+    return call(ROOT, MANAGER, "ListConsumers", "", []);
+}
+
+export function products() {
+    return call(ROOT, MANAGER, "ListProducts", "", []);
+}
+
+/** Asks the drivers again (stage "query"), or has the GPUs compute ("measure"). Takes as long as that takes. */
+export function probe(stage) {
+    const options = { stage: cockpit.variant("s", stage) };
+    return call(ROOT, MANAGER, "Probe", "aoasa{sv}", [[], [], options], { timeout: 600000 });
+}
+
+/** Whether the model with this header fits. `header` is GGUF without its weights. */
+export function plan(header, { context, cache }) {
+    return ctl(["plan", "--beginning", "--gguf=-", `--ctx=${context}`, `--kv=${cache}`], header);
+}
+
+const CAPTURE = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT &&
+gpuprobectl capture "$folder/gpuprobe-capture" --redact >&2 && tar -C "$folder" -cz gpuprobe-capture`;
+
+/** This machine as `gpuprobectl --replay` takes it, without UUIDs and serial numbers: bytes of a .tar.gz. */
+export function capture() {
+    return cockpit.spawn(["/bin/sh", "-c", CAPTURE], { binary: true, err: "message" });
+}
+
+/** A finding of the bus, where keys are capitalised and what is unknown is left out, or of gpuprobectl. */
+function findingOf(told) {
+    const of = Object.fromEntries(Object.entries(told).map(([key, value]) => [key.toLowerCase(), value]));
+    return {
+        text: of.sentence ?? "", fix: of.fix ?? "", commands: of.commands ?? [], severity: of.severity ?? "",
+        gpus: of.gpus ?? [of.gpu].filter(Boolean),
+    };
+}
+
+/** The doctor's findings: [{text, fix, commands, severity, gpus}]. A daemon without Diagnose has a gpuprobectl that knows. */
+export async function findings() {
+    let answer;
+    try {
+        answer = await call(ROOT, MANAGER, "Diagnose", "a{sv}", [{}]);
+    } catch (error) {
+        if (!error.name?.endsWith(".UnknownMethod"))
+            throw error;
+        answer = (await ctl(["doctor"])).findings;
+    }
+    return (answer.Findings ?? answer).map(findingOf);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements. Text from drivers, files and the bus is hostile: it becomes text nodes and attribute values that no
+// browser runs, and there is no other way into the page.
+
+const _ = cockpit.gettext;
+
+const NEWS_MS = 8000;
+
+/**
+ * An element.
+ *
+ * @param {string} tag
+ * @param {Object<string, any>} attributes - `class`, `id`, ARIA …; true is an empty attribute, null, undefined and false
+ *   are none; a function is the listener of the event it is named for ("click")
+ * @param {...(Node|string|number|null|undefined|Array<any>)} children - strings and numbers become text
+ */
+export function h(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (typeof value === "function")
+            element.addEventListener(name, value);
+        else if (value !== null && value !== undefined && value !== false)
+            element.setAttribute(name, value === true ? "" : String(value));
+    }
+    element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== ""));
+    return element;
+}
+
+/** What is drawn into each container, as text: what did not change is not drawn again. */
+const drawn = new Map();
+
+/**
+ * Draws `build()` into the element `id` where `inputs` changed since the last time; null hides the element. What had the
+ * focus has it again, and what was unfolded still is, both by their id.
+ */
+export function draw(id, inputs, build) {
+    const key = JSON.stringify(inputs);
+    if (drawn.get(id) === key)
+        return;
+    drawn.set(id, key);
+    const container = document.getElementById(id);
+    const content = build();
+    const focused = container.contains(document.activeElement) ? document.activeElement.id : "";
+    const unfolded = [...container.querySelectorAll("details[open][id]")].map(details => details.id);
+    container.replaceChildren(...(content === null ? [] : [content].flat(Infinity).filter(Boolean)));
+    container.hidden = content === null;
+    for (const open of unfolded)
+        document.getElementById(open)?.setAttribute("open", "");
+    if (focused)
+        document.getElementById(focused)?.focus();
+}
+
+/** A heading that labels its section: the id is the section's and "-title". */
+export function title(section, text) {
+    return h("h2", { id: `${section}-title` }, text);
+}
+
+let silence = 0;
+
+/** Tells what happened, for a while, to those who see the page and those who hear it. */
+export function announce(text) {
+    document.getElementById("news").textContent = text;
+    window.clearTimeout(silence);
+    silence = window.setTimeout(() => { document.getElementById("news").textContent = "" }, NEWS_MS);
+}
+
+/** Without a secure context, as in Cockpit over HTTP, there is no clipboard, and the old way is the only one. */
+async function copy(text) {
+    try {
+        await navigator.clipboard.writeText(text);
+        return;
+    } catch {
+        // Denied, or not there.
+    }
+    const area = h("textarea", { class: "off-screen", readonly: true, "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done)
+        throw new Error("copy");
+}
+
+/** A button that copies `text`; `what` says to listeners what that is. */
+export function copyButton(text, what) {
+    const button = h("button", { type: "button", class: "copy", "aria-label": cockpit.format(_("Copy $0"), what) }, _("Copy"));
+    button.addEventListener("click", async () => {
+        try {
+            await copy(text);
+            button.textContent = _("Copied");
+            announce(cockpit.format(_("Copied: $0"), text));
+        } catch {
+            button.textContent = _("Select it and press Ctrl+C");
+        }
+        window.setTimeout(() => { button.textContent = _("Copy") }, 3000);
+    });
+    return button;
+}
+
+/** A command or a value to copy, on a line of its own. */
+export function copyable(text, what) {
+    return h("div", { class: "copyable" }, h("code", { tabindex: 0 }, text), copyButton(text, what));
+}
+
+/**
+ * A bar for the share `part` of `whole`, both of one unit; `label` is what it shows, in words.
+ * `tone`: "", "good", "unsure" or "bad".
+ */
+export function bar(part, whole, label, tone = "") {
+    const share = whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0;
+    const fill = h("div", { class: `fill ${tone}` });
+    fill.style.width = `${(100 * share).toFixed(2)}%`;
+    return h("div", {
+        class: "bar", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(100 * share),
+        "aria-valuetext": label, "aria-label": label,
+    }, fill);
+}
+
+/** A table that becomes one block for each row where the page is narrow; null without rows, which are arrays of cells. */
+export function table(caption, columns, rows) {
+    if (!rows.length)
+        return null;
+    const cells = row => row.map((cell, at) => at === 0
+        ? h("th", { scope: "row", role: "rowheader" }, cell)
+        : h("td", { role: "cell", "data-label": columns[at] }, cell));
+    // The roles are for narrow pages: what is drawn as blocks is no table to a browser otherwise.
+    const heads = columns.map(column => h("th", { scope: "col", role: "columnheader" }, column));
+    return h("table", { role: "table" },
+        h("caption", { class: "off-screen" }, caption),
+        h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads)),
+        h("tbody", { role: "rowgroup" }, rows.map(row => h("tr", { role: "row" }, cells(row)))));
+}
+
+/** Terms and what is said of them; those without a value are left out. */
+export function facts(pairs) {
+    return h("dl", {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
+        .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+/** A mark with its meaning in words: "good", "unsure", "warning", "bad" or "plain". */
+export function mark(tone, words) {
+    const sign = { good: "✓", bad: "✗", unsure: "?", warning: "!" }[tone];
+    return h("span", { class: `mark ${tone}` }, sign ? h("span", { "aria-hidden": "true" }, `${sign} `) : null, words);
+}

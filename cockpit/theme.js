@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Light or dark as Cockpit's own pages: what was chosen in its menu, else what the browser prefers. Runs before the
+// page is drawn. The shell keeps the choice in localStorage, and tells its pages of a change by the storage event;
+// an event of its own carries it where that does not reach.
+// Source: cockpit 287.1, pkg/lib/cockpit-dark-theme.js ("shell:style", "cockpit-style").
+(function () {
+    const preference = window.matchMedia("(prefers-color-scheme: dark)");
+
+    function apply(told) {
+        const style = told || window.localStorage.getItem("shell:style") || "auto";
+        const isDark = style === "dark" || (style === "auto" && preference.matches);
+        document.documentElement.classList.toggle("dark", isDark);
+    }
+
+    window.addEventListener("storage", event => {
+        if (event.key === "shell:style")
+            apply();
+    });
+    window.addEventListener("cockpit-style", event => apply(event.detail.style));
+    preference.addEventListener("change", () => apply());
+    apply();
+}());

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures and reasons as people read them. The sentences of reasons are the daemon's.
+
+import { copyable, h } from "./dom.js";
+
+const _ = cockpit.gettext;
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const DECIMAL = ["", "k", "M", "G", "T", "P"];
+
+/** [value, unit], the value in steps of the unit. */
+function scaled(number, step, units) {
+    let at = 0;
+    let value = number;
+    while (value >= step && at < units.length - 1) {
+        value /= step;
+        at += 1;
+    }
+    return [value, units[at]];
+}
+
+/** 150754820096 as "140.4 GiB", 644939776 as "615 MiB". */
+export function size(bytes) {
+    if (!Number.isFinite(bytes))
+        return _("not known");
+    const [value, unit] = scaled(bytes, 1024, BINARY);
+    return `${value.toFixed(BINARY.indexOf(unit) < 3 ? 0 : 1)} ${unit}`;
+}
+
+/** 4277675221679 and "B/s" as "4.28 TB/s". */
+export function rate(number, unit) {
+    const [value, prefix] = scaled(number, 1000, DECIMAL);
+    return `${value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)} ${prefix}${unit}`;
+}
+
+/** Microseconds since the epoch in the reader's own way of writing them. */
+export function moment(usec) {
+    return Number.isFinite(usec) ? new Date(usec / 1000).toLocaleString() : null;
+}
+
+/** "a, b and c". */
+export function list(words) {
+    const all = words.filter(Boolean);
+    return all.length < 2 ? all.join("") : cockpit.format(_("$0 and $1"), all.slice(0, -1).join(", "), all[all.length - 1]);
+}
+
+/**
+ * GPUs by name, those of one name together: "NVIDIA H200 × 4". Where only some of a name are meant, their ids say which.
+ * `ids` are those that are meant, `all` is [{id, name}] of the machine.
+ */
+export function gpuList(ids, all) {
+    const names = unique(ids.map(id => all.find(gpu => gpu.id === id)?.name ?? id));
+    return list(names.map(name => {
+        const alike = all.filter(gpu => (gpu.name ?? gpu.id) === name).map(gpu => gpu.id);
+        const meant = alike.filter(id => ids.includes(id));
+        if (alike.length < 2)
+            return name;
+        return meant.length === alike.length ? `${name} × ${alike.length}` : `${name} (${meant.join(", ")})`;
+    }));
+}
+
+/** Each value once, in the order of their first. */
+export function unique(values) {
+    return [...new Set(values)];
+}
+
+// How a command in the daemon's sentences begins.
+const COMMAND = /(?:^|: |\(|, then |; or |, or )((?:sudo|gpuprobectl|sed|journalctl|lspci|dpkg|unset|modprobe|nvidia-smi)\b.*)$/;
+
+/** The command that ends a fix: {words, command}; command is "" where it is words alone. */
+export function fixParts(fix) {
+    const found = COMMAND.exec(fix);
+    if (!found)
+        return { words: fix, command: "" };
+    const isInParentheses = found[0].startsWith("(");
+    const command = isInParentheses ? found[1].split(")")[0] : found[1];
+    // What is in the middle of a sentence stays there; what ends it stands alone.
+    const words = isInParentheses ? fix : fix.slice(0, found.index).replace(/[:;,]$/, "");
+    return { words, command };
+}
+
+/** A fix with a button for each of its commands; these are told, or found in its words. */
+export function fixNode(fix, commands = []) {
+    const { words, command } = fixParts(fix);
+    const isTold = commands.length > 0;
+    const all = isTold ? commands : [command].filter(Boolean);
+    const sentence = isTold && !(all.length === 1 && all[0] === command) ? fix : words;
+    return h("div", { class: "fix" }, sentence && !all.includes(sentence) ? h("p", {}, sentence) : null,
+        all.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
+}
+
+/** A record's keys sorted at every depth, so that equal records are equal as text. */
+function ordered(value) {
+    if (Array.isArray(value))
+        return value.map(ordered);
+    if (value && typeof value === "object")
+        return Object.fromEntries(Object.keys(value).sort().map(key => [key, ordered(value[key])]));
+    return value;
+}
+
+const known = new Map();
+const name = (code, detail) => `${code} ${JSON.stringify(ordered(detail ?? {}))}`;
+
+/** Keeps the sentences of reasons as the bus tells them, for those of the report, which have a code and a detail. */
+export function learn(reasons) {
+    for (const reason of reasons ?? [])
+        known.set(name(reason.Code, reason.Detail), { text: reason.Text, fix: reason.Fix ?? "" });
+}
+
+/** {text, fix} of a reason of the report. Where the bus never told it in words, the code has to do. */
+export function inWords(reason) {
+    return known.get(name(reason.code, reason.detail)) ?? { text: reason.code.replaceAll("-", " "), fix: "" };
+}
