@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the header of a GGUF file and makes a small one of it that says the same of the model's size: without tokens,
+// merges, templates and weights. A file is hostile: every count and length has a limit, and no more than the header is
+// read. What the header means is gpuprobe's to know.
+// Source of the format: docs/gguf.md of ggml.
+
+/** Limits, as in src/plan/gguf.h. */
+const MAX_HEADER = 128 * 1024 * 1024;
+const MAX_KEYS = 4096;
+const MAX_TENSORS = 65536;
+const MAX_KEY = 65535;
+const MAX_NAME = 256;
+const MAX_DIMENSIONS = 4;
+/** Of one value that is kept: longer ones say nothing of the size. */
+const MAX_VALUE = 16 * 1024;
+/** Of what is sent. */
+const MAX_REDUCED = 16 * 1024 * 1024;
+const MAX_PARTS = 512;
+/** Where the tensors of the next part begin in a joined header: behind anything that a part can hold. */
+const PART_STRIDE = 2n ** 44n;
+
+const CHUNK = 1024 * 1024;
+const ALIGNMENT = 32;
+const STRING = 8;
+const ARRAY = 9;
+/** Bytes of each type of value; 0 where they are not fixed. */
+const WIDTHS = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
+
+/** A file that is no GGUF, or not one that is read here; `message` is for people. */
+export class GgufError extends Error {}
+
+const decoder = new TextDecoder("utf-8", { fatal: false });
+
+/** Goes through a file from its start, a chunk at a time. */
+class Cursor {
+    constructor(file) {
+        this.file = file;
+        this.start = 0;
+        this.at = 0;
+        this.bytes = new Uint8Array(0);
+    }
+
+    get position() {
+        return this.start + this.at;
+    }
+
+    fail(reason) {
+        throw new GgufError(`byte ${this.position}: ${reason}`);
+    }
+
+    /** Whether `count` bytes are at hand; call `load` where they are not. */
+    has(count) {
+        return this.bytes.length - this.at >= count;
+    }
+
+    async load(count) {
+        const position = this.position;
+        if (position + count > this.file.size)
+            this.fail("the file ends within its header");
+        if (position + count > MAX_HEADER)
+            this.fail("a header of more than 128 MiB");
+        const end = Math.min(this.file.size, position + Math.max(count, CHUNK));
+        this.bytes = new Uint8Array(await this.file.slice(position, end).arrayBuffer());
+        this.start = position;
+        this.at = 0;
+        if (!this.has(count))
+            this.fail("the file became shorter while it was read");
+    }
+
+    async take(count) {
+        if (!this.has(count))
+            await this.load(count);
+        const bytes = this.bytes.subarray(this.at, this.at + count);
+        this.at += count;
+        return bytes;
+    }
+
+    async u32() {
+        const bytes = await this.take(4);
+        return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+    }
+
+    /** A count or a length; what no number can hold is over every limit. */
+    async u64(limit, what) {
+        const bytes = await this.take(8);
+        const number = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+        if (number > BigInt(limit))
+            this.fail(`${number} ${what}, and at most ${limit} are read`);
+        return Number(number);
+    }
+
+    /** Steps over bytes that need not be read. */
+    skip(count) {
+        if (this.has(count)) {
+            this.at += count;
+            return;
+        }
+        const target = this.position + count;
+        if (target > this.file.size)
+            this.fail("the file ends within its header");
+        if (target > MAX_HEADER)
+            this.fail("a header of more than 128 MiB");
+        this.start = target;
+        this.bytes = new Uint8Array(0);
+        this.at = 0;
+    }
+}
+
+/** Collects the bytes of a header. */
+class Writer {
+    constructor() {
+        this.pieces = [];
+        this.size = 0;
+    }
+
+    put(bytes) {
+        this.size += bytes.length;
+        if (this.size > MAX_REDUCED)
+            throw new GgufError("a header with more tensors than are read");
+        this.pieces.push(bytes.slice());
+    }
+
+    u32(number) {
+        const view = new DataView(new ArrayBuffer(4));
+        view.setUint32(0, number, true);
+        this.put(new Uint8Array(view.buffer));
+    }
+
+    u64(number) {
+        const view = new DataView(new ArrayBuffer(8));
+        view.setBigUint64(0, BigInt(number), true);
+        this.put(new Uint8Array(view.buffer));
+    }
+
+    text(bytes) {
+        this.u64(bytes.length);
+        this.put(bytes);
+    }
+
+    joined() {
+        const all = new Uint8Array(this.size);
+        let at = 0;
+        for (const piece of this.pieces) {
+            all.set(piece, at);
+            at += piece.length;
+        }
+        return all;
+    }
+}
+
+/** Lists are stepped over: {type, count} and their bytes where these are few and of one width, else null. */
+async function list(cursor) {
+    const type = await cursor.u32();
+    const count = await cursor.u64(MAX_HEADER, "items in a list");
+    if (type === ARRAY || !(type in WIDTHS))
+        cursor.fail("a list of an unknown kind");
+    if (type === STRING) {
+        for (let item = 0; item < count; ++item) {
+            if (!cursor.has(8))
+                await cursor.load(8);
+            cursor.skip(await cursor.u64(MAX_HEADER, "bytes of a text"));
+        }
+        return null;
+    }
+    const length = count * WIDTHS[type];
+    if (length > MAX_VALUE) {
+        cursor.skip(length);
+        return null;
+    }
+    const writer = new Writer();
+    writer.u32(type);
+    writer.u64(count);
+    writer.put(await cursor.take(length));
+    return writer.joined();
+}
+
+/** The bytes of a value behind its type; null for one that is not kept. */
+async function value(cursor, type) {
+    if (type === ARRAY)
+        return list(cursor);
+    if (type === STRING) {
+        const length = await cursor.u64(MAX_HEADER, "bytes of a text");
+        if (length > MAX_VALUE) {
+            cursor.skip(length);
+            return null;
+        }
+        const writer = new Writer();
+        writer.text(await cursor.take(length));
+        return writer.joined();
+    }
+    if (!(type in WIDTHS))
+        cursor.fail("a value of an unknown kind");
+    return (await cursor.take(WIDTHS[type])).slice();
+}
+
+async function magic(cursor) {
+    const bytes = cursor.file.size < 4 ? new Uint8Array(4) : await cursor.take(4);
+    if (decoder.decode(bytes) !== "GGUF")
+        throw new GgufError("not a GGUF file");
+    const version = await cursor.u32();
+    if (version !== 2 && version !== 3)
+        cursor.fail((version & 0xffff) === 0 ? "a big-endian GGUF file, and only little-endian ones are read"
+            : `GGUF version ${version}, and 2 and 3 are read`);
+    return version;
+}
+
+/** [{key, type, bytes}] of the values that are kept, and the numbers of a split model. */
+async function values(cursor, count) {
+    const kept = [];
+    const split = { no: 0, count: 1 };
+    for (let at = 0; at < count; ++at) {
+        const key = (await cursor.take(await cursor.u64(MAX_KEY, "bytes of a key"))).slice();
+        const type = await cursor.u32();
+        const bytes = await value(cursor, type);
+        const text = decoder.decode(key);
+        if (!text.startsWith("split.") && bytes)
+            kept.push({ key, type, bytes });
+        else if (bytes && (text === "split.no" || text === "split.count") && bytes.length <= 8)
+            split[text.slice(6)] = bytes.reduceRight((number, byte) => number * 256 + byte, 0);
+    }
+    return { kept, split };
+}
+
+/** Every tensor as the header lists it, and how far the last of them begins behind the header. */
+async function tensors(cursor, count) {
+    const infos = [];
+    let last = 0n;
+    for (let at = 0; at < count; ++at) {
+        const name = (await cursor.take(await cursor.u64(MAX_NAME, "bytes of a tensor's name"))).slice();
+        const dimensions = await cursor.u32();
+        if (dimensions === 0 || dimensions > MAX_DIMENSIONS)
+            cursor.fail(`a tensor of ${dimensions} dimensions`);
+        const shape = (await cursor.take(8 * dimensions + 4)).slice();
+        const rest = await cursor.take(8);
+        const offset = new DataView(rest.buffer, rest.byteOffset).getBigUint64(0, true);
+        last = offset > last ? offset : last;
+        infos.push({ name, dimensions, shape, offset });
+    }
+    return { infos, last };
+}
+
+/** One file's header. Errors: GgufError. */
+async function read(file) {
+    const cursor = new Cursor(file);
+    const version = await magic(cursor);
+    const tensorCount = await cursor.u64(MAX_TENSORS, "tensors");
+    const keyCount = await cursor.u64(MAX_KEYS, "keys");
+    const { kept, split } = await values(cursor, keyCount);
+    const { infos, last } = await tensors(cursor, tensorCount);
+    const isWhole = BigInt(cursor.position) + last < BigInt(file.size) || infos.length === 0;
+    return { version, kept, split, infos, isWhole };
+}
+
+/** The parts of one model in order. Errors: GgufError where one is missing or belongs to another. */
+function inOrder(parts) {
+    const count = parts[0].split.count;
+    if (count > MAX_PARTS)
+        throw new GgufError(`one of ${count} parts, and at most ${MAX_PARTS} are read`);
+    const sorted = [...parts].sort((a, b) => a.split.no - b.split.no);
+    if (parts.length !== count || sorted.some((part, at) => part.split.no !== at || part.split.count !== count))
+        throw new GgufError(count > 1 ? `this model has ${count} parts: drop all of them together`
+            : "several files that are not parts of one model: drop one of them");
+    return sorted;
+}
+
+/**
+ * The header of a model: {header: Uint8Array, isWhole}. Of a split model all parts have to be given. isWhole is false
+ * where a file ends before its tensors do.
+ *
+ * Errors: GgufError.
+ */
+export async function readHeader(files) {
+    if (files.length > MAX_PARTS)
+        throw new GgufError(`${files.length} files, and at most ${MAX_PARTS} are read`);
+    const parts = [];
+    for (const file of files)
+        parts.push(await read(file));
+    const ordered = inOrder(parts);
+    const infos = ordered.flatMap((part, at) => part.infos.map(info => ({ ...info, offset: info.offset + BigInt(at) * PART_STRIDE })));
+    const writer = new Writer();
+    writer.put(new TextEncoder().encode("GGUF"));
+    writer.u32(ordered[0].version);
+    writer.u64(infos.length);
+    writer.u64(ordered[0].kept.length);
+    for (const { key, type, bytes } of ordered[0].kept) {
+        writer.text(key);
+        writer.u32(type);
+        writer.put(bytes);
+    }
+    for (const { name, dimensions, shape, offset } of infos) {
+        writer.text(name);
+        writer.u32(dimensions);
+        writer.put(shape);
+        writer.u64(offset);
+    }
+    writer.put(new Uint8Array((ALIGNMENT - writer.size % ALIGNMENT) % ALIGNMENT));
+    return { header: writer.joined(), isWhole: ordered.every(part => part.isWhole) };
+}
