@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which backend a consumer should use, and which build of a product to install: what the daemon decides, and why.
+
+import { copyable, draw, facts, h, mark, table, title } from "./dom.js";
+import { fixNode, gpuList, learn, unique } from "./words.js";
+import * as bus from "./bus.js";
+
+const _ = cockpit.gettext;
+
+const GIB = 1024 ** 3;
+const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("cannot be used")], uncertain: ["unsure", _("not certain")],
+    unknown: ["unsure", _("not known")] };
+
+const NO_BUILD = { none: _("No build of it fits this machine."),
+    "no-platform": _("There is no build for a system like this one, or nobody knows which system it is.") };
+
+function verdictMark(word) {
+    const [tone, words] = VERDICTS[word] ?? ["plain", word];
+    return mark(tone, words);
+}
+
+function texts(reasons) {
+    return unique((reasons ?? []).map(reason => reason.Text)).join("; ");
+}
+
+function fixesNode(candidates) {
+    const fixes = unique(candidates.flatMap(candidate => (candidate.Reasons ?? []).map(reason => reason.Fix)).filter(Boolean));
+    return fixes.length ? [
+        h("h3", {}, _("What helps")),
+        h("ul", { class: "plain entries" }, fixes.map(fix => h("li", {}, fixNode(fix)))),
+    ] : null;
+}
+
+function environmentNode(environment) {
+    const lines = Object.entries(environment ?? {}).map(([name, value]) => `${name}=${value}`);
+    return lines.length ? [h("h3", {}, _("Environment")), copyable(lines.join("\n"), _("the variables"))] : null;
+}
+
+/** Candidates of one backend with one verdict and the same reasons are one row. */
+function candidateRows(candidates, machine) {
+    const rows = new Map();
+    for (const { Backend, Gpu, Verdict, Reasons } of candidates) {
+        const key = JSON.stringify([Backend, Verdict, texts(Reasons)]);
+        const row = rows.get(key) ?? { Backend, Verdict, Reasons, ids: [] };
+        if (Gpu)
+            row.ids.push(machine.ids[Gpu] ?? Gpu);
+        rows.set(key, row);
+    }
+    return [...rows.values()].map(row => [row.Backend, row.ids.length ? gpuList(row.ids, machine.gpus) : "–",
+        verdictMark(row.Verdict), texts(row.Reasons)]);
+}
+
+/** "cuda on NVIDIA H200 × 4". */
+function onGpus(what, paths, machine) {
+    const ids = (paths ?? []).map(path => machine.ids[path] ?? path);
+    return ids.length ? cockpit.format(_("$0 on $1"), what, gpuList(ids, machine.gpus)) : what;
+}
+
+function choiceAnswer(answer, machine) {
+    const rows = candidateRows(answer.Candidates, machine);
+    const headline = answer.Backend ? onGpus(answer.Backend, answer.Gpus, machine) : _("Nothing here fits.");
+    return [
+        h("p", { class: "answer" }, mark(answer.Backend ? "good" : "bad", headline)),
+        answer.Decision ? h("p", { class: "faint" }, h("code", {}, answer.Decision)) : null,
+        (answer.Messages ?? []).map(message => h("p", {}, message)),
+        facts(Object.entries(answer.Answers ?? {})),
+        environmentNode(answer.Environment),
+        h("h3", {}, _("Why")),
+        table(_("Every candidate, best first"), [_("Backend"), _("GPU"), _("Verdict"), _("Because")], rows),
+        fixesNode(answer.Candidates),
+    ];
+}
+
+function artifactNode(artifact) {
+    if (!artifact)
+        return null;
+    const lines = [...(artifact.urls ?? []), artifact.ref, artifact.url].filter(Boolean);
+    if (!lines.length)
+        return null;
+    const words = artifact.type ? cockpit.format(_("Take it from this $0"), artifact.type) : _("Take it from here");
+    return [h("h3", {}, words), lines.map(line => copyable(line, _("the address")))];
+}
+
+function installAnswer(answer, machine) {
+    const rows = answer.Candidates.map(candidate => [candidate.Variant, candidate.Family, verdictMark(candidate.Verdict),
+        [texts(candidate.Reasons), texts(candidate.Warnings), candidate.Note].filter(Boolean).join("; ")]);
+    const headline = answer.Variant ? onGpus(answer.Variant, answer.Gpus, machine) : NO_BUILD[answer.Status] ?? NO_BUILD.none;
+    return [
+        h("p", { class: "answer" }, mark(answer.Variant ? "good" : "bad", headline)),
+        h("p", { class: "faint" }, [answer.Product, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
+        answer.Hint ? h("p", {}, answer.Hint) : null,
+        (answer.Warnings ?? []).map(warning => h("p", { class: "why" }, warning.Text)),
+        answer.Fallback?.length ? h("p", {}, cockpit.format(_("Where that fails, try $0"), answer.Fallback.join(", "))) : null,
+        artifactNode(answer.Artifact),
+        environmentNode(answer.Environment),
+        rows.length ? h("h3", {}, _("Why")) : null,
+        table(_("Every build, best first"), [_("Build"), _("Family"), _("Verdict"), _("Because")], rows),
+        fixesNode(answer.Candidates),
+    ];
+}
+
+/** Asks again whenever a control changes or the machine does; an answer that comes late is dropped. */
+class Question {
+    constructor(id, ask, answerNode) {
+        this.id = id;
+        this.ask = ask;
+        this.answerNode = answerNode;
+        this.asked = 0;
+    }
+
+    /** `machine`: {gpus: [{id, name}], ids: by object path}; left out where it is as before. */
+    async refresh(machine) {
+        if (machine)
+            this.machine = machine;
+        const number = ++this.asked;
+        let inputs, build;
+        try {
+            const answer = await this.ask();
+            for (const candidate of answer.Candidates)
+                learn(candidate.Reasons);
+            inputs = [{ ...answer, Generation: 0 }, this.machine];
+            build = () => this.answerNode(answer, this.machine);
+        } catch (error) {
+            inputs = error.message;
+            build = () => h("p", { class: "why" }, error.message);
+        }
+        if (number === this.asked)
+            draw(this.id, inputs, build);
+    }
+}
+
+function picker(id, label, names, chosen, onChange) {
+    const select = h("select", { id, change: onChange }, names.map(name => h("option", { value: name, selected: name === chosen }, name)));
+    return h("label", {}, h("span", {}, label), select);
+}
+
+/** The section of the consumers. Returns what draws its answer anew. */
+export function choiceSection(consumers) {
+    const read = id => document.getElementById(id);
+    const question = new Question("choice-answer", () => {
+        const need = Number(read("choice-memory").value);
+        return bus.select(read("choice-consumer").value, need > 0 ? { "min-memory": Math.round(need * GIB) } : {});
+    }, choiceAnswer);
+    const refresh = () => question.refresh();
+    draw("choice", consumers, () => [
+        title("choice", _("Which backend should a program use?")),
+        h("div", { class: "controls" },
+            picker("choice-consumer", _("Program"), consumers, "default", refresh),
+            h("label", {}, h("span", {}, _("It needs this much of each GPU (GiB)")),
+                h("input", {
+                    id: "choice-memory", type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: _("anything"),
+                    input: refresh,
+                }))),
+        h("div", { id: "choice-answer", "aria-live": "polite" }),
+    ]);
+    return machine => question.refresh(machine);
+}
+
+/** The section of the products. Returns what draws its answer anew. */
+export function installSection(products) {
+    if (!products.length)
+        return () => {};
+    const first = products.includes("torch") ? "torch" : products[0];
+    const question = new Question("install-answer", () => bus.recommend(document.getElementById("install-product").value), installAnswer);
+    draw("install", products, () => [
+        title("install", _("What to install")),
+        h("div", { class: "controls" }, picker("install-product", _("Product"), products, first, () => question.refresh())),
+        h("div", { id: "install-answer", "aria-live": "polite" }),
+    ]);
+    return machine => question.refresh(machine);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does this model fit? The header of a dropped file is read here; what it needs is gpuprobe's to know.
+
+import { announce, bar, draw, h, mark, table, title } from "./dom.js";
+import { inWords, size, unique } from "./words.js";
+import { GgufError, readHeader } from "./gguf.js";
+import * as bus from "./bus.js";
+
+const _ = cockpit.gettext;
+
+const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight: the estimate may be wrong by more than what is left")],
+    no: ["bad", _("does not fit")], unknown: ["unsure", _("not known: nobody tells how much memory there is")] };
+const CACHES = ["f16", "q8_0", "q4_0", "bf16", "f32"];
+const CONTEXTS = [4096, 8192, 16384, 32768, 65536, 131072];
+
+/** The model that was dropped last: {names, header, isWhole}. */
+let model = null;
+let asked = 0;
+
+function fitMark(word) {
+    const [tone, words] = FITS[word] ?? ["plain", word];
+    return mark(tone, words);
+}
+
+const layers = count => count ? `${count.offloaded}/${count.total}` : "";
+
+function gpuRow(gpu, isAlone) {
+    const budget = gpu.budget?.bytes;
+    const label = Number.isFinite(budget) ? cockpit.format(_("$0 of $1"), size(gpu.need), size(budget)) : size(gpu.need);
+    const reasons = unique(gpu.reasons.map(reason => inWords(reason).text)).join("; ");
+    return [[gpu.name ?? gpu.gpu, isAlone || !gpu.name ? null : h("span", { class: "faint" }, ` ${gpu.gpu}`)],
+        [fitMark(gpu.fit), reasons ? h("p", { class: "why" }, reasons) : null],
+        h("div", { class: "need" }, label, Number.isFinite(budget) ? bar(gpu.need, budget, label, FITS[gpu.fit]?.[0]) : null),
+        layers(gpu.layers), gpu.max_context ?? ""];
+}
+
+function togetherNode(sets) {
+    return sets.length ? [h("h3", {}, _("Together")), h("ul", { class: "plain" }, sets.map(set => h("li", {},
+        h("strong", {}, cockpit.format(_("$0 on $1 GPUs "), set.backend, set.gpus.length)), fitMark(set.fit),
+        set.layers ? cockpit.format(_(", $0 layers"), layers(set.layers)) : "",
+        set.max_context ? cockpit.format(_(", at most $0 tokens"), set.max_context) : "")))] : null;
+}
+
+function gpusNode(gpus) {
+    const columns = [_("GPU"), _("Answer"), _("It needs"), _("Layers on the GPU"), _("Longest context")];
+    return table(_("Whether the model fits on each GPU"), columns, gpus.map(gpu => gpuRow(gpu, gpus.length === 1))) ??
+        h("p", {}, _("No GPU here computes."));
+}
+
+function hostNode({ fit, need, available }) {
+    return h("p", {}, h("strong", {}, _("Without a GPU: ")), fitMark(fit),
+        Number.isFinite(available) ? cockpit.format(_(", $0 of $1 that the machine has free"), size(need), size(available)) : "");
+}
+
+function planNode(plan, isWhole) {
+    const { name, architecture, layers: count, trained_context: trained } = plan.model;
+    const { need } = plan;
+    return [
+        h("p", { class: "answer" }, name ?? model.names, " ", h("span", { class: "faint" },
+            cockpit.format(_("$0, $1 layers, trained for $2 tokens"), architecture, count, trained ?? "?"))),
+        isWhole ? null : h("p", { class: "why" }, _("The file ends before its weights do: it may be a download that broke off.")),
+        need ? h("p", { class: "faint" }, cockpit.format(_("Weights $0, cache of the context $1, computation $2"),
+            size(need.layers + need.output), size(need.cache), size(need.compute))) : null,
+        gpusNode(plan.gpus),
+        togetherNode(plan.together),
+        hostNode(plan.host),
+        h("p", { class: "faint" }, _("An estimate. The program that loads the model knows better.")),
+    ];
+}
+
+function show(inputs, build) {
+    draw("fit-answer", inputs, build);
+}
+
+async function ask() {
+    if (!model)
+        return;
+    const number = ++asked;
+    const read = id => document.getElementById(id).value;
+    const run = { context: Number(read("fit-context")) || CONTEXTS[0], cache: read("fit-cache") };
+    try {
+        const plan = await bus.plan(model.header, run);
+        if (number === asked)
+            show([plan, model.isWhole], () => planNode(plan, model.isWhole));
+    } catch (error) {
+        if (number === asked)
+            show(error.message, () => h("p", { class: "why" }, cockpit.format(_("$0: $1"), model.names, error.message)));
+    }
+}
+
+async function take(files) {
+    if (!files.length)
+        return;
+    const names = files.length === 1 ? files[0].name : cockpit.format(_("$0 and $1 more"), files[0].name, files.length - 1);
+    model = null;
+    announce(cockpit.format(_("Reading the header of $0"), names));
+    try {
+        model = { names, ...await readHeader(files) };
+        announce("");
+        await ask();
+    } catch (error) {
+        announce("");
+        const words = error instanceof GgufError || error.name === "NotReadableError" ? error.message : String(error);
+        show([names, words], () => h("p", { class: "why" }, mark("bad", `${names}: ${words}`)));
+    }
+}
+
+function dropZone() {
+    const input = h("input", { id: "fit-file", type: "file", multiple: true, accept: ".gguf", change: () => take([...input.files]) });
+    const zone = h("div", {
+        class: "drop",
+        dragover: event => { event.preventDefault(); zone.classList.add("over") },
+        dragleave: () => zone.classList.remove("over"),
+        drop: event => { event.preventDefault(); zone.classList.remove("over"); take([...event.dataTransfer.files]) },
+    }, h("label", { for: "fit-file" }, _("Drop a model in GGUF here, or choose its file. Of a split one, all parts.")), input,
+    h("p", { class: "faint" }, _("Only the header is read, and it does not leave your browser but for its sizes.")));
+    return zone;
+}
+
+/** Draws the section once; `changed` has the plan asked anew, as free memory may be another. */
+export function fitSection() {
+    draw("fit", "fit", () => [
+        title("fit", _("Does a model fit?")),
+        dropZone(),
+        h("div", { class: "controls" },
+            h("label", {}, h("span", {}, _("Tokens of context")),
+                h("input", { id: "fit-context", type: "number", min: 1, max: 16777216, value: 4096, list: "fit-contexts", change: ask }),
+                h("datalist", { id: "fit-contexts" }, CONTEXTS.map(tokens => h("option", { value: tokens })))),
+            h("label", {}, h("span", {}, _("Type of the cache")),
+                h("select", { id: "fit-cache", change: ask }, CACHES.map(cache => h("option", { value: cache }, cache))))),
+        h("div", { id: "fit-answer", "aria-live": "polite" }),
+    ]);
+    return ask;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// What there is: a card for each GPU, accelerators, and what the machine itself is.
+
+import { bar, copyable, facts, h, mark, table, title } from "./dom.js";
+import { inWords, list, size, unique } from "./words.js";
+
+const _ = cockpit.gettext;
+
+const safeId = text => text.replace(/[^A-Za-z0-9]/g, "-");
+
+/** How much of it there is, and how much is used. `now`: what GetMemory said, or null. */
+export function memoryOf(gpu, now) {
+    const { kind, physical, allocatable, free } = gpu.memory;
+    const total = (kind === "dedicated" ? physical ?? allocatable : allocatable ?? physical) ?? null;
+    return { kind, total, free: now?.Free ?? free ?? null };
+}
+
+function memoryNode(gpu, now) {
+    const { kind, total, free } = memoryOf(gpu, now);
+    if (total === null)
+        return h("p", { class: "faint" }, _("Nobody tells how much memory it has."));
+    const shared = kind === "unified" || kind === "carveout" ? _(" of the machine's memory") : "";
+    if (free === null)
+        return h("p", {}, cockpit.format(_("Memory: $0$1"), size(total), shared));
+    const used = Math.max(0, total - free);
+    const words = cockpit.format(_("$0 of $1$2 in use"), size(used), size(total), shared);
+    const share = used / total;
+    return h("div", { class: "memory" },
+        h("div", { class: "line" }, h("span", {}, _("Memory")), h("span", {}, words)),
+        bar(used, total, cockpit.format(_("$0, $1 free"), words, size(free)), share > 0.9 ? "bad" : share > 0.75 ? "unsure" : ""));
+}
+
+const OTHER_VENDOR = "vendor-mismatch";
+const isForOthers = view => view.usable === false && view.reasons.length > 0 && view.reasons.every(reason => reason.code === OTHER_VENDOR);
+
+const TONES = { true: "good", false: "bad", null: "unsure" };
+
+function backendWords(view) {
+    if (view.usable === null)
+        return _("not known");
+    if (!view.usable)
+        return _("not usable");
+    return view.verified ? _("usable, and computes right") : _("usable");
+}
+
+function backendNode([name, view]) {
+    return h("li", { class: "chip", title: backendWords(view) }, mark(TONES[view.usable], name),
+        h("span", { class: "off-screen" }, `: ${backendWords(view)}`));
+}
+
+/** Why not: one line for each sentence, with the backends that it is said of. */
+function whyNotNode(gpu, own) {
+    const said = new Map();
+    for (const [name, view] of own.filter(([, one]) => !one.usable))
+        for (const reason of view.reasons) {
+            const { text } = inWords(reason);
+            said.set(text, unique([...said.get(text) ?? [], name]));
+        }
+    if (!said.size)
+        return null;
+    const isUnused = !Object.values(gpu.backends).some(view => view.usable);
+    return h("details", { id: `why-${safeId(gpu.id)}`, open: isUnused },
+        h("summary", {}, cockpit.format(_("Why not $0"), list(own.filter(([, view]) => !view.usable).map(([name]) => name)))),
+        h("ul", { class: "plain" }, [...said].map(([text, names]) => h("li", {}, h("strong", {}, `${list(names)}: `), text))));
+}
+
+/** Backends that it has, cannot have now, and might have, in this order; those of other makers in one line. */
+function backendsNode(gpu) {
+    const entries = Object.entries(gpu.backends);
+    const rank = view => view.usable ? 0 : view.usable === false ? 1 : 2;
+    const own = entries.filter(([, view]) => !isForOthers(view)).sort(([, a], [, b]) => rank(a) - rank(b));
+    const others = entries.filter(([, view]) => isForOthers(view)).map(([name]) => name);
+    return [
+        own.length ? h("ul", { class: "chips", "aria-label": _("Backends") }, own.map(backendNode)) : null,
+        own.length ? null : h("p", {}, _("No backend computes on it.")),
+        others.length && own.length ? h("p", { class: "faint" }, cockpit.format(_("For GPUs of other makers: $0"), list(others))) : null,
+        whyNotNode(gpu, own),
+    ];
+}
+
+const driverText = driver => [driver?.name, driver?.version, driver?.flavour ? `(${driver.flavour})` : ""].filter(Boolean).join(" ");
+
+function apiRow([name, view]) {
+    const device = view.device ?? {};
+    const why = unique(view.reasons.map(reason => inWords(reason).text)).join("; ");
+    const tone = view.outcome === "answered" ? "good" : view.outcome === "absent" ? "plain" : "bad";
+    return [name, mark(tone, view.outcome), view.version ?? "", device.name ?? device.device_name ?? "",
+        Number.isFinite(device.memory?.total) ? size(device.memory.total) : "", view.driver ?? "", why];
+}
+
+function apisNode(gpu) {
+    const answered = view => view.outcome === "answered" ? 0 : 1;
+    const rows = Object.entries(gpu.apis).sort(([, a], [, b]) => answered(a) - answered(b)).map(apiRow);
+    if (!rows.length)
+        return null;
+    const caption = cockpit.format(_("What each API says about $0"), gpu.name ?? gpu.id);
+    return h("details", { id: `apis-${safeId(gpu.id)}` },
+        h("summary", {}, _("What each API says")),
+        h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+            table(caption, [_("API"), _("Answer"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Why")], rows)));
+}
+
+function unitNode(unit) {
+    const total = unit.memory?.total ?? unit.memory;
+    const free = unit.memory?.free ?? null;
+    const name = [unit.name ?? unit.id, unit.profile, unit.state].filter(Boolean).join(" · ");
+    const known = Number.isFinite(total);
+    const words = !known ? "" : free === null ? size(total) : cockpit.format(_("$0, $1 free"), size(total), size(free));
+    return h("li", {},
+        h("div", { class: "line" }, h("strong", {}, name), h("span", {}, words)),
+        known && free !== null ? bar(total - free, total, `${name}: ${words}`) : null,
+        unit.uuid ?? unit.node ? h("code", { class: "faint" }, unit.uuid ?? unit.node) : null);
+}
+
+/** MIG instances, partitions and virtual functions. */
+function unitsNode(gpu) {
+    const units = gpu.units ?? gpu.partitions ?? [];
+    if (!units.length)
+        return null;
+    return h("details", { id: `units-${safeId(gpu.id)}`, open: units.length <= 8 },
+        h("summary", {}, cockpit.format(cockpit.ngettext("Divided into $0 part", "Divided into $0 parts", units.length), units.length)),
+        h("ul", { class: "plain" }, units.map(unitNode)));
+}
+
+function environmentNode(gpu, object) {
+    const lines = Object.entries(object?.Environment ?? {}).map(([name, value]) => `${name}=${value}`);
+    if (!lines.length)
+        return null;
+    return h("details", { id: `environment-${safeId(gpu.id)}` },
+        h("summary", {}, _("Variables that make programs use this GPU alone")),
+        copyable(lines.join("\n"), _("the variables")));
+}
+
+function findingsNode(gpu) {
+    const words = unique(gpu.findings.map(finding => inWords(finding).text));
+    return words.length ? h("p", { class: "why" }, mark("bad", words.join("; "))) : null;
+}
+
+const POWER = {
+    active: _("awake"), suspended: _("asleep"), suspending: _("falling asleep"), resuming: _("waking up"),
+    error: _("its power management failed"),
+};
+
+function gpuCard(gpu, object, now) {
+    const id = safeId(gpu.id);
+    const power = now?.power || object?.PowerState || gpu.power.runtime_status;
+    const architecture = Object.values(gpu.architecture).filter(Boolean).join(", ");
+    return h("article", { class: "card", "aria-labelledby": `name-${id}` },
+        h("h3", { id: `name-${id}` }, gpu.name ?? gpu.id),
+        facts([
+            [_("Place"), gpu.id],
+            [_("Kind"), gpu.kind],
+            [_("Kernel driver"), driverText(gpu.driver) || _("none")],
+            [_("Architecture"), architecture],
+            [_("Power"), POWER[power] ?? ""],
+        ]),
+        findingsNode(gpu),
+        memoryNode(gpu, now),
+        unitsNode(gpu),
+        backendsNode(gpu),
+        apisNode(gpu),
+        environmentNode(gpu, object));
+}
+
+/** `objects` by GPU id; `now` by GPU id: what was read last of memory and power. */
+export function gpusNode(report, objects, now) {
+    if (!report.gpus.length)
+        return [title("gpus", _("GPUs")), h("p", { class: "empty" },
+            _("This machine has no GPU, or none that the kernel shows. Programs compute on the processor."))];
+    return [title("gpus", _("GPUs")),
+        h("div", { class: "cards" }, report.gpus.map(gpu => gpuCard(gpu, objects[gpu.id], now[gpu.id])))];
+}
+
+function acceleratorCard(accelerator) {
+    const name = `name-${safeId(accelerator.id)}`;
+    const words = unique((accelerator.findings ?? []).map(finding => inWords(finding).text));
+    return h("article", { class: "card", "aria-labelledby": name },
+        h("h3", { id: name }, accelerator.name ?? accelerator.id),
+        facts([
+            [_("Place"), accelerator.id],
+            [_("Kind"), accelerator.kind],
+            [_("Kernel driver"), driverText(accelerator.driver) || _("none")],
+            [_("Firmware"), accelerator.firmware],
+            [_("Memory"), Number.isFinite(accelerator.memory) ? size(accelerator.memory) : null],
+            [_("Power"), POWER[accelerator.power?.runtime_status]],
+            [_("Health"), accelerator.health === "ok" ? mark("good", _("ready")) : words.length ? null : accelerator.health],
+        ]),
+        words.length ? h("p", { class: "why" }, mark("bad", words.join("; "))) : null);
+}
+
+export function acceleratorsNode(accelerators) {
+    if (!accelerators.length)
+        return null;
+    return [title("accelerators", _("Other accelerators")), h("div", { class: "cards" }, accelerators.map(acceleratorCard))];
+}
+
+function softwareNode(software) {
+    return software.length ? [
+        h("h3", {}, _("Implementations on the processor")),
+        h("p", { class: "faint" }, _("They are never taken for a GPU.")),
+        h("ul", {}, software.map(one => h("li", {}, h("strong", {}, one.api), " ", one.name ?? ""))),
+    ] : null;
+}
+
+function quarantineNode(quarantine) {
+    return quarantine.length ? [
+        h("h3", {}, _("Drivers that are not asked for now")),
+        h("ul", {}, quarantine.map(entry => h("li", {}, [entry.api, entry.driver, entry.why].filter(Boolean).join(" · ")))),
+        copyable("gpuprobectl quarantine clear", _("the command that has them asked again")),
+    ] : null;
+}
+
+/** `downloads`: buttons. */
+export function machineNode(report, version, downloads) {
+    const { host } = report;
+    const libc = [host.libc?.name, host.libc?.version].filter(Boolean).join(" ");
+    return [
+        title("machine", _("This machine")),
+        facts([
+            [_("System"), [host.os, host.kernel, host.arch].filter(Boolean).join(" ")],
+            [_("C library"), libc],
+            [_("Processor"), host.cpu?.model],
+            [_("Memory"), Number.isFinite(host.memory?.total) ? size(host.memory.total) : null],
+            [_("Virtual machine"), host.virtualization],
+            [_("Container"), host.container],
+            [_("Told by"), version ? `gpuprobed ${version}` : null],
+            [_("A recorded machine"), report.source === "replay" ? _("yes, this one is not asked") : null],
+        ]),
+        softwareNode(report.software),
+        quarantineNode(report.quarantine),
+        h("h3", {}, _("For a bug report")),
+        h("p", {}, _("A capture is what the kernel and the drivers say about this machine, without UUIDs and serial numbers.")),
+        h("div", { class: "buttons" }, downloads),
+    ];
+}

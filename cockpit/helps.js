@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What keeps a GPU from being used, and what helps: the doctor's findings, and what the reasons of unused backends say
+// beyond them.
+
+import { h, mark, title } from "./dom.js";
+import { fixNode, fixParts, gpuList, inWords, unique } from "./words.js";
+
+const _ = cockpit.gettext;
+
+const TONES = { error: "bad", warning: "warning", notice: "plain", info: "plain" };
+
+/** One entry for each sentence and fix: {text, fix, tone, about: ids of GPUs, backends}. */
+function together(entries) {
+    const all = new Map();
+    for (const entry of entries) {
+        const key = `${entry.text}\n${entry.fix}`;
+        const one = all.get(key) ?? { ...entry, about: [] };
+        one.about = unique([...one.about, ...entry.about]);
+        one.backends = unique([...one.backends, ...entry.backends]);
+        all.set(key, one);
+    }
+    return [...all.values()];
+}
+
+function ofReasons(report) {
+    const entries = [];
+    for (const gpu of report.gpus)
+        for (const [backend, view] of Object.entries(gpu.backends))
+            for (const reason of view.usable ? [] : view.reasons) {
+                const { text, fix } = inWords(reason);
+                if (fix)
+                    entries.push({ text, fix, tone: view.usable === false ? "warning" : "plain", about: [gpu.id], backends: [backend] });
+            }
+    return together(entries);
+}
+
+function ofFindings(findings) {
+    return together(findings.map(finding => ({
+        text: finding.text, fix: finding.fix, commands: finding.commands, tone: TONES[finding.severity] ?? "plain",
+        about: finding.gpus, backends: [],
+    })));
+}
+
+function entryNode({ text, fix, commands, tone, about, backends }, gpus) {
+    const subject = [backends.join(", "), gpuList(about, gpus)].filter(Boolean).join(" · ");
+    return h("li", {}, h("p", {}, subject ? h("strong", {}, `${subject}: `) : null, mark(tone, text)), fix ? fixNode(fix, commands) : null);
+}
+
+/** `findings`: the doctor's, or null where they are not known. */
+export function helpsNode(report, findings) {
+    const found = ofFindings((findings ?? []).filter(finding => finding.fix || finding.severity === "error"));
+    const told = new Set(found.map(entry => fixParts(entry.fix).command));
+    const entries = [...found, ...ofReasons(report).filter(entry => !told.has(fixParts(entry.fix).command || entry))];
+    if (!entries.length)
+        return null;
+    return [title("helps", _("What helps")), h("ul", { class: "plain entries" }, entries.map(entry => entryNode(entry, report.gpus)))];
+}
