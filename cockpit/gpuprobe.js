@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: asks the daemon, draws what it says, and does so again when it tells of a change.
+
+import { announce, copyable, draw, h } from "./dom.js";
+import { gpuList, learn, list } from "./words.js";
+import { acceleratorsNode, gpusNode, machineNode } from "./gpus.js";
+import { choiceSection, installSection } from "./choice.js";
+import { fitSection } from "./fit.js";
+import { helpsNode } from "./helps.js";
+import { measuredNode, measurements } from "./measured.js";
+import * as bus from "./bus.js";
+
+const _ = cockpit.gettext;
+
+/** A change of hardware is several signals: they are one reading. */
+const SETTLE_MS = 100;
+/** Free memory is read again while somebody looks. */
+const MEMORY_MS = 15000;
+const RETRY_MS = 5000;
+const SECTIONS = ["helps", "gpus", "accelerators", "choice", "install", "fit", "measured", "machine"];
+
+/** What is known: null before the first answer. */
+const state = { report: null, objects: {}, manager: {}, choice: null, findings: null, now: {}, isBusy: false };
+let isLoading = false;
+let isStale = false;
+let settling = 0;
+let retrying = 0;
+let refreshChoice = null;
+let refreshInstall = null;
+let refreshFit = null;
+
+let idOf = {};
+
+/** What an answer's object paths mean. */
+function machine() {
+    return { gpus: state.report.gpus.map(({ id, name }) => ({ id, name })), ids: { ...idOf } };
+}
+
+function keepObjects(objects) {
+    idOf = Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object.Id]));
+    state.objects = Object.fromEntries(Object.values(objects).map(object => [object.Id, object]));
+    for (const object of Object.values(objects))
+        for (const view of Object.values(object.Backends))
+            learn(view.Reasons);
+}
+
+function headline() {
+    const { gpus } = state.report;
+    const count = gpus.length === 0 ? _("No GPU") : cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length);
+    if (!state.choice)
+        return count;
+    const names = gpuList((state.choice.Gpus ?? []).map(path => idOf[path] ?? path), gpus);
+    const backend = state.choice.Backend || _("nothing");
+    return `${count} · ${cockpit.format(names ? _("programs should use $0 on $1") : _("programs should use $0"), backend, names)}`;
+}
+
+async function act(words, stage) {
+    state.isBusy = true;
+    drawSummary();
+    announce(words);
+    try {
+        await bus.probe(stage);
+        announce(_("Done."));
+    } catch (error) {
+        announce(error.message);
+    }
+    state.isBusy = false;
+    drawSummary();
+}
+
+function actionButton(id, words, news, stage) {
+    return h("button", { id, type: "button", disabled: state.isBusy, click: () => act(news, stage) }, words);
+}
+
+function drawSummary() {
+    const isReplay = state.report?.source === "replay";
+    const text = state.report ? headline() : "";
+    draw("summary", [text, isReplay, state.isBusy], () => [
+        h("div", {}, h("h1", {}, _("GPUs")), h("p", { id: "headline" }, text)),
+        state.report && !isReplay ? h("div", { class: "buttons" },
+            actionButton("ask", _("Ask the drivers again"), _("The drivers are being asked."), "query"),
+            actionButton("measure", _("Measure"), _("The GPUs are being measured."), "measure")) : null,
+    ]);
+}
+
+function save(content, type, name) {
+    const address = URL.createObjectURL(new Blob([content], { type }));
+    h("a", { href: address, download: name }).click();
+    window.setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
+async function saveCapture(event) {
+    const button = event.target;
+    button.disabled = true;
+    announce(_("The machine is being captured."));
+    try {
+        save(await bus.capture(), "application/gzip", "gpuprobe-capture.tar.gz");
+        announce(_("The capture is there."));
+    } catch (error) {
+        announce(cockpit.format(_("No capture: $0"), error.message));
+    }
+    button.disabled = false;
+}
+
+function downloads() {
+    return [
+        h("button", { id: "capture", type: "button", click: saveCapture }, _("Download a capture")),
+        h("button", { id: "save-report", type: "button", click: () =>
+            save(JSON.stringify(state.report, null, 2), "application/json", "gpuprobe-report.json") }, _("Download the report")),
+    ];
+}
+
+/** A GPU without what differs in each report, so that nothing is drawn anew for an age alone. */
+function steady(gpu) {
+    return { ...gpu, apis: Object.entries(gpu.apis).map(([name, view]) => [name, { ...view, age_usec: 0 }]) };
+}
+
+function drawMachine() {
+    const { report, objects, now, findings } = state;
+    drawSummary();
+    const gpus = report.gpus.map(steady);
+    const isInWords = state.choice !== null;
+    draw("helps", [gpus, findings, isInWords], () => helpsNode(report, findings));
+    draw("gpus", [gpus, objects, now, isInWords], () => gpusNode(report, objects, now));
+    draw("accelerators", report.accelerators, () => acceleratorsNode(report.accelerators));
+    draw("measured", measurements(report), () => measuredNode(report));
+    draw("machine", [report.host, report.software, report.quarantine, state.manager.Version], () =>
+        machineNode(report, state.manager.Version, downloads()));
+}
+
+function tellChanges(before) {
+    if (!before)
+        return;
+    const name = gpu => gpu.name ?? gpu.id;
+    const added = state.report.gpus.filter(gpu => !before.gpus.some(one => one.id === gpu.id)).map(name);
+    const gone = before.gpus.filter(gpu => !state.report.gpus.some(one => one.id === gpu.id)).map(name);
+    if (added.length)
+        announce(cockpit.format(_("Added: $0"), list(added)));
+    else if (gone.length)
+        announce(cockpit.format(_("Removed: $0"), list(gone)));
+}
+
+/** Once for each time that the daemon comes: what it knows by name. */
+async function drawQuestions() {
+    const [consumers, products] = await Promise.all([bus.consumers().catch(() => ["default"]), bus.products().catch(() => [])]);
+    refreshChoice = choiceSection(consumers);
+    refreshInstall = installSection(products);
+    refreshFit = fitSection();
+}
+
+async function readMoment() {
+    const read = {};
+    await Promise.all(Object.entries(idOf).map(async ([path, id]) => {
+        const [memory, power] = await Promise.all([bus.memory(path).catch(() => null), bus.powerState(path).catch(() => "")]);
+        read[id] = { Free: memory?.Free ?? null, power };
+    }));
+    state.now = read;
+    if (state.report)
+        drawMachine();
+}
+
+/** What is there first, and at once; then what takes longer to say. */
+async function load() {
+    const before = state.report;
+    const [report, objects, manager] = await Promise.all([bus.report(), bus.objects(), bus.manager()]);
+    Object.assign(state, { report, manager });
+    keepObjects(objects);
+    draw("trouble", "", () => null);
+    drawMachine();
+    tellChanges(before);
+    window.requestAnimationFrame(() => performance.getEntriesByName("gpuprobe-data").length || performance.mark("gpuprobe-data"));
+    const [choice, findings] = await Promise.all([bus.select("default").catch(() => null), bus.findings().catch(() => null)]);
+    Object.assign(state, { choice, findings });
+    for (const candidate of choice?.Candidates ?? [])
+        learn(candidate.Reasons);
+    drawMachine();
+    if (!refreshChoice)
+        await drawQuestions();
+    await Promise.all([refreshChoice(machine()), refreshInstall(machine()), refreshFit(), readMoment()]);
+}
+
+async function reload() {
+    if (isLoading) {
+        isStale = true;
+        return;
+    }
+    isLoading = true;
+    try {
+        do {
+            isStale = false;
+            await load();
+        } while (isStale);
+    } catch (error) {
+        absent(error);
+    }
+    isLoading = false;
+}
+
+/** Says that there is no answer, what to do, and tries again by itself. */
+function absent(error) {
+    state.report = null;
+    refreshChoice = null;
+    for (const id of SECTIONS)
+        draw(id, null, () => null);
+    drawSummary();
+    const isMissing = !error || bus.isAbsence(error);
+    draw("trouble", [isMissing, error?.message], () => h("div", { class: "card trouble" },
+        h("h2", {}, isMissing ? _("gpuprobe does not answer") : _("gpuprobe answers with an error")),
+        error?.message ? h("p", {}, error.message) : null,
+        h("p", {}, _("Start its service, and have it start with the machine:")),
+        copyable("sudo systemctl enable --now gpuprobed.service", _("the command that starts it")),
+        h("p", {}, _("Where there is no such service, install it:")),
+        copyable("sudo apt install gpuprobe", _("the command that installs it")),
+        h("p", {}, _("Where it ends by itself, its log says why:")),
+        copyable("journalctl -u gpuprobed.service", _("the command that shows its log")),
+        h("button", { id: "retry", type: "button", click: start }, _("Try again"))));
+    window.clearTimeout(retrying);
+    retrying = window.setTimeout(start, RETRY_MS);
+}
+
+function changed() {
+    window.clearTimeout(settling);
+    settling = window.setTimeout(reload, SETTLE_MS);
+}
+
+function start() {
+    window.clearTimeout(retrying);
+    bus.connect(changed, isThere => isThere ? changed() : absent(null));
+    reload();
+}
+
+window.setInterval(() => {
+    if (state.report && document.visibilityState === "visible")
+        readMoment();
+}, MEMORY_MS);
+cockpit.transport.wait(start);

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of Cockpit: its scripts parse, no text can become HTML or code, and every file that is named is there.
+
+Usage: page.py SOURCE
+       page.py --self-test   shows that each rule can fail
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+# What turns text into HTML, code or a style: the content security policy refuses most, and what it lets pass is ours to refuse.
+FORBIDDEN = {
+    r"\b(inner|outer)HTML\b|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|setHTML": "text as HTML",
+    r"\beval\s*\(|new Function\b|setTimeout\(\s*[\"'`]|setInterval\(\s*[\"'`]|javascript:": "text as code",
+    r"[\"'`](style|on[a-z]+|srcdoc)[\"'`]\s*,|\b(style|srcdoc)\s*:": "an inline style or handler",
+    r"\bvar\s|==(?!=)(?<![=!]==)|!=(?!=)": "an old form: let, const, === and !== are for that",
+    r"https?://(?!www\.w3\.org/)": "an address of elsewhere",
+}
+INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\son[a-z]+=|\sstyle=")
+LINE = 140
+
+
+def faults_of(script):
+    """(line number, what is wrong) of a script's text; comments may say anything."""
+    for number, line in enumerate(script.splitlines(), 1):
+        code = re.sub(r"^\s*(//|/?\*).*|\s//\s.*$", "", line)
+        for pattern, what in FORBIDDEN.items():
+            if re.search(pattern, code):
+                yield number, what
+        if len(line) > LINE:
+            yield number, f"more than {LINE} columns"
+
+
+def syntax_faults(path):
+    """What node says of a script, which is a module unless it says otherwise in its first lines."""
+    kind = "commonjs" if path.name == "theme.js" else "module"
+    done = subprocess.run(["node", f"--input-type={kind}", "--check"], input=path.read_text(encoding="utf-8"),
+                          capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def named_files(folder):
+    """(file, name) of what index.html and the modules load from the page's own folder."""
+    for path in [folder / "index.html", *folder.glob("*.js")]:
+        for name in re.findall(r"(?:src|href)=\"([^\"]+)\"|from \"\./([^\"]+)\"", path.read_text(encoding="utf-8")):
+            yield path.name, name[0] or name[1]
+
+
+def check(source):
+    folder = source / "cockpit"
+    found = []
+    for path in sorted(folder.glob("*.js")):
+        found += [f"{path.name}:{number}: {what}" for number, what in faults_of(path.read_text(encoding="utf-8"))]
+        if shutil.which("node"):
+            found += [f"{path.name}: {text}" for text in [syntax_faults(path)] if text]
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    found += [f"index.html: {text}" for text in INLINE.findall(html)]
+    for file, name in named_files(folder):
+        if not name.startswith("../base1/") and not (folder / name).is_file():
+            found.append(f"{file}: {name} is not there")
+    preloaded = set(re.findall(r"modulepreload\" href=\"([^\"]+)\"", html))
+    modules = {path.name for path in folder.glob("*.js")} - {"theme.js", "gpuprobe.js"}
+    if preloaded != modules:
+        found.append(f"index.html: not each module is asked for at once: {sorted(preloaded ^ modules)}")
+    json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for path in folder.glob("*.xml"):
+        xml.etree.ElementTree.parse(path)
+    return found
+
+
+def self_test():
+    bad = ["a.innerHTML = b;", "eval(a)", "setTimeout('a', 1)", 'h("p", { style: "x" })', 'a.setAttribute("onclick", b)', "var a = 1;",
+           "if (a == b)", "if (a != b)", 'fetch("https://example.org")', "x" * (LINE + 1)]
+    good = ["a.textContent = b;", "if (a === b && c !== d)", "setTimeout(start, 1)", "// eval( is not used", "fill.style.width = a;", "a >= b"]
+    return [line for line in bad if not list(faults_of(line))] + [line for line in good if list(faults_of(line))]
+
+
+def main(argument):
+    found = self_test() if argument == "--self-test" else check(pathlib.Path(argument))
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
