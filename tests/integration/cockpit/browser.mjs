@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Chromium that does what its standard input says, one JSON object per line, and answers each with one on standard
+// output: {"ok": …} or {"error": "…"}. What to look for is the tests' to say, in Python (page_case.py).
+// Usage: node browser.mjs MODULES CHROMIUM FOLDER, where MODULES holds puppeteer-core and axe-core.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import readline from "node:readline";
+
+const [modules, chromium, folder] = process.argv.slice(2);
+const require = createRequire(`${modules}/package.json`);
+const puppeteer = await import(require.resolve("puppeteer-core"));
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const PATIENCE = 15000;
+
+const browser = await puppeteer.launch({
+    executablePath: chromium, headless: true, userDataDir: `${folder}/profile`,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--hide-scrollbars"],
+});
+const page = await browser.newPage();
+/** What no page of ours may do: throw, be refused by the content security policy, open a dialog. */
+const faults = [];
+page.on("pageerror", error => faults.push(`error: ${error.message}`));
+page.on("console", message => { if (message.type() === "error") faults.push(`console: ${message.text()}`) });
+page.on("dialog", dialog => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss() });
+/** The page, or the frame of it that Cockpit's shell shows. */
+let frame = page.mainFrame();
+
+/** What a person sees below `selector`: nothing of what is hidden or folded away. */
+const seen = selector => frame.$$eval(selector, all => all.map(one => one.innerText).join("\n"));
+
+const actions = {
+    async open({ url }) {
+        await page.goto(url, { waitUntil: "domcontentloaded" });
+        frame = page.mainFrame();
+    },
+    async enter({ url }) {
+        frame = await page.waitForFrame(one => one.url().includes(url), { timeout: PATIENCE });
+    },
+    text: ({ selector }) => seen(selector),
+    count: ({ selector }) => frame.$$eval(selector, all => all.length),
+    async wait({ selector, text, gone }) {
+        const holds = (css, words, isGone) => {
+            const content = [...document.querySelectorAll(css)].map(one => one.innerText).join("\n");
+            return content.includes(words) !== isGone && (isGone || content !== "");
+        };
+        try {
+            await frame.waitForFunction(holds, { timeout: PATIENCE, polling: 20 }, selector, text, gone);
+        } catch (error) {
+            throw new Error(`${error.message}: "${text}" in ${selector}:\n${await seen(selector)}\n${faults.join("\n")}`);
+        }
+    },
+    click: ({ selector }) => frame.locator(selector).setTimeout(PATIENCE).click(),
+    press: ({ key }) => page.keyboard.press(key),
+    choose: ({ selector, value }) => frame.select(selector, value),
+    async type({ selector, text }) {
+        await frame.click(selector, { count: 3 });
+        await page.keyboard.type(text);
+    },
+    async files({ selector, paths }) {
+        const input = await frame.$(selector);
+        await input.uploadFile(...paths);
+    },
+    /** Drops a file as a file manager does. */
+    drop: ({ selector, name, base64 }) => frame.$eval(selector, (target, title, content) => {
+        const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([bytes], title));
+        target.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    }, name, base64),
+    size: ({ width, height }) => page.setViewport({ width, height }),
+    theme: ({ name }) => page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: name }]),
+    picture: ({ path, whole, clip }) => page.screenshot({ path, fullPage: whole, ...(clip ? { clip } : {}) }),
+    place: async ({ selector }) => (await frame.$(selector)).boundingBox(),
+    run: ({ script }) => frame.evaluate(script),
+    async axe() {
+        // The policy of the page forbids scripts of others: this one comes in by the debugger.
+        await frame.evaluate(axe);
+        const { violations } = await frame.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        return violations.map(({ id, impact, help, nodes }) => ({ id, impact, help, nodes: nodes.map(node => node.html) }));
+    },
+    async downloads({ path }) {
+        const session = await browser.target().createCDPSession();
+        await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: path });
+    },
+    clipboard: () => browser.defaultBrowserContext().overridePermissions(new URL(page.url()).origin,
+        ["clipboard-read", "clipboard-sanitized-write"]),
+    faults: () => faults.splice(0),
+};
+
+console.log(JSON.stringify({ ok: await browser.version() }));
+for await (const line of readline.createInterface({ input: process.stdin })) {
+    const { do: action, ...details } = JSON.parse(line);
+    try {
+        console.log(JSON.stringify({ ok: await actions[action](details) ?? null }));
+    } catch (error) {
+        console.log(JSON.stringify({ error: error.message }));
+    }
+}
+await browser.close();

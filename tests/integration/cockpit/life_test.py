@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page while daemons and GPUs come and go, within Cockpit's shell, and what can be taken from it."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+from page_case import BIN, DIRECT, IN_SHELL, MACHINES, PageCase
+
+WRAPPER = shutil.which("umockdev-wrapper")
+FIRST_PAINT_MS = 500
+MARK = "performance.getEntriesByName('gpuprobe-data').map(entry => entry.startTime)"
+
+
+class WithoutDaemon(PageCase):
+    def test_says_what_to_do_and_sees_the_daemon_come_go_and_come_back(self):
+        self.open()
+        self.see("#trouble", "gpuprobe does not answer")
+        for words in ("sudo systemctl enable --now gpuprobed.service", "sudo apt install gpuprobe", "journalctl -u gpuprobed.service"):
+            self.assertIn(words, self.text("#trouble"))
+        self.take_pictures("absent")
+        self.serve(MACHINES / "nvidia-h200-1")
+        self.see("#headline", "1 GPU · programs should use cuda on NVIDIA H200")
+        self.assertEqual(self.text("#trouble"), "")
+        self.end_daemon()
+        self.see("#trouble", "gpuprobe does not answer")
+        self.assertNotIn("H200", self.text())
+        self.serve(MACHINES / "soc-strix-halo")
+        self.see("#gpus", "Radeon 8060S Graphics")
+        self.see("#choice-answer", "Radeon 8060S Graphics")
+        self.assertNotIn("H200", self.text())
+
+    def test_tries_again_when_it_is_told_to(self):
+        self.open()
+        self.see("#trouble", "gpuprobe does not answer")
+        self.serve(MACHINES / "nvidia-h200-1")
+        self.ask("click", selector="#retry")
+        self.see("#headline", "1 GPU")
+
+
+BED = """
+import sys, gi
+gi.require_version("UMockdev", "1.0")
+from gi.repository import UMockdev
+bed = UMockdev.Testbed.new()
+print(bed.get_root_dir(), flush=True)
+devices = []
+for line in sys.stdin:
+    if line.strip() == "plug":
+        gpu = bed.add_device("pci", "0000:03:00.0", None,
+            ["vendor", "0x1002", "device", "0x73bf", "class", "0x030000", "revision", "0x00"],
+            ["PCI_CLASS", "30000", "PCI_ID", "1002:73BF", "PCI_SLOT_NAME", "0000:03:00.0"])
+        devices = [bed.add_device("drm", "card0", gpu, ["dev", "226:0"], ["DEVNAME", "/dev/dri/card0", "DEVTYPE", "drm_minor"]), gpu]
+    else:
+        for device in devices:
+            bed.uevent(device, "remove")
+            bed.remove_device(device)
+    print("done", flush=True)
+"""
+
+
+@unittest.skipUnless(WRAPPER, "umockdev is not installed")
+class HotPlug(PageCase):
+    """The test bed is a process of its own: a browser does not start in it."""
+
+    def setUp(self):
+        super().setUp()
+        self.bed = subprocess.Popen([WRAPPER, sys.executable, "-c", BED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.bed.wait)
+        self.addCleanup(self.bed.stdout.close)
+        self.addCleanup(self.bed.stdin.close)
+        self.root = self.bed.stdout.readline().strip()
+        worker = pathlib.Path(self.folder) / "worker"
+        worker.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        worker.chmod(0o755)
+        self.start("--worker", str(worker), "--settle-ms=50")
+
+    def command(self, *arguments):
+        return [WRAPPER, *super().command(*arguments)]
+
+    def environment(self):
+        return {**super().environment(), **({"UMOCKDEV_DIR": self.root} if hasattr(self, "root") else {})}
+
+    def tell(self, words):
+        self.bed.stdin.write(words + "\n")
+        self.bed.stdin.flush()
+        self.bed.stdout.readline()
+
+    def test_is_seen_without_a_reload(self):
+        self.show()
+        self.assertIn("No GPU", self.text("#headline"))
+        self.ask("run", script="window.sameDocument = true")
+        self.tell("plug")
+        self.see("#gpus article", "pci:0000:03:00.0")
+        self.see("#headline", "1 GPU")
+        self.tell("unplug")
+        self.see("#gpus", "This machine has no GPU")
+        self.see("#headline", "No GPU")
+        self.assertTrue(self.ask("run", script="window.sameDocument"))
+
+    def test_asks_the_drivers_when_it_is_told_to(self):
+        self.show()
+        self.ask("click", selector="#ask")
+        self.see("#news", "Done.")
+
+
+class InCockpit(PageCase):
+    MACHINE = "nvidia-h200-4"
+
+    def test_is_a_page_of_the_menu_and_has_the_theme_that_was_chosen_there(self):
+        self.open(IN_SHELL)
+        self.see("#host-apps, nav", "GPUs")
+        self.ask("run", script="localStorage.setItem('shell:style', 'dark')")
+        self.ask("enter", url="gpuprobe/index.html")
+        self.see("#headline", "4 GPUs")
+        self.ask("run", script="new Promise(done => setTimeout(done, 100))")
+        dark = "getComputedStyle(document.body).backgroundColor"
+        self.assertEqual(self.ask("run", script=dark), "rgb(21, 21, 21)")
+
+    def test_shows_data_soon_after_login(self):
+        """Of the page alone, and within Cockpit's shell from the address being entered. Other processes only make it later."""
+        alone, inside = [], []
+        for _ in range(5):
+            self.open(DIRECT)
+            self.see("#headline", "4 GPUs")
+            alone += self.ask("run", script=MARK)
+            self.open(IN_SHELL)
+            began = self.ask("run", script="performance.timeOrigin")
+            self.ask("enter", url="gpuprobe/index.html")
+            self.see("#headline", "4 GPUs")
+            inside += [self.ask("run", script="performance.timeOrigin") + mark - began for mark in self.ask("run", script=MARK)]
+        alone, inside = sorted(alone), sorted(inside)
+        print(f"first paint of data: the page {alone[2]:.0f} ms ({alone[0]:.0f} to {alone[-1]:.0f}), "
+              f"with Cockpit's shell {inside[2]:.0f} ms ({inside[0]:.0f} to {inside[-1]:.0f})")
+        self.assertLessEqual(alone[0], FIRST_PAINT_MS)
+
+
+class Downloads(PageCase):
+    MACHINE = "nvidia-h200-1"
+
+    def downloaded(self, button, name):
+        folder = pathlib.Path(self.folder) / "downloads"
+        folder.mkdir(exist_ok=True)
+        self.ask("downloads", path=str(folder))
+        self.ask("click", selector=button)
+        late = time.monotonic() + 60
+        while not (folder / name).exists():
+            if time.monotonic() > late:
+                self.fail(f"no {name}: {self.text('#news')}")
+            time.sleep(0.05)
+        return folder / name
+
+    def test_the_report(self):
+        self.show()
+        report = json.loads(self.downloaded("#save-report", "gpuprobe-report.json").read_text(encoding="utf-8"))
+        self.assertEqual([gpu["name"] for gpu in report["gpus"]], ["NVIDIA H200"])
+
+    def test_a_capture_that_replays(self):
+        self.show()
+        path = self.downloaded("#capture", "gpuprobe-capture.tar.gz")
+        subprocess.run(["tar", "-xzf", path, "-C", path.parent], check=True)
+        done = subprocess.run([BIN / "gpuprobectl", f"--replay={path.parent / 'gpuprobe-capture'}", "describe", "-j"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(json.loads(done.stdout)["source"], "replay")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of cockpit/ in a Chromium, served by a real cockpit-ws, with a daemon on a bus of its own.
+
+Pictures are written to GPUPROBE_PICTURES, where that is set, else beside the build; tests/integration/cockpit/pictures says
+which of them docs/ shows."""
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bus"))
+
+from bus_case import BIN, SOURCE, BusCase, Failure  # noqa: E402, F401
+
+HERE = pathlib.Path(__file__).resolve().parent
+MACHINES = SOURCE / "tests/data/machines"
+WS = "/usr/lib/cockpit/cockpit-ws"
+BRIDGE = "/usr/bin/cockpit-bridge"
+BUILT = BIN.parent / "tests/cockpit"
+PICTURES = pathlib.Path(os.environ.get("GPUPROBE_PICTURES", BUILT / "pictures"))
+DIRECT = "/cockpit/@localhost/gpuprobe/index.html"
+IN_SHELL = "/gpuprobe"
+
+
+def missing():
+    """Why there can be no page here; empty where there can."""
+    for program in (WS, BRIDGE, "chromium", "node", "npm", "dbus-daemon"):
+        if not shutil.which(program):
+            return f"{program} is not installed: tools/install-dependencies --test"
+    return ""
+
+
+MISSING = missing()
+
+
+def modules():
+    """The folder with what package-lock.json names, installed once for this build. Skips where it can't be."""
+    folder = BUILT / "npm"
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = (HERE / "package-lock.json").read_bytes()
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        installed = folder / "installed.json"
+        if installed.exists() and installed.read_bytes() == wanted:
+            return folder
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, folder)
+        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=110, check=False)
+        if done.returncode != 0:
+            raise unittest.SkipTest("npm can't install puppeteer-core and axe-core here: " + done.stderr.strip()[-300:])
+        installed.write_bytes(wanted)
+    return folder
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Browser:
+    """A Chromium; browser.mjs knows what can be asked of it."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(["node", str(HERE / "browser.mjs"), str(modules()), shutil.which("chromium"), str(folder)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.version = self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        answer = json.loads(line) if line else {"error": "the browser has ended"}
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer["ok"]
+
+    def ask(self, action, **details):
+        self.process.stdin.write(json.dumps({"do": action, **details}) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process.stdout.close()
+
+
+@unittest.skipIf(MISSING, MISSING)
+class PageCase(BusCase):
+    """MACHINE is the recorded machine that the daemon serves; each test has a browser that shows its page."""
+
+    MACHINE = None
+
+    @classmethod
+    def setUpClass(cls):
+        modules()
+
+    def setUp(self):
+        super().setUp()
+        if self.MACHINE:
+            self.serve(self.machine())
+        self.browser = Browser(self.folder)
+        self.addCleanup(self.browser.close)
+        self.ask("size", width=1280, height=900)
+        self.ask("theme", name="light")
+
+    def tearDown(self):
+        self.assertEqual(self.ask("faults"), [])
+
+    def machine(self):
+        return MACHINES / self.MACHINE
+
+    def serve(self, machine):
+        self.start("--replay", str(machine))
+
+    def ask(self, action, **details):
+        return self.browser.ask(action, **details)
+
+    def start_cockpit(self):
+        """A cockpit-ws whose one session needs no login: it ends with the page that used it."""
+        data = pathlib.Path(self.folder) / "data"
+        if not data.exists():
+            (data / "cockpit").mkdir(parents=True)
+            (data / "cockpit/gpuprobe").symlink_to(SOURCE / "cockpit")
+        self.port = free_port()
+        environment = {
+            **os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address, "XDG_DATA_HOME": str(data), "HOME": self.folder,
+            "XDG_CONFIG_DIRS": self.folder, "PATH": f"{BIN}:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+        server = subprocess.Popen(
+            [WS, "--no-tls", f"--local-session={BRIDGE}", f"--port={self.port}", "--address=127.0.0.1"], env=environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(lambda: os.killpg(server.pid, signal.SIGKILL))
+        late = time.monotonic() + 10
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if time.monotonic() > late:
+                    raise
+                time.sleep(0.02)
+
+    def open(self, path=DIRECT):
+        self.start_cockpit()
+        self.ask("open", url=f"http://127.0.0.1:{self.port}{path}")
+
+    def show(self, path=DIRECT):
+        """Opens the page and waits until all that it asks for by itself is there."""
+        self.open(path)
+        self.see("#install-answer", "torch")
+
+    def text(self, selector="main"):
+        return self.ask("text", selector=selector)
+
+    def see(self, selector, text):
+        self.ask("wait", selector=selector, text=text, gone=False)
+
+    def see_gone(self, selector, text):
+        self.ask("wait", selector=selector, text=text, gone=True)
+
+    def assert_accessible(self):
+        grave = [violation for violation in self.ask("axe") if violation["impact"] in ("serious", "critical")]
+        self.assertEqual(grave, [])
+
+    def assert_fits(self):
+        """Nothing is wider than the page."""
+        width, wide = self.ask("run", script="""[document.documentElement.scrollWidth, [...document.querySelectorAll("main *")]
+            .filter(one => !one.closest(".scroll, .off-screen") && one.getBoundingClientRect().right > innerWidth + 1)
+            .map(one => one.outerHTML.slice(0, 120))]""")
+        self.assertEqual(wide, [])
+        self.assertLessEqual(width, self.ask("run", script="innerWidth"))
+
+    def take_pictures(self, name):
+        """Light, dark and as on a phone; each of them accessible, and nothing beyond its edge."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for kind, theme, width in (("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375)):
+            self.ask("theme", name=theme)
+            self.ask("size", width=width, height=800)
+            self.assert_accessible()
+            self.assert_fits()
+            self.ask("picture", path=str(PICTURES / f"{name}-{kind}.png"), whole=True)
+        self.ask("size", width=1280, height=900)
+        self.ask("theme", name="light")

@@ -1,0 +1,239 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees on the page, on recorded machines."""
+import json
+import shutil
+import unittest
+
+from page_case import MACHINES, Failure, PageCase
+
+MIG = "MIG-00000000-0000-4000-8000-00000000000"
+HOSTILE = "<img src=x onerror=\"alert('a')\"><script>alert('b')</script>&amp;"
+
+
+class NoGpu(PageCase):
+    MACHINE = "software-only"
+
+    def test_says_so_and_what_programs_do_then(self):
+        self.show()
+        self.assertIn("No GPU · programs should use cpu", self.text("#headline"))
+        self.assertIn("This machine has no GPU, or none that the kernel shows.", self.text("#gpus"))
+        self.assertIn("✓ cpu", self.text("#choice-answer"))
+        self.assertRegex(self.text("#choice-answer"), r"cuda\t–\t✗ cannot be used\tthis machine has no GPU for it")
+        self.assertIn("opencl pocl (pthread-haswell-AMD EPYC)", self.text("#machine"))
+        self.assertEqual(self.text("#measured").strip(), "")
+        self.take_pictures("none")
+
+
+class FourAlike(PageCase):
+    MACHINE = "nvidia-h200-4"
+
+    def test_are_cards_of_their_own_and_one_line_elsewhere(self):
+        self.show()
+        self.assertEqual(self.text("#headline"), "4 GPUs · programs should use cuda on NVIDIA H200 × 4")
+        self.assertEqual(self.ask("count", selector="#gpus article"), 4)
+        card = self.text("#gpus article:first-of-type")
+        for words in ("NVIDIA H200", "pci:0000:00:06.0", "nvidia 580.159.04 (open)", "awake",
+                      "615 MiB of 140.4 GiB in use", "✓ cuda", "✗ vulkan", "For GPUs of other makers: rocm and sycl"):
+            self.assertIn(words, card)
+        self.take_pictures("h200x4")
+
+    def test_have_the_fix_once_with_a_button_that_copies_the_command(self):
+        self.show()
+        helps = self.text("#helps")
+        self.assertRegex(helps, r"NVIDIA H200 × 4: ! .*libEGL_nvidia\.so\.0")
+        command = "sed s/libGLX/libEGL/ /usr/share/vulkan/icd.d/nvidia_icd.json | sudo tee /etc/vulkan/icd.d/nvidia_egl.json"
+        self.assertEqual(helps.count(command), 1)
+        self.ask("clipboard")
+        self.ask("click", selector="#helps button.copy")
+        self.see("#helps button.copy", "Copied")
+        self.assertEqual(self.ask("run", script="navigator.clipboard.readText()"), command)
+
+    def test_show_what_each_api_says(self):
+        self.show()
+        self.ask("click", selector="#gpus article:first-of-type details[id^=apis] summary")
+        said = self.text("#gpus article:first-of-type details[id^=apis]")
+        for words in ("cuda\t✓ answered\t13.0\tNVIDIA H200\t139.8 GiB", "nvml\t✓ answered\t13.580.159.04",
+                      "needs a GPU of another vendor: Intel"):
+            self.assertIn(words, said)
+
+    def test_have_their_measurements_as_bars(self):
+        self.show()
+        measured = self.text("#measured")
+        self.assertIn("cuda NVIDIA H200 × 4\n4.28 TB/s", measured)
+        self.assertIn("vulkan, webgpu NVIDIA H200 × 4\n3.97 TB/s to 4.15 TB/s", measured)
+        widths = self.ask("run", script="""[...document.querySelectorAll("#measured .quantity:first-child .fill")]
+            .map(one => one.offsetWidth / one.parentNode.offsetWidth)""")
+        self.assertEqual(widths, sorted(widths, reverse=True))
+        self.assertAlmostEqual(widths[0], 1, delta=0.01)
+        self.assertAlmostEqual(widths[-1], 36.2 / 4280, delta=0.01)
+
+    def test_are_chosen_for_a_consumer_with_the_reasons(self):
+        self.show()
+        self.ask("choose", selector="#choice-consumer", value="llama.cpp")
+        self.see("#choice-answer", "hip")
+        self.assertIn("the consumer does not use it on nvidia GPUs", self.text("#choice-answer"))
+        self.ask("type", selector="#choice-memory", text="141")
+        self.see("#choice-answer", "✓ cpu\n")
+        self.assertRegex(self.text("#choice-answer"), r"cuda\tNVIDIA H200 × 4\t✗ cannot be used\t.*memory")
+
+    def test_are_what_a_build_is_recommended_for(self):
+        self.show()
+        answer = self.text("#install-answer")
+        for words in ("✓ cu130 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu130", "Where that fails, try cu132, cu126, cpu",
+                      "rocm7.2\trocm\t✗ cannot be used\tfor GPUs of another vendor than NVIDIA"):
+            self.assertIn(words, answer)
+        self.ask("choose", selector="#install-product", value="llama.cpp")
+        self.see("#install-answer", "ubuntu-x64")
+
+
+class Keyboard(PageCase):
+    MACHINE = "nvidia-h200-1"
+
+    FOCUSED = """(() => { const one = document.activeElement;
+        return one.matches(":focus-visible") ? one.id || one.getAttribute("aria-label") || one.innerText : "" })()"""
+
+    def test_reaches_everything_and_shows_where_it_is(self):
+        self.show()
+        reached = []
+        while len(reached) < 60 and (not reached or reached[-1] != "save-report"):
+            self.ask("press", key="Tab")
+            reached.append(self.ask("run", script=self.FOCUSED))
+        for wanted in ("Copy the command: sed", "Why not vulkan and webgpu", "What each API says", "choice-consumer", "choice-memory",
+                       "install-product", "fit-file", "fit-context", "fit-cache", "capture", "save-report"):
+            self.assertTrue([one for one in reached if one.startswith(wanted)], (wanted, reached))
+        self.assertNotIn("", reached)
+
+    def test_opens_picks_and_copies(self):
+        self.show()
+        self.ask("run", script="document.querySelector('#gpus details[id^=apis] summary').focus()")
+        self.ask("press", key="Enter")
+        self.see("#gpus details[id^=apis]", "13.580.159.04")
+        self.ask("run", script="document.getElementById('choice-consumer').focus()")
+        self.ask("press", key="o")
+        self.see("#choice-answer", "library\ncuda_v13")
+        self.assertEqual(self.ask("run", script="document.getElementById('choice-consumer').value"), "ollama")
+        self.ask("clipboard")
+        self.ask("run", script="document.querySelector('#helps button.copy').focus()")
+        self.ask("press", key="Enter")
+        self.see("#news", "Copied: sed s/libGLX")
+
+    def test_keeps_its_place_when_the_page_is_drawn_anew(self):
+        self.show()
+        self.ask("run", script="document.querySelector('#gpus details[id^=apis] summary').focus()")
+        self.ask("press", key="Enter")
+        self.ask("run", script="""import("./dom.js").then(dom => dom.draw("gpus", Math.random(), () =>
+            [...document.getElementById("gpus").cloneNode(true).childNodes]))""")
+        self.see("#gpus details[id^=apis]", "13.580.159.04")
+
+
+class HybridLaptop(PageCase):
+    MACHINE = "identity-yzma-4070"
+
+    def test_has_two_gpus_and_what_is_not_known_of_them(self):
+        self.show()
+        self.assertIn("2 GPUs · programs should use vulkan on NVIDIA GeForce RTX 4070", self.text("#headline"))
+        nvidia, intel = (self.text(f"#gpus article:nth-of-type({place})") for place in (1, 2))
+        self.assertIn("discrete", nvidia)
+        self.assertIn("? cuda", nvidia)
+        self.assertIn("integrated", intel)
+        self.assertIn("i915", intel)
+        self.assertIn("Nobody tells how much memory it has.", intel)
+        self.assertIn("gpuprobectl probe\nCopy", self.text("#helps"))
+        self.take_pictures("hybrid")
+
+
+def divided(folder):
+    """The recorded H200, in MIG mode with two instances as NVML lists them; CUDA shows one of them, as it does."""
+    shutil.copytree(MACHINES / "nvidia-h200-1", folder, symlinks=True)
+    path = folder / "probes/nvml.json"
+    nvml = json.loads(path.read_text(encoding="utf-8"))
+    gib = 1 << 30
+    nvml["devices"][0].update(mig_mode=True, mig_devices=[
+        {"index": 0, "name": "1g.18gb", "uuid": MIG + "1", "memory": {"total": 16 * gib, "free": 15 * gib}},
+        {"index": 1, "name": "3g.71gb", "uuid": MIG + "2", "memory": {"total": 69 * gib, "free": 69 * gib}}])
+    path.write_text(json.dumps(nvml), encoding="utf-8")
+
+
+class Divided(PageCase):
+    MACHINE = "nvidia-h200-1"
+
+    def machine(self):
+        folder = self.bus.path.parent / "divided"
+        divided(folder)
+        return folder
+
+    def test_shows_its_instances(self):
+        self.show()
+        parts = self.text("#gpus details[id^=units]")
+        self.assertIn("Divided into 2 parts", parts)
+        self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", parts)
+        self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", parts)
+        self.take_pictures("mig")
+
+
+class StrixHalo(PageCase):
+    MACHINE = "soc-strix-halo"
+
+    def test_shares_its_memory_and_has_an_npu(self):
+        self.show()
+        card = self.text("#gpus article")
+        self.assertIn("Radeon 8060S Graphics", card)
+        self.assertIn("of the machine's memory", card)
+        self.assertIn("integrated", card)
+        npu = self.text("#accelerators article")
+        self.assertIn("npu", npu)
+        self.assertIn("amdxdna", npu)
+        self.take_pictures("strix-halo")
+
+
+class Many(PageCase):
+    """More GPUs than a message of the bus has room for: the report comes another way."""
+
+    MACHINE = "nvidia-h200-1"
+    COUNT = 200
+
+    def machine(self):
+        capture = self.capture()
+        for number in range(self.COUNT):
+            capture.add_gpu(f"{number // 32:04x}:{number % 32 + 1:02x}:00.0")
+        return capture.folder
+
+    def test_are_all_there(self):
+        self.show()
+        with self.assertRaisesRegex(Failure, "TooLarge"):
+            self.manager("Describe")
+        self.assertEqual(self.ask("count", selector="#gpus article"), self.COUNT)
+        self.assertIn(f"{self.COUNT} GPUs", self.text("#headline"))
+        self.assert_accessible()
+
+
+class Hostile(PageCase):
+    """A driver that says HTML where it should say a name."""
+
+    MACHINE = "nvidia-h200-1"
+
+    def machine(self):
+        folder = self.bus.path.parent / "hostile"
+        shutil.copytree(MACHINES / "nvidia-h200-1", folder, symlinks=True)
+        for path in (folder / "probes").glob("*.json"):
+            probe = json.loads(path.read_text(encoding="utf-8"))
+            probe["note"] = HOSTILE
+            for device in probe.get("devices") or []:
+                for key, value in device.items():
+                    if key.endswith("name") and isinstance(value, str):
+                        device[key] = HOSTILE
+            path.write_text(json.dumps(probe), encoding="utf-8")
+        return folder
+
+    def test_is_shown_as_what_it_says(self):
+        self.show()
+        self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
+        self.assertIn(HOSTILE, self.text("#gpus h3"))
+        for place in ("#headline", "#choice-answer", "#measured, #gpus details"):
+            self.assertIn(HOSTILE, self.text(place))
+        self.assertEqual(self.ask("count", selector="main img, main script, main [onerror]"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
