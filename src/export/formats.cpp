@@ -21,6 +21,10 @@ const ExportFormat kFormats[] = {
      .suffix = ".prom",
      .usual = "/var/lib/prometheus/node-exporter/gpuprobe.prom",
      .marker = "gpuprobe_build_info"},
+    {.name = "otlp",
+     .summary = "OpenTelemetry's hw.gpu metrics, for a collector that reads files",
+     .write = write_otlp,
+     .suffix = ".jsonl"},
     {.name = "ansible",
      .summary = "ansible_local.gpuprobe",
      .write = write_ansible,
@@ -77,9 +81,18 @@ bool is_dated(std::string_view line) {
     return std::ranges::any_of(kStarts, [text](auto start) { return text.starts_with(start); });
 }
 
-std::vector<std::string_view> undated_lines(std::string_view text) {
-    auto lines = split(text, '\n');
-    std::erase_if(lines, is_dated);
+/// The lines of a text without those that tell a time; of OTLP, which is one line, without the time
+/// of each of its points.
+std::vector<std::string> undated_lines(std::string_view text) {
+    constexpr std::string_view kTime = "\"timeUnixNano\":\"";
+    std::vector<std::string> lines;
+    for (const auto line : split(text, '\n')) {
+        if (is_dated(line))
+            continue;
+        auto& kept = lines.emplace_back(line);
+        for (auto at = kept.find(kTime); at != std::string::npos; at = kept.find(kTime, at))
+            kept.erase(at, kept.find("\",", at + kTime.size()) - at);
+    }
     return lines;
 }
 
@@ -99,12 +112,10 @@ bool says_the_same(std::string_view left, std::string_view right) {
 }
 
 std::vector<std::string> lost_lines(std::string_view before, std::string_view after) {
+    auto lost = undated_lines(before);
     const auto kept = undated_lines(after);
     const std::set<std::string_view> there{kept.begin(), kept.end()};
-    std::vector<std::string> lost;
-    for (const auto line : undated_lines(before))
-        if (!there.contains(line))
-            lost.emplace_back(line);
+    std::erase_if(lost, [&there](const std::string& line) { return there.contains(line); });
     return lost;
 }
 

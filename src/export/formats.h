@@ -36,6 +36,7 @@ const ExportFormat* export_format(std::string_view name);
 
 Exported write_json(const ExportSubject& subject);
 Exported write_prometheus(const ExportSubject& subject);
+Exported write_otlp(const ExportSubject& subject);
 Exported write_ansible(const ExportSubject& subject);
 Exported write_facter(const ExportSubject& subject);
 Exported write_nfd(const ExportSubject& subject);

@@ -13,7 +13,7 @@ import unittest
 from cli_case import SOURCE, run
 
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
-FILES = {"json": "a.json", "prometheus": "a.prom", "ansible": "a.fact", "facter": "a.json", "nfd": "features.d/a",
+FILES = {"json": "a.json", "prometheus": "a.prom", "otlp": "a.jsonl", "ansible": "a.fact", "facter": "a.json", "nfd": "features.d/a",
          "ray-labels": "a.yaml"}
 PRINTED = ("slurm-gres", "slurm-node", "condor-cron", "nomad-meta")
 
