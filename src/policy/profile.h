@@ -42,6 +42,33 @@ constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
     return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
 }
 
+/// Where one fact of a profile is from: a file at a commit, or a page.
+struct ProfileFact {
+    std::string of = {};
+    std::optional<std::string> repo = {}, commit = {}, path = {}, url = {};
+    bool operator==(const ProfileFact&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, ProfileFact& fact) {
+    visit("of", fact.of);
+    visit("repo", fact.repo);
+    visit("commit", fact.commit);
+    visit("path", fact.path);
+    visit("url", fact.url);
+}
+
+/// Where a profile's facts are from, as in a manifest's `source`. Nothing is decided by it.
+struct ProfileSource {
+    std::optional<std::string> url = {};
+    std::vector<ProfileFact> facts = {};
+    bool operator==(const ProfileSource&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, ProfileSource& source) {
+    visit("url", source.url);
+    visit("facts", source.facts);
+}
+
 /// Variable → template. Applies whole or not at all: when every fact that its templates name is
 /// known (policy/selector_facts.h) and no earlier rule has set one of its variables.
 using EnvironmentRule = std::map<std::string, std::string>;
@@ -61,6 +88,7 @@ struct Profile {
     int schema = 1;
     std::string name = {};
     std::string description = {};
+    std::optional<ProfileSource> source = {};
     std::vector<std::string> backends = {};  ///< in order of preference; cpu, if any, is last
     /// Vendor → backends it may use, in order for one GPU; empty: every vendor, every backend.
     std::map<std::string, std::vector<std::string>> vendors = {};
@@ -90,6 +118,7 @@ void describe(Visitor& visit, Profile& profile) {
     visit("schema", profile.schema);
     visit("name", profile.name);
     visit("description", profile.description);
+    visit("source", profile.source);
     visit("backends", profile.backends);
     visit("vendors", profile.vendors);
     visit("cpu", profile.cpu);

@@ -38,6 +38,21 @@ TEST(Profile, IsWrittenAsItIsRead) {
     EXPECT_EQ(*again, *profile);
 }
 
+TEST(Profile, SaysWhereItsFactsAreFrom) {
+    auto value = default_value();
+    value["source"] = json(R"({"url": "https://example.org", "facts": [
+        {"of": "order", "repo": "o/n", "commit": "0123abc", "path": "a.py"},
+        {"of": "floor", "url": "https://example.org/docs"}]})");
+    const auto profile = parse_profile(json_line(value));
+    ASSERT_TRUE(profile) << profile.error().text;
+    ASSERT_TRUE(profile->source);
+    EXPECT_EQ(profile->source->facts.at(0).commit, "0123abc");
+    EXPECT_EQ(profile->source->facts.at(1).repo, std::nullopt);
+    EXPECT_EQ(parse_profile(builtin_profile("default"))->source, std::nullopt);
+    value["source"]["facts"] = Value{"somebody"};
+    EXPECT_FALSE(parse_profile(json_line(value)));
+}
+
 TEST(Profile, CutAtAnyByteIsMalformed) {
     const auto whole = builtin_profile("default");
     const auto end = whole.rfind('}');
