@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/known_products.h"
 
-#include <filesystem>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/files.h"
 #include "cli/known_consumers.h"
@@ -24,9 +27,12 @@ ProductSet known_products() {
 }
 
 Result<std::string> manifest_text(const std::string& path) {
-    std::error_code problem;
-    const auto whole = std::filesystem::absolute(path, problem);
-    return RootedFiles{}.read(problem ? path : whole.string(), kMaxManifest);
+    // Not RootedFiles: that reads regular files alone, and a caller's pipe is a manifest too.
+    const UniqueFd fd{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+    if (!fd)
+        return errno_error(path, errno);
+    return read_to_end(fd, path, kMaxManifest);
 }
 
 Result<Manifest> manifest_in(const std::string& path) {

@@ -35,10 +35,34 @@ void warn_of_masks(const Arguments& arguments) {
             remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
 }
 
+/// The text of the manifest that the command line names, or nothing for the installed one.
+Result<std::string> given_text(const RecommendArguments& arguments) {
+    if (!arguments.manifest)
+        return std::string{};
+    auto text = TRY(manifest_text(*arguments.manifest));
+    if (trimmed(text).empty())
+        return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
+    return text;
+}
+
+/// The answer by a manifest's text or, without one, by the installed one of the product.
+Result<Recommendation> recommended_by(Context& context, const std::string& text) {
+    const auto& arguments = context.arguments.recommend;
+    auto answer = context.client.recommend(arguments.product, text, arguments.request);
+    if (!answer && answer.error().code == ErrorCode::NotFound)
+        return unknown_product(arguments.product, TRY(context.client.products()));
+    if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
+        return std::move(answer).error().in(*arguments.manifest);
+    return answer;
+}
+
 /// The artifact of a variant that somebody wants whatever the verdict, and what speaks against it.
-Result<ExitCode> print_forced(Context& context, const Recommendation& answer) {
+Result<ExitCode> print_forced(Context& context,
+                              const Recommendation& answer,
+                              const std::string& text) {
     const auto& name = *context.arguments.recommend.force;
-    const auto manifest = TRY(wanted_manifest(context.arguments.recommend));
+    const auto manifest = text.empty() ? TRY(wanted_manifest(context.arguments.recommend))
+                                       : TRY(parse_manifest(text));
     const Variant* variant = nullptr;
     for (const auto& platform : manifest.platforms)
         if (answer.platform == platform.key)
@@ -108,27 +132,18 @@ Result<Recommendation> recommended(Context& context, const std::string& product)
 }
 
 Result<Recommendation> recommended(Context& context) {
-    const auto& arguments = context.arguments.recommend;
-    const auto manifest =
-        arguments.manifest ? TRY(manifest_text(*arguments.manifest)) : std::string{};
-    if (arguments.manifest && trimmed(manifest).empty())
-        return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
-    auto answer = context.client.recommend(arguments.product, manifest, arguments.request);
-    if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(arguments.product, TRY(context.client.products()));
-    if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
-        return std::move(answer).error().in(*arguments.manifest);
-    return answer;
+    return recommended_by(context, TRY(given_text(context.arguments.recommend)));
 }
 
 namespace {
 
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments;
-    const auto answer = TRY(recommended(context));
+    const auto text = TRY(given_text(arguments.recommend));
+    const auto answer = TRY(recommended_by(context, text));
     warn_of_masks(arguments);
     if (arguments.recommend.force)
-        return print_forced(context, answer);
+        return print_forced(context, answer, text);
     if (context.wants_json()) {
         print_json(arguments, to_value(answer));
         return exit_code_of(answer);

@@ -3,10 +3,11 @@
 import hashlib
 import json
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
-from cli_case import SOURCE, run
+from cli_case import CTL, SOURCE, environment, run
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 BARE = SOURCE / "tests/data/machines/software-only"
@@ -86,6 +87,28 @@ class Recommend(unittest.TestCase):
             self.assertEqual(ask("recommend", "--manifest", path).returncode, 1)
             path.write_text("", encoding="utf-8")
             self.assertIn("empty", ask("recommend", "--manifest", path).stderr)
+
+    def piped(self, text, *words):
+        """The program with the text on its standard input, which is a pipe."""
+        words = [CTL, f"--replay={H200}", "recommend", *words, "-q"]
+        return subprocess.run(words, env=environment(), input=text, capture_output=True, text=True, timeout=60, check=False)
+
+    def test_takes_a_manifest_from_a_pipe(self):
+        manifest = (SOURCE / "data/catalogue/torch.json").read_text(encoding="utf-8")
+        want = ask("recommend", "torch", "-q").stdout
+        for name in ("-", "/dev/stdin", "/proc/self/fd/0"):
+            with self.subTest(name):
+                done = self.piped(manifest, f"--manifest={name}")
+                self.assertEqual((done.returncode, done.stdout), (0, want), done.stderr)
+        # --force looks at the manifest a second time, and a pipe gives it once.
+        self.assertEqual(self.piped(manifest, "--manifest=-", "--force=cpu").stdout, "cpu\n")
+        self.assertIn("-: empty", self.piped("", "--manifest=-").stderr)
+        self.assertIn("over 1048576 bytes", self.piped(" " * (2 << 20), "--manifest=/dev/stdin").stderr)
+
+    def test_a_folder_is_no_manifest(self):
+        done = ask("recommend", f"--manifest={MANIFESTS}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Is a directory", done.stderr)
 
     def test_suggests_a_product(self):
         done = ask("recommend", "torhc")
