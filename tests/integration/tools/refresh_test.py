@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/knowledge/refresh: catalogues made again from small indexes, and what it says of indexes that it refuses."""
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+CTL = str(pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl")
+TOOL = SOURCE / "tools/knowledge/refresh"
+sys.path.insert(0, str(TOOL.parent))
+from manifest_import.documents import Refusal  # noqa: E402
+from manifest_import.indexes import github_release, glibc_of, newest_wheels, pypi_project, version_of  # noqa: E402
+from manifest_import.refresh import Renewal  # noqa: E402
+
+RELEASES = "https://github.com/o/n/releases/download"
+WHEELS = "https://download.pytorch.org/whl"
+
+
+def catalogue(name, variants, version="1.0", platform="linux-x86_64"):
+    return {"schema": "gpuprobe.variants/1", "name": name, "version": version, "issued": "2026-01-01T00:00:00Z",
+            "expires": "2026-07-01T00:00:00Z",
+            "source": {"url": f"https://github.com/o/n/releases/tag/{version}", "facts": [{"of": "all", "url": "https://example.org"}]},
+            "platforms": {platform: {"variants": variants}}}
+
+
+def file(name, tag="b1", digest="1"):
+    return {"type": "file", "urls": [f"{RELEASES}/{tag}/{name}"], "sha256": digest * 64, "size": 1}
+
+
+def asset(name, tag="b2", digest="sha256:" + "2" * 64):
+    return {"name": name, "size": 2, "digest": digest, "browser_download_url": f"{RELEASES}/{tag}/{name}"}
+
+
+def links(*names):
+    return "".join(f'<a href="/whl/{name.replace("+", "%2B")}#sha256=0">{name}</a>' for name in names)
+
+
+def wheel(version, architecture="x86_64"):
+    return f"torch-{version}-cp312-cp312-manylinux_2_28_{architecture}.whl"
+
+
+class RefreshCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-refresh-")
+        self.addCleanup(folder.cleanup)
+        self.lists, self.catalogues = (pathlib.Path(folder.name) / each for each in ("lists", "catalogues"))
+        self.lists.mkdir()
+        self.catalogues.mkdir()
+
+    def has(self, document):
+        (self.catalogues / f"{document['name']}.json").write_text(json.dumps(document), encoding="utf-8")
+
+    def listed(self, path, text):
+        place = self.lists / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
+
+    def run_tool(self, *more):
+        return subprocess.run([TOOL, self.lists, f"--catalogues={self.catalogues}", "--day=2026-11-22", *more], text=True,
+                              capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
+
+    def written(self, name):
+        """The catalogue as the tool writes it, its remarks, and the difference that it showed."""
+        done = self.run_tool("--write")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.catalogues / f"{name}.json").read_text(encoding="utf-8")
+        return json.loads(text), done.stderr.splitlines(), done.stdout
+
+    def variants(self, document, platform="linux-x86_64"):
+        return document["platforms"][platform]["variants"]
+
+
+class ByRelease(RefreshCase):
+    def setUp(self):
+        super().setUp()
+        beside = {**file("app-b1-ubuntu-cuda.tar.gz"), "x-cudart": {"url": f"{RELEASES}/b1/rt-b1.tar.gz", "sha256": "1" * 64, "size": 1}}
+        self.has(catalogue("app", {
+            "cuda": {"family": "cuda", "tier": 400, "requires": {"device": {"backend": "cuda"}}, "artifact": beside},
+            "old": {"family": "rocm", "artifact": file("app-b0-ubuntu-rocm.tar.gz", tag="b0")},
+            "gone": {"family": "vulkan", "artifact": file("app-b1-ubuntu-vulkan.tar.gz")}}, version="b1"))
+        self.release = [asset("app-b2-ubuntu-cuda.tar.gz"), asset("rt-b2.tar.gz"), asset("app-b2-ubuntu-new.tar.gz"), asset("app-b2-win.zip")]
+
+    def test_takes_the_files_of_a_newer_release(self):
+        self.listed("github/o+n.json", {"tag_name": "b2", "assets": self.release})
+        document, remarks, difference = self.written("app")
+        artifact = self.variants(document)["cuda"]["artifact"]
+        self.assertEqual((artifact["urls"], artifact["sha256"], artifact["size"]), ([f"{RELEASES}/b2/app-b2-ubuntu-cuda.tar.gz"], "2" * 64, 2))
+        self.assertEqual(artifact["x-cudart"], {"url": f"{RELEASES}/b2/rt-b2.tar.gz", "sha256": "2" * 64, "size": 2})
+        self.assertEqual((document["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
+        self.assertEqual((document["issued"], document["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
+        self.assertIn('+  "version": "b2"', difference)
+        self.assertEqual(remarks, ["refresh: app: linux-x86_64/gone is left out: app-b2-ubuntu-vulkan.tar.gz is not in release b2, or has no digest there",
+                                   "refresh: app: app-b2-ubuntu-new.tar.gz is new; what it needs is not known, so it is not taken"])
+
+    def test_leaves_what_it_needs_and_other_releases_as_they_are(self):
+        self.listed("github/o+n.json", {"tag_name": "b2", "assets": self.release})
+        variants = self.variants(self.written("app")[0])
+        self.assertEqual(sorted(variants), ["cuda", "old"])
+        self.assertEqual(variants["cuda"]["requires"], {"device": {"backend": "cuda"}})
+        self.assertEqual(variants["old"]["artifact"], file("app-b0-ubuntu-rocm.tar.gz", tag="b0"))
+
+    def test_a_file_without_a_digest_is_none(self):
+        self.listed("github/o+n.json", {"tag_name": "b2", "assets": [{**each, "digest": None} for each in self.release]})
+        self.assertEqual(sorted(self.variants(self.written("app")[0])), ["old"])
+
+    def test_shows_and_does_not_write_unless_told(self):
+        self.listed("github/o+n.json", {"tag_name": "b2", "assets": self.release})
+        before = (self.catalogues / "app.json").read_text(encoding="utf-8")
+        self.assertIn("b/app.json", self.run_tool().stdout)
+        self.assertEqual((self.catalogues / "app.json").read_text(encoding="utf-8"), before)
+
+    def test_another_projects_release_changes_nothing(self):
+        self.listed("github/o+other.json", {"tag_name": "b2", "assets": self.release})
+        done = self.run_tool()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+
+class ByWheels(RefreshCase):
+    def setUp(self):
+        super().setUp()
+        index = lambda name: {"family": "cuda", "artifact": {"type": "index", "urls": [f"{WHEELS}/{name}"]}}
+        document = catalogue("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
+        document["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
+        self.variants(document)["cu9"]["note"] = "2.14 is not in this index; it ends with 2.13"
+        self.has(document)
+        self.listed("pytorch/cu9.html", links(wheel("2.15.0+cu9"), wheel("2.9.1+cu9"), wheel("2.16.0.dev1+cu9"), wheel("2.15.0+cu9", "aarch64")))
+        self.listed("pytorch/cu8.json", {"files": [{"filename": wheel("2.11.0+cu8")}, {"filename": "torch-2.15.0-cp312-cp312-win_amd64.whl"}]})
+        self.listed("pytorch/cu10.html", links(wheel("2.15.0+cu10")))
+
+    def test_says_with_which_version_an_index_ends(self):
+        document, remarks, _ = self.written("torch")
+        self.assertEqual(document["version"], "2.15")
+        notes = {name: variant.get("note") for name, variant in self.variants(document).items()}
+        self.assertEqual(notes, {"cu9": None, "cu8": "2.15 is not in this index; it ends with 2.11", "cu7": None})
+        self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
+        self.assertEqual(remarks, ["refresh: torch: linux-aarch64/cu8 is left out: cu8 has no wheel for it",
+                                   "refresh: torch: index cu10 is new; what its wheels have code for is not known, so it is not taken"])
+
+    def test_reads_html_and_json(self):
+        for text in (links(wheel("2.10.0+a"), wheel("2.9.0")), json.dumps({"files": [{"filename": wheel("2.10.0")}]})):
+            self.assertEqual(newest_wheels(text.encode()), {"x86_64": (2, 10, 0)})
+        for text in (b"", b"<html>no link</html>", b'{"files": 3}', b"\xff"):
+            with self.assertRaises(Refusal):
+                newest_wheels(text)
+
+    def test_a_development_version_is_no_release(self):
+        self.assertEqual([version_of(text) for text in ("2.14.0", "2.15.0.dev20260901", "", "1.2.3.4.5")], [(2, 14, 0), None, None, None])
+
+
+class ByProject(RefreshCase):
+    def project(self, *files, version="1.5.0"):
+        return {"info": {"name": "App_Name", "version": version}, "urls": [{"filename": each} for each in files]}
+
+    def setUp(self):
+        super().setUp()
+        package = lambda ref, **more: {"family": "cuda", "requires": {"host": {"glibc_min": "2.17"}}, "artifact": {"type": "package", "ref": ref}, **more}
+        document = catalogue("app", {"gpu": package("app-name[gpu]"), "other": package("something")}, version="1.4")
+        document["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
+        self.has(document)
+
+    def test_takes_version_and_glibc_from_the_wheels(self):
+        self.listed("pypi/app-name.json", self.project("app_name-1.5.0-cp312-cp312-manylinux_2_28_x86_64.whl"))
+        document, remarks, _ = self.written("app")
+        self.assertEqual(document["version"], "1.5")
+        self.assertEqual(self.variants(document)["gpu"]["requires"]["host"], {"glibc_min": "2.28"})
+        self.assertEqual(self.variants(document)["other"]["requires"]["host"], {"glibc_min": "2.17"})
+        self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cpu"])
+        self.assertEqual(remarks, ["refresh: app: linux-x86_64/gpu: glibc 2.28 instead of 2.17",
+                                   "refresh: app: linux-aarch64/gpu is left out: App_Name 1.5.0 has no wheel for it"])
+
+    def test_what_can_be_built_is_there_for_all(self):
+        self.listed("pypi/app-name.json", self.project("app_name-1.5.0.tar.gz"))
+        self.assertEqual(sorted(self.variants(self.written("app")[0], "linux-aarch64")), ["cpu", "gpu"])
+
+    def test_a_yanked_file_counts_for_nothing(self):
+        document = self.project("app_name-1.5.0-cp312-cp312-manylinux_2_28_x86_64.whl")
+        document["urls"][0]["yanked"] = True
+        self.assertEqual(pypi_project(json.dumps(document).encode()).glibc, {})
+
+    def test_an_index_cut_anywhere_is_read_or_refused(self):
+        release = json.dumps({"tag_name": "b2", "assets": [asset("a")]}).encode()
+        project = json.dumps(self.project("a-1.tar.gz")).encode()
+        for reader, text in ((github_release, release), (pypi_project, project), (newest_wheels, links(wheel("2.10.0")).encode())):
+            for length in range(len(text)):
+                with contextlib.suppress(Refusal):
+                    reader(text[:length])
+            reader(text)
+
+    def test_tags_of_wheels(self):
+        for tag, glibc in (("manylinux_2_28_x86_64", {"x86_64": (2, 28)}), ("manylinux2014_aarch64", {"aarch64": (2, 17)}),
+                           ("manylinux_2_27_x86_64.manylinux_2_28_x86_64", {"x86_64": (2, 27)}),
+                           ("win_amd64", {}), ("musllinux_1_2_x86_64", {}), ("manylinux_2_28_x86_640", {}), ("", {})):
+            self.assertEqual(glibc_of(tag), glibc, tag)
+
+
+class ByGallery(RefreshCase):
+    GALLERY = """
+- &llama
+  name: "llama-cpp"
+  capabilities: { default: "cpu", nvidia-cuda-12: "cuda12", amd: "rocm" }
+- { name: "cpu", uri: "quay.io/x:new-cpu-llama-cpp" }
+- { name: "cuda12", uri: "quay.io/x:new-gpu-nvidia-cuda-12-llama-cpp" }
+- { name: "rocm", uri: "quay.io/x:new-gpu-rocm-llama-cpp" }
+"""
+
+    def test_takes_the_images_of_the_gallery(self):
+        image = lambda ref: {"family": "f", "artifact": {"type": "oci", "ref": ref}}
+        self.has(catalogue("localai", {"default": image("quay.io/x:old-cpu"), "nvidia-cuda-12": image("quay.io/x:old"), "vulkan": image("quay.io/x:v")}))
+        self.listed("localai/index.yaml", self.GALLERY)
+        document, remarks, _ = self.written("localai")
+        self.assertEqual({name: variant["artifact"]["ref"] for name, variant in self.variants(document).items()},
+                         {"default": "quay.io/x:new-cpu-llama-cpp", "nvidia-cuda-12": "quay.io/x:new-gpu-nvidia-cuda-12-llama-cpp"})
+        self.assertEqual(remarks, ["refresh: localai: linux-x86_64/vulkan is left out: the gallery has no image for this capability",
+                                   "refresh: localai: capability amd is new, or another's image; it is not taken"])
+
+
+class Refusals(RefreshCase):
+    def assert_refused(self, problem):
+        done = self.run_tool("--write")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(problem, done.stderr)
+
+    def test_an_index_that_is_none_stops_all(self):
+        self.has(catalogue("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1"))
+        for path, text, problem in (("github/o+n.json", "<html>", "o+n.json: not JSON"), ("github/o+n.json", {"assets": []}, "tag_name: missing"),
+                                    ("pytorch/cu1.html", "no links", "cu1.html: neither HTML"), ("pypi/a.json", {"info": {}}, "info.name: missing"),
+                                    ("pypi/a.json", "[]", "expected object")):
+            with self.subTest(path=path, problem=problem):
+                self.listed(path, text)
+                self.assert_refused(problem)
+                (self.lists / path).unlink()
+
+    def test_what_is_left_of_a_catalogue_must_be_one(self):
+        document = catalogue("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1")
+        document["platforms"]["linux-x86_64"]["default"] = "v"
+        self.has(document)
+        self.listed("github/o+n.json", {"tag_name": "b2", "assets": []})
+        self.assert_refused("app: ")
+
+    def test_a_folder_that_is_not_there(self):
+        self.lists.rmdir()
+        self.assert_refused("no folder")
+
+    def test_other_files_are_named(self):
+        self.listed("pytorch/readme.txt", "text")
+        self.assertIn("not an index: ", self.run_tool().stderr)
+
+
+class Dates(unittest.TestCase):
+    def test_half_a_year(self):
+        renewal = Renewal({"name": "x"})
+        for day, end in (("2026-11-22", "2027-05-22"), ("2026-08-31", "2027-02-28"), ("2027-01-01", "2027-07-01"), ("2024-08-30", "2025-02-28")):
+            renewal.date(datetime.date.fromisoformat(day))
+            self.assertEqual((renewal.now["issued"], renewal.now["expires"]), (f"{day}T00:00:00Z", f"{end}T00:00:00Z"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What projects' own indexes list: a release of GitHub, an index of wheels, a project of PyPI.
+
+Sources: the REST API of GitHub ("Get a release by tag name"); PEP 503 and 691; PEP 600 for manylinux;
+https://docs.pypi.org/api/json/
+"""
+
+import dataclasses
+import html.parser
+import re
+import urllib.parse
+
+from .documents import Refusal, decoded, parse_json
+
+MAX_INDEX = 16 << 20  # bytes; PyTorch's index of torch has some 2 MB
+MAX_FILES = 65536
+LINUX = re.compile(r"(?:^|\.)(?:many)?linux[0-9a-z_]*?_(x86_64|aarch64)(?:\.|$)")
+GLIBC = re.compile(r"manylinux_([0-9]{1,3})_([0-9]{1,3})_(x86_64|aarch64)")
+LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
+
+
+@dataclasses.dataclass
+class Release:
+    tag: str
+    assets: dict  # name → members of a `file`
+
+
+def github_release(data):
+    release = parse_json(data, MAX_INDEX)
+    assets = {}
+    for asset in release.items("assets"):
+        digest = asset.optional("digest", default="")
+        if re.fullmatch("sha256:[0-9a-f]{64}", digest):
+            assets[asset.required("name")] = {"urls": [asset.required("browser_download_url")], "sha256": digest[7:],
+                                              "size": asset.required("size", "non-negative integer")}
+    return Release(release.required("tag_name"), assets)
+
+
+def version_of(text):
+    """Numbers to compare by; None for what is no release, as 2.15.0.dev1."""
+    return tuple(int(part) for part in text.split(".")) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", text) else None
+
+
+class Links(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def handle_starttag(self, tag, attributes):
+        target = dict(attributes).get("href") or ""
+        if tag == "a":
+            path = urllib.parse.urlsplit(target).path
+            self.names.append(urllib.parse.unquote(path.rsplit("/", 1)[-1]))
+
+
+def names_in_index(data):
+    if data.lstrip()[:1] == b"{":
+        return [file.required("filename") for file in parse_json(data, MAX_INDEX).items("files")]
+    links = Links()
+    links.feed(decoded(data, "HTML"))
+    if not links.names:
+        raise Refusal("neither HTML with links nor JSON with files")
+    return links.names
+
+
+def newest_wheels(data):
+    """The newest version of each processor architecture among the wheels for Linux that an index lists."""
+    newest = {}
+    for name in names_in_index(data)[:MAX_FILES]:
+        parts = name.removesuffix(".whl").split("-")
+        version = version_of(parts[1].split("+")[0]) if name.endswith(".whl") and len(parts) in (5, 6) else None
+        for architecture in LINUX.findall(parts[-1]) if version else ():
+            newest[architecture] = max(version, newest.get(architecture, version))
+    return newest
+
+
+@dataclasses.dataclass
+class Project:
+    name: str
+    version: str
+    glibc: dict  # architecture → the oldest glibc that one of its wheels runs with, as numbers; None: not said
+    is_for_all: bool  # it can be built, or its wheel is for every platform
+
+
+def glibc_of(tag):
+    """{architecture: the oldest glibc} of a wheel's platform tag, which may be several joined by dots."""
+    found = {}
+    for part in tag.split("."):
+        exact, legacy = GLIBC.fullmatch(part), re.fullmatch(r"(manylinux[0-9]+)_(x86_64|aarch64)", part)
+        if exact or legacy and legacy[1] in LEGACY_GLIBC:
+            version = (int(exact[1]), int(exact[2])) if exact else LEGACY_GLIBC[legacy[1]]
+            architecture = exact[3] if exact else legacy[2]
+            found[architecture] = min(version, found.get(architecture, version))
+    return found
+
+
+def pypi_project(data):
+    project = parse_json(data, MAX_INDEX)
+    glibc, is_for_all = {}, False
+    for file in project.items("urls"):
+        name = file.required("filename")
+        if file.optional("yanked", "boolean", False):
+            continue
+        is_for_all = is_for_all or name.endswith((".tar.gz", ".zip", "-any.whl"))
+        for architecture, version in glibc_of(name.removesuffix(".whl").rsplit("-", 1)[-1]).items():
+            glibc[architecture] = min(version, glibc.get(architecture, version))
+    info = project.at("info")
+    return Project(info.required("name"), info.required("version"), glibc, is_for_all)

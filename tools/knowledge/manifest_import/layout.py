@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout of data/catalogue: two spaces, and on one line whatever fits there."""
+
+import json
+
+WIDTH = 119  # columns of a line
+FILL = 106  # columns of a line of a list of short words
+
+
+def on_one_line(value, is_outermost=True):
+    if isinstance(value, dict) and value:
+        members = ", ".join(f"{quoted(key)}: {on_one_line(member, False)}" for key, member in value.items())
+        return f"{{ {members} }}" if is_outermost else f"{{{members}}}"
+    if isinstance(value, list):
+        return "[" + ", ".join(on_one_line(item, False) for item in value) + "]"
+    return quoted(value)
+
+
+def quoted(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def filled(words, indent):
+    """A list of short words, as many on a line as fit."""
+    lines = [""]
+    for place, word in enumerate(words):
+        item = quoted(word) + ("," if place + 1 < len(words) else "")
+        if lines[-1] and len(indent) + 3 + len(lines[-1]) + len(item) > FILL:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {item}".lstrip()
+    return lines
+
+
+def lines_of_list(items, depth):
+    indent = "  " * depth
+    if all(isinstance(item, str) and len(item) <= 16 for item in items):
+        return "\n".join(f"{indent}  {line}" for line in filled(items, indent))
+    return ",\n".join(f"{indent}  {laid_out(item, depth + 1, len(indent) + 2)}" for item in items)
+
+
+def laid_out(value, depth=0, column=0):
+    """The value as text without an end of line; it begins in that column, at that depth."""
+    whole = on_one_line(value)
+    if not isinstance(value, (dict, list)) or not value or depth > 0 and column + len(whole) <= WIDTH:
+        return whole
+    indent = "  " * depth
+    if isinstance(value, list):
+        return f"[\n{lines_of_list(value, depth)}\n{indent}]"
+    members = []
+    for key, member in value.items():
+        start = f"{indent}  {quoted(key)}: "
+        members.append(start + laid_out(member, depth + 1, len(start)))
+    return "{\n" + ",\n".join(members) + f"\n{indent}}}"
+
+
+def catalogue_text(catalogue):
+    return laid_out(catalogue) + "\n"

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes catalogues again from their projects' own indexes: what there is to fetch, in which version.
+
+What a build needs is said by no index. It stays as the catalogue has it, a build whose name is new is not taken, and one
+that is gone is left out.
+"""
+
+import copy
+import datetime
+import os
+import re
+
+from . import localai
+from .documents import scrubbed
+from .indexes import version_of
+
+PYTORCH = "https://download.pytorch.org/whl/"
+ENDS = "{} is not in this index; it ends with {}"
+BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its catalogue is about
+
+
+class Renewal:
+    """A catalogue that is being made again."""
+
+    def __init__(self, catalogue):
+        self.before, self.now = catalogue, copy.deepcopy(catalogue)
+        self.name, self.remarks, self.was_read = catalogue["name"], [], False
+
+    def variants(self):
+        """(platform, name, variant), and each may be left out while they are gone through."""
+        return [(platform, name, variant) for platform, content in self.now["platforms"].items()
+                for name, variant in list(content["variants"].items())]
+
+    def remark(self, text):
+        self.remarks.append(f"{self.name}: {scrubbed(text, 512)}")
+
+    def leave_out(self, platform, name, why):
+        self.remark(f"{platform}/{name} is left out: {why}")
+        del self.now["platforms"][platform]["variants"][name]
+
+    def date(self, day):
+        """Good from that day on, for half a year."""
+        end = (day.replace(day=1) + datetime.timedelta(days=184)).replace(day=min(day.day, 28))
+        self.now["issued"], self.now["expires"] = (f"{each}T00:00:00Z" for each in (day, end))
+
+
+def architecture_of(platform):
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.split("-")[1], platform.split("-")[1])
+
+
+# GitHub ---------------------------------------------------------------------------------------------------------------
+
+def asset_of(url, repository, tag):
+    """The name of the file that is fetched from this release; None when it is another one's."""
+    start = f"https://github.com/{repository}/releases/download/{tag}/"
+    return url.removeprefix(start) if url.startswith(start) else None
+
+
+def renew_file(file, asset, release, old):
+    """Puts the release's file in place of the old one's. Returns the name that the release lacks, or None."""
+    name = asset.replace(old, release.tag)
+    if name not in release.assets:
+        return name
+    found = release.assets[name]
+    file.update(found if "urls" in file else {"url": found["urls"][0], "sha256": found["sha256"], "size": found["size"]})
+    return None
+
+
+def files_of(artifact):
+    """The file itself, then those of members as x-cudart: each with its URL."""
+    if artifact.get("urls"):
+        yield artifact, artifact["urls"][0]
+    for member in artifact.values():
+        if isinstance(member, dict) and "url" in member:
+            yield member, member["url"]
+
+
+def renew_by_release(renewal, repository, release):
+    old, known = renewal.before.get("version", ""), []
+    for platform, name, variant in renewal.variants():
+        files = [(file, asset_of(url, repository, old)) for file, url in files_of(variant["artifact"])]
+        files = [(file, asset) for file, asset in files if old and asset]
+        missing = [lacking for file, asset in files if (lacking := renew_file(file, asset, release, old))]
+        known += [asset.replace(old, release.tag) for _, asset in files]
+        if missing:
+            renewal.leave_out(platform, name, f"{missing[0]} is not in release {release.tag}, or has no digest there")
+    if known:
+        renewal.was_read = True
+        renewal.now["version"] = release.tag
+        for place in [renewal.now["source"], *renewal.now["source"]["facts"]]:
+            if repository in place.get("url", ""):
+                place["url"] = place["url"].replace(old, release.tag)
+        note_new_assets(renewal, release, known)
+
+
+def note_new_assets(renewal, release, known):
+    """Those that are named like the known ones up to where these differ."""
+    start = os.path.commonprefix([name for name in known if name.startswith(known[0].split("-")[0])])
+    for name in sorted(set(release.assets) - set(known)):
+        if name.startswith(start):
+            renewal.remark(f"{name} is new; what it needs is not known, so it is not taken")
+
+
+# PyTorch --------------------------------------------------------------------------------------------------------------
+
+def dotted(version, parts=2):
+    return ".".join(str(part) for part in version[:parts])
+
+
+def renew_by_wheels(renewal, lists):
+    """lists: the name of an index → the newest version of each architecture there."""
+    known = set()
+    newest = max((version for each in lists.values() for version in each.values()), default=None)
+    for platform, name, variant in renewal.variants():
+        index = (variant["artifact"].get("urls") or [""])[0]
+        index = index.removeprefix(PYTORCH).strip("/") if index.startswith(PYTORCH) else None
+        known.add(index)
+        if index not in lists:
+            continue
+        renewal.was_read = True
+        there = lists[index].get(architecture_of(platform))
+        if there is None:
+            renewal.leave_out(platform, name, f"{index} has no wheel for it")
+        elif renewal.name == "torch":
+            note_age(variant, there, newest)
+    if renewal.name == "torch" and newest:
+        renewal.now["version"] = dotted(newest)
+        for index in sorted(set(lists) - known):
+            renewal.remark(f"index {index} is new; what its wheels have code for is not known, so it is not taken")
+
+
+def note_age(variant, there, newest):
+    if there[:2] < newest[:2]:
+        variant["note"] = ENDS.format(dotted(newest), dotted(there))
+    elif re.match(ENDS.format(".*", ""), variant.get("note", "")):
+        del variant["note"]
+
+
+# PyPI -----------------------------------------------------------------------------------------------------------------
+
+def normal(project):
+    """PEP 503."""
+    return re.sub("[-_.]+", "-", project).lower()
+
+
+def project_of(variant):
+    artifact = variant["artifact"]
+    name = artifact.get("x-package", artifact.get("ref", "") if artifact["type"] == "package" else "")
+    return normal(name.split("[")[0])
+
+
+def renew_by_project(renewal, project):
+    about = [each for each in renewal.variants() if project_of(each[2]) == normal(project.name)]
+    for platform, name, variant in about:
+        renewal.was_read = True
+        architecture = architecture_of(platform)
+        host = variant.get("requires", {}).get("host", {})
+        if architecture in project.glibc:
+            renew_glibc(renewal, f"{platform}/{name}", host, dotted(project.glibc[architecture]))
+        elif not project.is_for_all:
+            renewal.leave_out(platform, name, f"{project.name} {project.version} has no wheel for it")
+    if about and "version" in renewal.now and version_of(project.version):
+        parts = len(renewal.now["version"].split("."))
+        renewal.now["version"] = dotted(version_of(project.version), max(parts, 2))
+
+
+def renew_glibc(renewal, place, host, version):
+    if host.get("glibc_min", version) != version:
+        renewal.remark(f"{place}: glibc {version} instead of {host['glibc_min']}")
+        host["glibc_min"] = version
+
+
+# LocalAI --------------------------------------------------------------------------------------------------------------
+
+def renew_by_gallery(renewal, gallery):
+    listed, skipped = localai.convert(gallery, BACKEND)
+    images = {key: variant["artifact"]["ref"] for content in listed["platforms"].values()
+              for key, variant in content["variants"].items()}
+    renewal.was_read = True
+    for platform, name, variant in renewal.variants():
+        if name in images and (platform, name) != ("linux-aarch64", "default"):
+            variant["artifact"]["ref"] = images[name]
+        elif name not in images:
+            renewal.leave_out(platform, name, "the gallery has no image for this capability")
+    known = {name for _, name, _ in renewal.variants()}
+    for key in sorted(set(images) - known):
+        renewal.remark(f"capability {key} is new, or another's image; it is not taken")
+    for each in skipped:
+        renewal.remark(f"of the gallery, {each}")
