@@ -12,6 +12,10 @@ import unittest
 import jsonschema
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tools/knowledge"))
+from manifest_import.layout import catalogue_text  # noqa: E402
+
 CATALOGUES = sorted((ROOT / "data" / "catalogue").glob("*.json"))
 SCHEMA = ROOT / "data" / "schema" / "variants.schema.json"
 PRODUCTS = {"cyllama", "jax", "llama.app", "llama.cpp", "localai", "ollama", "shimmy", "torch",
@@ -102,6 +106,11 @@ class Catalogues(unittest.TestCase):
                 errors = [f"{e.json_path}: {e.message}" for e in validator.iter_errors(load(path))]
                 self.assertEqual(errors, [])
 
+    def test_each_is_laid_out_as_the_refresh_tool_does(self):
+        for path in CATALOGUES:
+            with self.subTest(path.name):
+                self.assertEqual(path.read_text(encoding="utf-8"), catalogue_text(load(path)))
+
     def test_each_is_documented(self):
         page = (ROOT / "docs" / "catalogues.md").read_text(encoding="utf-8")
         for path in CATALOGUES:
@@ -109,17 +118,25 @@ class Catalogues(unittest.TestCase):
 
 
 class Floors(unittest.TestCase):
-    """A profile that says which AMD GPUs a build serves says what the rules say."""
+    """A profile that says which AMD GPUs a build serves says what the rules or the builds say."""
 
     def floor(self, profile):
-        (floor,) = load(ROOT / "data" / "profiles" / f"{profile}.json")["floors"]["rocm"]
+        (floor,) = (each for each in load(ROOT / "data" / "profiles" / f"{profile}.json")["floors"]["rocm"] if each.startswith("gfx="))
         return set(floor.removeprefix("gfx=").split("|"))
+
+    def targets(self, product):
+        of_rocm = [each for _, each in variants(load(ROOT / "data" / "catalogue" / f"{product}.json")) if each["family"] == "rocm"]
+        return {target for each in of_rocm for target in each["requires"]["device"]["gfx"]}
 
     def test_are_those_of_the_rules(self):
         rules = load(ROOT / "data" / "rules" / "rocm_gfx.json")
         served = {target.split(":")[0] for target in rules["ollama_rocm_v7_2"]["gfx"]}
         self.assertEqual(self.floor("ollama"), served)
-        self.assertEqual(self.floor("torch"), set(rules["uv_torch"][0]["gfx"]))
+
+    def test_are_those_of_the_builds(self):
+        for name in ("torch", "localai"):
+            with self.subTest(name):
+                self.assertEqual(self.floor(name), self.targets(name))
 
 
 class Mistakes(unittest.TestCase):
