@@ -18,8 +18,9 @@ from manifest_import.layout import catalogue_text  # noqa: E402
 
 CATALOGUES = sorted((ROOT / "data" / "catalogue").glob("*.json"))
 SCHEMA = ROOT / "data" / "schema" / "variants.schema.json"
-PRODUCTS = {"cyllama", "jax", "llama.app", "llama.cpp", "localai", "ollama", "shimmy", "torch",
-            "tsuku-llm", "tsuku-llm-recipe"}
+PRODUCTS = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jax", "lemonade", "llama.app", "llama.cpp",
+            "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "sglang", "shimmy", "stable-diffusion.cpp",
+            "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
 MAX_LIFE = datetime.timedelta(days=200)
 
 
@@ -134,7 +135,7 @@ class Floors(unittest.TestCase):
         self.assertEqual(self.floor("ollama"), served)
 
     def test_are_those_of_the_builds(self):
-        for name in ("torch", "localai"):
+        for name in ("torch", "comfyui", "vllm", "xformers", "flash-attn", "localai"):
             with self.subTest(name):
                 self.assertEqual(self.floor(name), self.targets(name))
 

@@ -7,7 +7,7 @@ import pathlib
 GB = 10**9
 GIB = 2**30
 # CUDA of the driver's own release. Source: data/rules/cuda_driver.json.
-CUDA_OF_DRIVER = {"470": "11.4", "535": "12.2", "550": "12.4", "580": "13.0"}
+CUDA_OF_DRIVER = {"470": "11.4", "525": "12.0", "535": "12.2", "550": "12.4", "570": "12.8", "580": "13.0"}
 # What programs of the oneAPI runtime 2025 link with.
 ONEAPI = ("libsycl.so.8", "libsvml.so", "libimf.so", "libintlc.so.5")
 VULKAN_QUEUES = [{"flags": ["graphics", "compute", "transfer"], "count": 1, "timestamp_bits": 64}]

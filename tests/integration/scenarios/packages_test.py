@@ -160,3 +160,109 @@ class ShimmyAssets(ScenarioCase):
         for variant in ("webgpu", "legacy"):
             why = answer.why(variant)["glibc-too-old"]
             self.assertEqual((why["have"], why["want"]), ("2.38", "2.39"))
+
+
+class PyTorchIndexes(ScenarioCase):
+    """2.14 with older versions kept: the newest index that has code for the GPU and a driver that is new enough."""
+
+    def assert_index(self, machine, variant):
+        answer = self.recommend(machine, "torch")
+        self.assertEqual(answer.variant, variant, answer.text)
+        return answer
+
+    def test_a_new_driver_takes_the_default_of_the_release(self):
+        self.assert_index(Machine().nvidia(capability="12.0", driver="580.65.06"), "cu132")
+
+    def test_a_blackwell_gpu_on_driver_570_takes_an_older_pytorch_and_not_the_cpu(self):
+        answer = self.assert_index(Machine().nvidia(capability="12.0", driver="570.86.10"), "cu129")
+        self.assertEqual(answer.fallback, ["cu128", "cpu"])
+        self.assertIn("2.14 is not in this index", answer.text)
+        self.assertIn("driver-too-old", answer.why("cu132"))
+        self.assertIn("arch-not-in-build", answer.why("cu126"))
+
+    def test_volta_and_pascal_take_the_last_toolkit_that_has_them(self):
+        for capability in ("7.0", "6.1", "5.2"):
+            answer = self.assert_index(Machine().nvidia(capability=capability), "cu126")
+            self.assertIn("arch-not-in-build", answer.why("cu132"))
+
+    def test_select_says_the_same(self):
+        for capability, driver in (("12.0", "570.86.10"), ("7.0", "580.65.06")):
+            self.assertEqual(self.select(Machine().nvidia(capability=capability, driver=driver), "torch").backend, "cuda")
+
+    def test_rocm_7_14_has_no_vega(self):
+        self.assert_index(Machine().amd(gfx="gfx1100"), "rocm7.14")
+        self.assert_index(Machine().amd(gfx="gfx906"), "rocm7.2")
+
+
+class LocalAiImages(ScenarioCase):
+    def test_cuda_13_has_nothing_for_pascal_and_volta(self):
+        for capability in ("6.1", "7.0"):
+            answer = self.recommend(Machine().nvidia(capability=capability), "localai")
+            self.assertEqual(answer.variant, "nvidia-cuda-12", answer.text)
+            self.assertIn("arch-not-in-build", answer.why("nvidia-cuda-13"))
+            self.assertEqual(self.select(Machine().nvidia(capability=capability), "localai").answers["capability"], "nvidia-cuda-12")
+        self.assertEqual(self.recommend(Machine().nvidia(), "localai").variant, "nvidia-cuda-13")
+
+    def test_arm_beside_nvidia_is_l4t(self):
+        machine = Machine(arch="aarch64", libc_version="2.39").nvidia(capability="9.0")
+        self.assertEqual(self.recommend(machine, "localai").artifact["ref"],
+                         "quay.io/go-skynet/local-ai-backends:latest-nvidia-l4t-cuda-13-arm64-llama-cpp")
+        self.assertEqual(self.select(machine, "localai").answers["capability"], "nvidia-l4t-cuda-13")
+
+    def test_an_amd_gpu_that_the_image_has_no_code_for_takes_vulkan(self):
+        machine = Machine(libc_version="2.39").amd(gfx="gfx803")
+        self.assertEqual(self.recommend(machine, "localai").variant, "vulkan")
+        selected = self.select(machine, "localai")
+        self.assertEqual((selected.backend, selected.answers["capability"]), ("vulkan", "vulkan"))
+
+
+class LlamaCppArchives(ScenarioCase):
+    def test_ptx_needs_a_driver_of_its_toolkit_and_a_cubin_does_not(self):
+        for capability, driver, variant in (("8.9", "580.65.06", "ubuntu-cuda-13.4-x64"), ("9.0", "580.65.06", "ubuntu-cuda-12.8-x64"),
+                                            ("9.0", "550.54.14", "ubuntu-vulkan-x64"), ("6.1", "580.65.06", "ubuntu-cuda-12.8-x64")):
+            with self.subTest(capability=capability, driver=driver):
+                answer = self.recommend(Machine(libc_version="2.39").nvidia(capability=capability, driver=driver), "llama.cpp")
+                self.assertEqual(answer.variant, variant, answer.text)
+
+    def test_its_cuda_archive_names_that_of_the_libraries(self):
+        artifact = self.recommend(Machine(libc_version="2.39").nvidia(), "llama.cpp").artifact
+        self.assertTrue(artifact["x-cudart"]["url"].endswith("/cudart-llama-b11146-bin-ubuntu-cuda-13.4-x64.tar.gz"))
+
+    def test_kepler_takes_vulkan(self):
+        machine = Machine(libc_version="2.39").nvidia(capability="3.7", driver="470.256.02")
+        for consumer in ("llama.cpp", "node-llama-cpp", "whisper.cpp", "stable-diffusion.cpp"):
+            self.assertEqual(self.select(machine, consumer).backend, "vulkan", consumer)
+
+
+class OtherPackages(ScenarioCase):
+    def test_lemonade_has_one_archive_for_each_architecture(self):
+        for capability, variant in (("8.9", "cuda-sm_89"), ("12.1", "cuda-sm_121"), ("8.7", "vulkan"), ("10.3", "vulkan")):
+            machine = Machine(libc_version="2.39").nvidia(capability=capability)
+            self.assertEqual(self.recommend(machine, "lemonade").variant, variant)
+            self.assertEqual(self.select(machine, "lemonade").backend, variant.split("-")[0])
+
+    def test_node_llama_cpp_falls_back_for_older_drivers(self):
+        for capability, driver, variant in (("8.6", "580.65.06", "linux-x64-cuda"), ("6.1", "550.54.14", "linux-x64-cuda"),
+                                            ("9.0", "580.65.06", "linux-x64-vulkan")):
+            answer = self.recommend(Machine().nvidia(capability=capability, driver=driver), "node-llama-cpp")
+            self.assertEqual(answer.variant, variant, answer.text)
+
+    def test_vllm_begins_with_turing(self):
+        self.assertEqual(self.recommend(Machine().nvidia(capability="7.5"), "vllm").variant, "cu130")
+        self.assertEqual(self.recommend(Machine().nvidia(capability="8.0", driver="550.54.14"), "vllm").variant, "cu129")
+        self.assertEqual(self.recommend(Machine().nvidia(capability="7.0"), "vllm").variant, "cpu")
+
+    def test_packages_without_a_cpu_build_say_so(self):
+        for product in ("cupy", "flash-attn", "sglang", "xformers"):
+            answer = self.recommend(Machine().intel(), product)
+            self.assertEqual((answer.code, answer.variant), (3, None))
+            self.assertTrue(answer.hint, product)
+            self.assertEqual(self.select(Machine().intel(), product).backend, None)
+
+    def test_onnxruntime_names_its_providers(self):
+        self.assertEqual(self.select(Machine().nvidia(), "onnxruntime").answers["providers"], "CUDAExecutionProvider,CPUExecutionProvider")
+        self.assertEqual(self.select(Machine(), "onnxruntime").answers["providers"], "CPUExecutionProvider")
+
+    def test_blender_takes_optix_by_its_driver(self):
+        for driver, word in (("580.65.06", "OPTIX"), ("525.60.13", "CUDA")):
+            self.assertEqual(self.select(Machine().nvidia(driver=driver), "blender").answers["cycles_device"], word)
