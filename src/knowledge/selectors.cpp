@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/selectors.h"
+
+#include <algorithm>
+#include <set>
+
+#include "knowledge/documents.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+constexpr std::string_view kSchema = "gpuprobe.selectors/1";
+constexpr std::string_view kGgml = "ggml";  // names devices of other APIs
+
+struct Document {
+    std::string schema = {};
+    std::vector<Reader> readers = {};
+    std::vector<UseRow> use = {};
+};
+
+Error malformed(const std::string& where, const std::string& what) {
+    return Error{ErrorCode::Malformed, "selectors: " + where + ": " + what};
+}
+
+/// All that is read by the readers of an API; of every API without one.
+std::set<std::string> read_below(const std::vector<Reader>& readers, std::string_view api) {
+    std::set<std::string> names;
+    for (const auto& reader : readers)
+        if (api.empty() || reader.api == api)
+            names.insert(reader.reads.begin(), reader.reads.end());
+    return names;
+}
+
+Status check(const std::string& where,
+             const Variables& variables,
+             const std::set<std::string>& known) {
+    for (const auto& [name, text] : variables)
+        if (!known.contains(name))
+            return malformed(where, name + ": nobody reads it");
+    return Done{};
+}
+
+Status check(const Document& document) {
+    std::set<std::string> names;
+    for (const auto& reader : document.readers) {
+        if (!names.insert(reader.name).second)
+            return malformed(reader.name, "named twice");
+        TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
+    }
+    for (const auto& row : document.use) {
+        const auto known = read_below(document.readers, row.api == kGgml ? "" : row.api);
+        TRY(check("use: " + row.api, row.variables, known));
+        TRY(check("use: " + row.api, row.environment, known));
+        if (row.variables.empty() == !row.argument.has_value())
+            return malformed("use: " + row.api, "expected either variables or an argument");
+    }
+    return Done{};
+}
+
+}  // namespace
+
+template <class Visitor>
+void describe(Visitor& visit, Reader& reader) {
+    visit("name", reader.name);
+    visit("api", reader.api);
+    visit("reads", reader.reads);
+    visit("hide", reader.hide);
+    visit("reaches", reader.reaches);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, UseRow& row) {
+    visit("api", row.api);
+    visit("kind", row.kind);
+    visit("variables", row.variables);
+    visit("argument", row.argument);
+    visit("environment", row.environment);
+}
+
+namespace {
+
+template <class Visitor>
+void describe(Visitor& visit, Document& document) {
+    visit("schema", document.schema);
+    visit("readers", document.readers);
+    visit("use", document.use);
+}
+
+}  // namespace
+
+const Selectors& Selectors::current() {
+    static const Selectors selectors = compiled_in<Selectors>("selectors");
+    return selectors;
+}
+
+Result<Selectors> Selectors::from(std::string_view json) {
+    auto document = TRY(document_from<Document>(json, kSchema));
+    TRY(check(document));
+    Selectors selectors;
+    selectors.readers_ = std::move(document.readers);
+    selectors.uses_ = std::move(document.use);
+    return selectors;
+}
+
+const Reader* Selectors::find(std::string_view name) const {
+    const auto found = std::ranges::find(readers_, name, &Reader::name);
+    return found == readers_.end() ? nullptr : &*found;
+}
+
+}  // namespace gpuprobe::knowledge

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/selectors.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe::knowledge {
+namespace {
+
+std::string document(const std::string& readers, const std::string& use) {
+    return R"({"schema": "gpuprobe.selectors/1", "readers": [)" + readers + R"(], "use": [)" + use +
+           "]}";
+}
+
+constexpr const char* kReader = R"({"name": "a", "api": "cuda", "reads": ["A", "B"]})";
+
+std::string problem_of(const std::string& json) {
+    const auto read = Selectors::from(json);
+    return read ? "" : read.error().text;
+}
+
+TEST(Selectors, AreCompiledIn) {
+    const auto& selectors = Selectors::current();
+    ASSERT_NE(selectors.find("ggml-vulkan"), nullptr);
+    EXPECT_EQ(selectors.find("ggml"), nullptr);
+    for (const char* api : {"cuda", "hip", "level_zero", "vulkan", "opencl"}) {
+        EXPECT_TRUE(std::ranges::any_of(selectors.uses(), [api](const UseRow& row) {
+            return row.api == api && !row.variables.empty();
+        })) << api;
+        for (const auto& reader : selectors.readers())
+            EXPECT_TRUE(reader.api != api || !reader.hide.empty()) << reader.name;
+    }
+}
+
+TEST(Selectors, SetOnlyWhatSomebodyReads) {
+    const auto good =
+        document(kReader, R"({"api": "cuda", "kind": "index", "variables": {"A": "1"}})");
+    EXPECT_EQ(problem_of(good), "");
+    EXPECT_NE(
+        problem_of(document(kReader, R"({"api": "cuda", "kind": "index", "variables": {"C": ""}})"))
+            .find("C: nobody reads it"),
+        std::string::npos);
+    EXPECT_NE(
+        problem_of(document(kReader, R"({"api": "hip", "kind": "index", "variables": {"A": ""}})"))
+            .find("A: nobody reads it"),
+        std::string::npos);
+    EXPECT_NE(
+        problem_of(
+            document(R"({"name": "a", "api": "cuda", "reads": ["A"], "hide": {"B": ""}})", ""))
+            .find("a: B: nobody reads it"),
+        std::string::npos);
+}
+
+TEST(Selectors, AreRefusedWithTheRowAtFault) {
+    EXPECT_NE(problem_of(document(std::string{kReader} + "," + kReader, "")).find("named twice"),
+              std::string::npos);
+    EXPECT_NE(problem_of(document(kReader, R"({"api": "cuda", "kind": "index"})")).find("argument"),
+              std::string::npos);
+    EXPECT_NE(problem_of(document(kReader, R"({"api": "cuda", "kind": "odd", "argument": "1"})"))
+                  .find("kind"),
+              std::string::npos);
+    EXPECT_NE(problem_of(R"({"schema": "gpuprobe.selectors/2"})"), "");
+}
+
+}  // namespace
+}  // namespace gpuprobe::knowledge
