@@ -2,6 +2,8 @@
 #include "cli/choice.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <map>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
 #include "cli/terminal.h"
+#include "policy/environment.h"
 
 namespace gpuprobe {
 namespace {
@@ -27,11 +30,23 @@ Error unknown_consumer(const Arguments& arguments, const std::vector<std::string
     return {ErrorCode::UnknownConsumer, text};
 }
 
+/// Those that may hide a GPU from what is started from this shell.
+std::map<std::string, std::string> callers_variables() {
+    std::map<std::string, std::string> found;
+    for (const auto name : hiding_variables()) {
+        const std::string variable{name};
+        if (const char* value = std::getenv(variable.c_str()))
+            found.emplace(variable, scrubbed(value, 1024));
+    }
+    return found;
+}
+
 Value no_match_document(const Error& error, const Decision& decision) {
     auto document = failure_document(error, decision.candidates);
     auto& details = document["error"];
     details["consumer"] = decision.consumer;
     details["decision"] = decision.summary;
+    details["environment"] = to_value(decision.environment);
     details["answers"] = to_value(decision.answers);
     details["messages"] = to_value(decision.messages);
     return document;
@@ -61,7 +76,10 @@ Status name_gpus_by_id(Context& context, Value& request) {
 Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
-    if (explains)
+    const auto callers = callers_variables();
+    if (!callers.empty())
+        request["environment"] = to_value(callers);
+    if (explains || !callers.empty())
         request["explain"] = true;
     auto decision = context.client.select(context.arguments.select.consumer, request);
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)

@@ -40,6 +40,21 @@ std::string candidate_lines(const Candidate& candidate,
     return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
 }
 
+/// What the caller's own variables do to the choice.
+std::string hidden_lines(const Decision& decision, const Screen& screen) {
+    std::string text;
+    for (const auto& candidate : decision.candidates) {
+        const bool is_chosen =
+            candidate.backend == decision.backend && candidate.gpu &&
+            std::ranges::find(decision.gpus, *candidate.gpu) != decision.gpus.end();
+        for (const auto& reason : candidate.reasons)
+            if (is_chosen && reason.code == "hidden-by-environment")
+                text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
+                                *candidate.gpu + ": " + explain(reason).text);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string verdict_sign(Verdict verdict, const Screen& screen) {
@@ -66,6 +81,7 @@ std::string decision_text(const Decision& decision, const Report* report, const 
     text += "\n";
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
+    text += hidden_lines(decision, screen);
     if (!decision.summary.empty() && screen.has_legend)
         text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
     return text;

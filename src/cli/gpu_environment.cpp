@@ -2,7 +2,6 @@
 #include "cli/gpu_environment.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -34,19 +33,15 @@ std::string comment(const GpuSelector& selector) {
 
 }  // namespace
 
-EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors, bool has_positions) {
-    const auto chosen = chosen_selectors(selectors, has_positions);
+EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
+                                   const std::map<std::string, std::string>& settings) {
+    const auto chosen = chosen_selectors(selectors);
     EnvironmentLines lines;
-    std::set<std::string> names;
-    for (const auto& selector : selectors) {
-        if (std::ranges::find(chosen, &selector) == chosen.end()) {
+    for (const auto& [name, value] : settings)
+        lines.settings += assignment(name, value) + "\n";
+    for (const auto& selector : selectors)
+        if (std::ranges::find(chosen, &selector) == chosen.end())
             lines.comments += comment(selector);
-            continue;
-        }
-        for (const auto& [name, value] : needs_of(selector))
-            if (names.insert(name).second)
-                lines.settings += assignment(name, value) + "\n";
-    }
     return lines;
 }
 

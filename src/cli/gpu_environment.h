@@ -15,10 +15,10 @@ struct EnvironmentLines {
     std::string comments = {};  ///< "# …" lines
 };
 
-/// Sets the best selector of each API, with what must be set beside it, as long as none disagrees
-/// with another; with `has_positions` also where only a position selects. Every other selector is a
-/// comment, so that all of it may go through eval.
-EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors, bool has_positions);
+/// What environment_for() sets. Every selector that is no part of it is a comment, so that all of
+/// it may go through eval.
+EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
+                                   const std::map<std::string, std::string>& settings);
 
 /// Who the GPU is: its place, nodes, UUIDs, position in each API, and selectors.
 Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors);

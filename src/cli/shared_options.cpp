@@ -54,7 +54,8 @@ std::vector<Option> rule_options() {
 std::vector<Option> choice_options() {
     std::vector<Option> options;
     for (const auto& key : select_keys())
-        options.push_back(option_of(key, select_request));
+        if (!key.option.empty())
+            options.push_back(option_of(key, select_request));
     return options;
 }
 

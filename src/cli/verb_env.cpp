@@ -32,11 +32,17 @@ Status describe_build(Context& context, Decision& decision) {
     return Done{};
 }
 
+/// No GPU was asked for, and the consumer has nothing else: its environment hides them all.
+bool wants_no_gpu(const Arguments& arguments) {
+    const auto* backend = arguments.select.request.at("backend").as_string();
+    return backend && (*backend == "none" || *backend == "off");
+}
+
 Result<ExitCode> print_choice(Context& context) {
     auto decision = TRY(choose(context));
-    if (!decision.backend)
+    if (!decision.backend && !wants_no_gpu(context.arguments))
         return report_no_match(context, decision);
-    if (context.arguments.select.for_build)
+    if (context.arguments.select.for_build && decision.backend)
         TRY(describe_build(context, decision));
     if (context.wants_json()) {
         Value document{Value::Object{}};
@@ -67,16 +73,14 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
         print_json(arguments, identity_card(gpu, selectors));
         return ExitCode::Answered;
     }
-    const auto lines = environment_lines(selectors, arguments.shows_all);
+    const auto lines = environment_lines(selectors, environment_for(report, gpu));
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);
     else
         print(lines.settings);
     if (!lines.settings.empty())
         return ExitCode::Answered;
-    const auto* hint =
-        arguments.shows_all ? "" : ": 'env GPU --all' prints positions where there are any";
-    return Error{ErrorCode::NoMatch, fmt::format("nothing names {} for good{}", gpu.id, hint)};
+    return Error{ErrorCode::NoMatch, fmt::format("nothing names {}", gpu.id)};
 }
 
 Result<ExitCode> run(Context& context) {
@@ -121,9 +125,13 @@ The environment of the choice as KEY=VALUE lines:
   eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
   gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
 
-With a GPU, what makes programs use that one: for each API the best name that stays true after a
-restart. A terminal shows the other ways as comments; -j prints all of them with the GPU's UUIDs.
-Exit status 3 when nothing names it for good.
+It uses what was chosen and hides every other GPU from whatever the consumer reads; where the CPU
+was chosen, or --backend=none given, it hides them all.
+
+With a GPU, what makes programs use that one and no other: for each API the best name that stays
+true after a restart, else its position with the environment in which that counts. A terminal shows
+the other ways as comments; -j prints all of them with the GPU's UUIDs. Exit status 3 when nothing
+names it.
 )page",
             .operands = {{.word = {.name = "CONSUMER", .names = kConsumers | kGpus},
                           .take = take_consumer}},
@@ -132,8 +140,7 @@ Exit status 3 when nothing names it for good.
                                         "with",
                                 .take = put<&Arguments::select, &SelectArguments::for_build>},
                                {.names = "--all",
-                                .help = "positions too, where there is no better name, with the "
-                                        "environment in which they count; and the comments",
+                                .help = "with a GPU, the other ways to name it as comments",
                                 .take = put<&Arguments::shows_all>}},
                               choice_options()),
             .check = check,

@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "explain/explain.h"
+#include "policy/environment.h"
 
 namespace gpuprobe {
 namespace {
@@ -29,9 +30,8 @@ Error unknown_product(const std::string& product, const std::vector<std::string>
 
 /// A mask is the caller's; the answer is about the hardware.
 void warn_of_masks(const Arguments& arguments) {
-    for (const auto* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-                             "ZE_AFFINITY_MASK", "GGML_VK_VISIBLE_DEVICES"})
-        if (std::getenv(name))
+    for (const auto name : hiding_variables())
+        if (std::getenv(std::string{name}.c_str()))
             remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
 }
 

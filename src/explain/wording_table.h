@@ -173,6 +173,8 @@ inline constexpr Wording kWordings[] = {
      "ask the drivers: gpuprobectl probe"},
     {"switched-off", "the request wants no GPU"},
     {"simulated", "made up, as the request asks"},
+    {"hidden-by-environment", "{variable}={value} in the caller's environment hides it",
+     "start the program with the environment of the answer, or without {variable}"},
     {"platform-not-in-profile", "the consumer's profile does not know[ {platform}]"},
     {"arch-not-in-build", "no code for its architecture[ {have}] in the build[: {need}][: {want}]"},
     {"reported-failed", "the consumer tried it and failed[: {detail}]"},

@@ -19,6 +19,8 @@ struct Candidate {
     std::optional<std::string> gpu = {};
     Verdict verdict = Verdict::Unknown;
     std::vector<Reason> reasons = {};
+    /// Of an accepted one: what makes the consumer use it and nothing else.
+    std::map<std::string, std::string> environment = {};
     bool operator==(const Candidate&) const = default;
 };
 template <class Visitor>
@@ -27,6 +29,7 @@ void describe(Visitor& visit, Candidate& candidate) {
     visit("gpu", candidate.gpu);
     visit("verdict", candidate.verdict);
     visit("reasons", candidate.reasons);
+    visit("environment", candidate.environment);
 }
 
 /// The answer to "which backend?". `backend` is null when nothing satisfies the request; the

@@ -2,90 +2,25 @@
 #include "policy/gpu_selectors.h"
 
 #include <algorithm>
+#include <set>
 
 #include "policy/environment.h"
 #include "policy/selector_facts.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
 
-struct Recipe {
-    const char* api;
-    SelectorKind kind;
-    EnvironmentRule variables = {};
-    const char* argument = "";
-    EnvironmentRule environment = {};
-};
-
-/// In the order in which one API's are to be preferred.
-const std::vector<Recipe>& recipes() {
-    using enum SelectorKind;
-    const EnvironmentRule one_driver{{"VK_DRIVER_FILES", "{vulkan_manifests}"},
-                                     {"VK_ICD_FILENAMES", "{vulkan_manifests}"}};
-    const EnvironmentRule pci_order{{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"},
-                                    {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}};
-    static const std::vector<Recipe> all{
-        {"cuda", Stable, {{"CUDA_VISIBLE_DEVICES", "{nvidia_uuids}"}}},
-        {"cuda",
-         Index,
-         {{"CUDA_VISIBLE_DEVICES", "{cuda_pci_ranks}"}},
-         "",
-         {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}},
-        // HIP counts what ROCr leaves over.
-        {"hip",
-         Stable,
-         {{"ROCR_VISIBLE_DEVICES", "{hip_ids}"}, {"HIP_VISIBLE_DEVICES", "{ordinals}"}}},
-        {"hip", Index, {{"HIP_VISIBLE_DEVICES", "{hip_indices}"}}},
-        {"hip", Index, {{"ROCR_VISIBLE_DEVICES", "{hip_indices}"}}},
-        {"level_zero",
-         Index,
-         {{"ONEAPI_DEVICE_SELECTOR", "level_zero:{level_zero_pci_ranks}"}},
-         "",
-         pci_order},
-        {"level_zero", Index, {{"ZE_AFFINITY_MASK", "{level_zero_pci_ranks}"}}, "", pci_order},
-        {"vulkan",
-         Stable,
-         {{"VK_DRIVER_FILES", "{vulkan_own_manifest}"},
-          {"VK_ICD_FILENAMES", "{vulkan_own_manifest}"}}},
-        {"vulkan", Stable, {{"MESA_VK_DEVICE_SELECT", "{mesa_device}!"}}, "", one_driver},
-        {"vulkan", Stable, {{"DRI_PRIME", "{mesa_tag}!"}}, "", one_driver},
-        {"vulkan",
-         Index,
-         {{"GGML_VK_VISIBLE_DEVICES", "{vulkan_indices}"}},
-         "",
-         {{"VK_DRIVER_FILES", "{vulkan_manifests}"},
-          {"VK_ICD_FILENAMES", "{vulkan_manifests}"},
-          {"NODEVICE_SELECT", "1"}}},
-        {"opencl",
-         Stable,
-         {{"GGML_OPENCL_PLATFORM", "{opencl_platform}"},
-          {"GGML_OPENCL_DEVICE", "{opencl_device}"}}},
-        {"opencl", Index, {{"GPU_DEVICE_ORDINAL", "{rocm_opencl_indices}"}}},
-        // Platform and device, for a loader that takes a file here (ocl-icd).
-        {"opencl", Index, {}, "0:{opencl_indices}", {{"OCL_ICD_VENDORS", "{opencl_vendor}"}}},
-        {"opengl", Stable, {{"DRI_PRIME", "{mesa_tag}"}}},
-        {"opengl",
-         Stable,
-         {{"__GLX_VENDOR_LIBRARY_NAME", "{glx_offload}"},
-          {"__NV_PRIME_RENDER_OFFLOAD", "1"},
-          {"__VK_LAYER_NV_optimus", "NVIDIA_only"}}},
-        {"container", Stable, {{"NVIDIA_VISIBLE_DEVICES", "{nvidia_uuids}"}}},
-        // A name of the Container Device Interface, as nvidia-ctk writes them by UUID.
-        {"container", Stable, {}, "nvidia.com/gpu={nvidia_uuids}"},
-    };
-    return all;
-}
-
-std::optional<GpuSelector> made(const Recipe& recipe, const Selection& selection) {
-    auto variables = filled(recipe.variables, selection);
-    auto argument = filled(recipe.argument, selection);
-    auto environment = filled(recipe.environment, selection);
-    if (!variables || !argument || !environment)
+std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& selection) {
+    auto variables = filled(row.variables, selection);
+    auto argument = row.argument ? filled(*row.argument, selection) : std::nullopt;
+    auto environment = filled(row.environment, selection);
+    if (!variables || !environment || argument.has_value() != row.argument.has_value())
         return std::nullopt;
-    return GpuSelector{.api = recipe.api,
-                       .kind = recipe.kind,
+    return GpuSelector{.api = row.api,
+                       .kind = row.kind,
                        .variables = std::move(*variables),
-                       .argument = argument->empty() ? std::nullopt : std::move(argument),
+                       .argument = std::move(argument),
                        .environment = std::move(*environment)};
 }
 
@@ -123,6 +58,26 @@ bool can_be_set(const Variables& variables) {
         variables, [](const auto& entry) { return is_settable(entry.first, entry.second); });
 }
 
+/// Whether the API has devices of this machine, and this GPU is none of them.
+bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
+    const auto is_shown = [&api](const Gpu& other) {
+        const auto view = other.apis.find(api);
+        return view != other.apis.end() && view->second.device.is_object();
+    };
+    return !is_shown(gpu) && std::ranges::any_of(report.gpus, is_shown);
+}
+
+/// Whether what hides one API's devices would hide this GPU in another that is used.
+bool hides_too_much(const knowledge::Reader& reader,
+                    const Gpu& gpu,
+                    const std::set<std::string_view>& used) {
+    const auto* api = find_api(reader.api);
+    return api && gpu.vendor == api->vendor &&
+           std::ranges::any_of(reader.reaches, [&used](const std::string& reached) {
+               return used.contains(reached);
+           });
+}
+
 bool agree(const Variables& left, const Variables& right) {
     return std::ranges::all_of(left, [&right](const auto& entry) {
         const auto found = right.find(entry.first);
@@ -135,9 +90,12 @@ bool agree(const Variables& left, const Variables& right) {
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
     const Selection selection{.report = report, .gpus = {&gpu}};
     std::vector<GpuSelector> selectors;
-    for (const auto& recipe : recipes())
-        if (auto selector = made(recipe, selection))
+    for (const auto& row : knowledge::Selectors::current().uses()) {
+        if (row.kind == SelectorKind::Part)
+            continue;
+        if (auto selector = made(row, selection))
             selectors.push_back(std::move(*selector));
+    }
     for (auto& selector : partition_selectors(gpu))
         selectors.push_back(std::move(selector));
     return selectors;
@@ -153,17 +111,15 @@ std::map<std::string, std::string> needs_of(const GpuSelector& selector) {
     return needs;
 }
 
-std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors,
-                                                 bool has_positions) {
+std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors) {
     std::vector<const GpuSelector*> chosen;
     Variables set;
     for (const auto& selector : selectors) {
         const auto needs = needs_of(selector);
-        const bool is_wanted = selector.kind == SelectorKind::Stable || has_positions;
         const bool is_first = std::ranges::none_of(
             chosen, [&selector](const auto* other) { return other->api == selector.api; });
-        if (!is_wanted || !is_first || selector.partition || selector.variables.empty() ||
-            !can_be_set(needs) || !agree(needs, set))
+        if (!is_first || selector.partition || selector.variables.empty() || !can_be_set(needs) ||
+            !agree(needs, set))
             continue;
         set.insert(needs.begin(), needs.end());
         chosen.push_back(&selector);
@@ -173,9 +129,18 @@ std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>&
 
 std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu) {
     const auto selectors = gpu_selectors(report, gpu);
+    std::set<std::string_view> used;
     Variables variables;
-    for (const auto* selector : chosen_selectors(selectors, false))
+    for (const auto* selector : chosen_selectors(selectors)) {
+        used.insert(selector->api);
         variables.merge(needs_of(*selector));
+    }
+    if (variables.empty())
+        return variables;
+    for (const auto& reader : knowledge::Selectors::current().readers())
+        if (!used.contains(reader.api) && !hides_too_much(reader, gpu, used) &&
+            shows_only_others(report, gpu, reader.api))
+            variables.insert(reader.hide.begin(), reader.hide.end());
     return variables;
 }
 

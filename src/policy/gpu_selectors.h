@@ -8,20 +8,16 @@
 #include <vector>
 
 #include "base/record.h"
+#include "knowledge/selectors.h"
 #include "report/report.h"
 
 namespace gpuprobe {
 
-/// Stable: names the device, on this machine and after a restart. Index: counts devices, which
-/// holds only in the environment that comes with it and until the hardware or a driver changes.
-enum class SelectorKind { Stable, Index };
-constexpr std::array<EnumName<SelectorKind>, 2> names_of(SelectorKind) {
-    return {{{SelectorKind::Stable, "stable"}, {SelectorKind::Index, "index"}}};
-}
+using knowledge::SelectorKind;
 
 /// One way to make one runtime use one GPU and no other.
 struct GpuSelector {
-    std::string api = {};  ///< "cuda", "hip", "opencl" …, "opengl", "container"
+    std::string api = {};  ///< "cuda", "hip", "opencl" …, "opengl", "container", "ggml"
     SelectorKind kind = SelectorKind::Stable;
     std::optional<std::string> partition = {};            ///< selects this part of the GPU only
     std::map<std::string, std::string> variables = {};    ///< what selects; none for an argument
@@ -51,12 +47,12 @@ bool is_settable(std::string_view name, std::string_view value);
 std::map<std::string, std::string> needs_of(const GpuSelector& selector);
 
 /// The selectors that are set together: of each API the best, as long as it does not disagree with
-/// one before it. With `has_positions` also one that counts devices, where there is no better. None
-/// selects a part of a GPU.
-std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors,
-                                                 bool has_positions);
+/// one before it. None selects a part of a GPU.
+std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors);
 
-/// What makes programs use this GPU and no other, by names that stay true: what `env GPU` prints.
+/// What makes programs use this GPU and no other, through whatever API: what `env GPU` prints. The
+/// chosen selectors, and what hides the machine's other GPUs in APIs that do not have this one.
+/// Empty when nothing names the GPU.
 std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu);
 
 }  // namespace gpuprobe

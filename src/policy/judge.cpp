@@ -142,7 +142,7 @@ bool is_fallback(const SelectQuestion& question, const Facts& facts) {
 void try_gpu(const SelectQuestion& question, const Gpu& gpu, bool is_fallback, Trial& trial) {
     if (question.denied_gpus.contains(gpu.id))
         trial.reject(because("denied", {{"gpu", gpu.id}}));
-    if (question.gpus && !question.gpus->contains(gpu.id))
+    if (question.gpus && std::ranges::find(*question.gpus, gpu.id) == question.gpus->end())
         trial.reject(because("not-requested",
                              {{"requested", to_value(std::vector<std::string>(
                                                 question.gpus->begin(), question.gpus->end()))}}));

@@ -97,6 +97,11 @@ struct Profile {
     bool strict = false;
     std::map<std::string, std::string> translate = {};  ///< our backend name → the consumer's
     std::map<std::string, std::vector<EnvironmentRule>> environment = {};  ///< by our backend name
+    /// Readers of knowledge/selectors.h and variables that the program looks at; absent: the
+    /// libraries below its backends, and what `environment` sets.
+    std::optional<std::vector<std::string>> reads = {};
+    /// Variables that it does not look at itself and passes on, to a container or a child.
+    std::vector<std::string> forwards = {};
     /// Backend → predicates that must hold (policy/predicate.h).
     std::map<std::string, std::vector<std::string>> floors = {};
     /// An integrated GPU for which one of these predicates holds counts as a discrete one.
@@ -126,6 +131,8 @@ void describe(Visitor& visit, Profile& profile) {
     visit("strict", profile.strict);
     visit("translate", profile.translate);
     visit("environment", profile.environment);
+    visit("reads", profile.reads);
+    visit("forwards", profile.forwards);
     visit("floors", profile.floors);
     visit("as_discrete", profile.as_discrete);
     visit("requests", profile.requests);

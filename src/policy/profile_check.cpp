@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "policy/answers.h"
 #include "policy/backend_words.h"
+#include "policy/environment.h"
 #include "policy/messages.h"
 #include "policy/selector_facts.h"
 #include "policy/term.h"
@@ -22,6 +23,7 @@ constexpr std::size_t kMaxRules = 16;
 constexpr std::size_t kMaxVariables = 16;
 constexpr std::size_t kMaxTemplate = 256;
 constexpr std::size_t kMaxRequests = 64;
+constexpr std::size_t kMaxReads = 64;
 constexpr std::size_t kMaxPlatforms = 32;
 constexpr std::size_t kMaxAnswers = 32;
 constexpr std::size_t kMaxMessages = 128;
@@ -123,7 +125,8 @@ ReadProblem translate_problem(const Profile& profile) {
     return {};
 }
 
-ReadProblem rule_problem(const EnvironmentRule& rule) {
+/// `reach`: what the rule may set; null where the profile does not say what it reads.
+ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, const Reach* reach) {
     if (rule.empty() || rule.size() > kMaxVariables)
         return "expected 1 to 16 variables";
     for (const auto& [variable, text] : rule) {
@@ -131,13 +134,35 @@ ReadProblem rule_problem(const EnvironmentRule& rule) {
             return scrubbed(variable, kMaxWord) + ": no name of a variable";
         if (text.size() > kMaxTemplate || !is_printable(text))
             return ReadProblem{"expected at most 256 printable characters"}.in(variable);
-        if (auto problem = template_problem(text, is_selector_fact))
+        if (auto problem = template_problem(text, [&profile](std::string_view name) {
+                return is_environment_fact(profile, name);
+            }))
             return ReadProblem{std::move(*problem)}.in(variable);
+        if (reach && !reach->variables.contains(variable))
+            return variable + ": neither in \"reads\" nor in \"forwards\"";
     }
     return {};
 }
 
+/// Readers and variables that the program looks at, and variables that it passes on.
+ReadProblem reads_problem(const Profile& profile) {
+    const auto reads = profile.reads.value_or(std::vector<std::string>{});
+    if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
+        return ReadProblem{"more than 64"}.in("reads");
+    for (const auto& word : reads)
+        if (!knowledge::Selectors::current().find(word) &&
+            !(is_variable(word) && consists_of(word.substr(0, 1), {kUpper, "_"})))
+            return ReadProblem{scrubbed(word, kMaxWord) + ": neither a reader nor a variable"}.in(
+                "reads");
+    for (const auto& word : profile.forwards)
+        if (!is_variable(word))
+            return ReadProblem{scrubbed(word, kMaxWord) + ": no name of a variable"}.in("forwards");
+    return {};
+}
+
 ReadProblem environment_problem(const Profile& profile) {
+    const auto reach = reach_of(profile);
+    const bool is_told = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
         if (!contains(profile.backends, backend))
             return ReadProblem{scrubbed(backend, kMaxWord) + ": none of this profile's backends"}
@@ -145,7 +170,8 @@ ReadProblem environment_problem(const Profile& profile) {
         if (rules.size() > kMaxRules)
             return ReadProblem{"more than 16 rules"}.in(backend).in("environment");
         for (std::size_t at = 0; at < rules.size(); ++at)
-            if (auto problem = rule_problem(rules[at]); !problem.empty())
+            if (auto problem = rule_problem(rules[at], profile, is_told ? &reach : nullptr);
+                !problem.empty())
                 return std::move(problem)
                     .in("[" + std::to_string(at) + "]")
                     .in(backend)
@@ -248,9 +274,9 @@ ReadProblem messages_problem(const Profile& profile) {
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"not 1"}.in("schema");
-    for (const auto check :
-         {name_problem, order_problem, vendors_problem, translate_problem, environment_problem,
-          floors_problem, requests_problem, platforms_problem, answers_problem, messages_problem})
+    for (const auto check : {name_problem, order_problem, vendors_problem, translate_problem,
+                             reads_problem, environment_problem, floors_problem, requests_problem,
+                             platforms_problem, answers_problem, messages_problem})
         if (auto problem = check(profile); !problem.empty())
             return problem;
     return {};

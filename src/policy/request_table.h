@@ -25,6 +25,7 @@ enum class RequestType {
     Word,       ///< a string
     Size,       ///< bytes, or text like "8GiB"
     Mebibytes,  ///< a whole number of MiB
+    Variables,  ///< names with their values
 };
 
 /// How the type goes over D-Bus.
@@ -36,6 +37,8 @@ constexpr std::string_view bus_type_of(RequestType type) {
             return "b";
         case RequestType::Word:
             return "s";
+        case RequestType::Variables:
+            return "a{ss}";
         case RequestType::Size:
         case RequestType::Mebibytes:
             break;

@@ -28,9 +28,19 @@ bool is_discrete(const Judged& judged) {
     return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
 }
 
-/// By backend in order of preference, within one by GPU, best first; then what has no GPU.
+/// Best first; those that the request names come before, in its order.
+std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Report& report) {
+    auto gpus = in_order(report);
+    if (question.gpus)
+        std::ranges::stable_sort(gpus, {}, [&question](const Gpu* gpu) {
+            return std::ranges::find(*question.gpus, gpu->id) - question.gpus->begin();
+        });
+    return gpus;
+}
+
+/// By backend in order of preference, within one by GPU; then what has no GPU.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
-    const auto gpus = in_order(report);
+    const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;
     for (const auto& backend : question.backends) {
         for (const auto* gpu : gpus)
@@ -154,13 +164,37 @@ std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& 
     return gpus;
 }
 
-std::map<std::string, std::string> environment_for(const SelectQuestion& question,
-                                                   const std::string& backend,
-                                                   const Selection& selection) {
-    const auto rules = question.profile.environment.find(backend);
-    if (rules == question.profile.environment.end())
-        return {};
-    return environment_of(rules->second, selection);
+/// What the consumer is to be told so that it computes there and nowhere else.
+Variables environment_on(const SelectQuestion& question,
+                         const std::string& backend,
+                         const Selection& selection) {
+    const Facts facts{{.report = selection.report,
+                       .gpu = selection.gpus.empty() ? nullptr : selection.gpus.front(),
+                       .backend = backend,
+                       .backend_word = question.word_for(backend)}};
+    const auto& profile = question.profile;
+    return environment_of(profile, backend, selection, answers_of(profile, facts, selection));
+}
+
+/// Each accepted candidate gets an environment of its own; those that the caller's variables hide
+/// say so.
+void add_environments(const SelectQuestion& question,
+                      const Report& report,
+                      std::vector<Judged>& all) {
+    const auto reach = reach_of(question.profile);
+    for (auto& judged : all) {
+        auto& candidate = judged.candidate;
+        Selection selection{.report = report};
+        if (judged.gpu)
+            selection.gpus.push_back(judged.gpu);
+        if (is_accepted(judged))
+            candidate.environment = environment_on(question, candidate.backend, selection);
+        if (!judged.gpu || candidate.verdict == Verdict::Rejected)
+            continue;
+        for (auto& reason : hidden_by(question.callers_environment, reach, candidate.backend,
+                                      *judged.gpu, report, candidate.environment))
+            candidate.reasons.push_back(std::move(reason));
+    }
 }
 
 std::string summary_of(const SelectQuestion& question,
@@ -236,10 +270,12 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     if (const auto* best = made.best(question)) {
         selection.gpus = group_of(*best, made.all);
         decision.backend = question.word_for(best->candidate.backend);
-        decision.environment = environment_for(question, best->candidate.backend, selection);
+        decision.environment = environment_on(question, best->candidate.backend, selection);
         subject.gpu = best->gpu;
         subject.backend = best->candidate.backend;
         subject.backend_word = decision.backend;
+    } else {
+        decision.environment = environment_on(question, std::string{kCpu}, selection);
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
@@ -257,6 +293,7 @@ Result<Decision> decided(const Profile& profile,
     auto question = TRY(question_from(profile, request, report, experience));
     question.is_simulated = is_simulated;
     auto made = attempt_or_give_up(question, request, report);
+    add_environments(question, report, made.all);
     auto decision = decision_from(question, made, report);
     decision.messages = messages_of({.question = question,
                                      .request = request,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct SelectRequest {
     std::vector<std::string> prefer = {};                ///< GPU backends before all others
     std::optional<std::vector<std::string>> only = {};   ///< backends; absent: any
     std::optional<std::vector<std::string>> gpus = {};   ///< ids; absent: any
+    /// The caller's own variables, by name; those that choose or hide GPUs count.
+    std::map<std::string, std::string> environment = {};
     bool any_vendor = false;  ///< the profile's vendor rules are no more than an order
     std::optional<std::string> platform = {};           ///< of another machine: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to make up

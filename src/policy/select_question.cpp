@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "base/suggestion.h"
 #include "policy/backend_words.h"
 #include "policy/messages.h"
 #include "policy/term.h"
@@ -20,6 +21,15 @@ Error refused(std::string_view key, std::string_view word, std::string_view reas
                                                 scrubbed(word, 64) + ": " + std::string{reason}};
 }
 
+/// "; did you mean 'cuda'?", where one of the profile's words is near.
+std::string nearest(const Profile& profile, std::string_view word) {
+    auto known = profile.backends;
+    for (const auto& [backend, translation] : profile.translate)
+        known.push_back(translation);
+    const auto near = closest(word, known);
+    return near ? "; did you mean '" + *near + "'?" : "";
+}
+
 /// Adds the backend that the word means here; one that only others have is no mistake.
 Status add_backend(const Profile& profile,
                    std::string_view key,
@@ -28,7 +38,7 @@ Status add_backend(const Profile& profile,
     if (auto backend = backend_named(profile, word))
         out.insert(std::move(*backend));
     else if (!api_of_backend(word) && !is_foreign_backend(word))
-        return refused(key, word, "no such backend");
+        return refused(key, word, "no such backend" + nearest(profile, word));
     return Done{};
 }
 
@@ -74,7 +84,8 @@ Status add_wanted_gpu(const Report& report, const std::string& word, SelectQuest
     if (!id || !find_gpu(report, lower_case(*id)))
         return Error{ErrorCode::UnknownDevice,
                      "request: gpus: " + scrubbed(word, 64) + ": no such GPU"};
-    question.gpus->insert(std::move(*id));
+    if (!contains(*question.gpus, *id))
+        question.gpus->push_back(std::move(*id));
     return Done{};
 }
 
@@ -142,7 +153,7 @@ Status prefer(const SelectRequest& request, SelectQuestion& question) {
         if (backend && !contains(question.preferred, *backend))
             question.preferred.push_back(*backend);
         if (!backend && !api_of_backend(word) && !is_foreign_backend(word))
-            return refused("prefer", word, "no such backend");
+            return refused("prefer", word, "no such backend" + nearest(question.profile, word));
     }
     return Done{};
 }
@@ -225,6 +236,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
     question.strict = request.strict.value_or(profile.strict);
     question.min_memory = request.min_memory;
     question.failures = failures_for(profile, experience);
+    question.callers_environment = request.environment;
     TRY(add_gpus(request, report, question));
     question.any_vendor = request.any_vendor;
     const auto rank = request.rank ? request.rank : profile.rank;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,7 +21,7 @@ struct SelectQuestion {
     std::optional<std::set<std::string>> only = {};
     std::set<std::string> denied = {};
     std::set<std::string> denied_gpus = {};
-    std::optional<std::set<std::string>> gpus = {};
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids, in the order of the request
     /// What `backend` asks for; may be empty, and ends with the CPU where that will do as well.
     std::optional<std::vector<std::string>> forced = {};
     std::string requested = "auto";   ///< the word of `backend`, as the summary shows it
@@ -33,6 +34,7 @@ struct SelectQuestion {
     bool strict = false;
     std::optional<Bytes> min_memory = {};
     std::vector<ReportedFailure> failures = {};  ///< by our backend names
+    std::map<std::string, std::string> callers_environment = {};
 
     /// The consumer's word for a backend.
     [[nodiscard]] std::string word_for(const std::string& backend) const;

@@ -87,6 +87,20 @@ ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
     return out ? ReadProblem{} : ReadProblem{"expected a number of bytes, or text like \"8GiB\""};
 }
 
+constexpr std::size_t kMaxVariables = 256;
+constexpr std::size_t kMaxVariable = 4096;
+
+ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out) {
+    if (auto problem = read_value(value, out); !problem.empty())
+        return problem;
+    if (out.size() > kMaxVariables)
+        return "more than 256 variables";
+    for (const auto& [name, text] : out)
+        if (name.size() > kMaxName || text.size() > kMaxVariable)
+            return "a variable of more than 4096 bytes";
+    return {};
+}
+
 ReadProblem read_platform(const Value& value, std::optional<std::string>& out) {
     const auto* text = value.as_string();
     if (!text)
@@ -217,6 +231,10 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
       .meaning = "refuse to",
       .option = "--forbid-fake"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
+    {{.key = "environment",
+      .type = RequestType::Variables,
+      .meaning = "the caller's own variables, of which those that hide a GPU are told"},
+     [](const Value& v, SelectRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "include-rejected",
       .type = RequestType::Flag,
       .meaning = "leave rejected candidates out",

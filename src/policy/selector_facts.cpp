@@ -188,12 +188,43 @@ Text vulkan_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "vulkan"); });
 }
 
-/// The manifest that lists this GPU alone, so that the loader told of it has no other device.
+/// The manifests that list these GPUs alone, so that the loader told of them has no other device.
 Text vulkan_own_manifest(const Selection& selection) {
+    const auto manifests = vulkan_manifests(selection);
+    if (!manifests)
+        return std::nullopt;
+    std::ptrdiff_t behind = 0;
+    for (const auto manifest : split(*manifests, ':'))
+        behind += devices_behind(std::string{manifest}, selection.report);
+    return std::cmp_equal(behind, selection.gpus.size()) ? manifests : std::nullopt;
+}
+
+/// The position among the GPUs behind one manifest, which has no device that could not be joined:
+/// ggml leaves devices of the processor out when it counts for itself.
+Text vulkan_ranks(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
-    const bool is_own =
-        selection.gpus.size() == 1 && manifest && devices_behind(*manifest, selection.report) == 1;
-    return is_own ? manifest : std::nullopt;
+    if (!manifest || manifest->find(':') != std::string::npos)
+        return std::nullopt;
+    const auto& gpus = selection.report.gpus;
+    const auto is_behind = [&](const Gpu& gpu) { return is_listed_by(gpu, *manifest); };
+    const auto& software = selection.report.software;
+    if (devices_behind(*manifest, selection.report) !=
+        std::ranges::count_if(gpus, is_behind) +
+            std::ranges::count(software, manifest, &SoftwareDevice::driver))
+        return std::nullopt;
+    return each_its_own(selection, [&](const Gpu& gpu) -> Text {
+        const auto own = index_in(gpu, "vulkan");
+        std::size_t rank = 0;
+        for (const auto& other : gpus) {
+            const auto place = is_behind(other) ? index_in(other, "vulkan") : Text{};
+            if (is_behind(other) && (!place || !own || manifest_of(other) != manifest))
+                return std::nullopt;
+            if (place && place->size() == own->size() ? *place < *own
+                                                      : place && place->size() < own->size())
+                ++rank;
+        }
+        return own ? Text{std::to_string(rank)} : std::nullopt;
+    });
 }
 
 /// Mesa's device-select layer obeys MESA_VK_DEVICE_SELECT and DRI_PRIME for Mesa's own drivers.
@@ -340,6 +371,14 @@ Text memory_mib(const Selection& selection) {
     return list.empty() ? std::nullopt : Text{std::move(list)};
 }
 
+/// The first position in any order, where there is no second GPU.
+Text only_gpu(const Selection& selection) {
+    const auto counts = [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; };
+    const bool is_only = selection.gpus.size() == 1 && counts(*selection.gpus.front()) &&
+                         std::ranges::count_if(selection.report.gpus, counts) == 1;
+    return is_only ? Text{"0"} : std::nullopt;
+}
+
 struct Fact {
     std::string_view name = {};
     Text (*find)(const Selection&) = nullptr;
@@ -354,6 +393,7 @@ constexpr std::array kFacts = std::to_array<Fact>({{"cuda_pci_ranks", cuda_pci_r
                                                    {"mesa_pci", mesa_pci},
                                                    {"mesa_tag", mesa_tag},
                                                    {"nvidia_uuids", nvidia_uuids},
+                                                   {"only_gpu", only_gpu},
                                                    {"opencl_device", opencl_device},
                                                    {"opencl_indices", opencl_indices},
                                                    {"opencl_platform", opencl_platform},
@@ -363,7 +403,8 @@ constexpr std::array kFacts = std::to_array<Fact>({{"cuda_pci_ranks", cuda_pci_r
                                                    {"rocm_opencl_indices", rocm_opencl_indices},
                                                    {"vulkan_indices", vulkan_indices},
                                                    {"vulkan_manifests", vulkan_manifests},
-                                                   {"vulkan_own_manifest", vulkan_own_manifest}});
+                                                   {"vulkan_own_manifest", vulkan_own_manifest},
+                                                   {"vulkan_ranks", vulkan_ranks}});
 
 }  // namespace
 

@@ -203,6 +203,9 @@ inline constexpr ReasonInfo kRows[] = {
      "the host's glibc is older than the build needs", "have, need"},
     {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
      "count"},
+    {"hidden-by-environment", Machine, Remarks, OnCandidate,
+     "a variable of the caller's own environment hides the GPU from this backend",
+     "variable, value; replaced: whether the environment of the answer sets it anew"},
     {"implausible", Hardware, Remarks, OnGpu,
      "a size that no GPU can have: over 4 TiB, 64 times the machine's memory, or twice what the "
      "kernel says. It stays in `memory.evidence` and is used for nothing",

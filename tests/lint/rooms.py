@@ -15,7 +15,7 @@ ARROWS = {
     "base": [],
     "knowledge": ["base"],
     "report": ["base", "knowledge"],
-    "policy": ["base", "report"],
+    "policy": ["base", "knowledge", "report"],
     "plan": ["base", "report"],
     "explain": ["base", "report", "policy"],
     "export": ["base", "report", "policy"],

@@ -113,6 +113,8 @@ class Manager(dbus.service.Object):
             "Verdict": candidate["verdict"],
             "Reasons": dbus.Array([self.reason(each) for each in candidate["reasons"]], signature="a{sv}"),
         }
+        if candidate.get("environment"):
+            members["Environment"] = dbus.Dictionary(candidate["environment"], signature="ss")
         if candidate["gpu"]:
             members["Gpu"] = dbus.ObjectPath(path_of(candidate["gpu"]))
         return variants(members)

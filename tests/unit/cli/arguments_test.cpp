@@ -63,6 +63,8 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
         return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
     };
     for (const auto& key : select_keys()) {
+        if (key.option.empty())
+            continue;  // what gpuprobectl says of itself
         const auto asked = read({"select", "x", std::string{key.option} + value_for(key)});
         EXPECT_NE(asked.select.request.find(key.key), nullptr) << key.key;
         if (key.rule_option.empty())

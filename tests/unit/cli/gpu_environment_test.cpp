@@ -28,18 +28,15 @@ const std::vector<GpuSelector> kSelectors{
     selector("other", Index, {{"OTHER", "1"}}, {{"ORDER", "FAST"}}),
 };
 
-TEST(EnvironmentLines, SetWhatIsStableAndCommentOnTheRest) {
-    const auto lines = environment_lines(kSelectors, false);
-    EXPECT_EQ(lines.settings, "CUDA=GPU-1\n");
-    EXPECT_EQ(lines.comments,
-              "# cuda, by position: CUDA=0 ORDER=PCI\n"
-              "# level_zero, by position: ORDER=PCI SELECT=level_zero:1\n"
-              "# level_zero, by position: MASK=1 ORDER=PCI\n"
-              "# other, by position: ORDER=FAST OTHER=1\n");
+EnvironmentLines lines_of(const std::vector<GpuSelector>& selectors) {
+    std::map<std::string, std::string> settings;
+    for (const auto* chosen : chosen_selectors(selectors))
+        settings.merge(needs_of(*chosen));
+    return environment_lines(selectors, settings);
 }
 
 TEST(EnvironmentLines, SetOnePositionOfAnApiThatHasNothingBetter) {
-    const auto lines = environment_lines(kSelectors, true);
+    const auto lines = lines_of(kSelectors);
     EXPECT_EQ(lines.settings, "CUDA=GPU-1\nORDER=PCI\nSELECT=level_zero:1\n");
     EXPECT_EQ(lines.comments,
               "# cuda, by position: CUDA=0 ORDER=PCI\n"
@@ -53,7 +50,7 @@ TEST(EnvironmentLines, QuoteForAShellAndNeverBreakAComment) {
     auto part = selector("cuda", Stable, {{"UUID", "MIG-1\nrm -r"}});
     part.partition = "mig:1";
     const auto unsettable = selector("vulkan", Stable, {{"A B", "1"}});
-    const auto lines = environment_lines({whole, part, unsettable}, true);
+    const auto lines = lines_of({whole, part, unsettable});
     EXPECT_EQ(lines.settings, "NAME='a b'\n");
     EXPECT_EQ(std::count(lines.comments.begin(), lines.comments.end(), '\n'), 2);
     EXPECT_TRUE(lines.comments.starts_with("# cuda, partition mig:1: UUID="));
@@ -61,7 +58,7 @@ TEST(EnvironmentLines, QuoteForAShellAndNeverBreakAComment) {
 
 TEST(EnvironmentLines, CommentOnWhatIsAWord) {
     GpuSelector word{.api = "container", .argument = "nvidia.com/gpu=GPU-1"};
-    const auto lines = environment_lines({word}, true);
+    const auto lines = lines_of({word});
     EXPECT_EQ(lines.settings, "");
     EXPECT_EQ(lines.comments, "# container: nvidia.com/gpu=GPU-1\n");
 }

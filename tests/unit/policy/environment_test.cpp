@@ -9,7 +9,6 @@ namespace gpuprobe {
 namespace {
 
 using testing::amd_card;
-using testing::default_profile;
 using testing::intel_graphics;
 using testing::kFirstUuid;
 using testing::kSecondUuid;
@@ -32,26 +31,204 @@ Text fact(std::string_view name, const Report& report, std::initializer_list<std
     return selector_fact(name, chosen(report, places));
 }
 
+/// What a program is told that reads nothing but what its backend does.
 Environment default_environment(const std::string& backend,
                                 const Report& report,
                                 std::initializer_list<std::size_t> places) {
-    return environment_of(default_profile().environment.at(backend), chosen(report, places));
+    static const std::map<std::string, std::string> readers{{"cuda", "cuda"},
+                                                            {"rocm", "hip"},
+                                                            {"sycl", "sycl"},
+                                                            {"vulkan", "ggml-vulkan"},
+                                                            {"opencl", "ggml-opencl"}};
+    Profile profile;
+    profile.backends = {backend};
+    profile.reads = {readers.at(backend)};
+    return environment_of(profile, backend, chosen(report, places), {});
+}
+
+Profile with_rules(std::vector<EnvironmentRule> rules) {
+    Profile profile;
+    profile.backends = {"cuda"};
+    profile.environment["cuda"] = std::move(rules);
+    profile.reads = {"A", "B", "C"};
+    return profile;
 }
 
 // Rules -------------------------------------------------------------------------------------------
 
 TEST(EnvironmentRules, ApplyWholeOrNotAtAll) {
     const auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
-    const std::vector<EnvironmentRule> rules{{{"A", "1"}, {"B", "{hip_ids}"}},
-                                             {{"C", "x{nvidia_uuids}y{ordinals}"}}};
-    EXPECT_EQ(environment_of(rules, chosen(report, {0})),
+    const auto profile =
+        with_rules({{{"A", "1"}, {"B", "{hip_ids}"}}, {{"C", "x{nvidia_uuids}y{ordinals}"}}});
+    EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {0}), {}),
               (Environment{{"C", "x" + std::string{kFirstUuid} + "y0"}}));
 }
 
 TEST(EnvironmentRules, DoNotTouchWhatAnEarlierOneHasSet) {
     const auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
-    const std::vector<EnvironmentRule> rules{{{"A", "1"}}, {{"A", "2"}, {"B", "2"}}, {{"B", "3"}}};
-    EXPECT_EQ(environment_of(rules, chosen(report, {0})), (Environment{{"A", "1"}, {"B", "3"}}));
+    const auto profile = with_rules({{{"A", "1"}}, {{"A", "2"}, {"B", "2"}}, {{"B", "3"}}});
+    EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {0}), {}),
+              (Environment{{"A", "1"}, {"B", "3"}}));
+}
+
+TEST(EnvironmentRules, MayNameAnAnswer) {
+    const auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    const auto profile = with_rules({{{"A", "{=capability}"}}});
+    EXPECT_EQ(
+        environment_of(profile, "cuda", chosen(report, {0}), {{"capability", "nvidia-cuda-13"}}),
+        (Environment{{"A", "nvidia-cuda-13"}}));
+    EXPECT_TRUE(environment_of(profile, "cuda", chosen(report, {0}), {}).empty());
+}
+
+// Use and hide ------------------------------------------------------------------------------------
+
+Profile reading(std::vector<std::string> backends, std::vector<std::string> readers) {
+    Profile profile;
+    profile.backends = std::move(backends);
+    profile.reads = std::move(readers);
+    return profile;
+}
+
+TEST(Environment, HidesEveryOtherApiThatIsRead) {
+    const auto report = two_identical_cards();
+    const auto profile =
+        reading({"cuda", "rocm", "vulkan", "cpu"}, {"cuda", "hip", "vulkan", "ggml-vulkan"});
+    EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {1}), {}),
+              (Environment{{"CUDA_VISIBLE_DEVICES", kSecondUuid},
+                           {"GGML_VK_VISIBLE_DEVICES", ""},
+                           {"HIP_VISIBLE_DEVICES", "-1"},
+                           {"ROCR_VISIBLE_DEVICES", ""},
+                           {"VK_DRIVER_FILES", "/nonexistent"},
+                           {"VK_ICD_FILENAMES", "/nonexistent"}}));
+}
+
+TEST(Environment, HidesAllForTheCpu) {
+    const auto report = two_identical_cards();
+    EXPECT_EQ(environment_of(reading({"cuda", "vulkan", "cpu"}, {"cuda", "ggml-vulkan"}), "cpu",
+                             chosen(report, {}), {}),
+              (Environment{{"CUDA_VISIBLE_DEVICES", ""}, {"GGML_VK_VISIBLE_DEVICES", ""}}));
+    EXPECT_EQ(environment_of(reading({"sycl", "opencl", "cpu"}, {"sycl", "level_zero", "opencl"}),
+                             "cpu", chosen(report, {}), {}),
+              (Environment{{"ONEAPI_DEVICE_SELECTOR", "*:cpu"},
+                           {"OCL_ICD_VENDORS", "/nonexistent"},
+                           {"ZE_AFFINITY_MASK", "99"}}));
+}
+
+/// NVIDIA's OpenCL stands on the same driver, and has no device that CUDA may not have.
+TEST(Environment, NarrowsWhereHidingWouldReachTheChosenGpu) {
+    const auto report = two_identical_cards();
+    const auto profile = reading({"cuda", "opencl", "cpu"}, {"cuda", "hip", "opencl"});
+    EXPECT_EQ(environment_of(profile, "opencl", chosen(report, {1}), {}),
+              (Environment{{"CUDA_VISIBLE_DEVICES", kSecondUuid},
+                           {"HIP_VISIBLE_DEVICES", "-1"},
+                           {"ROCR_VISIBLE_DEVICES", ""}}));
+}
+
+TEST(Environment, SetsNothingThatTheProgramDoesNotRead) {
+    const auto report = two_identical_cards();
+    auto profile = reading({"cuda", "vulkan", "cpu"}, {});
+    profile.forwards = {"CUDA_VISIBLE_DEVICES"};
+    EXPECT_TRUE(environment_of(profile, "vulkan", chosen(report, {0}), {}).empty());
+    EXPECT_TRUE(environment_of(profile, "cpu", chosen(report, {}), {}).empty());
+    EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {0}), {}),
+              (Environment{{"CUDA_VISIBLE_DEVICES", kFirstUuid}}));
+    auto nameless = report;
+    nameless.gpus[0].identity.nvidia_uuid.reset();  // a position needs CUDA_DEVICE_ORDER too
+    EXPECT_TRUE(environment_of(profile, "cuda", chosen(nameless, {0}), {}).empty());
+}
+
+TEST(Environment, OfAProfileThatDoesNotSayWhatItReadsIsThatOfItsLibraries) {
+    const auto report = two_identical_cards();
+    Profile profile;
+    profile.backends = {"cuda", "vulkan", "cpu"};
+    profile.environment["cuda"] = {{{"CUDA_VISIBLE_DEVICES", "0"}}};
+    const Environment no_vulkan{{"VK_DRIVER_FILES", "/nonexistent"},
+                                {"VK_ICD_FILENAMES", "/nonexistent"}};
+    auto expected = no_vulkan;
+    expected["CUDA_VISIBLE_DEVICES"] = "0";
+    EXPECT_EQ(environment_of(profile, "cuda", chosen(report, {0}), {}), expected);
+    expected["CUDA_VISIBLE_DEVICES"] = "";
+    EXPECT_EQ(environment_of(profile, "cpu", chosen(report, {}), {}), expected);
+    profile.environment["vulkan"] = {{{"GGML_VK_VISIBLE_DEVICES", "0"}}};
+    expected["GGML_VK_VISIBLE_DEVICES"] = "";
+    EXPECT_EQ(environment_of(profile, "cpu", chosen(report, {}), {}), expected);
+}
+
+// What the caller hides ---------------------------------------------------------------------------
+
+struct HiddenRow {
+    const char* variable;
+    const char* value;
+    const char* backend;
+    bool is_hidden;
+};
+class HiddenByTheCaller : public ::testing::TestWithParam<HiddenRow> {};
+
+TEST_P(HiddenByTheCaller, IsToldWhereItIsKnown) {
+    const auto& row = GetParam();
+    auto report = two_identical_cards();
+    report.gpus[1].apis["opencl"].driver = "/etc/OpenCL/vendors/nvidia.icd";
+    report.gpus[1].apis["opencl"].outcome = Outcome::Answered;
+    const auto reach =
+        reach_of(reading({"cuda", "vulkan", "opencl"}, {"cuda", "ggml-vulkan", "opencl"}));
+    const auto reasons = hidden_by({{row.variable, row.value}}, reach, row.backend, report.gpus[1],
+                                   report, {{"CUDA_VISIBLE_DEVICES", "x"}});
+    ASSERT_EQ(reasons.size(), row.is_hidden ? 1U : 0U);
+    if (!row.is_hidden)
+        return;
+    EXPECT_EQ(reasons[0].code, "hidden-by-environment");
+    EXPECT_EQ(reasons[0].detail.at("variable"), Value{row.variable});
+    EXPECT_EQ(reasons[0].detail.at("value"), Value{row.value});
+    EXPECT_EQ(reasons[0].detail.at("replaced"),
+              Value{std::string_view{row.variable} == "CUDA_VISIBLE_DEVICES"});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    HiddenByTheCaller,
+    ::testing::Values(HiddenRow{"CUDA_VISIBLE_DEVICES", "", "cuda", true},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", "-1", "cuda", true},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", "0", "cuda", true},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", "1", "cuda", false},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", "x,1", "cuda", true},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", kSecondUuid, "cuda", false},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", kFirstUuid, "cuda", true},
+                      HiddenRow{"CUDA_VISIBLE_DEVICES", "", "vulkan", false},
+                      HiddenRow{"HIP_VISIBLE_DEVICES", "-1", "cuda", false},
+                      HiddenRow{"GGML_VK_VISIBLE_DEVICES", "", "vulkan", true},
+                      HiddenRow{"GGML_VK_VISIBLE_DEVICES", "0", "vulkan", false},
+                      HiddenRow{"VK_DRIVER_FILES", "/nowhere", "vulkan", true},
+                      HiddenRow{"VK_DRIVER_FILES", "", "vulkan", false},
+                      HiddenRow{"VK_DRIVER_FILES", testing::kNvidiaManifest, "vulkan", false},
+                      HiddenRow{"VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/", "vulkan", false},
+                      HiddenRow{"VK_ICD_FILENAMES", "/a.json:/b.json", "vulkan", true},
+                      HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "*", "vulkan", true},
+                      HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "*NVIDIA*", "vulkan", true},
+                      HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "radeon*,intel*", "vulkan", false},
+                      HiddenRow{"VK_LOADER_DRIVERS_SELECT", "radeon*", "vulkan", true},
+                      HiddenRow{"VK_LOADER_DRIVERS_SELECT", "*icd.json", "vulkan", false},
+                      HiddenRow{"OCL_ICD_VENDORS", "/nowhere", "opencl", true},
+                      HiddenRow{"OCL_ICD_VENDORS", "/etc/OpenCL/vendors", "opencl", false}));
+
+TEST(HiddenByTheCaller, OfOtherMakers) {
+    auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
+    report.gpus[1].apis["level_zero"] = seen(0);
+    const auto reach = reach_of(reading({"rocm", "sycl"}, {"hip", "sycl", "level_zero"}));
+    const auto is_hidden = [&](const char* variable, const char* value, const char* backend,
+                               std::size_t place) {
+        return !hidden_by({{variable, value}}, reach, backend, report.gpus[place], report, {})
+                    .empty();
+    };
+    EXPECT_TRUE(is_hidden("HIP_VISIBLE_DEVICES", "-1", "rocm", 0));
+    EXPECT_FALSE(is_hidden("HIP_VISIBLE_DEVICES", "", "rocm", 0));
+    EXPECT_FALSE(is_hidden("HIP_VISIBLE_DEVICES", "0", "rocm", 0));
+    EXPECT_TRUE(is_hidden("ROCR_VISIBLE_DEVICES", "", "rocm", 0));
+    EXPECT_FALSE(is_hidden("ROCR_VISIBLE_DEVICES", "GPU-A1B2C3D4E5F60718", "rocm", 0));
+    EXPECT_TRUE(is_hidden("ONEAPI_DEVICE_SELECTOR", "*:cpu", "sycl", 1));
+    EXPECT_TRUE(is_hidden("ONEAPI_DEVICE_SELECTOR", "cuda:*;opencl:gpu", "sycl", 1));
+    EXPECT_FALSE(is_hidden("ONEAPI_DEVICE_SELECTOR", "opencl:cpu;level_zero:0", "sycl", 1));
+    EXPECT_TRUE(is_hidden("ZE_AFFINITY_MASK", "99", "sycl", 1));
+    EXPECT_FALSE(is_hidden("ZE_AFFINITY_MASK", "0.1", "sycl", 1));
 }
 
 TEST(EnvironmentRules, NameNoFactForNoGpu) {

@@ -98,9 +98,11 @@ TEST(GpuSelectors, CountIntelCardsOnlyInPciOrder) {
     const std::string order =
         " | ZE_ENABLE_PCI_ID_DEVICE_ORDER=1 "
         "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE";
-    EXPECT_EQ(lines_of(report, 0, "level_zero"),
-              (Lines{"level_zero index ONEAPI_DEVICE_SELECTOR=level_zero:1" + order,
-                     "level_zero index ZE_AFFINITY_MASK=1" + order}));
+    EXPECT_EQ(
+        lines_of(report, 0, "level_zero"),
+        (Lines{"level_zero index ONEAPI_DEVICE_SELECTOR=level_zero:0 ZE_AFFINITY_MASK=1" + order,
+               "level_zero index ONEAPI_DEVICE_SELECTOR=level_zero:1" + order,
+               "level_zero index ZE_AFFINITY_MASK=1" + order}));
 }
 
 TEST(GpuSelectors, NameTheManifestThatNoOtherDeviceUses) {
@@ -135,13 +137,42 @@ TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
     const auto one = report_of({amd_card("0000:03:00.0", "", 0)});
     EXPECT_EQ(
         lines_of(one, 0, "vulkan"),
-        (Lines{"vulkan stable" + files, "vulkan stable MESA_VK_DEVICE_SELECT=1002:744c! |" + files,
-               "vulkan stable DRI_PRIME=pci-0000_03_00_0! |" + files}));
+        (Lines{"vulkan stable MESA_VK_DEVICE_SELECT=1002:744c! |" + files,
+               "vulkan stable DRI_PRIME=pci-0000_03_00_0! |" + files, "vulkan stable" + files}));
     EXPECT_EQ(lines_of(one, 0, "opengl"), Lines{"opengl stable DRI_PRIME=pci-0000_03_00_0"});
     const auto two = report_of({amd_card("0000:03:00.0", "", 0), amd_card("10000:83:00.0", "", 1)});
     EXPECT_EQ(lines_of(two, 1, "vulkan"),
               (Lines{"vulkan stable DRI_PRIME=pci-10000_83_00_0! |" + files,
                      "vulkan index GGML_VK_VISIBLE_DEVICES=1 | NODEVICE_SELECT=1" + files}));
+}
+
+TEST(GpuSelectors, HaveTheNamesOfGgml) {
+    auto report = two_identical_cards();
+    const std::string files = " VK_DRIVER_FILES=" + std::string{testing::kNvidiaManifest} +
+                              " VK_ICD_FILENAMES=" + testing::kNvidiaManifest;
+    EXPECT_EQ(lines_of(report, 1, "ggml"),
+              (Lines{"ggml stable CUDA0 | CUDA_VISIBLE_DEVICES=" + std::string{kSecondUuid},
+                     "ggml index CUDA1 | CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                     "ggml index Vulkan0 | GGML_VK_VISIBLE_DEVICES=1 NODEVICE_SELECT=1" + files,
+                     "ggml index Vulkan1 | NODEVICE_SELECT=1" + files}));
+    report.gpus[0].apis["vulkan"].index.reset();
+    for (const auto& line : lines_of(report, 1, "ggml"))
+        EXPECT_FALSE(line.starts_with("ggml index Vulkan1")) << "the other's place is not known";
+}
+
+TEST(EnvironmentOfAGpu, HidesWhereOnlyOtherGpusAre) {
+    const auto report =
+        report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), amd_card("0000:03:00.0", "", 0)});
+    const auto nvidia = environment_for(report, report.gpus[0]);
+    EXPECT_EQ(nvidia.at("CUDA_VISIBLE_DEVICES"), kFirstUuid);
+    EXPECT_EQ(nvidia.at("VK_DRIVER_FILES"), testing::kNvidiaManifest);
+    EXPECT_EQ(nvidia.at("HIP_VISIBLE_DEVICES"), "-1");
+    EXPECT_EQ(nvidia.at("ROCR_VISIBLE_DEVICES"), "");
+    EXPECT_FALSE(nvidia.contains("ZE_AFFINITY_MASK")) << "nothing of Intel's is here";
+    const auto amd = environment_for(report, report.gpus[1]);
+    EXPECT_EQ(amd.at("CUDA_VISIBLE_DEVICES"), "");
+    EXPECT_EQ(amd.at("HIP_VISIBLE_DEVICES"), "0") << "a position, where there is no better name";
+    EXPECT_EQ(amd.at("MESA_VK_DEVICE_SELECT"), "1002:744c!");
 }
 
 TEST(GpuSelectors, OffloadGlxToTheOnlyNvidiaCardBesideTheDisplay) {

@@ -77,6 +77,12 @@ std::string remark(const std::string& method) {
     return xml.substr(start, end - start);
 }
 
+/// The key with its type on the bus, perhaps with other keys of that type between them.
+std::string typed(const RequestKey& key) {
+    auto type = std::regex_replace(std::string{bus_type_of(key.type)}, std::regex{"[{}]"}, "\\$&");
+    return "\\b" + std::string{key.key} + "(, [a-z]+)* " + type + "(?![a-z{])";
+}
+
 void expect_documented(std::span<const RequestKey> keys,
                        const char* page,
                        const std::string& method) {
@@ -90,8 +96,7 @@ void expect_documented(std::span<const RequestKey> keys,
         EXPECT_TRUE(std::regex_search(table, row)) << name;
         const bool is_list = table.find("| `" + name + "` | list |") != std::string::npos;
         EXPECT_EQ(is_list, key.type == RequestType::Names) << name;
-        const std::regex on_the_bus{"\\b" + name + "(, [a-z]+)* " +
-                                    std::string{bus_type_of(key.type)} + "\\b"};
+        const std::regex on_the_bus{typed(key)};
         EXPECT_TRUE(std::regex_search(said, on_the_bus)) << name;
         EXPECT_FALSE(key.meaning.empty()) << name;
     }
@@ -110,9 +115,7 @@ TEST(Requests, HaveInRulesWhatIsDocumented) {
         const std::string name{key.key};
         const bool may_be = !key.rule_option.empty();
         EXPECT_EQ(page.find("`" + name + "`") != std::string::npos, may_be) << name;
-        const std::regex typed{"\\b" + name + "(, [a-z]+)* " + std::string{bus_type_of(key.type)} +
-                               "\\b"};
-        EXPECT_EQ(std::regex_search(said, typed), may_be) << name;
+        EXPECT_EQ(std::regex_search(said, std::regex{typed(key)}), may_be) << name;
         const auto rule = override_rule_from(Value{Value::Object{{name, Value{}}}});
         ASSERT_FALSE(rule) << name;  // null is of no type, but that is for known keys alone
         EXPECT_EQ(rule.error().text.find("not a key of a rule") == std::string::npos, may_be)

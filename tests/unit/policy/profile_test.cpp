@@ -104,6 +104,7 @@ class BrokenProfile : public ::testing::TestWithParam<Row> {};
 
 TEST_P(BrokenProfile, IsRefusedNamingTheMember) {
     auto value = default_value();
+    value["reads"] = Value{};
     value[GetParam().member] = json(GetParam().value);
     const auto profile = parse_profile(json_line(value));
     ASSERT_FALSE(profile);
@@ -169,6 +170,11 @@ INSTANTIATE_TEST_SUITE_P(
             "environment.cuda[0].A: expected at most 256 printable characters"},
         Row{"UnknownFact", "environment", R"({"cuda":[{"A":"{uuid}"}]})",
             "environment.cuda[0].A: uuid: no such fact"},
+        Row{"UnknownAnswer", "environment", R"({"cuda":[{"A":"{=capability}"}]})",
+            "environment.cuda[0].A: =capability: no such fact"},
+        Row{"UnknownReader", "reads", R"(["cuda","ggml-metal"])",
+            "reads: ggml-metal: neither a reader nor a variable"},
+        Row{"ForwardsNoVariable", "forwards", R"(["A B"])", "forwards: A B: no name of a variable"},
         Row{"EmptyFact", "environment", R"({"cuda":[{"A":"x{}"}]})",
             "environment.cuda[0].A: : no such fact"},
         Row{"OpenBrace", "environment", R"({"cuda":[{"A":"{nvidia_uuids"}]})",
@@ -246,6 +252,7 @@ TEST(Profile, HasAtMost32Vendors) {
 
 TEST(Profile, HasAtMost16RulesOf16Variables) {
     auto value = default_value();
+    value["reads"] = Value{};
     const Value rule = words("V", 16, Value{"1"});
     value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(16, rule)}}}};
     EXPECT_TRUE(parse_profile(json_line(value)));
@@ -256,6 +263,23 @@ TEST(Profile, HasAtMost16RulesOf16Variables) {
     EXPECT_FALSE(parse_profile(json_line(value)));
 }
 
+TEST(Profile, SetsOnlyWhatItsProgramReadsOrPassesOn) {
+    auto value = default_value();
+    value["environment"] = json(R"({"cuda":[{"OLLAMA_VULKAN":"0"}]})");
+    const auto refused = parse_profile(json_line(value));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text,
+              "profile: environment.cuda[0]: OLLAMA_VULKAN: neither in \"reads\" nor in "
+              "\"forwards\"");
+    value["forwards"] = json(R"(["OLLAMA_VULKAN"])");
+    EXPECT_TRUE(parse_profile(json_line(value)));
+    value["forwards"] = json("[]");
+    value["reads"].push_back(Value{"OLLAMA_VULKAN"});
+    EXPECT_TRUE(parse_profile(json_line(value)));
+    value["reads"] = Value{};  // as before there was such a member
+    EXPECT_TRUE(parse_profile(json_line(value)));
+}
+
 TEST(Profile, HasTextsWithinTheirLimits) {
     auto value = default_value();
     value["description"] = std::string(1024, 'x');
@@ -263,6 +287,7 @@ TEST(Profile, HasTextsWithinTheirLimits) {
     value["description"] = std::string(1025, 'x');
     EXPECT_FALSE(parse_profile(json_line(value)));
     value = default_value();
+    value["reads"] = json(R"(["A"])");
     value["environment"] = json(R"({"cuda":[{"A":""}]})");
     auto& text = (*(*value["environment"]["cuda"].as_array())[0].as_object())[0].value;
     text = Value{std::string(256, 'x')};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "knowledge/selectors.h"
 #include "policy/select.h"
 #include "unit/policy/machines.h"
 
@@ -41,11 +43,19 @@ Value detail_of(const Decision& decision, std::string_view backend, std::string_
     return {};
 }
 
+/// What a program that reads everything is told, but for the readers of these APIs.
+Environment hidden_but(const std::set<std::string>& apis, Environment environment = {}) {
+    for (const auto& reader : knowledge::Selectors::current().readers())
+        if (!apis.contains(reader.api))
+            environment.insert(reader.hide.begin(), reader.hide.end());
+    return environment;
+}
+
 TEST(MachineWithoutGpu, GetsTheCpuAndANamedReasonForEverythingElse) {
     const auto decision = decide(machine_without_gpu());
     EXPECT_EQ(decision.backend, "cpu");
     EXPECT_TRUE(decision.gpus.empty());
-    EXPECT_TRUE(decision.environment.empty());
+    EXPECT_EQ(decision.environment, hidden_but({}));
     EXPECT_EQ(decision.generation, 7U);
     EXPECT_EQ(decision.summary, "requested=auto detected=[cpu] selected=cpu");
     EXPECT_EQ(detail_of(decision, "vulkan", "software-rasterizer"),
@@ -87,7 +97,7 @@ TEST(DataCentreCard, IsNamedByItsUuid) {
     const auto decision = decide(report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)}));
     EXPECT_EQ(decision.backend, "cuda");
     EXPECT_EQ(decision.gpus, Names{"pci:0000:06:00.0"});
-    EXPECT_EQ(decision.environment, (Environment{{"CUDA_VISIBLE_DEVICES", kFirstUuid}}));
+    EXPECT_EQ(decision.environment, hidden_but({"cuda"}, {{"CUDA_VISIBLE_DEVICES", kFirstUuid}}));
     EXPECT_EQ(decision.summary, "requested=auto detected=[cuda,vulkan,opencl,cpu] selected=cuda");
 }
 
@@ -97,15 +107,17 @@ TEST(HybridLaptop, UsesItsDiscreteCard) {
     EXPECT_EQ(decision.gpus, Names{"pci:0000:01:00.0"});
     const auto vulkan = decide(hybrid_laptop(), {.backend = "vulkan"});
     EXPECT_EQ(vulkan.gpus, Names{"pci:0000:01:00.0"});
-    EXPECT_EQ(vulkan.environment, (Environment{{"VK_DRIVER_FILES", testing::kNvidiaManifest},
-                                               {"VK_ICD_FILENAMES", testing::kNvidiaManifest}}));
+    EXPECT_EQ(vulkan.environment,
+              hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", testing::kNvidiaManifest},
+                                      {"VK_ICD_FILENAMES", testing::kNvidiaManifest}}));
 }
 
 TEST(AmdMachine, UsesRocmByUniqueId) {
     const auto decision = decide(report_of({amd_card("0000:03:00.0", "A1B2C3D4E5F60718", 0)}));
     EXPECT_EQ(decision.backend, "rocm");
-    EXPECT_EQ(decision.environment, (Environment{{"ROCR_VISIBLE_DEVICES", "GPU-a1b2c3d4e5f60718"},
-                                                 {"HIP_VISIBLE_DEVICES", "0"}}));
+    EXPECT_EQ(decision.environment,
+              hidden_but({"hip"}, {{"ROCR_VISIBLE_DEVICES", "GPU-a1b2c3d4e5f60718"},
+                                   {"HIP_VISIBLE_DEVICES", "0"}}));
 }
 
 TEST(AmdMachine, WithoutRocmUsesVulkan) {
@@ -113,9 +125,10 @@ TEST(AmdMachine, WithoutRocmUsesVulkan) {
     report.gpus[0].backends["rocm"] = testing::unusable("no-permission");
     const auto decision = decide(report);
     EXPECT_EQ(decision.backend, "vulkan");
-    EXPECT_EQ(decision.environment, (Environment{{"VK_DRIVER_FILES", testing::kRadvManifest},
-                                                 {"VK_ICD_FILENAMES", testing::kRadvManifest},
-                                                 {"MESA_VK_DEVICE_SELECT", "1002:744c!"}}));
+    EXPECT_EQ(decision.environment,
+              hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", testing::kRadvManifest},
+                                      {"VK_ICD_FILENAMES", testing::kRadvManifest},
+                                      {"MESA_VK_DEVICE_SELECT", "1002:744c!"}}));
 }
 
 TEST(TwoIdenticalCards, AreUsedTogether) {
@@ -123,6 +136,25 @@ TEST(TwoIdenticalCards, AreUsedTogether) {
     EXPECT_EQ(decision.gpus, (Names{"pci:0000:06:00.0", "pci:0000:41:00.0"}));
     EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"),
               std::string{kFirstUuid} + "," + kSecondUuid);
+}
+
+TEST(TwoIdenticalCards, AreUsedInTheOrderOfTheRequest) {
+    const auto decision =
+        decide(two_identical_cards(), {.gpus = Names{"pci:0000:41:00.0", "pci:0000:06:00.0"}});
+    EXPECT_EQ(decision.gpus, (Names{"pci:0000:41:00.0", "pci:0000:06:00.0"}));
+    EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"),
+              std::string{kSecondUuid} + "," + kFirstUuid);
+}
+
+TEST(TwoIdenticalCards, SayWhatTheCallersVariablesHide) {
+    const auto decision =
+        decide(two_identical_cards(), {.environment = {{"CUDA_VISIBLE_DEVICES", kFirstUuid}}});
+    EXPECT_EQ(decision.gpus.size(), 2U);  // the answer's environment replaces it
+    for (const auto& candidate : decision.candidates)
+        if (candidate.backend == "cuda" && candidate.gpu == "pci:0000:41:00.0") {
+            ASSERT_EQ(candidate.reasons.size(), 1U);
+            EXPECT_EQ(candidate.reasons[0].code, "hidden-by-environment");
+        }
 }
 
 TEST(TwoIdenticalCards, AreToldApart) {

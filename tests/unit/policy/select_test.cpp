@@ -316,7 +316,7 @@ TEST(Select, NeverFallsBackToTheCpuUnderStrict) {
     const auto decision = decide(machine_without_gpu(), {.strict = true});
     EXPECT_EQ(decision.backend, std::nullopt);
     EXPECT_TRUE(decision.gpus.empty());
-    EXPECT_TRUE(decision.environment.empty());
+    EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), "");
     expect(candidate(decision, "cpu"), Verdict::Rejected, {"strict"});
     EXPECT_EQ(decision.summary, "requested=auto detected=[cpu] selected=none");
 }
@@ -453,11 +453,11 @@ INSTANTIATE_TEST_SUITE_P(
                       BadRow{"BuiltTypo",
                              {.built = Names{"cuda", "vulcan"}},
                              ErrorCode::InvalidRequest,
-                             "built: vulcan: no such backend"},
+                             "built: vulcan: no such backend; did you mean 'vulkan'?"},
                       BadRow{"DenyTypo",
                              {.deny = {"vulcan"}},
                              ErrorCode::InvalidRequest,
-                             "deny: vulcan: no such backend"},
+                             "deny: vulcan: no such backend; did you mean 'vulkan'?"},
                       BadRow{"DenyNoGpuId",
                              {.deny = {"gpu:0"}},
                              ErrorCode::InvalidRequest,
@@ -465,7 +465,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadRow{"PreferTypo",
                              {.prefer = {"vulcan"}},
                              ErrorCode::InvalidRequest,
-                             "prefer: vulcan: no such backend"},
+                             "prefer: vulcan: no such backend; did you mean 'vulkan'?"},
                       BadRow{"PreferCpu",
                              {.prefer = {"cpu"}},
                              ErrorCode::InvalidRequest,
@@ -473,7 +473,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadRow{"OnlyTypo",
                              {.only = Names{"vulcan"}},
                              ErrorCode::InvalidRequest,
-                             "only: vulcan: no such backend"},
+                             "only: vulcan: no such backend; did you mean 'vulkan'?"},
                       BadRow{"OtherGpu",
                              {.gpus = Names{"pci:0000:99:00.0"}},
                              ErrorCode::UnknownDevice,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/parse.h"
 #include "base/value_json.h"
 #include "export/formats.h"
 #include "export/verdicts.h"
 #include "plan/plan.h"
 #include "policy/computing_api.h"
+#include "policy/environment.h"
 #include "policy/fact.h"
 #include "policy/gpu_order.h"
 #include "policy/gpu_selectors.h"
@@ -229,6 +231,16 @@ TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
 
 // Environments ------------------------------------------------------------------------------------
 
+/// What hides every device from some reader.
+bool hides(const std::string& name, const std::string& value) {
+    return std::ranges::any_of(knowledge::Selectors::current().readers(),
+                               [&](const knowledge::Reader& reader) {
+                                   const auto hidden = reader.hide.find(name);
+                                   return hidden != reader.hide.end() && hidden->second == value;
+                               });
+}
+
+/// A consumer hides the APIs that it was not to use, of the chosen GPU too.
 TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
@@ -237,11 +249,98 @@ TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
             if (decision.gpus.size() != 1)
                 continue;
             const auto set = environment_for(report, *gpu_called(report, decision.gpus.front()));
+            const auto api = std::string{api_below(own_name(profile, *decision.backend))};
             for (const auto& [name, value] : decision.environment)
-                EXPECT_EQ(set.contains(name) ? set.at(name) : value, value)
-                    << profile.name << ": " << name;
+                if (!hides(name, value) && !name.starts_with("ONEAPI_") &&
+                    !name.starts_with("GGML_"))
+                    EXPECT_EQ(set.contains(name) ? set.at(name) : value, value)
+                        << profile.name << ": " << name << " " << api;
         }
     });
+}
+
+/// What an environment says of a variable, or that it says nothing.
+std::string said(const Variables& environment, const std::string& name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? "(nothing)" : found->second;
+}
+
+/// Every item of a list is the GPU's own name.
+void expect_only(const Variables& environment,
+                 const std::string& name,
+                 const std::optional<std::string>& own,
+                 std::string_view form) {
+    const auto found = environment.find(name);
+    if (found == environment.end())
+        return;
+    for (const auto item : split(found->second, ','))
+        if (item.starts_with(form))
+            EXPECT_EQ(item, own.value_or("none")) << name;
+}
+
+void expect_names_of(const Gpu& gpu, const Variables& environment) {
+    const auto& identity = gpu.identity;
+    auto hip = identity.hip_unique_id;
+    if (hip && !hip->starts_with("GPU-"))
+        hip = "GPU-" + lower_case(*hip);
+    expect_only(environment, "CUDA_VISIBLE_DEVICES", identity.nvidia_uuid, "GPU-");
+    expect_only(environment, "ROCR_VISIBLE_DEVICES", hip, "GPU-");
+    const auto view = gpu.apis.find("vulkan");
+    const auto files = said(environment, "VK_DRIVER_FILES");
+    if (files.ends_with(".json")) {
+        ASSERT_NE(view, gpu.apis.end());
+        EXPECT_EQ(files, view->second.driver.value_or("none"));
+    }
+    if (gpu.pci && gpu.pci->vendor_id && gpu.pci->device_id) {
+        const auto ids = *gpu.pci->vendor_id + ":" + *gpu.pci->device_id + "!";
+        const auto device = said(environment, "MESA_VK_DEVICE_SELECT");
+        EXPECT_TRUE(device == ids || device == "(nothing)") << device;
+    }
+}
+
+/// Every reader of another API has no device, unless its devices are the candidate's own.
+void expect_others_hidden(const Profile& profile,
+                          std::string_view api,
+                          const Gpu* gpu,
+                          const Variables& environment) {
+    for (const auto* reader : reach_of(profile).readers) {
+        const auto* own = find_api(reader->api);
+        const bool may_reach = gpu && own && own->vendor == gpu->vendor &&
+                               std::ranges::find(reader->reaches, api) != reader->reaches.end();
+        if (reader->api == api || may_reach)
+            continue;
+        for (const auto& [name, value] : reader->hide)
+            EXPECT_EQ(said(environment, name), value) << profile.name << " " << reader->name;
+    }
+}
+
+TEST(Environments, UseACandidatesGpuAndHideAllElse) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& profile : profiles()) {
+            const auto reach = reach_of(profile);
+            for (const auto& candidate : choice(profile, report).candidates) {
+                const auto& environment = candidate.environment;
+                SCOPED_TRACE(profile.name + " " + candidate.backend);
+                if (candidate.verdict != Verdict::Accepted) {
+                    EXPECT_TRUE(environment.empty());
+                    continue;
+                }
+                const auto* gpu = candidate.gpu ? gpu_called(report, *candidate.gpu) : nullptr;
+                for (const auto& [name, value] : environment)
+                    EXPECT_TRUE(reach.variables.contains(name)) << name << " is not read";
+                if (gpu)
+                    expect_names_of(*gpu, environment);
+                expect_others_hidden(profile, api_below(own_name(profile, candidate.backend)), gpu,
+                                     environment);
+            }
+        }
+    });
+}
+
+TEST(Environments, OfEveryConsumerThatWeBringSayWhatItReads) {
+    for (const auto& profile : profiles())
+        EXPECT_TRUE(profile.reads) << profile.name;
 }
 
 }  // namespace

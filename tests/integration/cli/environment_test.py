@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What env and select say a program is to be started with, on recorded machines."""
+import json
+import unittest
+
+from cli_case import SOURCE, run
+
+MACHINES = SOURCE / "tests/data/machines"
+TWO = "nvidia-h200-2"
+FIRST, SECOND = ("GPU-00000000-0000-4000-8000-00000000000" + last for last in "12")
+
+
+def variables(*words, machine=TWO, **environment):
+    """The lines of env, as a shell would have them."""
+    done = run("--replay", str(MACHINES / machine), "env", *words, **environment)
+    assert done.returncode == 0, done.stderr
+    return {name: value.strip("'") for name, _, value in (line.partition("=") for line in done.stdout.splitlines())}
+
+
+class UseAndHide(unittest.TestCase):
+    def test_the_chosen_gpu_is_used_and_every_other_api_hidden(self):
+        self.assertEqual(variables("llama.cpp", "--gpu=1"), {
+            "CUDA_VISIBLE_DEVICES": SECOND, "GGML_VK_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "-1",
+            "OCL_ICD_VENDORS": "/nonexistent", "ONEAPI_DEVICE_SELECTOR": "*:cpu", "ROCR_VISIBLE_DEVICES": ""})
+
+    def test_no_gpu_is_said_so_that_none_is_opened(self):
+        hidden = {"CUDA_VISIBLE_DEVICES": "", "GGML_VK_VISIBLE_DEVICES": ""}
+        for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--deny=cuda,vulkan",)):
+            with self.subTest(words=words):
+                self.assertEqual(variables("node-llama-cpp", *words), hidden)
+        # Not even the CPU is left to choose, and a choice of nothing was asked for.
+        self.assertEqual(variables("tsuku", "--backend=none"), hidden)
+        self.assertEqual(variables("ramalama", "--backend=none"), {"GGML_VK_VISIBLE_DEVICES": "none"})
+
+    def test_order_is_kept(self):
+        self.assertEqual(variables("llama.cpp", "--gpu=1,0")["CUDA_VISIBLE_DEVICES"], f"{SECOND},{FIRST}")
+        self.assertEqual(variables("llama.cpp", "--gpu=0,1")["CUDA_VISIBLE_DEVICES"], f"{FIRST},{SECOND}")
+
+    def test_each_accepted_candidate_has_its_own(self):
+        done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", "-j")
+        candidates = json.loads(done.stdout)["candidates"]
+        told = {(each["backend"], each["gpu"]): each["environment"]
+                for each in candidates if each["verdict"] == "accepted"}
+        self.assertEqual(told["cuda", "pci:0000:00:06.0"]["CUDA_VISIBLE_DEVICES"], FIRST)
+        self.assertEqual(told["cuda", "pci:0000:00:07.0"]["CUDA_VISIBLE_DEVICES"], SECOND)
+        self.assertEqual(told["cpu", None]["CUDA_VISIBLE_DEVICES"], "")
+        self.assertEqual({len(each["environment"]) for each in candidates if each["verdict"] != "accepted"}, {0})
+
+    def test_a_consumer_is_told_what_it_passes_on(self):
+        self.assertEqual(variables("ramalama", machine="nvidia-h200-1"), {"CUDA_VISIBLE_DEVICES": FIRST})
+        self.assertEqual(variables("localai")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "nvidia-cuda-13")
+        self.assertEqual(variables("localai", "--backend=none")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "default")
+
+    def test_a_gpus_card_has_the_names_of_ggml(self):
+        card = json.loads(run("--replay", str(MACHINES / TWO), "env", "1", "-j").stdout)
+        words = {(each["argument"], each["kind"]): each["environment"]
+                 for each in card["selectors"] if each["api"] == "ggml"}
+        self.assertEqual(words["CUDA0", "stable"], {"CUDA_VISIBLE_DEVICES": SECOND})
+        self.assertEqual(words["CUDA1", "index"], {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+
+
+class OfTheCaller(unittest.TestCase):
+    """Variables of the shell that asks."""
+
+    def candidate(self, **environment):
+        done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", "-j", **environment)
+        return json.loads(done.stdout)["candidates"][0]
+
+    def test_what_hides_a_gpu_is_a_reason(self):
+        reason, = self.candidate(CUDA_VISIBLE_DEVICES="")["reasons"]
+        self.assertEqual(reason, {"code": "hidden-by-environment", "detail": {
+            "variable": "CUDA_VISIBLE_DEVICES", "value": "", "replaced": True}})
+        self.assertEqual(self.candidate(CUDA_VISIBLE_DEVICES=FIRST)["reasons"], [])
+        self.assertEqual(self.candidate(CUDA_VISIBLE_DEVICES="0", CUDA_DEVICE_ORDER="PCI_BUS_ID")["reasons"], [])
+
+    def test_a_person_is_told(self):
+        done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", CUDA_VISIBLE_DEVICES="-1")
+        self.assertIn("warning: pci:0000:00:06.0: CUDA_VISIBLE_DEVICES=-1 in the caller's environment hides it",
+                      done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
