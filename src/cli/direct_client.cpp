@@ -146,11 +146,21 @@ Status DirectClient::refresh_memory(Gpu& gpu) {
     return Done{};
 }
 
+/// A capture is read only, and ends with this process.
+Status DirectClient::keeps(std::string_view what) const {
+    if (!engine_->is_replayed())
+        return Done{};
+    return Error{ErrorCode::InvalidRequest,
+                 std::string{what} + ": a replayed machine keeps nothing"};
+}
+
 Status DirectClient::set_override(const std::string& consumer, const Value& rule) {
+    TRY(keeps("override"));
     return engine_->set_override(consumer, rule, ::getuid());
 }
 
 Result<bool> DirectClient::clear_override(const std::string& consumer) {
+    TRY(keeps("override"));
     return engine_->clear_override(consumer);
 }
 
@@ -159,6 +169,7 @@ Result<Value> DirectClient::overrides() {
 }
 
 Status DirectClient::report_outcome(const Value& outcome) {
+    TRY(keeps("report-outcome"));
     return engine_->report_outcome(outcome, ::getuid());
 }
 

@@ -56,6 +56,8 @@ public:
 private:
     DirectClient(std::unique_ptr<SystemLoop> loop, const std::string& worker);
     Status turn_until(const std::function<bool()>& done);
+    /// Errors: InvalidRequest where nothing that is told lasts.
+    [[nodiscard]] Status keeps(std::string_view what) const;
 
     // In the order in which they depend on one another.
     std::unique_ptr<SystemLoop> loop_;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/decision_service.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/suggestion.h"
+#include "policy/backend_words.h"
+#include "policy/evaluate.h"
 #include "policy/select.h"
+#include "policy/select_question.h"
 
 namespace gpuprobe::engine {
 namespace {
@@ -45,18 +49,48 @@ Error unknown_consumer(const std::string& name, const std::vector<std::string>& 
             "no consumer '" + scrubbed(name, 64) + "'" + suggestion(name, known)};
 }
 
-/// The failures that were reported about variants. Those about backends concern select() only.
-std::vector<FailedVariant> failed_variants(const Experience& experience) {
+/// What failed, as words about variants; a backend of the profile's stands for all that compute
+/// with it.
+std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile) {
     std::vector<FailedVariant> failed;
     for (const auto& failure : experience.failures) {
-        if (failure.backend.find(':') == std::string::npos)
-            continue;
-        FailedVariant variant{.word = failure.backend, .gpu = failure.gpu};
+        auto word = failure.backend;
+        if (word.find(':') == std::string::npos)
+            word = "backend:" + (profile ? backend_named(*profile, word).value_or(word) : word);
+        FailedVariant variant{.word = std::move(word), .gpu = failure.gpu};
         variant.detail["detail"] = failure.detail;
         variant.detail["at_usec"] = to_value(failure.at);
         failed.push_back(std::move(variant));
     }
     return failed;
+}
+
+Error no_such(std::string_view what,
+              const std::string& word,
+              const std::vector<std::string>& known) {
+    return {ErrorCode::InvalidRequest, "outcome: no " + std::string{what} + " '" +
+                                           scrubbed(word, 64) + "'" + suggestion(word, known)};
+}
+
+/// A backend by the consumer's name or ours.
+Status check_backend(const std::string& word, const Profile& profile) {
+    if (backend_named(profile, word) || is_foreign_backend(word))
+        return Done{};
+    auto known = profile.backends;
+    for (const auto& [backend, translation] : profile.translate)
+        known.push_back(translation);
+    return no_such("backend", word, known);
+}
+
+Status check_variant(const std::string& word, const Manifest& product) {
+    std::vector<std::string> known;
+    for (const auto& platform : product.platforms)
+        for (const auto& variant : platform.variants) {
+            if (means(word, variant))
+                return Done{};
+            known.push_back(word.starts_with("family:") ? variant.family : variant.name);
+        }
+    return no_such("variant or family", word.substr(word.find(':') + 1), known);
 }
 
 }  // namespace
@@ -99,6 +133,45 @@ std::vector<Reason> DecisionService::notes() const {
     return notes;
 }
 
+/// Somebody's own product may have any name, but none that is nearly one that is known.
+Status DecisionService::check_name(const std::string& consumer, bool may_be_foreign) const {
+    auto known = consumers();
+    const auto more = products();
+    known.insert(known.end(), more.begin(), more.end());
+    if (std::ranges::find(known, consumer) != known.end() ||
+        (may_be_foreign && !closest(consumer, known)))
+        return Done{};
+    return unknown_consumer(consumer, consumers());
+}
+
+Status DecisionService::set_override(const std::string& consumer,
+                                     const Value& rule,
+                                     const CallerContext& by) {
+    const auto change = TRY(override_rule_from(rule));
+    TRY(check_name(consumer, change.request == SelectRequest{}));
+    const auto* before = feedback_.overrides().find(consumer);
+    const auto merged = merged_rule(before ? before->rule : Value{}, rule);
+    if (merged.as_object()->empty()) {
+        (void)TRY(feedback_.clear_override(consumer));
+        return Done{};
+    }
+    // What was there before has been checked, on the machine as it was then.
+    const auto product = documents_.products.find(consumer);
+    TRY(check_rule(change, documents_.profiles.find(consumer), product ? &*product : nullptr,
+                   by.machine));
+    return feedback_.set_override(consumer, merged, by.uid, by.now);
+}
+
+Status DecisionService::report(const OutcomeReport& outcome, const CallerContext& by) {
+    const bool is_backend = outcome.choice.find(':') == std::string::npos;
+    TRY(check_name(outcome.consumer, !is_backend));
+    if (const auto* profile = documents_.profiles.find(outcome.consumer); profile && is_backend)
+        TRY(check_backend(outcome.choice, *profile));
+    if (const auto product = documents_.products.find(outcome.consumer); product && !is_backend)
+        TRY(check_variant(outcome.choice, *product));
+    return feedback_.report(outcome, by.uid, by.machine, by.now);
+}
+
 Result<Decision> DecisionService::select(const std::string& consumer,
                                          const Value& request,
                                          const CallerContext& caller) const {
@@ -134,9 +207,12 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     auto wanted = TRY(recommend_request_from(request));
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
+    const auto* profile = documents_.profiles.find(name);
+    if (const auto rule = feedback_.rule_for(name); rule && profile)
+        wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
     auto recommendation = gpuprobe::recommend(variants, wanted, caller.seen, documents_.rules,
-                                              failed_variants(experience));
+                                              failed_variants(experience, profile));
     if (auto stale = staleness(variants, caller.now))
         recommendation.warnings.push_back(std::move(*stale));
     return recommendation;

@@ -58,7 +58,16 @@ public:
                                                    const Value& request,
                                                    const CallerContext& caller) const;
 
+    /// Merges the rule into what is decided for that consumer or product, key by key; a rule that
+    /// says nothing any more is cleared. Errors: UnknownConsumer; InvalidRequest and UnknownDevice
+    /// for what is not there, with the nearest word; and those of Feedback.
+    Status set_override(const std::string& consumer, const Value& rule, const CallerContext& by);
+    /// Errors: likewise, of the outcome's words. A product that is not installed has words of its
+    /// own.
+    Status report(const OutcomeReport& outcome, const CallerContext& by);
+
 private:
+    [[nodiscard]] Status check_name(const std::string& consumer, bool may_be_foreign) const;
     /// The built-in documents and those of the folders.
     struct Documents {
         ProfileSet profiles;

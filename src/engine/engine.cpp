@@ -294,7 +294,7 @@ bool Engine::has_experience(uid_t uid) const {
 }
 
 Status Engine::set_override(const std::string& consumer, const Value& rule, uid_t by) {
-    TRY(impl_->decisions.feedback().set_override(consumer, rule, by, impl_->clock.wall()));
+    TRY(impl_->decisions.set_override(consumer, rule, impl_->caller(by, report())));
     impl_->publisher.publish();
     return Done{};
 }
@@ -311,7 +311,7 @@ const std::map<std::string, store::Override>& Engine::overrides() const {
 
 Status Engine::report_outcome(const Value& outcome, uid_t by) {
     const auto reported = TRY(outcome_report_from(outcome));
-    return impl_->decisions.feedback().report(reported, by, report(), impl_->clock.wall());
+    return impl_->decisions.report(reported, impl_->caller(by, report()));
 }
 
 Result<std::uint32_t> Engine::clear_quarantine(const store::QuarantineFilter& filter) {

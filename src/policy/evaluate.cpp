@@ -90,6 +90,29 @@ bool has_closed_nodes(const Report& report) {
            });
 }
 
+std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& machine) {
+    const auto has = [](const std::vector<std::string>& ids, const std::string& id) {
+        return std::ranges::find(ids, id) != ids.end();
+    };
+    std::uint64_t allowed = 0;
+    for (std::size_t i = 0; i < machine.gpus.size(); ++i) {
+        const auto& id = machine.gpus[i].gpu()->id;
+        if ((!request.gpus || has(*request.gpus, id)) && !has(request.denied_gpus, id))
+            allowed |= 1ULL << i;
+    }
+    return allowed;
+}
+
+/// Whether every alternative of the variant computes with that backend; the CPU needs no device.
+bool computes_with(const Variant& variant, std::string_view backend) {
+    if (variant.needs.devices.empty())
+        return backend == kCpu;
+    return std::ranges::all_of(variant.needs.devices, [&](const Conjunction& alternative) {
+        return std::ranges::any_of(computing_apis(variant, alternative),
+                                   [backend](Api api) { return info_of(api).backend == backend; });
+    });
+}
+
 class Evaluator {
 public:
     Evaluator(const VariantPlatform& platform,
@@ -102,7 +125,8 @@ public:
           failed_{failed},
           gpus_{machine.gpus},
           answers_{answers_to(platform.index, machine, gpus_)},
-          has_closed_nodes_{has_closed_nodes(machine.host.report())} {
+          has_closed_nodes_{has_closed_nodes(machine.host.report())},
+          allowed_{gpus_allowed(request, machine)} {
         if (const auto added = added_term(request))
             added_ = gpus_.ask(*added);
     }
@@ -118,6 +142,8 @@ public:
         const auto host = entry.is_supported ? host_holds(entry) : Truth::False;
         const auto devices = devices_hold(entry, judged);
         judged.verdict = verdict_of(entry, both(host, devices));
+        if (host != Truth::False && devices == Truth::False && is_ruled_out(entry, variant))
+            judged.exclusion = Exclusion::NotRequested;
         if (!failed_.empty())
             take_back(variant.needs, judged);
         if (judged.exclusion != Exclusion::None)
@@ -131,7 +157,7 @@ private:
         const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
         if (std::ranges::any_of(request_.exclude, is_meant))
             return Exclusion::Excluded;
-        for (const auto* words : {&request_.only, &request_.allowed})
+        for (const auto* words : {&request_.only, &request_.allowed, &request_.allowed_backends})
             if (*words && std::ranges::none_of(**words, is_meant))
                 return Exclusion::NotRequested;
         const bool has_failed =
@@ -198,12 +224,20 @@ private:
         return gpus;
     }
 
-    [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry, const Variant& variant) const {
+    /// Whether it might run on a GPU that may not be used.
+    [[nodiscard]] bool is_ruled_out(const VariantIndex::Entry& entry,
+                                    const Variant& variant) const {
+        return allowed_ != gpus_.all() && covered(entry, variant, gpus_.all()).maybe != 0;
+    }
+
+    [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry,
+                                  const Variant& variant,
+                                  std::uint64_t allowed) const {
         GpuMask covered;
         std::size_t place = entry.first + entry.host;
         for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
             const auto count = platform_.index.words[place];
-            auto gpus = request_.require_verified ? verified(variant, i) : gpus_.all();
+            auto gpus = allowed & (request_.require_verified ? verified(variant, i) : gpus_.all());
             if (has_closed_nodes_)
                 gpus &= open(variant, i);
             const auto mask = all_of(place + 1, count, {.yes = gpus, .maybe = gpus});
@@ -219,8 +253,9 @@ private:
     Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
         if (entry.alternatives == 0)
             return Truth::True;
-        const auto mask = covered(entry, *judged.variant);
+        const auto mask = covered(entry, *judged.variant, allowed_);
         judged.covered = mask.yes;
+        judged.possible = mask.yes | mask.maybe;
         const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
         if (mask.yes != 0 && (mask.yes & wanted) == wanted)
             return Truth::True;
@@ -237,7 +272,7 @@ private:
             if (vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end())
                 meant |= 1ULL << i;
         }
-        return meant;
+        return meant & allowed_;
     }
 
     static Verdict verdict_of(const VariantIndex::Entry& entry, Truth truth) {
@@ -267,6 +302,7 @@ private:
     std::vector<GpuMask> answers_;
     std::optional<GpuMask> added_ = {};  ///< what the request asks of every GPU
     bool has_closed_nodes_;
+    std::uint64_t allowed_;  ///< GPUs that an administrator has not ruled out
 };
 
 /// Variants are in the order of their names, so that their places compare as these.
@@ -306,6 +342,9 @@ std::vector<std::string> vendors_of(const Conjunction& alternative) {
 bool means(std::string_view word, const Variant& variant) {
     constexpr std::string_view kFamily = "family:";
     constexpr std::string_view kVariant = "variant:";
+    constexpr std::string_view kBackend = "backend:";
+    if (word.starts_with(kBackend))
+        return computes_with(variant, word.substr(kBackend.size()));
     if (word.starts_with(kFamily))
         return word.substr(kFamily.size()) == variant.family;
     if (word.starts_with(kVariant))

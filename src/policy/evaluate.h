@@ -19,6 +19,7 @@ struct JudgedVariant {
     Verdict verdict = Verdict::Rejected;
     Exclusion exclusion = Exclusion::None;
     std::uint64_t covered = 0;   ///< bit n: it runs on the nth GPU of the facts
+    std::uint64_t possible = 0;  ///< and those on which it is not known not to run
     std::size_t preference = 0;  ///< place of the first word of `prefer` that means it
     std::uint64_t gib = 0;       ///< of the covered discrete GPUs, each rounded to whole GiB
     int discrete = 0;            ///< covered discrete GPUs

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "base/suggestion.h"
+#include "policy/backend_words.h"
+#include "policy/evaluate.h"
 #include "policy/request_table.h"
 #include "policy/select_question.h"
 
@@ -66,6 +69,76 @@ std::optional<Names> those_that_are_there(std::optional<Names> ids, const Report
     return ids;
 }
 
+bool says_nothing(const Value& value) {
+    const auto* text = value.as_string();
+    const auto* list = value.as_array();
+    const auto* object = value.as_object();
+    return value.is_null() || (text && text->empty()) || (list && list->empty()) ||
+           (object && object->empty());
+}
+
+/// Whoever sets a rule sees the machine: what is not there is a mistake.
+Status check_gpus(const Names& words, std::string_view key, const Report& report) {
+    Names known;
+    for (const auto& gpu : report.gpus)
+        known.push_back(lower_case(gpu.id));
+    for (const auto& word : words) {
+        const auto id = gpu_id_of(word);
+        if (word.find(':') != std::string::npos && !contains(known, id))
+            return Error{ErrorCode::UnknownDevice, "rule: " + std::string{key} + ": " +
+                                                       scrubbed(word, 64) + ": no such GPU" +
+                                                       suggestion(id, known)};
+    }
+    return Done{};
+}
+
+Names words_of(const Manifest& product) {
+    Names words;
+    for (const auto& platform : product.platforms)
+        for (const auto& variant : platform.variants) {
+            add_missing(words, {variant.name, variant.family});
+        }
+    return words;
+}
+
+/// A variant of any platform will do: rules are copied from machine to machine.
+Status check_variants(const RecommendRequest& request, const Manifest& product) {
+    auto words = request.prefer;
+    add_missing(words, request.exclude);
+    add_missing(words, request.only.value_or(Names{}));
+    for (const auto& word : words) {
+        const auto is_meant = [&word](const VariantPlatform& platform) {
+            return std::ranges::any_of(platform.variants, [&word](const Variant& variant) {
+                return means(word, variant);
+            });
+        };
+        if (std::ranges::none_of(product.platforms, is_meant))
+            return Error{ErrorCode::InvalidRequest,
+                         "rule: variants: " + scrubbed(word, 64) + ": no such variant or family" +
+                             suggestion(word.substr(word.find(':') + 1), words_of(product))};
+    }
+    return Done{};
+}
+
+Names marked(const std::set<std::string>& backends) {
+    Names words;
+    for (const auto& backend : backends)
+        words.push_back("backend:" + backend);
+    return words;
+}
+
+/// What both lists allow; what one alone says where the other says nothing.
+std::optional<std::set<std::string>> meant_backends(const SelectQuestion& question) {
+    auto meant = question.only;
+    if (!question.forced)
+        return meant;
+    const std::set<std::string> forced{question.forced->begin(), question.forced->end()};
+    if (!meant)
+        return forced;
+    std::erase_if(*meant, [&forced](const std::string& word) { return !forced.contains(word); });
+    return meant;
+}
+
 }  // namespace
 
 Result<OverrideRule> override_rule_from(const Value& rule) {
@@ -85,6 +158,66 @@ Result<OverrideRule> override_rule_from(const Value& rule) {
     }
     parsed.request = TRY(select_request_from(request));
     return parsed;
+}
+
+Value merged_rule(const Value& rule, const Value& change) {
+    Value merged{Value::Object{}};
+    const auto take = [&merged](const Value::Member& member) {
+        if (!says_nothing(member.value))
+            merged[member.key] = member.value;
+    };
+    if (const auto* members = rule.as_object())
+        for (const auto& member : *members)
+            if (!change.find(member.key))
+                take(member);
+    if (const auto* members = change.as_object())
+        for (const auto& member : *members)
+            take({member.key, member.value.is_object()
+                                  ? merged_rule(rule.at(member.key), member.value)
+                                  : member.value});
+    return merged;
+}
+
+Status check_rule(const OverrideRule& rule,
+                  const Profile* profile,
+                  const Manifest* product,
+                  const Report& report) {
+    if (profile) {
+        TRY(check_gpus(rule.request.deny, "deny", report));
+        TRY(check_gpus(rule.request.gpus.value_or(Names{}), "gpus", report));
+        const auto question = TRY(question_from(*profile, rule.request, report, {}));
+        if (question.is_unknown_request)
+            return Error{ErrorCode::InvalidRequest,
+                         "rule: backend: " + scrubbed(*rule.request.backend, 64) +
+                             ": no such backend" +
+                             suggestion(*rule.request.backend, profile->backends)};
+    } else if (!(rule.request == SelectRequest{})) {
+        return Error{ErrorCode::InvalidRequest,
+                     "rule: it is no consumer: only its variants can be ruled"};
+    }
+    const auto variants = TRY(recommend_request_from(rule.variants));
+    return product ? check_variants(variants, *product) : Status{Done{}};
+}
+
+RecommendRequest under_backend_rule(RecommendRequest request,
+                                    const SelectRequest& rule,
+                                    const Profile& profile,
+                                    const Report& report) {
+    const auto question = question_from(profile, under_rule({}, rule, profile, report), report, {});
+    if (!question)
+        return request;  // another version of this program wrote it
+    add_missing(request.exclude, marked(question->denied));
+    if (rule.strict == true && !question->asks_for(kCpu))
+        add_missing(request.exclude, marked({std::string{kCpu}}));
+    if (const auto backends = meant_backends(*question))
+        request.allowed_backends = marked(*backends);
+    for (const auto& backend : question->preferred)
+        add_missing(request.prefer, {"backend:" + backend});
+    request.gpus = question->gpus;
+    request.denied_gpus.assign(question->denied_gpus.begin(), question->denied_gpus.end());
+    if (rule.min_memory && (!request.need || request.need->count < rule.min_memory->count))
+        request.need = rule.min_memory;
+    return request;
 }
 
 SelectRequest under_rule(SelectRequest request,

@@ -13,13 +13,18 @@
 
 namespace gpuprobe {
 
-/// What only the caller knows. A word is the name of a variant, of a family, or "family:NAME".
+/// What only the caller knows. A word is the name of a variant, of a family, or "family:NAME", or
+/// "backend:NAME" for all that compute with it.
 struct RecommendRequest {
     std::vector<std::string> prefer = {};               ///< before all others, in this order
     std::optional<std::vector<std::string>> only = {};  ///< absent: any
     /// What an administrator allows; absent: any. Narrows like `only`, beside it.
     std::optional<std::vector<std::string>> allowed = {};
     std::vector<std::string> exclude = {};
+    /// As `allowed`, by what a variant computes with: "backend:cuda".
+    std::optional<std::vector<std::string>> allowed_backends = {};
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
+    std::vector<std::string> denied_gpus = {};          ///< ids
     std::optional<Bytes> need = {};  ///< on every GPU that a variant is to use; whole MiB outside
     bool require_verified = false;   ///< of a GPU what computed a checked result, or nothing
     bool include_rejected = true;    ///< among the candidates

@@ -153,9 +153,11 @@ std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
             return {request_reason("denied", variant)};
         case Exclusion::NotRequested: {
             auto reason = request_reason("not-requested", variant);
-            const auto& only =
-                context.request.only ? context.request.only : context.request.allowed;
-            reason.detail["requested"] = to_value(*only);
+            const auto& request = context.request;
+            for (const auto* only :
+                 {&request.only, &request.allowed, &request.allowed_backends, &request.gpus})
+                if (*only && reason.detail.at("requested").is_null())
+                    reason.detail["requested"] = to_value(**only);
             return {std::move(reason)};
         }
         case Exclusion::ReportedFailed: {

@@ -83,8 +83,16 @@ class Overrides(AdviceCase):
         for rule in ({}, {"evict": text("x")}, {"prefer": GLib.Variant("i", 1)}):
             with self.subTest(rule=rule):
                 self.assert_refused(ERROR + "InvalidRequest", lambda: self.set_override("default", **rule))
-        self.assert_refused(ERROR + "InvalidRequest", lambda: self.set_override("a b", strict=GLib.Variant("b", True)))
+        self.assert_refused(ERROR + "UnknownConsumer", lambda: self.set_override("a b", strict=GLib.Variant("b", True)))
+        refused = self.assert_refused(ERROR + "InvalidRequest", lambda: self.set_override("ollama", deny=words("cdua")))
+        self.assertIn("did you mean 'cuda'?", refused)
+        self.assert_refused(ERROR + "NoSuchGpu", lambda: self.set_override("ollama", deny=words("pci:0000:77:00.0")))
         self.assertEqual(self.manager("ListOverrides"), {})
+
+    def test_rules_are_merged_key_by_key(self):
+        self.set_override("ollama", deny=words("cuda"), strict=GLib.Variant("b", True))
+        self.set_override("ollama", deny=words(), prefer=words("vulkan"))
+        self.assertEqual(self.manager("ListOverrides")["ollama"]["Rule"], {"strict": True, "prefer": ["vulkan"]})
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
     def test_not_everybody_may(self):

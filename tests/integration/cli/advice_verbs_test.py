@@ -39,6 +39,50 @@ class AdviceVerbs(unittest.TestCase):
         # A manifest that names its product stands under the product's rule.
         self.assertEqual(json.loads(self.direct("recommend", manifest, "-j").stdout)["variant"], after["variant"])
 
+    def test_an_override_of_backends_narrows_the_variants_too(self):
+        def variant():
+            return json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)["variant"]
+        self.direct("override", "set", "llama.cpp", "--deny=cpu")
+        self.assertIsNone(variant())  # this machine has no GPU that computes
+        self.direct("override", "clear", "llama.cpp")
+        chosen = variant()
+        self.direct("report-outcome", "llama.cpp", "failed", "--backend=cpu", "--detail=SIGILL")
+        self.assertNotEqual(variant(), chosen)
+
+    def test_rules_are_merged_key_by_key(self):
+        self.direct("override", "set", "llama.cpp", "--deny=cuda", "--strict")
+        self.direct("override", "set", "llama.cpp", "--deny=vulkan", "--exclude-variants=family:rocm")
+        self.direct("override", "set", "llama.cpp", "--prefer-variants=family:cpu")
+        rule = json.loads(self.direct("override", "list", "-j").stdout)["overrides"]["llama.cpp"]["rule"]
+        self.assertEqual(rule, {"deny": ["vulkan"], "strict": True,
+                                "variants": {"exclude": ["family:rocm"], "prefer": ["family:cpu"]}})
+
+    def test_what_is_not_there_is_refused_with_the_nearest_word(self):
+        rows = ((("override", "set", "ollama", "--deny=cdua"), "did you mean 'cuda'?"),
+                (("override", "set", "ollama", "--only=nonsense"), "nonsense: no such backend"),
+                (("override", "set", "ollama", "--backend=cdua"), "cdua"),
+                (("override", "set", "ollama", "--deny=pci:0000:77:00.0"), "no such GPU"),
+                (("override", "set", "olama", "--deny=cuda"), "did you mean 'ollama'?"),
+                (("override", "set", "llama.cpp", "--exclude-variants=family:vulcan"), "did you mean 'vulkan'?"),
+                (("report-outcome", "olama", "failed", "--backend=cuda"), "did you mean 'ollama'?"),
+                (("report-outcome", "ollama", "failed", "--backend=cdua"), "did you mean 'cuda'?"),
+                (("report-outcome", "llama.cpp", "failed", "--family=vulcan"), "did you mean 'vulkan'?"))
+        for words, problem in rows:
+            with self.subTest(words=words):
+                done = self.direct(*words)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(problem, done.stderr)
+        self.assertEqual(self.direct("override", "list").stdout, "no overrides\n")
+
+    def test_a_replayed_machine_keeps_nothing(self):
+        machine = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1"
+        for words in (("override", "set", "ollama", "--deny=cuda"), ("override", "clear", "ollama"),
+                      ("report-outcome", "ollama", "failed", "--backend=cuda")):
+            with self.subTest(words=words):
+                done = run(machine, *words, HOME=self.home)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("keeps nothing", done.stderr)
+
     def test_a_failure_is_not_offered_again(self):
         before = self.direct("select", "-q")
         failed = self.direct("report-outcome", "default", "failed", "--backend=cpu", "--detail=SIGILL at start")

@@ -112,5 +112,79 @@ TEST(OverrideRule, DoesNotMakeARejectedCandidateAcceptable) {
     EXPECT_EQ(decision->backend, std::nullopt);
 }
 
+TEST(OverrideRule, IsMergedKeyByKey) {
+    const auto merge = [](std::string_view rule, std::string_view change) {
+        return json_line(merged_rule(json(rule), json(change)));
+    };
+    EXPECT_EQ(merge("null", R"({"deny":["cuda"]})"), R"({"deny":["cuda"]})");
+    EXPECT_EQ(merge(R"({"deny":["cuda"],"strict":true})", R"({"deny":["rocm"]})"),
+              R"({"strict":true,"deny":["rocm"]})");
+    EXPECT_EQ(merge(R"({"variants":{"only":["a"],"prefer":["b"]}})",
+                    R"({"variants":{"prefer":["c"]},"strict":true})"),
+              R"({"variants":{"only":["a"],"prefer":["c"]},"strict":true})");
+    EXPECT_EQ(merge(R"({"deny":["cuda"],"strict":true})", R"({"deny":[]})"), R"({"strict":true})");
+    EXPECT_EQ(merge(R"({"variants":{"only":["a"]}})", R"({"variants":{"only":""}})"), "{}");
+}
+
+struct MistakeRow {
+    const char* name;
+    const char* rule;
+    ErrorCode code;
+    const char* says;
+};
+class MistakenRule : public ::testing::TestWithParam<MistakeRow> {};
+
+TEST_P(MistakenRule, IsRefusedWithTheNearestWord) {
+    const auto profile = default_profile();
+    const auto product = parse_manifest(R"({"schema":"gpuprobe.variants/1","product":"default",
+        "platforms":{"linux-x86_64":{"variants":{"cu12":{"family":"cuda"}}}}})");
+    ASSERT_TRUE(product) << product.error().text;
+    const auto rule = override_rule_from(json(GetParam().rule)).value();
+    const auto checked = check_rule(rule, &profile, &*product, two_cards());
+    if (!*GetParam().says) {
+        EXPECT_TRUE(checked) << checked.error().text;
+        return;
+    }
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, GetParam().code);
+    EXPECT_NE(checked.error().text.find(GetParam().says), std::string::npos)
+        << checked.error().text;
+}
+
+constexpr auto kBad = ErrorCode::InvalidRequest;
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    MistakenRule,
+    ::testing::Values(
+        MistakeRow{"Backend", R"({"deny":["cdua"]})", kBad, "did you mean 'cuda'?"},
+        MistakeRow{"ForcedBackend", R"({"backend":"vulcan"})", kBad, "vulcan"},
+        MistakeRow{"Gpu", R"({"gpus":["pci:0000:09:00.0"]})", ErrorCode::UnknownDevice,
+                   "no such GPU"},
+        MistakeRow{"DeniedGpu", R"({"deny":["0000:09:00.0"]})", ErrorCode::UnknownDevice,
+                   "pci:0000:01:00.0"},
+        MistakeRow{"Variant", R"({"variants":{"only":["cu21"]}})", kBad, "did you mean 'cu12'?"},
+        MistakeRow{"Family", R"({"variants":{"exclude":["family:cdua"]}})", kBad,
+                   "did you mean 'cuda'?"},
+        MistakeRow{"NoMistake",
+                   R"({"deny":["rocm","02:00.0"],"gpus":["01:00.0"],"variants":{"only":["cu12"]}})",
+                   kBad, ""}),
+    case_name);
+
+TEST(OverrideRule, HoldsForVariantsToo) {
+    const auto ask = [](std::string_view rule) {
+        const auto parsed = override_rule_from(json(rule)).value();
+        return under_backend_rule({}, parsed.request, default_profile(), two_cards());
+    };
+    EXPECT_EQ(ask(R"({"deny":["rocm","0000:02:00.0"]})").exclude, Names{"backend:rocm"});
+    EXPECT_EQ(ask(R"({"deny":["rocm","0000:02:00.0"]})").denied_gpus, Names{"pci:0000:02:00.0"});
+    EXPECT_EQ(ask(R"({"only":["vulkan","cpu"]})").allowed_backends,
+              (Names{"backend:cpu", "backend:vulkan"}));
+    EXPECT_EQ(ask(R"({"backend":"cuda"})").allowed_backends, Names{"backend:cuda"});
+    EXPECT_EQ(ask(R"({"gpus":["0000:01:00.0"]})").gpus, Names{"pci:0000:01:00.0"});
+    EXPECT_EQ(ask(R"({"prefer":["vulkan"]})").prefer, Names{"backend:vulkan"});
+    EXPECT_EQ(ask(R"({"strict":true})").exclude, Names{"backend:cpu"});
+    EXPECT_EQ(ask(R"({"min-memory":"8GiB"})").need, gib(8));
+}
+
 }  // namespace
 }  // namespace gpuprobe
