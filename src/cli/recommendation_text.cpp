@@ -45,9 +45,20 @@ std::string headline(const Recommendation& answer, const Report* report, const S
     auto text = toned(screen, Tone::Good, scrubbed(*answer.variant));
     for (std::size_t i = 0; i < answer.gpus.size(); ++i)
         text += (i == 0 ? " on " : ", ") + named_gpu_title(answer.gpus[i], report);
+    if (answer.verdict == Verdict::Uncertain)
+        text += toned(screen, Tone::Unsure, ", perhaps: not everything that it needs is known");
     if (answer.status == RecommendStatus::DefaultUnverified)
         text += toned(screen, Tone::Unsure, " by default: nothing is known to fit");
     return text + "\n";
+}
+
+/// What is not known of the variant that is taken.
+std::string doubts(const Recommendation& answer, const Screen& screen) {
+    for (const auto& candidate : answer.candidates)
+        if (answer.verdict == Verdict::Uncertain && candidate.variant == answer.variant)
+            return hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4,
+                           explain(candidate).text);
+    return "";
 }
 
 /// The remark on the variant that is taken.
@@ -70,6 +81,7 @@ std::string recommendation_text(const Recommendation& answer,
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())
         text += hanging(screen, "  then ", 7, joined(answer.fallback));
+    text += doubts(answer, screen);
     if (const auto note = note_on(answer); !note.empty())
         text += hanging(screen, "  ", 2, note);
     if (answer.hint)

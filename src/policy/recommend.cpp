@@ -9,10 +9,13 @@
 namespace gpuprobe {
 namespace {
 
+/// Of an uncertain variant that is known to run on none, those on which it may.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
+    const auto gpus = judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
+                                                                                  : judged.covered;
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < machine.gpus.size(); ++i)
-        if ((judged.covered >> i & 1U) != 0)
+        if ((gpus >> i & 1U) != 0)
             ids.push_back(machine.gpus[i].gpu()->id);
     return ids;
 }
@@ -90,6 +93,7 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     if (answer.status != RecommendStatus::Ok)
         return;
     const auto& first = answer.candidates.front();
+    answer.verdict = first.verdict;
     answer.gpus = first.gpus;
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
 }

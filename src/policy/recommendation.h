@@ -59,7 +59,8 @@ struct Recommendation {
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
     std::optional<std::string> variant = {};
-    Value artifact = {};  ///< of the variant, as the manifest has it
+    std::optional<Verdict> verdict = {};  ///< of the variant: accepted or uncertain
+    Value artifact = {};                  ///< of the variant, as the manifest has it
     std::map<std::string, std::string> environment = {};  ///< likewise
     std::vector<std::string> gpus = {};                   ///< ids of those it runs on
     std::vector<std::string> fallback = {};               ///< what to try next, best first
@@ -79,6 +80,7 @@ void describe(Visitor& visit, Recommendation& answer) {
     visit("status", answer.status);
     visit("platform", answer.platform);
     visit("variant", answer.variant);
+    visit("verdict", answer.verdict);
     visit("artifact", answer.artifact);
     visit("environment", answer.environment);
     visit("gpus", answer.gpus);

@@ -190,6 +190,42 @@ TEST(ReportedFailure, OnOneGpuLeavesTheVariantToTheOthers) {
     EXPECT_EQ(chain(recommend(all, {}, machine("G06"), rules(), one)), Names{});
 }
 
+/// G06 has two NVIDIA cards, and no other GPU.
+TEST(UnderRule, LeavesOutBackendsAndGpus) {
+    const auto manifest = of_variants(
+        R"("a":{"tier":2,"requires":{"device":{"backend":"cuda"}}},
+           "b":{"tier":1,"requires":{"device":{"backend":"vulkan"}}},"cpu":{})");
+    const auto ask = [&manifest](const RecommendRequest& request) {
+        return recommend(manifest, request, machine("G06"), rules());
+    };
+    ASSERT_EQ(ask({}).variant, "a");
+    EXPECT_EQ(ask({}).verdict, Verdict::Accepted);
+    const auto without = ask({.exclude = {"backend:cuda"}});
+    EXPECT_NE(without.variant, "a");
+    EXPECT_EQ(candidate(without, "a")->reasons.at(0).code, "denied");
+    EXPECT_EQ(chain(ask({.allowed_backends = Names{"backend:cpu"}})), Names{"cpu"});
+    EXPECT_EQ(ask({.denied_gpus = {"pci:01"}}).gpus, Names{"pci:02"});
+    EXPECT_EQ(ask({.gpus = Names{"pci:01"}}).gpus, Names{"pci:01"});
+    const auto none = ask({.denied_gpus = {"pci:01", "pci:02"}});
+    EXPECT_EQ(none.variant, "cpu");
+    EXPECT_EQ(candidate(none, "a")->reasons.at(0).code, "not-requested");
+    const auto all =
+        of_variants(R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}},"cpu":{})");
+    EXPECT_EQ(recommend(all, {.denied_gpus = {"pci:01"}}, machine("G06"), rules()).gpus,
+              Names{"pci:02"})
+        << "a GPU that may not be used needs not be fit";
+}
+
+/// G30 has a card whose architecture is not known.
+TEST(Uncertain, IsSaidOfTheVariantThatIsTakenWithItsGpu) {
+    const auto manifest = of_variants(
+        R"("a":{"on_unknown":"accept","requires":{"device":{"cuda":{"toolkit":"12.0","sass":["8.0"]}}}})");
+    const auto answer = recommend(manifest, {}, machine("G30"), rules());
+    EXPECT_EQ(answer.variant, "a");
+    EXPECT_EQ(answer.verdict, Verdict::Uncertain);
+    EXPECT_FALSE(answer.gpus.empty());
+}
+
 TEST(UnderRule, NarrowsBothWaysAndPrefersTheCallersFirst) {
     const auto manifest = of_variants(R"("a":{"tier":3},"b":{"tier":2},"c":{"tier":1})");
     const auto ask = [&manifest](RecommendRequest request, const RecommendRequest& rule) {
