@@ -90,6 +90,11 @@ class Cyllama(ScenarioCase):
                 "VK_ICD_FILENAMES": manifest,
                 "MESA_VK_DEVICE_SELECT": "1002:744c!",
                 "GGML_VK_VISIBLE_DEVICES": "0",
+                # No other API has a device.
+                "CUDA_VISIBLE_DEVICES": "",
+                "HIP_VISIBLE_DEVICES": "-1",
+                "ROCR_VISIBLE_DEVICES": "",
+                "ONEAPI_DEVICE_SELECTOR": "*:cpu",
             },
         )
 

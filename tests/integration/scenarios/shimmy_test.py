@@ -28,7 +28,8 @@ class Shimmy(ScenarioCase):
         self.assertEqual(answer.backend, "opencl")
         self.assertEqual(
             answer.environment,
-            {"GGML_OPENCL": "1", "GGML_OPENCL_PLATFORM": "MT OpenCL", "GGML_OPENCL_DEVICE": "MTT S80"},
+            {"GGML_OPENCL": "1", "GGML_OPENCL_PLATFORM": "MT OpenCL", "GGML_OPENCL_DEVICE": "MTT S80",
+             "CUDA_VISIBLE_DEVICES": "", "GGML_VK_VISIBLE_DEVICES": ""},
         )
 
     def test_S4_nothing_is_the_cpu_and_not_vulkan(self):

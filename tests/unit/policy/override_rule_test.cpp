@@ -136,7 +136,7 @@ class MistakenRule : public ::testing::TestWithParam<MistakeRow> {};
 
 TEST_P(MistakenRule, IsRefusedWithTheNearestWord) {
     const auto profile = default_profile();
-    const auto product = parse_manifest(R"({"schema":"gpuprobe.variants/1","product":"default",
+    const auto product = parse_manifest(R"({"schema":"gpuprobe.variants/1","name":"default",
         "platforms":{"linux-x86_64":{"variants":{"cu12":{"family":"cuda"}}}}})");
     ASSERT_TRUE(product) << product.error().text;
     const auto rule = override_rule_from(json(GetParam().rule)).value();

@@ -249,12 +249,12 @@ TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
             if (decision.gpus.size() != 1)
                 continue;
             const auto set = environment_for(report, *gpu_called(report, decision.gpus.front()));
-            const auto api = std::string{api_below(own_name(profile, *decision.backend))};
             for (const auto& [name, value] : decision.environment)
                 if (!hides(name, value) && !name.starts_with("ONEAPI_") &&
-                    !name.starts_with("GGML_"))
+                    !name.starts_with("GGML_")) {
                     EXPECT_EQ(set.contains(name) ? set.at(name) : value, value)
-                        << profile.name << ": " << name << " " << api;
+                        << profile.name << ": " << name;
+                }
         }
     });
 }
@@ -274,8 +274,9 @@ void expect_only(const Variables& environment,
     if (found == environment.end())
         return;
     for (const auto item : split(found->second, ','))
-        if (item.starts_with(form))
+        if (item.starts_with(form)) {
             EXPECT_EQ(item, own.value_or("none")) << name;
+        }
 }
 
 void expect_names_of(const Gpu& gpu, const Variables& environment) {
