@@ -13,6 +13,7 @@ namespace {
 using knowledge::DriverFiles;
 
 constexpr std::size_t kMaxMembers = 256;
+constexpr Bytes kMaxPlausible = gib(16384);
 constexpr std::string_view kMember = "member";
 
 /// The files of one device: those of its folder in the driver's class come first.
@@ -131,9 +132,44 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.findings.push_back(because("device-not-ready", {{"state", *state}}));
 }
 
+/// Sum of the numbers in such a file of each folder whose name is the word and a number.
+std::optional<Bytes> sum_of(const Sysfs& sysfs,
+                            const std::string& parent,
+                            std::string_view word,
+                            const std::string& file) {
+    Bytes sum;
+    auto names = sysfs.names(parent);
+    names.resize(std::min(names.size(), kMaxMembers));
+    for (const std::string_view name : names) {
+        const bool is_one = name.starts_with(word) &&
+                            parse_number<std::uint32_t>(name.substr(word.size())).has_value();
+        const auto size =
+            is_one ? sysfs.number(parent + "/" + std::string{name} + "/" + file) : std::nullopt;
+        if (size && *size <= kMaxPlausible.count)
+            sum.count += *size;
+    }
+    return sum.count > 0 ? std::optional{sum} : std::nullopt;
+}
+
+/// Memory of Intel's cards: xe tells that of each tile, Intel's own build of i915 that of the card.
+/// Neither is read from the device. Sources: igt-gpu-tools, tests/intel/xe_sysfs_tile.c; Intel's
+/// i915 backports, drivers/gpu/drm/i915/i915_sysfs.c.
+void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
+    const auto& path = device.sysfs_path;
+    std::optional<Bytes> size;
+    if (device.driver == "xe")
+        size = sum_of(sysfs, path, "tile", "physical_vram_size_bytes");
+    if (device.driver == "i915")
+        size = sum_of(sysfs, path + "/drm", "card", "lmem_total_bytes");
+    if (size)
+        device.memory.push_back(
+            {.source = *device.driver + "-sysfs", .what = "total", .bytes = *size});
+}
+
 }  // namespace
 
 void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevice& device) {
+    add_intel_memory(sysfs, device);
     const auto* row = device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
     if (!row)
         return;

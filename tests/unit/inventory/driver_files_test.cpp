@@ -37,6 +37,26 @@ TEST(DriverFiles, TellOfAVectorEngine) {
     EXPECT_TRUE(report.gpus.empty());
 }
 
+TEST(DriverFiles, TellTheMemoryOfIntelsCards) {
+    const FakeMachine machine;
+    const auto tiles = machine.pci("0000:03:00.0", "8086", "0bd5", "038000", "xe");
+    machine.file(tiles + "/tile0/physical_vram_size_bytes", "68719476736\n");
+    machine.file(tiles + "/tile1/physical_vram_size_bytes", "68719476736\n");
+    machine.file(tiles + "/tiles/physical_vram_size_bytes", "1\n");
+    const auto card = machine.pci("0000:04:00.0", "8086", "56a0", "030000", "i915");
+    machine.file(card + "/drm/card1/lmem_total_bytes", "17179869184\n");
+    const auto none = machine.pci("0000:05:00.0", "8086", "56a0", "030000", "xe");
+    machine.file(none + "/tile0/physical_vram_size_bytes", "0\n");
+    const auto report = report_of(machine);
+    const auto physical = [&report](const char* id) {
+        const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
+        return gpu == report.gpus.end() ? Bytes{} : gpu->memory.physical.value_or(Bytes{});
+    };
+    EXPECT_EQ(physical("pci:0000:03:00.0"), gib(128));
+    EXPECT_EQ(physical("pci:0000:04:00.0"), gib(16));
+    EXPECT_EQ(physical("pci:0000:05:00.0"), Bytes{});
+}
+
 TEST(DriverFiles, SayWhenADeviceIsNotReady) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:19:00.0", "1da3", "1020", "120000", "habanalabs");
