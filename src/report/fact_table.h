@@ -235,7 +235,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "per cent"},
     {"mig_mode", Device, "nvml", Flag, Own, "partitioned now"},
     {"mig_devices", Device, "nvml", List, Identity,
-     R"(`[{"index", "uuid", "memory"}]`, those that can be seen)", "", "", "free"},
+     R"(`[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", )"
+     R"("compute_slices", "multiprocessors", "memory_size", "memory"}]`, those that can be seen)",
+     "", "", "free"},
     // ---- hip
     {"gfx_target", Device, "hip", Text, Model, "`gfx90a`; null by HIP alone"},
     {"compute_units", Device, "hip", Number, Model, "how many there are"},

@@ -44,6 +44,20 @@ struct MemoryV1 {
     unsigned long long used = 0;
 };
 
+/// Of a MIG instance; its memory in MiB.
+struct Attributes {
+    unsigned multiprocessors = 0;
+    unsigned copy_engines = 0;
+    unsigned decoders = 0;
+    unsigned encoders = 0;
+    unsigned jpeg_engines = 0;
+    unsigned ofa_engines = 0;
+    unsigned gpu_slices = 0;
+    unsigned compute_slices = 0;
+    unsigned long long memory_mib = 0;
+};
+static_assert(sizeof(Attributes) == 40);
+
 /// Per cent of the driver's last sampling period, a sixth of a second to a second.
 struct Utilization {
     unsigned gpu = 0;
@@ -75,6 +89,10 @@ struct Symbols : SymbolTable {
                                                               "nvmlDeviceGetMaxMigDeviceCount"};
     OptionalSymbol<Return(Device, unsigned, Device*)> mig_device{
         *this, "nvmlDeviceGetMigDeviceHandleByIndex"};
+    OptionalSymbol<Return(Device, unsigned*)> gpu_instance{*this, "nvmlDeviceGetGpuInstanceId"};
+    OptionalSymbol<Return(Device, unsigned*)> compute_instance{*this,
+                                                               "nvmlDeviceGetComputeInstanceId"};
+    OptionalSymbol<Return(Device, Attributes*)> attributes{*this, "nvmlDeviceGetAttributes_v2"};
     OptionalSymbol<Return(Device, unsigned*)> compute_mode{*this, "nvmlDeviceGetComputeMode"};
     OptionalSymbol<Return(Device, unsigned*)> virtualization_mode{
         *this, "nvmlDeviceGetVirtualizationMode"};

@@ -21,7 +21,8 @@ using nvml::Symbols;
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
-constexpr unsigned kMaxMigDevices = 16;
+constexpr unsigned kMaxMigDevices = 64;
+constexpr unsigned long long kMaxInstanceMib = 1ULL << 30U;
 
 /// The text that a query about the library or a device fills in.
 template <class Query, class... Subject>
@@ -72,6 +73,30 @@ void add_compute_capability(const Symbols& api, Device device, DeviceFacts& fact
         dotted({static_cast<unsigned>(major), static_cast<unsigned>(minor)});
 }
 
+void add_attributes(const Symbols& api, Device instance, Value& entry) {
+    nvml::Attributes has;
+    if (!api.attributes || api.attributes(instance, &has) != kSuccess)
+        return;
+    entry["gpu_slices"] = has.gpu_slices;
+    entry["compute_slices"] = has.compute_slices;
+    entry["multiprocessors"] = has.multiprocessors;
+    entry["memory_size"] = to_value(mib(std::min(has.memory_mib, kMaxInstanceMib)));
+}
+
+Value instance_entry(const Symbols& api, Device instance, unsigned slot) {
+    Value entry;
+    entry["index"] = slot;
+    entry["name"] = to_value(text(api.name, instance));
+    entry["uuid"] = to_value(text(api.uuid, instance));
+    entry["gpu_instance"] = number(api.gpu_instance, instance);
+    entry["compute_instance"] = number(api.compute_instance, instance);
+    add_attributes(api, instance, entry);
+    DeviceFacts of_instance;
+    add_memory(api, instance, of_instance);
+    entry["memory"] = to_value(of_instance.memory);
+    return entry;
+}
+
 /// The instances of a GPU in MIG mode, as far as they can be seen without privilege.
 void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
     unsigned current = 0;
@@ -87,13 +112,7 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
         Device instance = nullptr;
         if (api.mig_device(device, slot, &instance) != kSuccess)
             continue;
-        Value entry;
-        entry["index"] = slot;
-        entry["uuid"] = to_value(text(api.uuid, instance));
-        DeviceFacts of_instance;
-        add_memory(api, instance, of_instance);
-        entry["memory"] = to_value(of_instance.memory);
-        facts.extra["mig_devices"].push_back(std::move(entry));
+        facts.extra["mig_devices"].push_back(instance_entry(api, instance, slot));
     }
 }
 

@@ -22,6 +22,12 @@ int put(const char* text, char* buffer, unsigned size) {
     return kSuccess;
 }
 int first_device = 0;
+/// Of the first device where it is divided; in slots 0 and 2.
+int instances[2] = {};
+
+bool is_instance(const int* device) {
+    return device == &instances[0] || device == &instances[1];
+}
 }  // namespace
 
 extern "C" {
@@ -82,15 +88,21 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* address, int** device) {
     *device = &first_device;
     return strcasecmp(address, "0000:c1:00.0") == 0 ? kSuccess : kGpuIsLost;
 }
-int nvmlDeviceGetName(int*, char* text, unsigned size) {
+int nvmlDeviceGetName(int* device, char* text, unsigned size) {
     fake::at("query");
+    if (is_instance(device))
+        return put("Fake GPU MIG 1g.12gb+me", text, size);
     if (fake::lies("name-without-end")) {
         std::memset(text, 'x', size);
         return kSuccess;
     }
     return put("Fake \xff GPU", text, size);
 }
-int nvmlDeviceGetUUID(int*, char* text, unsigned size) {
+int nvmlDeviceGetUUID(int* device, char* text, unsigned size) {
+    if (is_instance(device))
+        return put(device == &instances[0] ? "MIG-10010203-0405-0607-0809-0a0b0c0d0e00"
+                                           : "MIG-20010203-0405-0607-0809-0a0b0c0d0e00",
+                   text, size);
     return put("GPU-00010203-0405-0607-0809-0a0b0c0d0e00", text, size);
 }
 int nvmlDeviceGetPciInfo_v3(int*, FakePci* pci) {
@@ -102,7 +114,7 @@ int nvmlDeviceGetPciInfo_v3(int*, FakePci* pci) {
 int nvmlDeviceGetMemoryInfo(int*, FakeMemoryV1*) {
     return kNotSupported;
 }
-int nvmlDeviceGetMemoryInfo_v2(int*, FakeMemory* memory) {
+int nvmlDeviceGetMemoryInfo_v2(int* device, FakeMemory* memory) {
     // The caller must state the version it was built for: size | 2 << 24.
     if (memory->version != (sizeof(FakeMemory) | 2u << 24u))
         return 25;
@@ -111,6 +123,41 @@ int nvmlDeviceGetMemoryInfo_v2(int*, FakeMemory* memory) {
     memory->reserved = 512 * kMebibyte;
     memory->free = std::strcmp(kFault, "NoMemory") == 0 ? 512 * kMebibyte : 20480 * kMebibyte;
     memory->used = memory->total - memory->reserved - memory->free;
+    if (is_instance(device))
+        *memory = {memory->version, 12288 * kMebibyte, 0, 12000 * kMebibyte, 288 * kMebibyte};
+    return kSuccess;
+}
+int nvmlDeviceGetMigMode(int*, unsigned* current, unsigned* pending) {
+    *current = *pending = 1;
+    return std::strcmp(kFault, "Divided") == 0 ? kSuccess : kNotSupported;
+}
+int nvmlDeviceGetMaxMigDeviceCount(int*, unsigned* count) {
+    *count = fake::lies("endless-devices") ? 0xffffffff : 7;
+    return kSuccess;
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(int*, unsigned index, int** device) {
+    constexpr int kNotFound = 6;
+    if (index != 0 && index != 2)
+        return kNotFound;
+    *device = &instances[index / 2];
+    return kSuccess;
+}
+int nvmlDeviceGetGpuInstanceId(int* device, unsigned* id) {
+    *id = device == &instances[0] ? 3 : 9;
+    return kSuccess;
+}
+int nvmlDeviceGetComputeInstanceId(int*, unsigned* id) {
+    *id = 0;
+    return kSuccess;
+}
+struct FakeAttributes {
+    unsigned multiprocessors, copy, decoder, encoder, jpeg, ofa, gpu_slices, compute_slices;
+    unsigned long long memory_mib;
+};
+int nvmlDeviceGetAttributes_v2(int* device, FakeAttributes* attributes) {
+    if (device == &instances[1])  // what another driver does not tell
+        return kNotSupported;
+    *attributes = {14, 1, 1, 0, 0, 0, 1, 1, 12288};
     return kSuccess;
 }
 struct FakeUtilization {

@@ -80,6 +80,18 @@ class Nvml(unittest.TestCase):
         self.assertEqual(len(answer.devices), 2)
         self.assertIn("GPU is lost", answer.devices[1]["error"])
 
+    def test_lists_the_instances_of_a_divided_gpu(self):
+        divided = ask("nvml", "divided").devices[0]
+        self.assertIs(divided["mig_mode"], True)
+        first, second = divided["mig_devices"]
+        self.assertEqual(first, {
+            "index": 0, "name": "Fake GPU MIG 1g.12gb+me", "uuid": "MIG-10010203-0405-0607-0809-0a0b0c0d0e00",
+            "gpu_instance": 3, "compute_instance": 0, "gpu_slices": 1, "compute_slices": 1, "multiprocessors": 14,
+            "memory_size": 12 << 30, "memory": {"total": 12 << 30, "free": 12000 << 20}})
+        self.assertEqual((second["index"], second["gpu_instance"]), (2, 9), "slots may be empty")
+        self.assertNotIn("gpu_slices", second)
+        self.assertNotIn("mig_mode", ask("nvml", "healthy").devices[0])
+
     def test_calls_a_missing_kernel_module_absent(self):
         answer = ask("nvml", "not-loaded")
         self.assertEqual(answer.done["outcome"], "absent")
