@@ -209,7 +209,7 @@ std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const 
             lists.push_back(api_facts(api, view));
     FactList partitions{"Partitions"};
     for (std::size_t i = 0; i < gpu.partitions.size(); ++i)
-        partitions.add_members(gpu.partitions[i]);
+        partitions.add_members(to_value(gpu.partitions[i]));
     lists.push_back(std::move(partitions));
 
     std::size_t width = 0;

@@ -126,6 +126,9 @@ Report stable_part(Report report) {
         probe.output.reset();
     }
     for (auto& gpu : report.gpus) {
+        for (auto& unit : gpu.partitions)
+            if (unit.memory)
+                unit.memory->free.reset();
         drop_free_memory(gpu.memory);
         gpu.power.runtime_status.reset();  // falling asleep makes no generation
         for (auto& [api, view] : gpu.apis) {

@@ -38,6 +38,8 @@ inline constexpr Wording kWordings[] = {
     {"no-device", "the driver shows no device"},
     {"mig-without-instance", "MIG is on, and the GPU has no instance that programs could use",
      "create one, or switch MIG off: gpuprobectl doctor has the commands"},
+    {"one-instance-listed",
+     "programs see it when they are told its UUID, and one instance at a time"},
     {"inconclusive", "the driver should show this GPU and does not"},
     {"ambiguous", "the driver shows a device that may be this GPU or another one"},
     {"skipped", "it was not asked"},

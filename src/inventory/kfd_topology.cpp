@@ -190,13 +190,26 @@ std::optional<std::string> render_path(const KfdNode& node) {
                : std::nullopt;
 }
 
+/// Older kernels give all partitions of a card one serial.
+std::optional<std::string> own_serial(const KfdNode& node,
+                                      const std::vector<const KfdNode*>& nodes) {
+    const auto alike = std::ranges::count(nodes, node.unique_id,
+                                          [](const KfdNode* other) { return other->unique_id; });
+    return alike == 1 ? node.unique_id : std::nullopt;
+}
+
 /// Of a card with more than one node: all of them, the card's own among them.
 void add_partitions(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
-    for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i)
-        device.partitions.push_back({.name = "xcp-" + std::to_string(i),
-                                     .node = render_path(*nodes[i]),
-                                     .kfd_node = nodes[i]->number,
-                                     .memory = nodes[i]->memory});
+    for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
+        HardwarePartition part{.name = "xcp-" + std::to_string(i),
+                               .node = render_path(*nodes[i]),
+                               .kfd_node = nodes[i]->number,
+                               .uuid = own_serial(*nodes[i], nodes),
+                               .memory = nodes[i]->memory};
+        if (part.node)
+            part.nodes.push_back(*part.node);
+        device.partitions.push_back(std::move(part));
+    }
 }
 
 /// The nodes of the amdgpu_xcp device with this node's render node become the card's.

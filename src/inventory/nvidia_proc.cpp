@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "report/unit.h"
 
 namespace gpuprobe {
 namespace {
@@ -32,29 +33,59 @@ std::optional<std::string> folder_for(const Sysfs& sysfs, const PciAddress& addr
     return std::nullopt;
 }
 
-bool is_instance(std::string_view name, std::string_view prefix) {
-    return name.starts_with(prefix) &&
-           parse_number<std::uint32_t>(name.substr(prefix.size())).has_value();
+/// The numbers of "gi1", "gi2", … in order.
+std::vector<std::uint32_t> numbers_behind(std::string_view prefix,
+                                          const std::vector<std::string>& names) {
+    std::vector<std::uint32_t> numbers;
+    for (const std::string_view name : names)
+        if (name.starts_with(prefix))
+            if (const auto number = parse_number<std::uint32_t>(name.substr(prefix.size()));
+                number && numbers.size() < kMaxInstances)
+                numbers.push_back(*number);
+    std::ranges::sort(numbers);
+    return numbers;
 }
 
-/// "mig/gi1/ci0" for each compute instance, "mig/gi1" for a GPU instance without one.
-std::vector<std::string> mig_instances(const Sysfs& sysfs, std::uint32_t minor) {
-    std::vector<std::string> instances;
-    const auto add = [&instances](std::string name) {
-        if (instances.size() < kMaxInstances)
-            instances.push_back(std::move(name));
-    };
-    const auto folder = "/proc/driver/nvidia/capabilities/gpu" + std::to_string(minor) + "/";
-    for (const auto& gpu_instance : sysfs.names(folder + "mig")) {
-        if (!is_instance(gpu_instance, "gi"))
-            continue;
-        const auto path = "mig/" + gpu_instance;
-        const auto before = instances.size();
-        for (const auto& compute_instance : sysfs.names(folder + path))
-            if (is_instance(compute_instance, "ci"))
-                add(path + "/" + compute_instance);
-        if (instances.size() == before)
-            add(path);
+/// The device file behind a capability: "/dev/nvidia-caps/nvidia-cap3".
+/// Source: NVIDIA/open-gpu-kernel-modules @ df1c9a3de2be, kernel-open/nvidia/nv-caps.c.
+std::optional<std::string> capability_node(const Sysfs& sysfs, const std::string& folder) {
+    const auto text = sysfs.content(folder + "/access");
+    const auto line = text ? value_of_line(*text, "DeviceFileMinor") : std::nullopt;
+    const auto minor = line ? parse_number<std::uint32_t>(*line) : std::nullopt;
+    return minor ? std::optional{"/dev/nvidia-caps/nvidia-cap" + std::to_string(*minor)}
+                 : std::nullopt;
+}
+
+/// A program needs the nodes of both instances, and those of the GPU.
+HardwarePartition mig_instance(const Sysfs& sysfs,
+                               const std::string& folder,
+                               std::uint32_t gpu_instance,
+                               std::optional<std::uint32_t> compute_instance) {
+    HardwarePartition part{.name = mig_name(gpu_instance, compute_instance),
+                           .gpu_instance = gpu_instance,
+                           .compute_instance = compute_instance};
+    if (auto node = capability_node(sysfs, folder))
+        part.nodes.push_back(std::move(*node));
+    if (!compute_instance)
+        part.state = "no-compute-instance";
+    else if (auto node = capability_node(sysfs, folder + "/ci" + std::to_string(*compute_instance)))
+        part.nodes.push_back(std::move(*node));
+    return part;
+}
+
+/// Each compute instance, and each GPU instance without one.
+std::vector<HardwarePartition> mig_instances(const Sysfs& sysfs, std::uint32_t minor) {
+    std::vector<HardwarePartition> instances;
+    const auto folder = "/proc/driver/nvidia/capabilities/gpu" + std::to_string(minor) + "/mig";
+    for (const auto gpu_instance : numbers_behind("gi", sysfs.names(folder))) {
+        const auto path = folder + "/gi" + std::to_string(gpu_instance);
+        const auto computing = numbers_behind("ci", sysfs.names(path));
+        for (const auto compute_instance : computing)
+            instances.push_back(mig_instance(sysfs, path, gpu_instance, compute_instance));
+        if (computing.empty())
+            instances.push_back(mig_instance(sysfs, path, gpu_instance, std::nullopt));
+        if (instances.size() >= kMaxInstances)
+            break;
     }
     return instances;
 }
@@ -116,8 +147,7 @@ void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device) {
     if (!information.minor)
         return;
     device.extra["nvidia_minor"] = *information.minor;
-    for (auto& name : mig_instances(sysfs, *information.minor))
-        device.partitions.push_back({.name = std::move(name)});
+    device.partitions = mig_instances(sysfs, *information.minor);
 }
 
 }  // namespace gpuprobe

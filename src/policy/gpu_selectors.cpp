@@ -7,11 +7,15 @@
 #include "policy/environment.h"
 #include "policy/selector_facts.h"
 #include "report/api_table.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
 
+/// An argument is one name, so that it can't be of several units.
 std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& selection) {
+    if (row.kind == SelectorKind::Part || (selection.gpus.size() != 1 && row.argument))
+        return std::nullopt;
     auto variables = filled(row.variables, selection);
     auto argument = row.argument ? filled(*row.argument, selection) : std::nullopt;
     auto environment = filled(row.environment, selection);
@@ -24,21 +28,11 @@ std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& s
                        .environment = std::move(*environment)};
 }
 
-/// A MIG instance has a UUID of its own, which CUDA takes like a GPU's.
-/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
-std::vector<GpuSelector> partition_selectors(const Gpu& gpu) {
+std::vector<GpuSelector> selectors_of(const Selection& selection) {
     std::vector<GpuSelector> selectors;
-    for (const auto& part : gpu.partitions) {
-        const auto* name = part.at("name").as_string();
-        const auto* uuid = part.at("uuid").as_string();
-        if (!name || !uuid || !uuid->starts_with("MIG-") || uuid->find(',') != std::string::npos)
-            continue;
-        selectors.push_back(GpuSelector{
-            .api = "cuda", .partition = *name, .variables = {{"CUDA_VISIBLE_DEVICES", *uuid}}});
-        selectors.push_back(GpuSelector{.api = "container",
-                                        .partition = *name,
-                                        .variables = {{"NVIDIA_VISIBLE_DEVICES", *uuid}}});
-    }
+    for (const auto& row : knowledge::Selectors::current().uses())
+        if (auto selector = made(row, selection))
+            selectors.push_back(std::move(*selector));
     return selectors;
 }
 
@@ -88,16 +82,19 @@ bool agree(const Variables& left, const Variables& right) {
 }  // namespace
 
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
-    const Selection selection{.report = report, .gpus = {&gpu}};
-    std::vector<GpuSelector> selectors;
-    for (const auto& row : knowledge::Selectors::current().uses()) {
-        if (row.kind == SelectorKind::Part)
-            continue;
-        if (auto selector = made(row, selection))
-            selectors.push_back(std::move(*selector));
-    }
-    for (auto& selector : partition_selectors(gpu))
-        selectors.push_back(std::move(selector));
+    const ComputeView view{report};
+    Selection all{.report = view.report()};
+    for (const auto& one : view.report().gpus)
+        if (goes_by(one, gpu.id))
+            all.gpus.push_back(&one);
+    auto selectors = selectors_of(all);
+    if (!is_divided(gpu) || unit_of(gpu))
+        return selectors;
+    for (const auto* unit : all.gpus)
+        for (auto& selector : selectors_of({.report = view.report(), .gpus = {unit}})) {
+            selector.partition = unit_of(*unit)->name;
+            selectors.push_back(std::move(selector));
+        }
     return selectors;
 }
 

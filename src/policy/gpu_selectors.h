@@ -19,7 +19,7 @@ using knowledge::SelectorKind;
 struct GpuSelector {
     std::string api = {};  ///< "cuda", "hip", "opencl" …, "opengl", "container", "ggml"
     SelectorKind kind = SelectorKind::Stable;
-    std::optional<std::string> partition = {};            ///< selects this part of the GPU only
+    std::optional<std::string> partition = {};            ///< selects this unit of the GPU only
     std::map<std::string, std::string> variables = {};    ///< what selects; none for an argument
     std::optional<std::string> argument = {};             ///< for programs that take it as a word
     std::map<std::string, std::string> environment = {};  ///< what must be set beside it
@@ -35,8 +35,9 @@ void describe(Visitor& visit, GpuSelector& selector) {
     visit("environment", selector.environment);
 }
 
-/// Every selector of this GPU that the report is certain of: best first within one API, the whole
-/// GPU before its parts. `gpu` must be one of the report's.
+/// Every selector of this GPU that the report is certain of: best first within one API; of a
+/// divided GPU those of all its units together, then those of each. `gpu` must be one of the
+/// report's, which may be a ComputeView's.
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu);
 
 /// A shell and systemd can set it to that: letters, digits and "_" without a digit in front, and no

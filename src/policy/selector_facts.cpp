@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/parse.h"
-#include "report/partition.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -61,7 +61,10 @@ Text nvidia_uuid(const Gpu& gpu) {
     const auto& uuid = gpu.identity.nvidia_uuid;
     if (!uuid || !(uuid->starts_with("GPU-") || uuid->starts_with("MIG-")))
         return std::nullopt;
-    std::string digits = uuid->substr(4);
+    // Of an instance, drivers before 470 name the GPU and the instance's numbers behind it.
+    std::string digits = uuid->substr(4, uuid->find('/') - 4);
+    if (digits.starts_with("GPU-"))
+        digits.erase(0, 4);
     std::erase(digits, '-');
     const bool is_real =
         is_hexadecimal(digits) && digits.find_first_not_of('0') != std::string::npos;
@@ -92,8 +95,21 @@ Text index_in(const Gpu& gpu, std::string_view api) {
     return view && view->index ? Text{std::to_string(*view->index)} : std::nullopt;
 }
 
+/// ROCm counts in the order of KFD's nodes. Only of units, which nothing else may name, and where
+/// nobody has asked ROCm itself. Source: ROCR-Runtime, BuildTopology in amd_topology.cpp.
+Text kfd_rank(const Gpu& gpu, const Report& report) {
+    if (!unit_of(gpu) || !gpu.identity.kfd_node || gpu.apis.contains("hip"))
+        return std::nullopt;
+    return std::to_string(std::ranges::count_if(report.gpus, [&gpu](const Gpu& other) {
+        return other.identity.kfd_node && *other.identity.kfd_node < *gpu.identity.kfd_node;
+    }));
+}
+
 Text hip_indices(const Selection& selection) {
-    return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "hip"); });
+    return each_its_own(selection, [&selection](const Gpu& gpu) {
+        const auto index = index_in(gpu, "hip");
+        return index ? index : kfd_rank(gpu, selection.report);
+    });
 }
 
 Text ordinals(const Selection& selection) {
@@ -234,9 +250,11 @@ bool is_mesa(const Gpu& gpu) {
     return driver && driver->find("mesa") != std::string::npos;
 }
 
-/// The only GPU of the selection, when a Mesa driver drives it.
+/// The only GPU of the selection, when a Mesa driver drives it. Units share what Mesa's layer names
+/// a GPU by.
 const Gpu* single_mesa_gpu(const Selection& selection) {
-    const bool is_it = selection.gpus.size() == 1 && is_mesa(*selection.gpus.front());
+    const bool is_it = selection.gpus.size() == 1 && is_mesa(*selection.gpus.front()) &&
+                       !unit_of(*selection.gpus.front());
     return is_it ? selection.gpus.front() : nullptr;
 }
 
@@ -356,7 +374,8 @@ Text rocm_opencl_indices(const Selection& selection) {
 
 Text pci_addresses(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) -> Text {
-        return gpu.pci && gpu.pci->address ? Text{text_of(*gpu.pci->address)} : std::nullopt;
+        const bool is_named = gpu.pci && gpu.pci->address && !unit_of(gpu);
+        return is_named ? Text{text_of(*gpu.pci->address)} : std::nullopt;
     });
 }
 

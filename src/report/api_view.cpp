@@ -8,7 +8,7 @@
 #include "report/driver_table.h"
 #include "report/fact_key.h"
 #include "report/identity.h"
-#include "report/partition.h"
+#include "report/unit.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
@@ -200,10 +200,14 @@ bool waits_for_an_instance(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
     if (!claim || fact(*claim->device.facts, facts::kMigMode) != true)
         return false;
-    // The kernel names a GPU instance, "mig/gi1", that has no compute instance, "mig/gi1/ci0".
-    return std::ranges::none_of(partitions_of(subject), [](const Partition& partition) {
-        return !partition.name.starts_with("mig/") ||
-               partition.name.find("/ci") != std::string::npos;
+    return std::ranges::none_of(units_of(subject), is_usable);
+}
+
+/// The driver shows a process one MIG instance, and then no other and no whole GPU.
+/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+bool shows_one_instance(const ProbeResult& probe) {
+    return std::ranges::any_of(probe.devices, [](const DeviceFacts& device) {
+        return device.uuid && device.uuid->starts_with("MIG-");
     });
 }
 
@@ -224,6 +228,8 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
         return;
     if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))
         view.reasons.push_back(because("mig-without-instance"));
+    else if (api != "nvml" && vendor_of(subject) == "nvidia" && shows_one_instance(probe))
+        view.reasons.push_back(because("one-instance-listed"));
     else
         view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
 }

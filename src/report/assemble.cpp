@@ -15,11 +15,11 @@
 #include "report/kernel_side.h"
 #include "report/kind.h"
 #include "report/memory.h"
-#include "report/partition.h"
 #include "report/ranking.h"
 #include "report/runtime.h"
 #include "report/software.h"
 #include "report/trials.h"
+#include "report/unit.h"
 
 namespace gpuprobe {
 namespace {
@@ -77,8 +77,7 @@ Gpu gpu_of(const Subject& subject,
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
         add_hardware(*subject.hardware, machine.host, gpu);
-    for (const auto& partition : partitions_of(subject))
-        gpu.partitions.push_back(to_value(partition));
+    gpu.partitions = units_of(subject);
     auto memory = memory_of(subject, gpu.kind, machine.host, now);
     gpu.memory = std::move(memory.memory);
     append(gpu.findings, std::move(memory.findings));

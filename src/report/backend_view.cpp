@@ -123,6 +123,14 @@ bool serves(const Backend& backend, std::string_view kernel_driver) {
     return drivers.empty() || std::ranges::find(drivers, kernel_driver) != drivers.end();
 }
 
+/// In MIG mode a GPU is nothing to programs, its instances are.
+/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+bool waits_for_an_instance(const Gpu& gpu) {
+    const auto nvml = gpu.apis.find(std::string{info_of(Api::Nvml).word});
+    return nvml != gpu.apis.end() && fact(nvml->second.device, facts::kMigMode) == true &&
+           !is_divided(gpu);
+}
+
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
@@ -133,12 +141,16 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
     const auto* view = found == gpu.apis.end() ? nullptr : &found->second;
     if (view && !view->device.is_null() && view->outcome == Outcome::Answered)
         return listed(backend, view->device, view->reasons);
+    if (waits_for_an_instance(gpu))
+        return verdict(false, {because("mig-without-instance")});
     if (auto reasons = blockers(backend, view != nullptr, gpu); !reasons.empty())
         return verdict(false, std::move(reasons));
     auto shut = shut_nodes(backend.name, machine.shared_nodes, gpu);
     for (const auto& finding : gpu.findings)
         if (finding.is("node-missing"))
             shut.push_back(finding);
+    if (view && shut.empty() && has_reason(view->reasons, "one-instance-listed"))
+        return verdict(true, {because("one-instance-listed")});
     if (view)
         return unlisted(view->reasons, std::move(shut));
     if (gpu.driver.name && !serves(backend, *gpu.driver.name))

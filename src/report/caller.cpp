@@ -149,8 +149,8 @@ void drop_identifiers(Gpu& gpu) {
     identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
     for (auto& [api, view] : gpu.apis)
         hide_identity(view.device);
-    for (auto& partition : gpu.partitions)  // their keys are those of every device
-        hide_identity(partition);
+    for (auto& unit : gpu.partitions)
+        unit.uuid.reset();
 }
 
 bool is_closed(const Gpu& gpu) {

@@ -39,7 +39,7 @@ std::string access_class(const Report& report, const Caller& caller);
 Report as_seen_by(Report report, const Caller& caller);
 
 /// The GPU without what tells it from another of its kind: UUIDs, LUID and serial numbers, also
-/// those in its APIs' facts and partitions.
+/// those in its APIs' facts and units.
 void drop_identifiers(Gpu& gpu);
 
 /// Whether a node that computing on this GPU needs is known to be closed.

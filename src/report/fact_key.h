@@ -156,6 +156,7 @@ inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
 
 /// Those of the kernel.
 namespace kernel_facts {
+inline constexpr FactKey<std::string, FactOf::Hardware> kComputePartition{"compute_partition"};
 inline constexpr FactKey<bool, FactOf::Hardware> kConnected{"connected"};
 inline constexpr FactKey<std::string, FactOf::Hardware> kFirmware{"firmware"};
 inline constexpr FactKey<std::string, FactOf::Hardware> kGfxTarget{"gfx_target"};
@@ -163,6 +164,7 @@ inline constexpr FactKey<bool, FactOf::Hardware> kHasBoardInfo{"has_board_info"}
 inline constexpr FactKey<bool, FactOf::Hardware> kHasVddnb{"has_vddnb"};
 inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdCpuCores{"kfd_cpu_cores"};
 inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdNode{"kfd_node"};
+inline constexpr FactKey<std::string, FactOf::Hardware> kMemoryPartition{"memory_partition"};
 inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kSimdCount{"simd_count"};
 inline constexpr FactKey<std::string, FactOf::Hardware> kVramVendor{"vram_vendor"};
 }  // namespace kernel_facts

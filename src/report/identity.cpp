@@ -123,6 +123,8 @@ std::string without_driver(std::string name) {
     for (const std::string_view mark : {" (RADV ", " (NVK "})
         if (const auto at = name.find(mark); at != std::string::npos && name.ends_with(')'))
             name.erase(at);
+    if (const auto at = name.find(" MIG "); at != std::string::npos)  // CUDA's name of an instance
+        name.erase(at);
     return name;
 }
 

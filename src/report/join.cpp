@@ -12,6 +12,8 @@
 namespace gpuprobe {
 namespace {
 
+constexpr std::string_view kRenderNode = "/dev/dri/renderD";
+
 Value index_of(const ApiDevice& device) {
     return device.facts->index ? Value{*device.facts->index} : Value{};
 }
@@ -37,6 +39,7 @@ private:
     bool claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key);
     void note_conflict(const ApiDevice& device, const Subject& subject, const char* key);
     bool by_address(const ApiDevice& device);
+    bool by_unit(const ApiDevice& device);
     bool by_uuid(const ApiDevice& device);
     bool weakly(const ApiDevice& device);
     bool described_hardware(const ApiDevice& device);
@@ -59,7 +62,10 @@ Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& pr
 }
 
 void Joiner::add_devices(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
-    const auto most = most_devices_of_a_driver(joined_.subjects.size());
+    auto parts = joined_.subjects.size();
+    for (const auto& hardware : machine.devices)
+        parts += hardware.partitions.size();
+    const auto most = most_devices_of_a_driver(parts);
     std::map<const ProbeResult*, std::size_t> listed;
     for (auto& device : listed_devices(machine, probes)) {
         if (++listed[device.probe] > most)
@@ -136,6 +142,53 @@ bool Joiner::by_address(const ApiDevice& device) {
     if (by_place)
         return claim_or_refuse(device, *by_place, "pci");
     return by_node && claim_or_refuse(device, *by_node, "drm");
+}
+
+/// The key by which an API's device is one of the parts of that GPU; null where it is none.
+const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware) {
+    const auto& facts = *device.facts;
+    const auto node = fact(facts, facts::kKfdNode);
+    for (const auto& part : hardware.partitions) {
+        if (part.kfd_node && node == *part.kfd_node)
+            return "drm";
+        if (part.node && facts.drm && facts.drm->render &&
+            part.node->substr(kRenderNode.size()) ==
+                facts.drm->render->substr(facts.drm->render->find(':') + 1))
+            return "drm";
+    }
+    // Many kernels put the number of a partition where the function is.
+    const auto has_parts = std::ranges::any_of(
+        hardware.partitions,
+        [](const HardwarePartition& part) { return part.kfd_node.has_value(); });
+    const auto& address = device.address;
+    const bool shares_slot = address && hardware.pci && address->domain == hardware.pci->domain &&
+                             address->bus == hardware.pci->bus &&
+                             address->device == hardware.pci->device;
+    return has_parts && shares_slot ? "pci" : nullptr;
+}
+
+/// NVML lists an instance with that UUID on this GPU.
+bool lists_instance(const Subject& subject, const std::string& uuid) {
+    for (const auto& claim : subject.claims)
+        if (const auto* list = fact(*claim.device.facts, facts::kMigDevices))
+            if (std::ranges::any_of(
+                    *list, [&uuid](const Value& entry) { return entry.at("uuid") == Value{uuid}; }))
+                return true;
+    return false;
+}
+
+bool Joiner::by_unit(const ApiDevice& device) {
+    for (auto& subject : joined_.subjects) {
+        if (const auto* key = subject.hardware ? key_of_part(device, *subject.hardware) : nullptr;
+            key && !contradicts(device, *subject.hardware))
+            return claim_or_refuse(device, subject, key);
+        const auto& uuid = device.facts->uuid;
+        if (uuid && uuid->starts_with("MIG-") && lists_instance(subject, *uuid)) {
+            subject.claims.push_back(Claim{.device = device, .joined_by = "uuid"});
+            return true;
+        }
+    }
+    return false;
 }
 
 bool Joiner::by_uuid(const ApiDevice& device) {
@@ -292,6 +345,7 @@ void Joiner::drop_transports() {
 Joined Joiner::run() {
     each_pending(&Joiner::by_address);
     each_pending(&Joiner::described_hardware);
+    each_pending(&Joiner::by_unit);
     each_pending(&Joiner::by_uuid);
     twins_ = pending_;
     each_pending(&Joiner::weakly);
@@ -307,7 +361,7 @@ Joined Joiner::run() {
 
 std::size_t most_devices_of_a_driver(std::size_t hardware) {
     constexpr std::size_t kLeast = 16;  // of any machine whose hardware is hidden
-    constexpr std::size_t kEach = 2;    // some drivers list a GPU's tiles or partitions beside it
+    constexpr std::size_t kEach = 2;    // some drivers list a GPU's tiles beside it
     return std::max(kLeast, kEach * hardware);
 }
 

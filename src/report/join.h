@@ -33,8 +33,9 @@ struct Joined {
     std::vector<Reason> notes = {};  ///< "conflict", "ambiguous", "device-error" …
 };
 
-/// Joins by PCI address, DRM device number, UUID within one driver family, LUID, and at last by
-/// vendor and device id where exactly one record and one device are left and their memory agrees
+/// Joins by PCI address, DRM device number, what makes it a unit of a divided GPU (KFD node, render
+/// node, slot on the bus, UUID of a MIG instance), UUID within one driver family, LUID, and at last
+/// by vendor and device id where exactly one record and one device are left and their memory agrees
 /// ("weak"). Names are never compared.
 ///
 /// A record whose address or node belongs to a device of another vendor is left out with the note
@@ -49,7 +50,8 @@ struct Joined {
 /// devices without end costs its own answer alone; the note `too-many-devices` tells the rest.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
 
-/// For a machine with so many functions that may be a GPU, a display or an accelerator.
+/// For a machine with so many functions that may be a GPU, a display or an accelerator, and
+/// partitions of them.
 std::size_t most_devices_of_a_driver(std::size_t hardware);
 
 /// The devices' sizes agree: they differ by no more than 5 % of the larger or 512 MiB.

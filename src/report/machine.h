@@ -147,21 +147,28 @@ void describe(Visitor& visit, MemoryReading& reading) {
     visit("bytes", reading.bytes);
 }
 
-/// A part of a device that programs may use like one, as the kernel shows it.
+/// A part of a device that programs may use like one, as the kernel shows it; see report/unit.h.
 struct HardwarePartition {
-    std::string name = {};                 ///< "mig/gi1/ci0", "xcp-1", "vf-0000:85:02.0"
+    std::string name = {};                               ///< as a Unit's
+    std::optional<std::uint32_t> gpu_instance = {};      ///< of MIG
+    std::optional<std::uint32_t> compute_instance = {};  ///< of MIG
     std::optional<std::string> node = {};  ///< its own render node: "/dev/dri/renderD129"
+    std::vector<std::string> nodes = {};   ///< all that are its own
     std::optional<std::uint32_t> kfd_node = {};
+    std::optional<std::string> uuid = {};  ///< 16 digits; null where another partition has the same
     std::optional<Bytes> memory = {};
-    /// Of a virtual function: "idle" where nothing drives it, or its driver.
-    std::optional<std::string> state = {};
+    std::optional<std::string> state = {};  ///< as a Unit's
     bool operator==(const HardwarePartition&) const = default;
 };
 template <class Visitor>
 void describe(Visitor& visit, HardwarePartition& partition) {
     visit("name", partition.name);
+    visit("gpu_instance", partition.gpu_instance);
+    visit("compute_instance", partition.compute_instance);
     visit("node", partition.node);
+    visit("nodes", partition.nodes);
     visit("kfd_node", partition.kfd_node);
+    visit("uuid", partition.uuid);
     visit("memory", partition.memory);
     visit("state", partition.state);
 }

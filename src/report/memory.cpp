@@ -5,9 +5,11 @@
 #include <iterator>
 
 #include "report/api_table.h"
+#include "report/api_view.h"
 #include "report/fact_key.h"
 #include "report/identity.h"
 #include "report/kind.h"
+#include "report/unit.h"
 
 namespace gpuprobe {
 namespace {
@@ -39,6 +41,11 @@ Bytes limit_on(const Host& host) {
 bool comes_from(const Sample& sample, std::string_view source) {
     return source == kKernel ? sample.is_kernel
                              : !sample.is_kernel && sample.reading.source == source;
+}
+
+bool computes(std::string_view api) {
+    return std::ranges::any_of(computing_apis(),
+                               [api](const ApiInfo* row) { return row->word == api; });
 }
 
 class Samples {
@@ -78,8 +85,11 @@ Samples::Samples(const Subject& subject, const Host& host, WallTime now)
     if (subject.hardware)
         for (const auto& reading : subject.hardware->memory)
             samples_.push_back({.reading = reading, .is_kernel = true, .at = now});
+    // Of a divided GPU those APIs that compute show a unit, and not what is on the board.
+    const bool shows_units = is_divided(subject);
     for (const auto& claim : subject.claims)
-        add_claim(claim.device);
+        if (!shows_units || !computes(claim.device.probe->api))
+            add_claim(claim.device);
 }
 
 void Samples::add(std::string source, std::string what, std::optional<Bytes> bytes, WallTime at) {
@@ -278,6 +288,54 @@ MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, 
     return result;
 }
 
+Reason mismatch(const Unit& unit, const ApiDevice& device) {
+    const MemoryReading kept{.source = unit.name, .what = "total", .bytes = *unit.memory->total};
+    const MemoryReading other{
+        .source = device.probe->api, .what = "total", .bytes = *device.facts->memory->total};
+    return mismatch(kept, other);
+}
+
+/// What the APIs say of a unit's memory and does not agree with what is known of the unit.
+void compare_units(const Subject& subject,
+                   const std::vector<Unit>& units,
+                   std::vector<Reason>& findings) {
+    for (const auto& claim : subject.claims) {
+        const auto& facts = *claim.device.facts;
+        if (!facts.memory || !facts.memory->total || !is_plausible(*facts.memory->total))
+            continue;
+        const auto unit = std::ranges::find_if(units, [&](const Unit& one) {
+            const auto place = one.indices.find(claim.device.probe->api);
+            return place != one.indices.end() && place->second == facts.index;
+        });
+        if (unit != units.end() && unit->memory && unit->memory->total &&
+            !similar_sizes(*unit->memory->total, *facts.memory->total))
+            findings.push_back(mismatch(*unit, claim.device));
+    }
+}
+
+/// Programs get a unit, so that no more can be allocated than the largest one has.
+void allow_one_unit(const Subject& subject, MemoryFindings& result) {
+    const auto units = units_of(subject);
+    std::optional<Bytes> total;
+    std::optional<Bytes> free;
+    for (const auto& unit : units) {
+        if (!is_usable(unit) || !unit.memory)
+            continue;
+        total = std::max(total, unit.memory->total);
+        free = std::max(free, unit.memory->free);
+    }
+    result.memory.allocatable = total;
+    if (free)
+        result.memory.free = free;
+    compare_units(subject, units, result.findings);
+}
+
+/// A GPU that waits for an instance in MIG mode gives nothing to anybody.
+bool is_out_of_use(const Subject& subject) {
+    const auto* claim = preferred_claim(subject, info_of(Api::Nvml).word);
+    return claim && fact(*claim->device.facts, facts::kMigMode) == true;
+}
+
 void enforce_order(GpuMemory& memory) {
     const auto on_board =
         memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;
@@ -329,6 +387,8 @@ MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host,
     } else {
         derive_kernel_free(samples, subject, now);
         result = dedicated(samples);
+        if (is_divided(subject) || is_out_of_use(subject))
+            allow_one_unit(subject, result);
         if (kind != GpuKind::Unknown && result.memory.physical)
             result.memory.kind = MemoryKind::Dedicated;
     }

@@ -288,6 +288,9 @@ inline constexpr ReasonInfo kRows[] = {
      "is fail",
      "manifest, library", WorthATrial},
     {"on-battery", Measurement, Remarks, OnTrial, "a battery of the machine is being emptied"},
+    {"one-instance-listed", Hardware, Remarks, OnView,
+     "the driver shows a process one MIG instance of the machine and no other GPU; named by its "
+     "UUID, this one is shown as well"},
     {"other-kind", Policy, Ends, OnVariant, "the variant is for another kind of GPU"},
     {"other-l4t", Machine, Ends, OnVariant, "this is no Jetson of that release"},
     {"other-libc", Machine, Ends, OnVariant, "the host has another C library"},

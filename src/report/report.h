@@ -12,6 +12,7 @@
 #include "report/outcome.h"
 #include "report/quarantined.h"
 #include "report/role.h"
+#include "report/unit.h"
 
 /// The capability report: one machine, one answer. data/schema/report.schema.json is normative.
 namespace gpuprobe {
@@ -237,8 +238,8 @@ struct Gpu {
     Power power = {};
     std::map<std::string, ApiView> apis = {};
     std::map<std::string, BackendView> backends = {};
-    std::vector<Value> partitions = {};  ///< each a Partition of report/partition.h
-    std::string health = "ok";           ///< "ok", or the code of the gravest finding
+    std::vector<Unit> partitions = {};
+    std::string health = "ok";  ///< "ok", or the code of the gravest finding
     std::vector<Reason> findings = {};
     bool operator==(const Gpu&) const = default;
 };

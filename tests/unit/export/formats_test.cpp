@@ -86,7 +86,7 @@ TEST(Slurm, LeavesOutWhatHasNoNode) {
     auto missing = h200();
     missing.nodes = {{.path = "/dev/nvidia0", .accessible = false, .reason = "missing"}};
     auto divided = h200("0000:19:00.0", "1");
-    divided.partitions = {Value{Value::Object{}}};
+    divided.partitions = {{.name = "mig-1"}};
     const auto report = report_of({missing, divided});
     const auto exported = write_slurm_gres(subject_of(report));
     EXPECT_EQ(exported.text->find("File="), std::string::npos);

@@ -177,10 +177,11 @@ TEST(Kfd, MakesPartitionsOfOneGpu) {
     ASSERT_EQ(ids_of(result), Names{"pci:0000:0c:00.0"});
     const auto& device = result.devices.at(0);
     ASSERT_EQ(device.partitions.size(), 3U);
-    EXPECT_EQ(
-        device.partitions[1],
-        (HardwarePartition{
-            .name = "xcp-1", .node = "/dev/dri/renderD129", .kfd_node = 2, .memory = Bytes{1000}}));
+    EXPECT_EQ(device.partitions[1], (HardwarePartition{.name = "xcp-1",
+                                                       .node = "/dev/dri/renderD129",
+                                                       .nodes = {"/dev/dri/renderD129"},
+                                                       .kfd_node = 2,
+                                                       .memory = Bytes{1000}}));
     EXPECT_EQ(device.nodes.size(), 3U);
     EXPECT_EQ(readings(device), Names{"kfd total 3000"});
     EXPECT_EQ(device.drm.render, "226:128");

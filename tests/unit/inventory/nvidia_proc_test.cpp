@@ -122,15 +122,24 @@ TEST(NvidiaFacts, ListMigInstances) {
     h200(machine);
     const std::string folder = "/proc/driver/nvidia/capabilities/gpu3/mig";
     machine.file(folder + "/config", "");
-    machine.file(folder + "/gi1/access", "");
-    machine.file(folder + "/gi1/ci0/access", "");
+    machine.file(folder + "/gi1/access", "DeviceFileMinor: 417\nDeviceFileMode: 292\n");
+    machine.file(folder + "/gi1/ci0/access", "DeviceFileMinor: 418\nDeviceFileMode: 292\n");
     machine.file(folder + "/gi1/ci1/access", "");
     machine.file(folder + "/gi9/access", "");
+    machine.file(folder + "/gi10/access", "");
+    machine.file(folder + "/gi10/ci0/access", "DeviceFileMinor: nonsense\n");
     const auto result = scanned(machine);
-    Names names;
-    for (const auto& partition : result.devices.at(0).partitions)
-        names.push_back(partition.name);
-    EXPECT_EQ(names, (Names{"mig/gi1/ci0", "mig/gi1/ci1", "mig/gi9"}));
+    const auto& parts = result.devices.at(0).partitions;
+    ASSERT_EQ(parts.size(), 4U);
+    EXPECT_EQ(parts[0], (HardwarePartition{.name = "mig-1",
+                                           .gpu_instance = 1,
+                                           .compute_instance = 0,
+                                           .nodes = {"/dev/nvidia-caps/nvidia-cap417",
+                                                     "/dev/nvidia-caps/nvidia-cap418"}}));
+    EXPECT_EQ(parts[1].name, "mig-1.1");
+    EXPECT_EQ(parts[2], (HardwarePartition{
+                            .name = "mig-9", .gpu_instance = 9, .state = "no-compute-instance"}));
+    EXPECT_EQ(parts[3].name, "mig-10");
 }
 
 TEST(NvidiaFacts, AreNotAskedForUnderAnotherDriver) {

@@ -269,7 +269,7 @@ TEST(CudaEnvironment, DoesNotCountWhereTheOrderIsUncertain) {
     report.gpus[0].pci->address.reset();
     EXPECT_EQ(fact("cuda_pci_ranks", report, {1}), std::nullopt);
     report = two_identical_cards();
-    report.gpus[0].partitions.push_back(Value{Value::Object{}});
+    report.gpus[0].partitions = {{.name = "mig-1"}};
     EXPECT_EQ(fact("cuda_pci_ranks", report, {1}), std::nullopt);
     report = two_identical_cards();
     report.gpus[1].apis["cuda"].joined_by = "weak";

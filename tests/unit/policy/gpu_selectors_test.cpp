@@ -68,16 +68,24 @@ TEST(GpuSelectors, LeaveOutTheUuidThatNamesNothing) {
 
 TEST(GpuSelectors, HaveOneForEachMigInstanceWithAUuid) {
     auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
-    Value named;
-    named["name"] = "mig:3";
-    named["uuid"] = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
-    Value nameless;
-    nameless["name"] = "mig/gi1/ci0";
-    report.gpus[0].partitions = {named, nameless};
+    const std::string first = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
+    const std::string second = "MIG-8e611089-1272-699d-8985-ab84fef4311e";
+    report.gpus[0].partitions = {{.name = "mig-3", .uuid = first},
+                                 {.name = "mig-4", .uuid = second}};
     EXPECT_EQ(lines_of(report, 0, "cuda"),
-              (Lines{"cuda stable CUDA_VISIBLE_DEVICES=" + std::string{kFirstUuid},
-                     "cuda stable of mig:3 "
-                     "CUDA_VISIBLE_DEVICES=MIG-7e611089-1272-699d-8985-ab84fef4311e"}));
+              (Lines{"cuda stable CUDA_VISIBLE_DEVICES=" + first + "," + second,
+                     "cuda stable of mig-3 CUDA_VISIBLE_DEVICES=" + first,
+                     "cuda stable of mig-4 CUDA_VISIBLE_DEVICES=" + second}));
+    report.gpus[0].partitions[1].uuid.reset();
+    EXPECT_EQ(lines_of(report, 0, "cuda"),
+              (Lines{"cuda stable of mig-3 CUDA_VISIBLE_DEVICES=" + first}));
+}
+
+TEST(GpuSelectors, KeepTheUuidsOfAnOldDriversInstances) {
+    auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    const std::string uuid = "MIG-" + std::string{kFirstUuid} + "/3/0";
+    report.gpus[0].partitions = {{.name = "mig-3", .uuid = uuid}};
+    EXPECT_EQ(environment_for(report, report.gpus[0]).at("CUDA_VISIBLE_DEVICES"), uuid);
 }
 
 TEST(GpuSelectors, NameARadeonByItsIdAndPositions) {

@@ -158,7 +158,7 @@ TEST(AsSeenBy, LeavesNodesThatNobodyLookedAt) {
 
 TEST(AsSeenBy, ShowsNoIdentifiersOfAGpuThatIsShut) {
     auto report = h200(0660);
-    report.gpus[0].partitions = {Value{Value::Object{{"name", "1g"}, {"uuid", "MIG-1"}}}};
+    report.gpus[0].partitions = {{.name = "mig-1", .uuid = "MIG-1"}};
     report.gpus[0].apis.at("cuda").device["alternatives"].push_back(
         Value{Value::Object{{"device", Value{Value::Object{{"uuid", "GPU-2"}}}}}});
     report.gpus[0].apis.at("cuda").device["chip_serial"] = "0042";
@@ -168,7 +168,7 @@ TEST(AsSeenBy, ShowsNoIdentifiersOfAGpuThatIsShut) {
     EXPECT_EQ(gpu.identity.nvidia_uuid, std::nullopt);
     EXPECT_TRUE(gpu.apis.at("cuda").device.at("uuid").is_null());
     EXPECT_FALSE(gpu.apis.at("cuda").device.at("name").is_null());
-    EXPECT_TRUE(gpu.partitions[0].at("uuid").is_null());
+    EXPECT_EQ(gpu.partitions[0].uuid, std::nullopt);
     const auto text = json_line(to_value(seen));
     for (const auto* identifier : {kUuid, "MIG-1", "GPU-2", "0042"})
         EXPECT_EQ(text.find(identifier), std::string::npos) << identifier;

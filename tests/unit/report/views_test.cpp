@@ -195,7 +195,9 @@ TEST(Backends, AreNoneOfAGpuInMigModeWithoutAnInstance) {
     EXPECT_EQ(gpu.backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(gpu.backends.at("cuda").reasons, "mig-without-instance"));
     auto partitioned = bare_nvidia();
-    partitioned.partitions = {{.name = "mig/gi1/ci0"}};
+    partitioned.partitions = {{.name = "mig-1", .gpu_instance = 1, .state = "no-compute-instance"}};
+    EXPECT_EQ(gpu_of(partitioned, {nvml, cuda}).backends.at("cuda").usable, false);
+    partitioned.partitions = {{.name = "mig-1", .gpu_instance = 1, .compute_instance = 0}};
     EXPECT_EQ(gpu_of(partitioned, {nvml, cuda}).backends.at("cuda").usable, std::nullopt);
 }
 

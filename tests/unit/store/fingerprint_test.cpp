@@ -23,7 +23,7 @@ TEST(Fingerprint, ChangesWithWhatADriverCanAnswer) {
         {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
         {"board", [](Machine& machine) { machine.devices[0].subsystem_vendor_id = "1458"; }},
         {"partition",
-         [](Machine& machine) { machine.devices[0].partitions = {{.name = "mig/gi1/ci0"}}; }},
+         [](Machine& machine) { machine.devices[0].partitions = {{.name = "mig-1"}}; }},
         {"node", [](Machine& machine) { machine.devices[0].nodes = {{.path = "/dev/nvidia0"}}; }},
         {"shared node", [](Machine& machine) { machine.shared_nodes = {{.path = "/dev/kfd"}}; }},
         {"one more", [](Machine& machine) { machine.devices.push_back({.id = "other"}); }}};
@@ -91,7 +91,7 @@ TEST(TrialFingerprint, ChangesWithTheDeviceAndItsDriver) {
         {"driver version", [](Machine& machine) { machine.devices[0].driver_version = "580"; }},
         {"board", [](Machine& machine) { machine.devices[0].device_id = "2330"; }},
         {"partition",
-         [](Machine& machine) { machine.devices[0].partitions = {{.name = "mig/gi1/ci0"}}; }}};
+         [](Machine& machine) { machine.devices[0].partitions = {{.name = "mig-1"}}; }}};
     for (const auto& [name, change] : changes) {
         auto machine = kMachine;
         change(machine);

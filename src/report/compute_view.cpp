@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/compute_view.h"
+
+#include <algorithm>
+
+#include "report/api_table.h"
+#include "report/fact_key.h"
+#include "report/uuid.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kRenderNode = "/dev/dri/renderD";
+
+bool is_mig(const Unit& unit) {
+    return unit.name.starts_with("mig-");
+}
+
+std::optional<std::string> name_of(const Gpu& gpu, const Unit& unit) {
+    if (!gpu.name || !is_mig(unit))
+        return gpu.name;
+    return *gpu.name + " MIG" + (unit.profile ? " " + *unit.profile : "");
+}
+
+/// Nodes of its own, and those that no other unit has for itself.
+std::vector<DeviceNode> nodes_of(const Gpu& gpu, const Unit& unit) {
+    const auto has = [](const Unit& one, const DeviceNode& node) {
+        return std::ranges::find(one.nodes, node.path) != one.nodes.end();
+    };
+    auto nodes = gpu.nodes;
+    std::erase_if(nodes, [&](const DeviceNode& node) {
+        return !has(unit, node) && std::ranges::any_of(gpu.partitions, [&](const Unit& other) {
+            return has(other, node);
+        });
+    });
+    return nodes;
+}
+
+GpuMemory memory_of(const Gpu& gpu, const Unit& unit) {
+    GpuMemory memory{.kind = gpu.memory.kind};
+    if (!unit.memory)
+        return memory;
+    memory.physical = unit.memory->total;
+    memory.allocatable = unit.memory->total;
+    memory.free = unit.memory->free;
+    if (memory.free)
+        memory.free_at = gpu.memory.free_at;
+    return memory;
+}
+
+Identity identity_of(const Gpu& gpu, const Unit& unit) {
+    Identity identity{.kfd_node = unit.kfd_node};
+    if (unit.uuid && unit.uuid->starts_with("MIG-"))
+        identity.nvidia_uuid = unit.uuid;
+    else
+        identity.hip_unique_id = unit.uuid;
+    if (unit.node && unit.node->starts_with(kRenderNode))
+        identity.drm.render = "226:" + unit.node->substr(kRenderNode.size());
+    if (identity.drm.render == gpu.identity.drm.render)
+        identity.drm = gpu.identity.drm;
+    return identity;
+}
+
+/// The facts of the device at that place, which may be another one than the view's own; a null
+/// value where the view has only others.
+Value device_at(const ApiView& view, std::uint32_t index) {
+    auto own = view.device;
+    const auto* others = fact(own, facts::kAlternatives);
+    if (view.index != index)
+        for (std::size_t i = 0; others && i < others->size(); ++i)
+            if (const auto& other = (*others)[i].at("device"); other.at("index") == Value{index})
+                own = Value{other};
+    if (own.is_object())
+        own["alternatives"] = Value{};
+    return own;
+}
+
+/// What an API says of a unit. Facts of the model are those of its GPU where it has none of its
+/// own.
+ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
+    auto narrow = view;
+    if (!view.device.is_object())
+        return narrow;
+    const auto index = unit.indices.find(std::string{api});
+    if (index != unit.indices.end()) {
+        narrow.index = index->second;
+        narrow.device = device_at(view, index->second);
+        return narrow;
+    }
+    narrow.index.reset();
+    narrow.device["alternatives"] = Value{};
+    if (narrow.device.find("mig_devices"))  // those beside it
+        narrow.device["mig_devices"] = Value{};
+    narrow.device["index"] = Value{};
+    narrow.device["uuid"] = to_value(unit.uuid);
+    narrow.device["memory"] = to_value(unit.memory);
+    return narrow;
+}
+
+bool any_has_place(const Gpu& gpu, std::string_view api) {
+    return std::ranges::any_of(gpu.partitions, [api](const Unit& unit) {
+        return unit.indices.contains(std::string{api});
+    });
+}
+
+/// Trials ran on the device that the API has at the place of the GPU's view.
+void drop_trials(BackendView& view) {
+    view.verified = false;
+    view.score.reset();
+    view.verification.reset();
+    view.measurement.reset();
+}
+
+/// An API that lists other units of the GPU and not this one.
+void add_absence(const Unit& unit, std::string_view api, Gpu& gpu, BackendView& backend) {
+    drop_trials(backend);
+    if (backend.usable != true)
+        return;
+    const bool shows_one = is_mig(unit) && (api == "cuda" || api == "opencl");
+    if (shows_one) {
+        backend.reasons.push_back(because("one-instance-listed"));
+        return;
+    }
+    backend.usable = false;
+    backend.reasons = {because("not-listed")};
+    auto& view = gpu.apis[std::string{api}];
+    view = ApiView{.outcome = Outcome::Absent, .age = view.age, .reasons = backend.reasons};
+}
+
+void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
+    for (auto& [word, backend] : gpu.backends) {
+        const auto* api = find_api_of_backend(word);
+        const auto view = api ? whole.apis.find(std::string{api->word}) : whole.apis.end();
+        if (view == whole.apis.end())
+            continue;
+        const auto place = unit.indices.find(view->first);
+        if (place != unit.indices.end() && view->second.index != place->second)
+            drop_trials(backend);
+        if (place == unit.indices.end() && any_has_place(whole, view->first))
+            add_absence(unit, view->first, gpu, backend);
+    }
+}
+
+Gpu gpu_of(const Gpu& whole, const Unit& unit) {
+    auto gpu = whole;
+    gpu.id = unit.id.value_or(whole.id + "/" + unit.name);
+    gpu.name = name_of(whole, unit);
+    gpu.nodes = nodes_of(whole, unit);
+    gpu.primary = false;
+    gpu.memory = memory_of(whole, unit);
+    gpu.identity = identity_of(whole, unit);
+    for (auto& [api, view] : gpu.apis)
+        view = narrowed(view, unit, api);
+    narrow_backends(whole, unit, gpu);
+    gpu.partitions = {unit};
+    gpu.partitions.front().id = gpu.id;
+    return gpu;
+}
+
+Report divided(const Report& whole) {
+    auto report = whole;
+    report.gpus.clear();
+    for (const auto& gpu : whole.gpus) {
+        if (!is_divided(gpu)) {
+            report.gpus.push_back(gpu);
+            continue;
+        }
+        for (const auto& unit : gpu.partitions)
+            if (is_usable(unit))
+                report.gpus.push_back(gpu_of(gpu, unit));
+    }
+    return report;
+}
+
+}  // namespace
+
+ComputeView::ComputeView(const Report& report) : whole_{&report} {
+    const auto is_one_to_divide = [](const Gpu& gpu) { return is_divided(gpu) && !unit_of(gpu); };
+    if (std::ranges::any_of(report.gpus, is_one_to_divide))
+        divided_ = divided(report);
+}
+
+const Unit* unit_of(const Gpu& gpu) {
+    const bool is_unit = gpu.partitions.size() == 1 && gpu.partitions.front().id == gpu.id;
+    return is_unit ? &gpu.partitions.front() : nullptr;
+}
+
+bool stands_alone(const Gpu& gpu) {
+    const auto* unit = unit_of(gpu);
+    return unit && is_mig(*unit);
+}
+
+bool goes_by(const Gpu& gpu, std::string_view id) {
+    return gpu.id == id || (unit_of(gpu) && whole_id(gpu.id) == id);
+}
+
+std::string_view whole_id(std::string_view id) {
+    return id.substr(0, id.find('/'));
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "report/report.h"
+
+namespace gpuprobe {
+
+/// The machine as programs that compute see it: each divided GPU gives way to the units of it that
+/// can be used, each in the form of a GPU with the unit's id, memory, identity and place in every
+/// API. All others are as they are. Whoever chooses, plans or exports looks at this.
+///
+/// Borrows the report, and copies it where a GPU is divided.
+class ComputeView {
+public:
+    explicit ComputeView(const Report& report);
+    [[nodiscard]] const Report& report() const { return divided_ ? *divided_ : *whole_; }
+    [[nodiscard]] const Report& whole() const { return *whole_; }
+
+private:
+    const Report* whole_;
+    std::optional<Report> divided_ = {};
+};
+
+/// The unit that stands here in the form of a GPU; null for a whole GPU.
+const Unit* unit_of(const Gpu& gpu);
+
+/// A process sees one MIG instance and nothing else, so that two are never used together.
+/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+bool stands_alone(const Gpu& gpu);
+
+/// Whether the id is the GPU's, or that of the GPU whose unit it is.
+bool goes_by(const Gpu& gpu, std::string_view id);
+
+/// Of a unit's id that of its GPU; of a GPU's the same.
+std::string_view whole_id(std::string_view id);
+
+}  // namespace gpuprobe

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/unit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/parse.h"
+#include "report/api_table.h"
+#include "report/api_view.h"
+#include "report/fact_key.h"
+#include "report/identity.h"
+#include "report/memory.h"
+#include "report/report.h"
+#include "report/uuid.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxUnits = 64;
+
+/// "MIG-" and a UUID; drivers before 470 wrote "MIG-GPU-<uuid of the GPU>/3/0".
+std::optional<std::string> instance_uuid(const Value& entry) {
+    constexpr std::string_view kPrefix = "MIG-";
+    const auto* text = entry.at("uuid").as_string();
+    if (!text || !text->starts_with(kPrefix))
+        return std::nullopt;
+    const auto uuid = text->substr(kPrefix.size(), text->find('/') - kPrefix.size());
+    return uuid_digits(uuid) ? std::optional{*text} : std::nullopt;
+}
+
+std::optional<Bytes> size_at(const Value& memory, std::string_view key) {
+    const auto bytes = memory.at(key).as_unsigned();
+    return bytes && *bytes <= kMaxGpuMemory.count ? std::optional{Bytes{*bytes}} : std::nullopt;
+}
+
+std::optional<FactMemory> instance_memory(const Value& entry) {
+    const auto& memory = entry.at("memory");
+    auto total = size_at(memory, "total");
+    if (!total || total->count == 0)
+        total = size_at(entry, "memory_size");
+    if (!total || total->count == 0)
+        return std::nullopt;
+    auto free = size_at(memory, "free");
+    if (free && *free > *total)
+        free.reset();
+    return FactMemory{.total = total, .free = free};
+}
+
+/// What NVML counts: no GPU has as many of anything.
+std::optional<std::uint32_t> number_at(const Value& entry, std::string_view key) {
+    constexpr std::uint64_t kMost = 65535;
+    const auto number = entry.at(key).as_unsigned();
+    return number && *number <= kMost ? std::optional{static_cast<std::uint32_t>(*number)}
+                                      : std::nullopt;
+}
+
+Unit mig_instance(const Value& entry, std::size_t place, std::optional<Bytes> of_gpu) {
+    Unit unit{.gpu_instance = number_at(entry, "gpu_instance"),
+              .compute_instance = number_at(entry, "compute_instance"),
+              .gpu_slices = number_at(entry, "gpu_slices"),
+              .compute_slices = number_at(entry, "compute_slices"),
+              .multiprocessors = number_at(entry, "multiprocessors"),
+              .uuid = instance_uuid(entry),
+              .memory = instance_memory(entry)};
+    // Before it tells the instance's numbers, NVML has a slot for it.
+    unit.name = unit.gpu_instance
+                    ? mig_name(*unit.gpu_instance, unit.compute_instance)
+                    : "mig-slot" + std::to_string(number_at(entry, "index").value_or(place));
+    const auto* name = entry.at("name").as_string();
+    unit.profile = mig_profile(name ? *name : "", unit, of_gpu);
+    return unit;
+}
+
+void add_kernels_nodes(const Subject& subject, Unit& unit) {
+    if (!subject.hardware || !unit.gpu_instance)
+        return;
+    for (const auto& part : subject.hardware->partitions)
+        if (part.gpu_instance == unit.gpu_instance &&
+            part.compute_instance == unit.compute_instance)
+            unit.nodes = part.nodes;
+}
+
+std::vector<Unit> mig_instances(const Subject& subject) {
+    std::vector<Unit> units;
+    const auto* claim = preferred_claim(subject, "nvml");
+    const auto* entries = claim ? fact(*claim->device.facts, facts::kMigDevices) : nullptr;
+    if (!entries)
+        return units;
+    const auto& memory = claim->device.facts->memory;
+    for (std::size_t i = 0; i < std::min(entries->size(), kMaxUnits); ++i) {
+        units.push_back(mig_instance((*entries)[i], i, memory ? memory->total : std::nullopt));
+        add_kernels_nodes(subject, units.back());
+    }
+    return units;
+}
+
+/// "cpx_nps1", as ROCm's Kubernetes plugin names such a partition.
+/// Source: ROCm/k8s-device-plugin @ ed764684, internal/pkg/amdgpu/amdgpu.go.
+std::optional<std::string> xcp_profile(const HardwareDevice& hardware) {
+    const auto compute = fact(hardware, kernel_facts::kComputePartition);
+    const auto memory = fact(hardware, kernel_facts::kMemoryPartition);
+    return compute && memory ? std::optional{*compute + "_" + *memory} : compute;
+}
+
+std::vector<Unit> kernels_units(const HardwareDevice& hardware) {
+    std::vector<Unit> units;
+    for (const auto& part : hardware.partitions) {
+        Unit unit{.name = part.name,
+                  .gpu_instance = part.gpu_instance,
+                  .compute_instance = part.compute_instance,
+                  .node = part.node,
+                  .nodes = part.nodes,
+                  .kfd_node = part.kfd_node,
+                  .state = part.state};
+        if (part.kfd_node)
+            unit.profile = xcp_profile(hardware);
+        if (part.uuid)
+            unit.uuid = "GPU-" + *part.uuid;
+        if (part.memory)
+            unit.memory = FactMemory{.total = part.memory};
+        units.push_back(std::move(unit));
+    }
+    return units;
+}
+
+/// The UUID's digits without the word in front.
+std::optional<std::string> bare_uuid(const std::optional<std::string>& uuid) {
+    if (!uuid)
+        return std::nullopt;
+    const auto is_mig = uuid->starts_with("MIG-") && !uuid->starts_with("MIG-GPU-");
+    return is_mig ? uuid_digits(uuid->substr(4)) : uuid_digits(*uuid);
+}
+
+/// Whether the API's device says itself that it is this unit.
+bool names(const ApiDevice& device, const Unit& unit) {
+    const auto& facts = *device.facts;
+    if (unit.kfd_node && fact(facts, facts::kKfdNode) == *unit.kfd_node)
+        return true;
+    if (unit.node && facts.drm && facts.drm->render)
+        return *unit.node ==
+               "/dev/dri/renderD" + facts.drm->render->substr(facts.drm->render->find(':') + 1);
+    const auto own = bare_uuid(unit.uuid);
+    return own && own == bare_uuid(facts.uuid);
+}
+
+using Claims = std::vector<const Claim*>;
+
+/// What the driver that is believed lists on this GPU, in its order.
+Claims claims_of(const Subject& subject, std::string_view api) {
+    Claims claims;
+    const auto* best = preferred_claim(subject, api);
+    for (const auto& claim : subject.claims)
+        if (best && claim.device.probe == best->device.probe && claim.device.facts->index)
+            claims.push_back(&claim);
+    std::ranges::stable_sort(claims, {},
+                             [](const Claim* claim) { return *claim->device.facts->index; });
+    return claims;
+}
+
+/// The device is a whole GPU by NVIDIA's name of it, so that it is no instance.
+bool is_whole(const Claim& claim, const Unit& unit) {
+    const auto& uuid = claim.device.facts->uuid;
+    return unit.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");
+}
+
+void take(const Claim& claim, Unit& unit) {
+    const auto& device = claim.device;
+    unit.indices[device.probe->api] = *device.facts->index;
+    if (!unit.uuid && device.uuid && device.probe->api == info_of(Api::Hip).word)
+        unit.uuid = device.facts->uuid;
+    const auto total = device.facts->memory ? device.facts->memory->total : std::nullopt;
+    if (!unit.memory && total && total->count > 0 && *total <= kMaxGpuMemory)
+        unit.memory = FactMemory{.total = total};
+}
+
+/// Gives each device to the unit that it names. Where none names one, they are the first units in
+/// order: ROCm counts as KFD does, and CUDA shows the first compute instance alone.
+/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+void add_places(const Claims& claims, std::vector<Unit*>& units) {
+    std::set<const Unit*> taken;
+    Claims left;
+    for (const auto* claim : claims) {
+        const auto unit = std::ranges::find_if(units, [&](const Unit* one) {
+            return !taken.contains(one) && names(claim->device, *one);
+        });
+        if (unit == units.end()) {
+            left.push_back(claim);
+            continue;
+        }
+        taken.insert(*unit);
+        take(*claim, **unit);
+    }
+    if (!taken.empty() && claims.size() != units.size())
+        return;
+    auto next = left.begin();
+    for (auto* unit : units)
+        if (!taken.contains(unit) && next != left.end() && !is_whole(**next, *unit))
+            take(**next++, *unit);
+}
+
+bool is_computing(std::string_view api) {
+    return std::ranges::any_of(computing_apis(),
+                               [api](const ApiInfo* row) { return row->word == api; });
+}
+
+void add_places(const Subject& subject, std::vector<Unit>& units) {
+    std::vector<Unit*> usable;
+    for (auto& unit : units)
+        if (is_usable(unit))
+            usable.push_back(&unit);
+    std::set<std::string> apis;
+    for (const auto& claim : subject.claims)
+        if (is_computing(claim.device.probe->api))
+            apis.insert(claim.device.probe->api);
+    for (const auto& api : apis)
+        add_places(claims_of(subject, api), usable);
+}
+
+std::string part_name(const Subject& subject) {
+    const auto vendor = vendor_of(subject);
+    return vendor == info_of(Api::Hip).vendor         ? "xcp-"
+           : vendor == info_of(Api::LevelZero).vendor ? "tile-"
+                                                      : "part-";
+}
+
+/// One driver lists several devices at the GPU's address, which are not one device twice:
+/// partitions where the kernel's side is hidden, or tiles. Source of the latter: Level Zero's flat
+/// hierarchy.
+std::vector<Unit> listed_units(const Subject& subject, std::string_view api) {
+    const auto claims = claims_of(subject, api);
+    std::set<std::string> uuids;
+    std::size_t with_uuid = 0;
+    for (const auto* claim : claims) {
+        const auto& uuid = claim->device.facts->uuid;
+        if (claim->joined_by == "weak" || claim->joined_by == "uuid")
+            return {};
+        with_uuid += uuid ? 1 : 0;
+        if (uuid)
+            uuids.insert(*uuid);
+    }
+    if (claims.size() < 2 || uuids.size() != with_uuid)
+        return {};
+    std::vector<Unit> units;
+    for (std::size_t i = 0; i < std::min(claims.size(), kMaxUnits); ++i)
+        units.push_back({.name = part_name(subject) + std::to_string(i)});
+    return units;
+}
+
+std::vector<Unit> listed_units(const Subject& subject) {
+    for (const auto* api : computing_apis())
+        if (auto units = listed_units(subject, api->word); !units.empty())
+            return units;
+    return {};
+}
+
+/// Without their places in APIs.
+std::vector<Unit> known_units(const Subject& subject) {
+    auto units = mig_instances(subject);
+    if (units.empty() && subject.hardware)
+        units = kernels_units(*subject.hardware);
+    return units.empty() ? listed_units(subject) : units;
+}
+
+}  // namespace
+
+bool is_usable(const Unit& unit) {
+    return !unit.state;
+}
+
+bool is_divided(const Gpu& gpu) {
+    return std::ranges::any_of(gpu.partitions, is_usable);
+}
+
+bool is_divided(const Subject& subject) {
+    return std::ranges::any_of(known_units(subject), is_usable);
+}
+
+std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> compute_instance) {
+    const auto name = "mig-" + std::to_string(gpu_instance);
+    const auto place = compute_instance.value_or(0);
+    return place == 0 ? name : name + "." + std::to_string(place);
+}
+
+std::optional<std::string> mig_profile(const std::string& name,
+                                       const Unit& unit,
+                                       std::optional<Bytes> of_gpu) {
+    constexpr std::string_view kMark = " MIG ";
+    if (const auto at = name.rfind(kMark); at != std::string::npos) {
+        const auto tail = name.substr(at + kMark.size());
+        const auto is_profile =
+            tail.find_first_not_of("0123456789.+-,abcdefghijklmnopqrstuvwxyz") == std::string::npos;
+        if (is_profile && tail.find("g.") != std::string::npos && tail.size() <= 64)
+            return tail;
+    }
+    const auto size = unit.memory ? unit.memory->total : std::nullopt;
+    if (!unit.gpu_slices || !size || !of_gpu || of_gpu->count == 0 || *size > *of_gpu)
+        return std::nullopt;
+    const auto eighths =
+        std::ceil(static_cast<double>(size->count) * 8 / static_cast<double>(of_gpu->count));
+    const auto whole =
+        std::ceil(static_cast<double>(of_gpu->count) / static_cast<double>(gib(1).count));
+    const auto of_it = std::to_string(*unit.gpu_slices) + "g." +
+                       std::to_string(std::lround(eighths / 8 * whole)) + "gb";
+    const bool is_part = unit.compute_slices && *unit.compute_slices < *unit.gpu_slices;
+    return is_part ? std::to_string(*unit.compute_slices) + "c." + of_it : of_it;
+}
+
+std::vector<Unit> units_of(const Subject& subject) {
+    auto units = known_units(subject);
+    std::set<std::string> names;
+    std::erase_if(units, [&names](const Unit& unit) { return !names.insert(unit.name).second; });
+    for (auto& unit : units)
+        unit.id = subject.id + "/" + unit.name;
+    add_places(subject, units);
+    return units;
+}
+
+}  // namespace gpuprobe
