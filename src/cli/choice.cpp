@@ -60,8 +60,9 @@ Result<std::vector<std::string>> gpu_ids(Context& context,
     if (selectors.empty())
         return ids;
     const auto report = TRY(context.client.report());
+    const ComputeView view{report};
     for (const auto& selector : selectors)
-        ids.push_back(TRY(pick_gpu(report, selector))->id);
+        ids.push_back(TRY(pick_gpu(view, selector))->id);
     return ids;
 }
 

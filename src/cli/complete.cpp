@@ -14,6 +14,7 @@
 #include "cli/known_products.h"
 #include "cli/open_client.h"
 #include "explain/gpu_words.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -52,6 +53,11 @@ std::vector<Offer> gpus(Arguments arguments) {
     if (report)
         for (const auto& gpu : report->gpus)
             offers.push_back({.word = gpu.id, .help = scrubbed(gpu_title(gpu), 64)});
+    const auto view = report ? std::optional<ComputeView>{*report} : std::nullopt;
+    if (view)
+        for (const auto& gpu : view->report().gpus)
+            if (unit_of(gpu))
+                offers.push_back({.word = gpu.id, .help = scrubbed(gpu_title(gpu), 64)});
     return offers;
 }
 

@@ -3,6 +3,7 @@
 
 #include "explain/gpu_words.h"
 #include "explain/table.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 
@@ -15,9 +16,8 @@ std::string list_text(const Report& report, const Screen& screen) {
                  {.title = "FREE", .is_right_aligned = true, .may_go = true},
                  {.title = "DRIVER", .may_shrink = true, .may_go = true},
                  {.title = "BACKENDS"}}};
-    for (std::size_t index = 0; index < report.gpus.size(); ++index) {
-        const auto& gpu = report.gpus[index];
-        table.add({{.text = std::to_string(index), .tone = Tone::Faint},
+    const auto add = [&](const std::string& number, const Gpu& gpu) {
+        table.add({{.text = number, .tone = Tone::Faint},
                    {.text = gpu.id},
                    {.text = gpu_title(gpu), .tone = Tone::Strong},
                    {.text = kind_title(gpu)},
@@ -25,6 +25,24 @@ std::string list_text(const Report& report, const Screen& screen) {
                    {.text = size_or_dash(gpu.memory.free, screen)},
                    {.text = driver_title(gpu.driver, screen)},
                    backends_cell(gpu, screen)});
+    };
+    const ComputeView view{report};
+    for (std::size_t index = 0; index < report.gpus.size(); ++index) {
+        const auto& gpu = report.gpus[index];
+        add(std::to_string(index), gpu);
+        for (const auto& part : view.report().gpus)
+            if (const auto* unit = unit_of(part); unit && goes_by(part, gpu.id))
+                add(std::to_string(index) + "/" + unit->name, part);
+        for (const auto& unit : gpu.partitions)
+            if (!is_usable(unit))
+                table.add({{.text = std::to_string(index) + "/" + unit.name, .tone = Tone::Faint},
+                           {.text = unit.id.value_or(unit.name)},
+                           {.text = std::string{screen.dash()}},
+                           {.text = *unit.state, .tone = Tone::Faint},
+                           {.text = std::string{screen.dash()}},
+                           {.text = std::string{screen.dash()}},
+                           {.text = std::string{screen.dash()}},
+                           {.text = std::string{screen.dash()}}});
     }
     return table.empty() ? "" : table.text(screen);
 }

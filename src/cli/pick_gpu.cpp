@@ -47,6 +47,11 @@ bool is_named_like(const Gpu& gpu, std::string_view selector) {
     return gpu.name && lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
 }
 
+/// The unit of that name on the one GPU that the part in front of the slash means.
+bool is_part_of(const Gpu& gpu, const Unit& unit, const Gpus& wholes, std::string_view name) {
+    return wholes.size() == 1 && unit.name == name && whole_id(gpu.id) == wholes.front()->id;
+}
+
 Error unknown(const Report& report, std::string_view selector) {
     if (report.gpus.empty())
         return {ErrorCode::UnknownDevice,
@@ -84,14 +89,37 @@ std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view select
     return matching(report, [selector](const Gpu& gpu) { return is_named_like(gpu, selector); });
 }
 
-Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector) {
-    const auto meant = gpus_meant(report, selector);
+std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector) {
+    const auto slash = selector.rfind('/');
+    const auto name = slash == std::string_view::npos ? "" : selector.substr(slash + 1);
+    const auto wholes = name.empty() ? Gpus{} : gpus_meant(view.whole(), selector.substr(0, slash));
+    auto units = matching(view.report(), [&](const Gpu& gpu) {
+        const auto* unit = unit_of(gpu);
+        return unit && (gpu.id == selector || unit->uuid == selector || unit->node == selector ||
+                        is_part_of(gpu, *unit, wholes, name));
+    });
+    return units.empty() ? gpus_meant(view.whole(), selector) : units;
+}
+
+namespace {
+
+Result<const Gpu*> only_one(const Gpus& meant, const Report& report, std::string_view selector) {
     if (meant.empty())
         return unknown(report, selector);
     if (meant.size() == 1)
         return meant.front();
     return Error{ErrorCode::UnknownDevice,
                  fmt::format("'{}' could mean {}", selector, gpu_listing(meant))};
+}
+
+}  // namespace
+
+Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector) {
+    return only_one(gpus_meant(report, selector), report, selector);
+}
+
+Result<const Gpu*> pick_gpu(const ComputeView& view, std::string_view selector) {
+    return only_one(gpus_meant(view, selector), view.whole(), selector);
 }
 
 }  // namespace gpuprobe

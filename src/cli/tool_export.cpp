@@ -9,6 +9,7 @@
 #include "cli/shell_quote.h"
 #include "policy/exports.h"
 #include "policy/select.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -40,7 +41,9 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
 
 Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
     const auto& format = context.arguments.recommend.format;
-    const auto report = TRY(context.client.report());
+    const auto whole = TRY(context.client.report());
+    const ComputeView view{whole};
+    const auto& report = view.report();
     const auto rules = TRY(Rules::builtin());
     if (format == "conda")
         return ToolAnswer{.variables = conda_variables(report, rules)};

@@ -22,8 +22,11 @@ Result<ExitCode> run(Context& context) {
         return ExitCode::Answered;
     }
     const auto report = TRY(record_from<Report>(document));
-    const auto* gpu = TRY(pick_gpu(report, context.arguments.gpus.front()));
-    if (const auto* found = gpu_in(document, gpu->id))
+    const ComputeView view{report};
+    const auto* gpu = TRY(pick_gpu(view, context.arguments.gpus.front()));
+    if (unit_of(*gpu))
+        print_json(context.arguments, to_value(*gpu));
+    else if (const auto* found = gpu_in(document, gpu->id))
         print_json(context.arguments, *found);
     return ExitCode::Answered;
 }

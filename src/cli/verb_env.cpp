@@ -27,7 +27,8 @@ bool has_options(const Arguments& arguments) {
 Status describe_build(Context& context, Decision& decision) {
     const auto report = TRY(context.client.report());
     decision.environment.clear();
-    for (auto& [name, value] : ggml_variables(report, *decision.backend, decision.gpus))
+    for (auto& [name, value] :
+         ggml_variables(ComputeView{report}.report(), *decision.backend, decision.gpus))
         decision.environment.insert_or_assign(name, std::move(value));
     return Done{};
 }
@@ -92,7 +93,8 @@ Result<ExitCode> run(Context& context) {
     if (is_consumer && has_options(context.arguments))
         return print_choice(context);
     const auto report = TRY(context.client.report());
-    const auto meant = gpus_meant(report, word);
+    const ComputeView view{report};
+    const auto meant = gpus_meant(view, word);
     if (meant.empty() && is_consumer && context.arguments.shows_all)
         return Error{ErrorCode::InvalidRequest, "env: --all goes with a GPU, not with a consumer"};
     if (meant.empty())
@@ -102,7 +104,8 @@ Result<ExitCode> run(Context& context) {
                      fmt::format("env: '{}' is a consumer and could mean {}: write the GPU's id, "
                                  "or give the consumer an option such as --gpu",
                                  word, gpu_listing(meant))};
-    return print_gpu(context, report, *TRY(pick_gpu(report, word)));
+    const auto& gpu = *TRY(pick_gpu(view, word));
+    return print_gpu(context, unit_of(gpu) ? view.report() : report, gpu);
 }
 
 Status check(Arguments& arguments) {

@@ -80,7 +80,7 @@ Result<ExitCode> run(Context& context) {
     auto request = TRY(request_from(arguments));
     auto report = TRY(context.client.report());
     for (const auto& selector : arguments.gpus)
-        request.gpus.push_back(TRY(pick_gpu(report, selector))->id);
+        request.gpus.push_back(TRY(pick_gpu(ComputeView{report}, selector))->id);
     TRY(refresh(context, request.gpus, report));
     const auto answer = plan(request, report);
     if (context.wants_json())

@@ -28,16 +28,18 @@ WallTime time_of(const Report& report) {
 
 Result<ExitCode> run(Context& context) {
     const auto report = TRY(context.client.report());
+    const ComputeView view{report};
     std::vector<const Gpu*> gpus;
     for (const auto& selector : context.arguments.gpus)
-        gpus.push_back(TRY(pick_gpu(report, selector)));
+        gpus.push_back(TRY(pick_gpu(view, selector)));
     if (context.wants_json()) {
         print_documents(context, gpus);
         return ExitCode::Answered;
     }
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         auto gpu = *gpus[i];
-        TRY(context.client.refresh_memory(gpu));
+        if (!unit_of(gpu))
+            TRY(context.client.refresh_memory(gpu));
         print((i == 0 ? "" : "\n") + show_text(gpu, report, time_of(report), context.screen));
     }
     return ExitCode::Answered;

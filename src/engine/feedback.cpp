@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "policy/backend_words.h"
+#include "report/compute_view.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::engine {
@@ -59,7 +60,7 @@ std::string fingerprint_of(const Report& machine,
                            const std::optional<std::string>& gpu) {
     Value prints;
     for (const auto& each : machine.gpus)
-        if (!gpu || each.id == *gpu)
+        if (!gpu || each.id == whole_id(*gpu))
             prints.push_back(driver_print(each, api_below(choice)));
     return json_line(prints);
 }
@@ -173,8 +174,10 @@ Status Feedback::report(const OutcomeReport& outcome,
                         uid_t by,
                         const Report& machine,
                         WallTime now) {
-    if (outcome.gpu &&
-        std::ranges::find(machine.gpus, *outcome.gpu, &Gpu::id) == machine.gpus.end())
+    const ComputeView view{machine};
+    if (outcome.gpu && std::ranges::none_of(view.report().gpus, [&outcome](const Gpu& gpu) {
+            return goes_by(gpu, *outcome.gpu);
+        }))
         return Error{ErrorCode::UnknownDevice, scrubbed(*outcome.gpu, 64) + ": no such GPU"};
     store::FailedChoice choice{.uid = by,
                                .consumer = outcome.consumer,

@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "explain/sizes.h"
 #include "report/api_table.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -65,10 +66,20 @@ std::string gpu_title(const Gpu& gpu) {
 }
 
 std::string named_gpu_title(const std::string& id, const Report* report) {
-    if (report)
-        if (const auto gpu = std::ranges::find(report->gpus, id, &Gpu::id);
-            gpu != report->gpus.end())
-            return scrubbed(gpu_title(*gpu)) + " (" + scrubbed(id) + ")";
+    if (!report)
+        return scrubbed(id);
+    const auto named = [&id](const Gpu& gpu) {
+        return scrubbed(gpu_title(gpu)) + " (" + scrubbed(id) + ")";
+    };
+    if (const auto gpu = std::ranges::find(report->gpus, id, &Gpu::id); gpu != report->gpus.end())
+        return named(*gpu);
+    const auto whole = std::ranges::find(report->gpus, whole_id(id), &Gpu::id);
+    if (whole == report->gpus.end())
+        return scrubbed(id);
+    const Report one{.gpus = {*whole}};
+    for (const ComputeView view{one}; const auto& unit : view.report().gpus)
+        if (unit.id == id)
+            return named(unit);
     return scrubbed(id);
 }
 

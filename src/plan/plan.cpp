@@ -7,6 +7,7 @@
 #include "plan/placement.h"
 #include "plan/size_math.h"
 #include "report/api_table.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -39,7 +40,8 @@ Bytes overhead_of(const PlanRequest& request, const Gpu& gpu) {
 }
 
 bool is_named(const PlanRequest& request, const Gpu& gpu) {
-    return std::ranges::find(request.gpus, gpu.id) != request.gpus.end();
+    return std::ranges::any_of(request.gpus,
+                               [&gpu](const std::string& id) { return goes_by(gpu, id); });
 }
 
 std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& report) {
@@ -127,6 +129,7 @@ Candidates members_of(const PlanRequest& request,
     for (const auto& candidate : all)
         if (can_use(*candidate.gpu, backend))
             members.push_back(&candidate);
+    std::erase_if(members, [](const Candidate* member) { return stands_alone(*member->gpu); });
     const bool has_discrete = std::ranges::any_of(
         members, [](const Candidate* member) { return member->gpu->kind == GpuKind::Discrete; });
     if (has_discrete && request.gpus.empty())
@@ -139,16 +142,31 @@ Candidates members_of(const PlanRequest& request,
     return members;
 }
 
+/// Units may share their board's memory, so that together they have no more than that.
+Slot slot_in(const Candidates& members, const Candidate& member, const Report& whole) {
+    auto slot = member.slot;
+    const auto id = whole_id(member.gpu->id);
+    const auto board = std::ranges::find(whole.gpus, id, &Gpu::id);
+    if (!unit_of(*member.gpu) || board == whole.gpus.end() || !board->memory.physical)
+        return slot;
+    const auto count = std::ranges::count_if(
+        members, [id](const Candidate* other) { return whole_id(other->gpu->id) == id; });
+    const Bytes share{board->memory.physical->count / static_cast<std::uint64_t>(count)};
+    slot.budget = std::min(slot.budget, share);
+    return slot;
+}
+
 SetPlan set_of(const PlanRequest& request,
                const Load& load,
                std::string_view backend,
-               const Candidates& members) {
+               const Candidates& members,
+               const Report& whole) {
     SetPlan set{.backend = std::string{backend}};
     std::vector<Slot> slots;
     bool is_known = true;
     for (const auto* member : members) {
         set.gpus.push_back(member->gpu->id);
-        slots.push_back(member->slot);
+        slots.push_back(slot_in(members, *member, whole));
         is_known = is_known && member->budget.bytes;
     }
     set.fit = fit_of(load, slots);
@@ -165,14 +183,15 @@ SetPlan set_of(const PlanRequest& request,
 
 std::vector<SetPlan> sets_of(const PlanRequest& request,
                              const Load& load,
-                             const std::vector<Candidate>& candidates) {
+                             const std::vector<Candidate>& candidates,
+                             const Report& whole) {
     std::vector<SetPlan> sets;
     for (const auto& api : kApis) {
         const auto members = api.splits_models ? members_of(request, candidates, api.backend)
                                                : std::vector<const Candidate*>{};
         if (members.size() < 2)
             continue;
-        auto set = set_of(request, load, api.backend, members);
+        auto set = set_of(request, load, api.backend, members, whole);
         const bool is_new = std::ranges::none_of(
             sets, [&set](const SetPlan& earlier) { return earlier.gpus == set.gpus; });
         if (is_new)
@@ -205,10 +224,11 @@ bool Plan::is_possible() const {
 Plan plan(const PlanRequest& request, const Report& report) {
     Plan result;
     const auto load = load_of(request);
-    const auto candidates = candidates_of(request, report);
+    const ComputeView view{report};
+    const auto candidates = candidates_of(request, view.report());
     for (const auto& candidate : candidates)
         result.gpus.push_back(plan_of(request, load, candidate));
-    result.together = sets_of(request, load, candidates);
+    result.together = sets_of(request, load, candidates, report);
     result.host = host_plan_of(request, load, report.host.memory);
     if (request.model) {
         result.need = need_of(*request.model, request.run);

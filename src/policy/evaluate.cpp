@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "policy/computing_api.h"
+#include "report/compute_view.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
@@ -172,7 +173,7 @@ private:
         std::uint64_t gpus = 0;
         for (const auto& failed : failed_)
             for (std::size_t i = 0; failed.gpu && i < machine_.gpus.size(); ++i)
-                if (machine_.gpus[i].gpu()->id == *failed.gpu && means(failed.word, variant))
+                if (goes_by(*machine_.gpus[i].gpu(), *failed.gpu) && means(failed.word, variant))
                     gpus |= 1ULL << i;
         return gpus;
     }

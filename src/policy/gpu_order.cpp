@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/compute_view.h"
 #include "report/ranking.h"
 
 namespace gpuprobe {
@@ -29,7 +30,7 @@ std::vector<const Gpu*> in_order(const Report& report) {
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
     const auto gpus = in_order(report);
     const auto found = std::ranges::find_if(gpus, [&chosen](const Gpu* gpu) {
-        return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly : gpu->id == chosen.front();
+        return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly : gpu->id == whole_id(chosen.front());
     });
     return found == gpus.end() ? nullptr : *found;
 }
@@ -37,6 +38,8 @@ const Gpu* default_gpu(const Report& report, const std::vector<std::string>& cho
 bool is_alike(const Gpu& left, const Gpu& right) {
     if (left.id == right.id)
         return true;
+    if (stands_alone(left) || stands_alone(right))
+        return false;
     if (!left.vendor || left.vendor != right.vendor)
         return false;
     const auto& architecture = architecture_of(left);

@@ -6,6 +6,7 @@
 
 #include "policy/backend_words.h"
 #include "policy/term.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -139,10 +140,16 @@ bool is_fallback(const SelectQuestion& question, const Facts& facts) {
            });
 }
 
+/// Whether one of the ids is the GPU's, or that of the GPU whose unit it is.
+template <class Ids>
+bool is_among(const Ids& ids, const Gpu& gpu) {
+    return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
+}
+
 void try_gpu(const SelectQuestion& question, const Gpu& gpu, bool is_fallback, Trial& trial) {
-    if (question.denied_gpus.contains(gpu.id))
+    if (is_among(question.denied_gpus, gpu))
         trial.reject(because("denied", {{"gpu", gpu.id}}));
-    if (question.gpus && std::ranges::find(*question.gpus, gpu.id) == question.gpus->end())
+    if (question.gpus && !is_among(*question.gpus, gpu))
         trial.reject(because("not-requested",
                              {{"requested", to_value(std::vector<std::string>(
                                                 question.gpus->begin(), question.gpus->end()))}}));
@@ -156,7 +163,7 @@ void try_experience(const SelectQuestion& question,
                     const Gpu* gpu,
                     Trial& trial) {
     for (const auto& failure : question.failures)
-        if (failure.backend == backend && (!failure.gpu || (gpu && *failure.gpu == gpu->id)))
+        if (failure.backend == backend && (!failure.gpu || (gpu && goes_by(*gpu, *failure.gpu))))
             trial.reject(because("reported-failed",
                                  {{"detail", failure.detail}, {"at_usec", to_value(failure.at)}}));
 }

@@ -9,6 +9,7 @@
 #include "policy/evaluate.h"
 #include "policy/request_table.h"
 #include "policy/select_question.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -58,6 +59,21 @@ std::optional<Names> gpu_ids(std::optional<Names> words) {
         for (auto& word : *words)
             word = gpu_id_of(word);
     return words;
+}
+
+/// The id of a divided GPU becomes those of its units; others stay.
+std::optional<Names> by_unit(std::optional<Names> ids, const Report& divided) {
+    if (!ids)
+        return ids;
+    Names all;
+    for (const auto& id : *ids) {
+        Names units;
+        for (const auto& gpu : divided.gpus)
+            if (unit_of(gpu) && whole_id(gpu.id) == id)
+                units.push_back(gpu.id);
+        add_missing(all, units.empty() ? Names{id} : units);
+    }
+    return all;
 }
 
 std::optional<Names> those_that_are_there(std::optional<Names> ids, const Report& report) {
@@ -227,9 +243,11 @@ SelectRequest under_rule(SelectRequest request,
     if (rule.only)
         request.only = backends_in_our_words(profile, std::move(request.only));
     narrow(request.only, backends_in_our_words(profile, rule.only));
+    const ComputeView view{report};
     if (rule.gpus)
-        request.gpus = gpu_ids(std::move(request.gpus));
-    narrow(request.gpus, those_that_are_there(gpu_ids(rule.gpus), report));
+        request.gpus = by_unit(gpu_ids(std::move(request.gpus)), view.report());
+    narrow(request.gpus,
+           those_that_are_there(by_unit(gpu_ids(rule.gpus), view.report()), view.report()));
     add_missing(request.deny, rule.deny);
     add_missing(request.prefer, rule.prefer);
     if (rule.min_memory)

@@ -5,6 +5,7 @@
 
 #include "policy/evaluate.h"
 #include "policy/variant_reasons.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -132,7 +133,8 @@ Recommendation recommend(const Manifest& manifest,
                          const Report& report,
                          const Rules& rules,
                          std::span<const FailedVariant> failed) {
-    const auto machine = machine_facts(report, rules);
+    const ComputeView view{report};
+    const auto machine = machine_facts(view.report(), rules);
     Recommendation answer{.product = manifest.name,
                           .version = manifest.version,
                           .status = RecommendStatus::NoPlatform,
@@ -153,7 +155,7 @@ Recommendation recommend(const Manifest& manifest,
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
-    add_candidates(judged, {request, machine, report, failed}, answer);
+    add_candidates(judged, {request, machine, view.report(), failed}, answer);
     return answer;
 }
 

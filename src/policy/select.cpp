@@ -13,6 +13,7 @@
 #include "policy/measured.h"
 #include "policy/messages.h"
 #include "policy/select_question.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -33,7 +34,8 @@ std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Repo
     auto gpus = in_order(report);
     if (question.gpus)
         std::ranges::stable_sort(gpus, {}, [&question](const Gpu* gpu) {
-            return std::ranges::find(*question.gpus, gpu->id) - question.gpus->begin();
+            const auto names = [gpu](const std::string& id) { return goes_by(*gpu, id); };
+            return std::ranges::find_if(*question.gpus, names) - question.gpus->begin();
         });
     return gpus;
 }
@@ -342,7 +344,7 @@ Result<Decision> select(const Profile& profile,
     if (makes_gpus_up(profile, request))
         return decided(profile, request, simulated_report(profile, *request.fake, report),
                        experience, true);
-    return decided(profile, request, report, experience, false);
+    return decided(profile, request, ComputeView{report}.report(), experience, false);
 }
 
 }  // namespace gpuprobe

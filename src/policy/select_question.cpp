@@ -8,6 +8,7 @@
 #include "policy/backend_words.h"
 #include "policy/messages.h"
 #include "policy/term.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -54,18 +55,24 @@ Result<std::optional<std::set<std::string>>> backends_from(
     return std::optional{std::move(backends)};
 }
 
-const Gpu* find_gpu(const Report& report, std::string_view id) {
-    const auto found = std::ranges::find_if(
-        report.gpus, [id](const Gpu& gpu) { return lower_case(gpu.id) == id; });
-    return found == report.gpus.end() ? nullptr : &*found;
+/// The id of a GPU, of a unit, or of a GPU that gave way to its units, in the report's spelling.
+std::optional<std::string> known_id(const Report& report, std::string_view word) {
+    for (const auto& gpu : report.gpus) {
+        if (lower_case(gpu.id) == word)
+            return gpu.id;
+        if (const auto whole = whole_id(gpu.id); unit_of(gpu) && lower_case(whole) == word)
+            return std::string{whole};
+    }
+    return std::nullopt;
 }
 
 /// The id as the report would write it; a PCI address may be given in any of its spellings.
 std::optional<std::string> gpu_id_from(const Report& report, const std::string& word) {
-    if (const auto* gpu = find_gpu(report, word))
-        return gpu->id;
-    if (const auto address = parse_text(std::string_view{word}, std::type_identity<PciAddress>{}))
-        return "pci:" + text_of(*address);
+    if (auto id = known_id(report, word))
+        return id;
+    const auto whole = whole_id(word);
+    if (const auto address = parse_text(whole, std::type_identity<PciAddress>{}))
+        return "pci:" + text_of(*address) + word.substr(whole.size());
     return word.starts_with("platform:") ? std::optional{word} : std::nullopt;
 }
 
@@ -81,7 +88,7 @@ Status add_denied(const Report& report, const std::string& word, SelectQuestion&
 
 Status add_wanted_gpu(const Report& report, const std::string& word, SelectQuestion& question) {
     auto id = gpu_id_from(report, word);
-    if (!id || !find_gpu(report, lower_case(*id)))
+    if (!id || !known_id(report, lower_case(*id)))
         return Error{ErrorCode::UnknownDevice,
                      "request: gpus: " + scrubbed(word, 64) + ": no such GPU"};
     if (!contains(*question.gpus, *id))

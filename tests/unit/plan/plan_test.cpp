@@ -318,5 +318,42 @@ TEST(Placement, KeepsPiecesInOrder) {
     EXPECT_TRUE(placed.is_complete);
 }
 
+// Units ----------------------------------------------------------------------------------------
+
+/// One GPU in two units.
+Report divided(const std::string& kind, Bytes memory, const std::string& backend) {
+    auto whole = gpu("a", gib(48), backend);
+    for (const auto* number : {"1", "2"})
+        whole.partitions.push_back({.name = kind + number,
+                                    .id = "a/" + kind + number,
+                                    .memory = FactMemory{.total = memory}});
+    return machine({whole, gpu("b", gib(10), backend)});
+}
+
+TEST(UnitPlan, HoldsTheNeedAgainstEachUnit) {
+    const auto answer = plan(bytes_needed(gib(30)), divided("mig-", gib(24), "cuda"));
+    ASSERT_EQ(answer.gpus.size(), 3U);
+    EXPECT_EQ(answer.gpus[0].gpu, "a/mig-1");
+    EXPECT_EQ(answer.gpus[0].fit, Fit::No);
+    EXPECT_TRUE(answer.together.empty()) << "a process sees one instance";
+    auto request = bytes_needed(gib(1));
+    request.gpus = {"a/mig-2"};
+    EXPECT_EQ(plan(request, divided("mig-", gib(24), "cuda")).gpus.size(), 1U);
+    request.gpus = {"a"};
+    EXPECT_EQ(plan(request, divided("mig-", gib(24), "cuda")).gpus.size(), 2U);
+}
+
+TEST(UnitPlan, CountsMemoryThatUnitsShareOnce) {
+    auto request = bytes_needed(gib(100));
+    request.gpus = {"a"};
+    const auto report = divided("xcp-", gib(96), "rocm");  // each may use all of the board
+    const auto answer = plan(request, report);
+    ASSERT_EQ(answer.together.size(), 1U);
+    EXPECT_EQ(answer.together[0].gpus, (Ids{"a/xcp-1", "a/xcp-2"}));
+    EXPECT_EQ(answer.together[0].fit, Fit::No);
+    request.need = gib(80);
+    EXPECT_EQ(plan(request, report).together[0].fit, Fit::Fits);
+}
+
 }  // namespace
 }  // namespace gpuprobe
