@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/export_file.h"
 #include "cli/recommendation.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -140,7 +141,8 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto report = TRY(context.client.report());
     const auto rules = TRY(Rules::builtin());
     const auto now = SystemClock{}.wall();
-    auto exported = format.write({.report = report,
+    const ComputeView view{report};
+    auto exported = format.write({.report = view.report(),
                                   .rules = rules,
                                   .answers = TRY(answers_for(context)),
                                   .version = std::string{kVersion},

@@ -39,6 +39,8 @@ std::string record_of(const ExportedGpu& gpu) {
                 "; kind=" + classad_string(name_of(gpu.gpu->kind)) + ";";
     if (gpu.gpu->name)
         text += " model=" + classad_string(*gpu.gpu->name) + ";";
+    if (const auto unit = unit_word(gpu))
+        text += " unit=" + classad_string(*unit) + ";";
     if (gpu.arch)
         text += " arch=" + classad_string(*gpu.arch) + ";";
     if (gpu.target)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/compute_view.h"
 #include "report/vendor.h"
 
 namespace gpuprobe {
@@ -74,6 +75,14 @@ std::optional<std::string> card_of(const Gpu& gpu) {
     return cards.empty() ? std::nullopt : std::optional{cards.front().substr(kFolder.size())};
 }
 
+/// A unit's is that of its GPU, a slash and its name.
+std::string place_of(const Gpu& gpu) {
+    if (!gpu.pci || !gpu.pci->address)
+        return gpu.id;
+    const auto* unit = unit_of(gpu);
+    return text_of(*gpu.pci->address) + (unit ? "/" + unit->name : "");
+}
+
 }  // namespace
 
 std::string_view own_api(std::string_view vendor) {
@@ -106,7 +115,7 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
     for (const auto* facts : sorted) {
         const auto* found = facts->gpu();
         ExportedGpu gpu{.gpu = found, .facts = *facts};
-        gpu.place = found->pci && found->pci->address ? text_of(*found->pci->address) : found->id;
+        gpu.place = place_of(*found);
         gpu.vendor = closed_vendor(found->vendor);
         gpu.arch = arch_word(found->architecture);
         gpu.card = card_of(*found);
@@ -124,6 +133,16 @@ ExportedHost exported_host(const Report& report) {
             .libc = facts.get<std::string>(FactId::Libc).value,
             .glibc = facts.version(FactId::Glibc).value,
             .cpu_level = level ? std::optional{level->major()} : std::nullopt};
+}
+
+std::optional<std::string> unit_word(const ExportedGpu& gpu) {
+    const auto* unit = unit_of(*gpu.gpu);
+    if (!unit || !unit->profile)
+        return std::nullopt;
+    auto word = (stands_alone(*gpu.gpu) ? "mig-" : "") + *unit->profile;
+    std::ranges::replace_if(
+        word, [](char character) { return character == '+' || character == ','; }, '.');
+    return word;
 }
 
 std::optional<Bytes> memory_of(const ExportedGpu& gpu) {

@@ -34,6 +34,11 @@ struct ExportedHost {
 };
 ExportedHost exported_host(const Report& report);
 
+/// The kind of unit that this is, as Kubernetes' device plugins name the resource: "mig-3g.40gb",
+/// "mig-1g.10gb.me", "cpx_nps1"; nullopt for a whole GPU. Sources: NVIDIA/k8s-device-plugin,
+/// README, "MIG"; ROCm/k8s-device-plugin, README.
+std::optional<std::string> unit_word(const ExportedGpu& gpu);
+
 /// Bytes that a build may count on.
 std::optional<Bytes> memory_of(const ExportedGpu& gpu);
 

@@ -26,6 +26,8 @@ Value gpu_document(const ExportedGpu& gpu) {
     document["vendor"] = gpu.vendor;
     document["model"] = to_value(gpu.gpu->name);
     document["kind"] = to_value(gpu.gpu->kind);
+    if (const auto unit = unit_word(gpu))
+        document["unit"] = *unit;
     document["arch"] = to_value(gpu.arch);
     document["memory_bytes"] = to_value(memory_of(gpu));
     document["driver"] = to_value(gpu.gpu->driver.name);

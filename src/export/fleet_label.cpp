@@ -106,6 +106,7 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
     add_counts("gpu.vendor.",
                counted(gpus, [](const ExportedGpu& gpu) { return std::optional{gpu.vendor}; }),
                labels);
+    add_counts("gpu.unit.", counted(gpus, unit_word), labels);
     add_counts("gpu.arch.", counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; }), labels);
     add_memory(gpus, labels);
     for (const auto* api : computing_apis())

@@ -6,6 +6,7 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 #include "policy/fact.h"
+#include "report/compute_view.h"
 
 /// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
 /// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.
@@ -73,6 +74,21 @@ Metric info_of(const std::vector<ExportedGpu>& gpus) {
                     {"driver_version", gpu.gpu->driver.version.value_or("")},
                     {"vulkan", vulkan_text(gpu)}},
                    1);
+    return metric;
+}
+
+/// The instance's number under the name that NVIDIA's exporter has for it.
+/// Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
+Metric units_of(const std::vector<ExportedGpu>& gpus) {
+    Metric metric{"gpuprobe_gpu_unit_info", "Which part of which GPU this is."};
+    for (const auto& gpu : gpus)
+        if (const auto* unit = unit_of(*gpu.gpu))
+            metric.add(
+                {{"gpu", gpu.place},
+                 {"whole", std::string{whole_id(gpu.place)}},
+                 {"profile", unit->profile.value_or("")},
+                 {"GPU_I_ID", unit->gpu_instance ? std::to_string(*unit->gpu_instance) : ""}},
+                1);
     return metric;
 }
 
@@ -148,7 +164,8 @@ Exported write_prometheus(const ExportSubject& subject) {
     Metric build{"gpuprobe_build_info", "Version of the program that wrote this file."};
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
     auto text = build.text() + host_of(exported_host(subject.report)).text() +
-                info_of(gpus).text() + memory_of(gpus).text() + usable_of(gpus).text();
+                info_of(gpus).text() + units_of(gpus).text() + memory_of(gpus).text() +
+                usable_of(gpus).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);
     if (variants.count() > kMaxVerdictSeries)

@@ -8,6 +8,7 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 #include "policy/fact.h"
+#include "report/compute_view.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
 /// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).
@@ -21,16 +22,21 @@ constexpr std::size_t kMaxFeatures = 2048;
 struct Gres {
     std::string name = {};  ///< "gpu"; "igpu" for what beside cards would be counted as one
     std::string type = {};
-    std::string file = {};
+    std::string file = {};  ///< the option that names it
     std::string vendor = {};
 };
 
 /// "nvidia_h200", as Slurm's own detection writes it; for others the architecture, as names of
 /// products say less.
 std::string type_of(const ExportedGpu& gpu) {
+    const auto* unit = unit_of(*gpu.gpu);
     std::string name = gpu.vendor + "_" + gpu.arch.value_or("gpu");
+    if (unit && unit->profile && gpu.vendor != "nvidia")
+        name += "_" + *unit->profile;
     if (gpu.vendor == "nvidia" && gpu.gpu->name)
         name = *gpu.gpu->name;
+    if (const auto mark = name.find(" MIG "); mark != std::string::npos)
+        name.erase(mark, 4);  // "nvidia_h100_80gb_hbm3_3g.40gb"
     std::string type;
     for (const char character : lower_case(name)) {
         const bool fits = (character >= 'a' && character <= 'z') ||
@@ -49,6 +55,18 @@ std::vector<std::string> files_of(const ExportedGpu& gpu) {
                     gpu.gpu->driver.name == "nvidia" ? "/dev/nvidia" : "/dev/dri/renderD");
 }
 
+/// A MIG instance is the GPU's node and those of its two capabilities.
+/// Source: gres.conf(5) of Slurm 22.05, MultipleFiles.
+std::string file_option(const ExportedGpu& gpu) {
+    const auto files = files_of(gpu);
+    if (!stands_alone(*gpu.gpu))
+        return "File=" + files.front();
+    auto text = "MultipleFiles=" + files.front();
+    for (const auto& capability : unit_of(*gpu.gpu)->nodes)
+        text += "," + capability;
+    return text;
+}
+
 /// Files of one length by name, and shorter ones first: nvidia2 before nvidia10, as CUDA counts.
 bool comes_before(const Gres& left, const Gres& right) {
     return std::tuple{left.name, left.file.size(), left.file} <
@@ -57,7 +75,8 @@ bool comes_before(const Gres& left, const Gres& right) {
 
 /// Why a GPU is not offered; empty when it is.
 std::string obstacle(const ExportedGpu& gpu) {
-    if (!gpu.gpu->partitions.empty())
+    const auto* unit = unit_of(*gpu.gpu);
+    if (unit ? stands_alone(*gpu.gpu) && unit->nodes.size() < 2 : !gpu.gpu->partitions.empty())
         return gpu.place + " is divided: leave it to Slurm's AutoDetect, which knows its parts";
     if (files_of(gpu).empty())
         return gpu.place + " has no device node: slurmd would wait for it and then end";
@@ -77,7 +96,7 @@ std::vector<Gres> gres_of(const std::vector<ExportedGpu>& gpus,
         const bool is_second = has_cards && gpu.gpu->kind == GpuKind::Integrated;
         all.push_back({.name = is_second ? "igpu" : "gpu",
                        .type = type_of(gpu),
-                       .file = files_of(gpu).front(),
+                       .file = file_option(gpu),
                        .vendor = gpu.vendor});
     }
     std::ranges::sort(all, comes_before);
@@ -300,8 +319,8 @@ Exported write_slurm_gres(const ExportSubject& subject) {
     text += "NodeName=" + subject.node + " AutoDetect=off\n";
     const auto vendors = vendors_of_cards(node->gres);
     for (const auto& gres : node->gres)
-        text += "NodeName=" + subject.node + " Name=" + gres.name + " Type=" + gres.type +
-                " File=" + gres.file + flags_of(gres, vendors) + "\n";
+        text += "NodeName=" + subject.node + " Name=" + gres.name + " Type=" + gres.type + " " +
+                gres.file + flags_of(gres, vendors) + "\n";
     result.text = std::move(text);
     return result;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/compute_view.h"
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
@@ -91,6 +92,41 @@ TEST(Slurm, LeavesOutWhatHasNoNode) {
     const auto exported = write_slurm_gres(subject_of(report));
     EXPECT_EQ(exported.text->find("File="), std::string::npos);
     EXPECT_EQ(codes(exported.left_out), (std::vector<std::string>{"no-gres", "no-gres"}));
+}
+
+/// An H200 of which one instance can be told to Slurm and one can't.
+Report divided() {
+    auto gpu = h200();
+    gpu.partitions = {{.name = "mig-1",
+                       .profile = "3g.71gb",
+                       .gpu_instance = 1,
+                       .memory = FactMemory{.total = gib(70)},
+                       .nodes = {"/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"}},
+                      {.name = "mig-9", .profile = "1g.18gb+me"}};
+    return report_of({gpu});
+}
+
+TEST(Slurm, GivesAnInstanceWithItsCapabilities) {
+    const auto report = divided();
+    const ComputeView view{report};
+    const auto exported = write_slurm_gres(subject_of(view.report()));
+    EXPECT_NE(exported.text->find("Type=nvidia_h200_3g.71gb MultipleFiles=/dev/nvidia0,"
+                                  "/dev/nvidia-caps/nvidia-cap12,/dev/nvidia-caps/nvidia-cap13"),
+              std::string::npos)
+        << *exported.text;
+    EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"no-gres"});
+}
+
+TEST(Units, AreToldAsKubernetesPluginsNameThem) {
+    const auto report = divided();
+    const ComputeView view{report};
+    const auto labels = *write_nfd(subject_of(view.report())).text;
+    EXPECT_NE(labels.find("/gpu.unit.mig-3g.71gb=1\n"), std::string::npos) << labels;
+    EXPECT_NE(labels.find("/gpu.unit.mig-1g.18gb.me=1\n"), std::string::npos) << labels;
+    const auto metrics = *write_prometheus(subject_of(view.report())).text;
+    EXPECT_NE(metrics.find("/mig-1\",whole=\""), std::string::npos) << metrics;
+    EXPECT_EQ(write_prometheus(subject_of(report_of({h200()}))).text->find("unit_info"),
+              std::string::npos);
 }
 
 TEST(Slurm, RefusesTwoVerdictsOfOneName) {
