@@ -11,8 +11,8 @@ namespace gpuprobe {
 /// from the report.
 std::vector<const Gpu*> in_order(const Report& report);
 
-/// The GPU that a decision names first, or whose unit it names; where it names none, the first that is more than a display.
-/// Null when there is none. Borrowed from the report.
+/// The GPU that a decision names first, or whose unit it names; where it names none, the first that
+/// is more than a display. Null when there is none. Borrowed from the report.
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
 
 /// Whether one build and one set of choices fits both: the same vendor and architecture or, where

@@ -177,6 +177,15 @@ std::map<std::string, bus::Dictionary> GpuObject::Backends() {
 std::map<std::string, std::string> GpuObject::Environment() {
     return properties_.environment;
 }
+std::map<sdbus::ObjectPath, bus::Dictionary> GpuObject::Units() {
+    return bus::guard([this] {
+        std::map<sdbus::ObjectPath, bus::Dictionary> units;
+        for (const auto& unit : properties_.units)
+            units.emplace(unit_path(getObject().getObjectPath(), unit.name),
+                          bus::dictionary_of(unit));
+        return units;
+    });
+}
 std::string GpuObject::PowerState() {
     return bus::guard([this] {
         return bus::bus_text(power_state(context_.files, current()).value_or(""), Bytes{64});

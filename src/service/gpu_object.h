@@ -64,6 +64,7 @@ private:
     std::string Health() override;
     std::map<std::string, bus::Dictionary> Backends() override;
     std::map<std::string, std::string> Environment() override;
+    std::map<sdbus::ObjectPath, bus::Dictionary> Units() override;
     std::string PowerState() override;
 
     /// This GPU in the current report. Throws NoSuchGpu when it is gone.

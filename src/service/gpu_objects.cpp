@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "report/compute_view.h"
+#include "service/gpu_properties.h"
 #include "wire/names.h"
 
 namespace gpuprobe {
@@ -34,9 +36,14 @@ std::vector<sdbus::ObjectPath> GpuObjects::paths() const {
 }
 
 sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
+    const auto whole = whole_id(id);
     const auto known = std::ranges::find_if(
-        by_path_, [&id](const auto& entry) { return entry.second->id() == id; });
-    return sdbus::ObjectPath{known == by_path_.end() ? std::string{"/"} : known->first};
+        by_path_, [whole](const auto& entry) { return entry.second->id() == whole; });
+    if (known == by_path_.end())
+        return sdbus::ObjectPath{"/"};
+    const bool is_unit = whole.size() < id.size();
+    return sdbus::ObjectPath{is_unit ? unit_path(known->first, id.substr(whole.size() + 1))
+                                     : known->first};
 }
 
 const Gpu* GpuObjects::at(const std::string& path) const {

@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "policy/gpu_selectors.h"
 #include "report/caller.h"
+#include "report/compute_view.h"
 #include "wire/text.h"
 
 namespace gpuprobe {
@@ -36,6 +37,16 @@ std::map<std::string, std::string> environment_of(const std::string& id, const R
     return shown_variables;
 }
 
+/// What is free changes all the time, and nobody is told of that by a signal.
+std::vector<Unit> units_of(const std::string& id, const Report& report) {
+    const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
+    auto units = gpu == report.gpus.end() ? std::vector<Unit>{} : gpu->partitions;
+    for (auto& unit : units)
+        if (unit.memory)
+            unit.memory->free.reset();
+    return units;
+}
+
 }  // namespace
 
 Report open_to_all(const Report& report) {
@@ -58,6 +69,7 @@ GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
         .health = shown(gpu.health),
         .backends = gpu.backends,
         .environment = environment_of(gpu.id, open_to_all),
+        .units = units_of(gpu.id, open_to_all),
     };
 }
 
@@ -78,6 +90,7 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     compare("Health", &GpuProperties::health);
     compare("Backends", &GpuProperties::backends);
     compare("Environment", &GpuProperties::environment);
+    compare("Units", &GpuProperties::units);
     return names;
 }
 
@@ -88,6 +101,10 @@ std::string path_element(std::string_view id) {
     };
     std::ranges::replace_if(element, std::not_fn(is_allowed), '_');
     return element.empty() ? "_" : element;
+}
+
+std::string unit_path(const std::string& path, std::string_view name) {
+    return path + "/" + path_element(name);
 }
 
 }  // namespace gpuprobe

@@ -26,6 +26,7 @@ struct GpuProperties {
     std::string health = {};
     std::map<std::string, BackendView> backends = {};
     std::map<std::string, std::string> environment = {};
+    std::vector<Unit> units = {};
 };
 
 /// Texts are valid for the bus. `open_to_all`: the machine as somebody sees it who may open nothing
@@ -41,5 +42,8 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
 
 /// An id as one element of an object path: what is no letter or digit of ASCII becomes "_".
 std::string path_element(std::string_view id);
+
+/// The path by which answers name a unit of the GPU at `path`. No object is there.
+std::string unit_path(const std::string& path, std::string_view name);
 
 }  // namespace gpuprobe

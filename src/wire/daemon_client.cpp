@@ -136,6 +136,15 @@ void DaemonClient::Impl::load_properties() {
             properties[name] = std::move(value).value();
 }
 
+void add_units(const sdbus::Variant& units, bus::GpuIds& ids) {
+    using Units = std::map<sdbus::ObjectPath, bus::Dictionary>;
+    if (bus::signature_in(units) != "a{oa{sv}}")
+        return;
+    for (const auto& [path, unit] : units.get<Units>())
+        if (const auto id = unit.find("Id"); id != unit.end())
+            ids.emplace(path, id->second.get<std::string>());
+}
+
 bus::GpuIds DaemonClient::Impl::gpu_ids() const {
     std::map<sdbus::ObjectPath, Interfaces> objects;
     root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
@@ -143,8 +152,11 @@ bus::GpuIds DaemonClient::Impl::gpu_ids() const {
     for (const auto& [path, interfaces] : objects) {
         const auto gpu = interfaces.find(kGpu);
         const bool has_id = gpu != interfaces.end() && gpu->second.contains("Id");
-        if (has_id)
-            ids.emplace(path, gpu->second.at("Id").get<std::string>());
+        if (!has_id)
+            continue;
+        ids.emplace(path, gpu->second.at("Id").get<std::string>());
+        if (const auto units = gpu->second.find("Units"); units != gpu->second.end())
+            add_units(units->second, ids);
     }
     return ids;
 }
