@@ -157,18 +157,18 @@ private:
     /// Cubins run with any driver that is new enough for the toolkit's major version, PTX only with
     /// one that is not older than the toolkit: two alternatives.
     void add_cuda_code(const CudaCode& code) {
-        if (!code.sass && !code.ptx)
+        if (!code.sass && !code.ptx && !rules_.oldest_capability(code.toolkit))
             return;
         std::set<std::string> by_cubin;
         std::set<std::string> by_ptx;
         for (const auto& capability : rules_.capabilities()) {
             CudaDevice device{.capability = Fact<ComputeCapability>::known(capability),
                               .is_tegra = rules_.is_tegra(capability)};
-            const auto old_driver = fit_of(code, device);
+            const auto old_driver = fit_of(code, device, rules_);
             device.cuda = Fact<Version>::known(code.toolkit);
             if (old_driver == CodeFit::Runs)
                 by_cubin.insert(sm_word(capability));
-            else if (fit_of(code, device) == CodeFit::Runs)
+            else if (fit_of(code, device, rules_) == CodeFit::Runs)
                 by_ptx.insert(sm_word(capability));
         }
         auto newer = needs_;

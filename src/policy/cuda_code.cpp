@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "policy/rules.h"
 
 namespace gpuprobe {
 namespace {
@@ -30,15 +31,33 @@ bool ptx_runs(const CodeTarget& ptx, const ComputeCapability& device, bool exact
     return ptx.capability <= device;
 }
 
-template <class Runs>
-bool any_runs(const std::optional<std::vector<CodeTarget>>& targets, Runs runs) {
-    return targets && std::ranges::any_of(*targets, runs);
+/// Whether the driver compiles PTX of that target.
+Truth is_known_to_driver(const CodeTarget& ptx,
+                         const CudaCode& code,
+                         const Fact<Version>& cuda,
+                         const Rules& rules) {
+    if (ptx.isa && cuda.value)
+        return rules.runs_ptx(*cuda.value, *ptx.isa);
+    return when_known(cuda, [&code](const Version& have) { return have >= code.toolkit; });
 }
 
-CodeFit fit_of_ptx(const CudaCode& code, const CudaDevice& device) {
-    if (!device.cuda.value)
-        return device.cuda.is_probed ? CodeFit::NoCuda : CodeFit::CudaUnknown;
-    return *device.cuda.value >= code.toolkit ? CodeFit::Runs : CodeFit::PtxNeedsNewerCuda;
+/// Of all PTX that the device could run, the one that its driver is nearest to.
+CodeFit fit_of_ptx(const CudaCode& code, const CudaDevice& device, const Rules& rules) {
+    auto found = Truth::False;
+    bool is_there = false;
+    for (const auto& ptx : code.ptx.value_or(std::vector<CodeTarget>{})) {
+        if (!ptx_runs(ptx, *device.capability.value, code.exact))
+            continue;
+        is_there = true;
+        found = either(found, is_known_to_driver(ptx, code, device.cuda, rules));
+    }
+    if (!is_there)
+        return CodeFit::NoCode;
+    if (found == Truth::True)
+        return CodeFit::Runs;
+    if (found == Truth::Unknown)
+        return CodeFit::CudaUnknown;
+    return device.cuda.value ? CodeFit::PtxNeedsNewerCuda : CodeFit::NoCuda;
 }
 
 }  // namespace
@@ -61,6 +80,12 @@ std::string text_of(const ComputeCapability& capability) {
 
 std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<CodeTarget>) {
     CodeTarget target;
+    if (const auto at = text.find('@'); at != std::string_view::npos) {
+        target.isa = parse_text(text.substr(at + 1), std::type_identity<Version>{});
+        if (!target.isa)
+            return std::nullopt;
+        text = text.substr(0, at);
+    }
     if (text.ends_with('a'))
         target.suffix = CodeSuffix::Specific;
     else if (text.ends_with('f'))
@@ -78,23 +103,36 @@ std::string text_of(const CodeTarget& target) {
     const auto* suffix = target.suffix == CodeSuffix::Specific ? "a"
                          : target.suffix == CodeSuffix::Family ? "f"
                                                                : "";
-    return text_of(target.capability) + suffix;
+    return text_of(target.capability) + suffix + (target.isa ? "@" + text_of(*target.isa) : "");
 }
 
-CodeFit fit_of(const CudaCode& code, const CudaDevice& device) {
-    if (!code.sass && !code.ptx)
+CodeFit fit_of(const CudaCode& code, const CudaDevice& device, const Rules& rules) {
+    const auto oldest = rules.oldest_capability(code.toolkit);
+    if (!code.sass && !code.ptx && !oldest)
         return CodeFit::Runs;
     if (!device.capability.value)
         return device.capability.is_probed ? CodeFit::NoCuda : CodeFit::CapabilityUnknown;
     const auto& capability = *device.capability.value;
-    if (any_runs(code.sass, [&](const CodeTarget& cubin) {
-            return cubin_runs(cubin, capability, code.exact || device.is_tegra);
+    if (oldest && capability < *oldest)
+        return CodeFit::NoCode;
+    if (!code.sass && !code.ptx)
+        return CodeFit::Runs;
+    const bool is_exact = code.exact || device.is_tegra;
+    if (code.sass && std::ranges::any_of(*code.sass, [&](const CodeTarget& cubin) {
+            return cubin_runs(cubin, capability, is_exact);
         }))
         return CodeFit::Runs;
-    if (any_runs(code.ptx,
-                 [&](const CodeTarget& ptx) { return ptx_runs(ptx, capability, code.exact); }))
-        return fit_of_ptx(code, device);
-    return CodeFit::NoCode;
+    return fit_of_ptx(code, device, rules);
+}
+
+const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device) {
+    const CodeTarget* nearest = nullptr;
+    if (code.ptx && device.capability.value)
+        for (const auto& ptx : *code.ptx)
+            if (ptx_runs(ptx, *device.capability.value, code.exact) &&
+                (!nearest || ptx.isa < nearest->isa))
+                nearest = &ptx;
+    return nearest;
 }
 
 Truth truth_of(CodeFit fit) {

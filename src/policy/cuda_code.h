@@ -9,6 +9,10 @@
 #include "base/dotted_version.h"
 #include "policy/truth.h"
 
+namespace gpuprobe {
+class Rules;
+}
+
 /// Which CUDA code runs on which device. Source: CUDA C++ Programming Guide, "Compute Capabilities"
 /// and "Application Compatibility"; CUDA Compatibility, "Minor Version Compatibility".
 namespace gpuprobe {
@@ -29,11 +33,13 @@ constexpr ComputeCapability capability_of(const Version& version) {
     return {.major = version.parts[0], .minor = version.parts[1]};
 }
 
-/// What code was compiled for: "9.0", architecture-specific "9.0a", or family-specific "10.0f".
+/// What code was compiled for: "9.0", architecture-specific "9.0a", or family-specific "10.0f";
+/// PTX perhaps with its version, "9.0@9.1".
 enum class CodeSuffix { None, Specific, Family };
 struct CodeTarget {
     ComputeCapability capability = {};
     CodeSuffix suffix = CodeSuffix::None;
+    std::optional<Version> isa = {};  ///< PTX's version, where it is known
     bool operator==(const CodeTarget&) const = default;
 };
 std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<CodeTarget>);
@@ -41,7 +47,7 @@ std::string text_of(const CodeTarget& target);
 
 /// The CUDA code in a build.
 struct CudaCode {
-    Version toolkit = {};
+    Version toolkit = {};                              ///< zero where it is not known
     std::optional<std::vector<CodeTarget>> sass = {};  ///< cubins
     std::optional<std::vector<CodeTarget>> ptx = {};
     bool exact = false;  ///< runs on the very capabilities it was compiled for only
@@ -60,15 +66,19 @@ struct CudaDevice {
 enum class CodeFit {
     Runs,
     NoCode,             ///< neither cubin nor PTX for this capability
-    PtxNeedsNewerCuda,  ///< only PTX, and the driver is older than the toolkit that made it
+    PtxNeedsNewerCuda,  ///< only PTX, and the driver is older than it, or its version is newer
     CapabilityUnknown,
     CudaUnknown,  ///< only PTX, and what CUDA the driver runs is not known
     NoCuda,       ///< not a CUDA device, or only PTX and no CUDA driver
 };
 
 /// A cubin runs on its own major capability from its minor one on; PTX on its capability and all
-/// later ones, when the driver is not older than the toolkit. Without either list everything runs.
-CodeFit fit_of(const CudaCode& code, const CudaDevice& device);
+/// later ones, when the driver knows its version or, where that is not known, is not older than the
+/// toolkit. Without either list everything runs that the toolkit can compile for at all.
+CodeFit fit_of(const CudaCode& code, const CudaDevice& device, const Rules& rules);
 Truth truth_of(CodeFit fit);
+
+/// Of the PTX that the device could run, the one of the oldest version; null for none.
+const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device);
 
 }  // namespace gpuprobe

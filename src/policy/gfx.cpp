@@ -14,8 +14,19 @@ bool is_hex_or_wild(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'X';
 }
 
+/// "gfx11-generic": LLVM's code for several processors at once.
+bool is_generic(std::string_view processor) {
+    constexpr std::string_view kEnd = "-generic";
+    if (!processor.starts_with("gfx") || !processor.ends_with(kEnd))
+        return false;
+    const auto family = processor.substr(3, processor.size() - 3 - kEnd.size());
+    return !family.empty() && family.find_first_not_of("0123456789-") == std::string_view::npos;
+}
+
 /// In lower case, but for the X that stands for a digit.
 std::optional<std::string> processor_from(std::string_view text) {
+    if (is_generic(text) && text.size() <= kMaxProcessor)
+        return std::string{text};
     if (text.size() < 6 || text.size() > kMaxProcessor || !text.starts_with("gfx"))
         return std::nullopt;
     std::string processor{text};
@@ -36,7 +47,7 @@ bool is_in_family(std::string_view family, std::string_view processor) {
 bool names(const GfxTarget& target, const std::string& processor, const GfxFamilies& families) {
     if (target.processor == processor)
         return true;
-    if (target.processor.find('X') == std::string::npos)
+    if (target.processor.find('X') == std::string::npos && !is_generic(target.processor))
         return false;
     const auto listed = families.find(target.processor);
     return listed == families.end()

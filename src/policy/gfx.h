@@ -18,7 +18,8 @@ struct GfxTarget {
     std::map<std::string, bool> features = {};  ///< xnack, sramecc
     bool operator==(const GfxTarget&) const = default;
 };
-/// nullopt unless it is "gfx", hexadecimal digits or X, and known features each once with a sign.
+/// nullopt unless it is "gfx", hexadecimal digits or X, or one of LLVM's generic processors, and
+/// known features each once with a sign.
 std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<GfxTarget>);
 std::string text_of(const GfxTarget& target);
 

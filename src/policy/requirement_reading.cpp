@@ -224,8 +224,12 @@ ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNee
         return read_version(value, need.toolkit.emplace());
     if (key == "min_driver")
         return read_version(value, need.min_driver.emplace());
-    if (key == "sass")
-        return read_targets(value, need.code.sass);
+    if (key == "sass") {
+        auto problem = read_targets(value, need.code.sass);
+        const bool is_ptx = std::ranges::any_of(
+            *need.code.sass, [](const CodeTarget& target) { return target.isa.has_value(); });
+        return is_ptx && problem.empty() ? ReadProblem{"a cubin has no version of PTX"} : problem;
+    }
     if (key == "ptx")
         return read_targets(value, need.code.ptx);
     if (key == "exact")

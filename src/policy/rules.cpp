@@ -57,11 +57,15 @@ void describe(Visitor& visit, CudaDriverTable& table) {
 
 struct SmRow {
     ComputeCapability capability = {};
+    Version first = {};
+    std::optional<Version> last = {};
     std::optional<bool> is_tegra = {};
 };
 template <class Visitor>
 void describe(Visitor& visit, SmRow& row) {
     visit("sm", row.capability);
+    visit("first", row.first);
+    visit("last", row.last);
     visit("tegra", row.is_tegra);
 }
 
@@ -71,6 +75,24 @@ struct SmTable {
 template <class Visitor>
 void describe(Visitor& visit, SmTable& table) {
     visit("sm", table.rows);
+}
+
+struct PtxRow {
+    Version isa = {};
+    Version cuda = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, PtxRow& row) {
+    visit("ptx", row.isa);
+    visit("cuda", row.cuda);
+}
+
+struct PtxTable {
+    std::vector<PtxRow> rows = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, PtxTable& table) {
+    visit("isa", table.rows);
 }
 
 struct IpRow {
@@ -141,9 +163,17 @@ Status Rules::read_cuda_sm(std::string_view json) {
     const auto table = TRY(table_from<SmTable>(json));
     for (const auto& row : table.rows) {
         capabilities_.insert(row.capability);
+        toolkits_[row.capability] = {.min = row.first, .max = row.last};
         if (row.is_tegra == true)
             tegra_.insert(row.capability);
     }
+    return Done{};
+}
+
+Status Rules::read_ptx_isa(std::string_view json) {
+    const auto table = TRY(table_from<PtxTable>(json));
+    for (const auto& row : table.rows)
+        cuda_by_ptx_.emplace(row.isa, row.cuda);
     return Done{};
 }
 
@@ -192,7 +222,8 @@ Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
     constexpr Reader kReaders[] = {
         {"cpu_levels", &Rules::read_cpu_levels}, {"cuda_driver", &Rules::read_cuda_driver},
         {"cuda_sm", &Rules::read_cuda_sm},       {"index", &Rules::read_index},
-        {"intel_ip", &Rules::read_intel_ip},     {"rocm_gfx", &Rules::read_rocm_gfx},
+        {"intel_ip", &Rules::read_intel_ip},     {"ptx_isa", &Rules::read_ptx_isa},
+        {"rocm_gfx", &Rules::read_rocm_gfx},
     };
     Rules rules;
     for (const auto& reader : kReaders) {
@@ -210,6 +241,26 @@ std::optional<std::uint32_t> Rules::branch_of_cuda(const Version& cuda) const {
     const auto found = std::ranges::find_if(
         cuda_by_branch_, [&cuda](const auto& row) { return row.second >= cuda; });
     return found == cuda_by_branch_.end() ? std::nullopt : std::optional{found->first};
+}
+
+std::optional<Version> Rules::cuda_of_ptx(const Version& isa) const {
+    const auto found = cuda_by_ptx_.lower_bound(isa);
+    return found == cuda_by_ptx_.end() ? std::nullopt : std::optional{found->second};
+}
+
+Truth Rules::runs_ptx(const Version& cuda, const Version& isa) const {
+    if (const auto first = cuda_of_ptx(isa))
+        return truth_of(cuda >= *first);
+    const bool is_in_table = !cuda_by_ptx_.empty() && cuda <= cuda_by_ptx_.rbegin()->second;
+    return is_in_table ? Truth::False : Truth::Unknown;
+}
+
+std::optional<ComputeCapability> Rules::oldest_capability(const Version& toolkit) const {
+    const Version release{.parts = {toolkit.parts[0], toolkit.parts[1], 0, 0}};
+    for (const auto& [capability, toolkits] : toolkits_)
+        if (toolkits.contains(release))
+            return capability;
+    return std::nullopt;
 }
 
 std::vector<std::uint32_t> Rules::driver_branches() const {

@@ -38,6 +38,15 @@ public:
     /// The first driver branch that runs what this CUDA made for just in time compilation: the
     /// least whose CUDA is not older. nullopt for a CUDA that is newer than the table.
     [[nodiscard]] std::optional<std::uint32_t> branch_of_cuda(const Version& cuda) const;
+    /// The first CUDA whose driver compiles PTX of this version; nullopt for a newer one than the
+    /// table has.
+    [[nodiscard]] std::optional<Version> cuda_of_ptx(const Version& isa) const;
+    /// Whether a driver with that CUDA compiles PTX of this version. Unknown where the CUDA is
+    /// newer than the table, and the PTX too.
+    [[nodiscard]] Truth runs_ptx(const Version& cuda, const Version& isa) const;
+    /// The least compute capability that a toolkit compiles for; nullopt for a toolkit that is not
+    /// known, or zero.
+    [[nodiscard]] std::optional<ComputeCapability> oldest_capability(const Version& toolkit) const;
     /// The branches of NVIDIA's driver that the table knows, ascending.
     [[nodiscard]] std::vector<std::uint32_t> driver_branches() const;
     /// The compute capabilities that there are.
@@ -55,6 +64,7 @@ public:
 private:
     Status read_cuda_driver(std::string_view json);
     Status read_cuda_sm(std::string_view json);
+    Status read_ptx_isa(std::string_view json);
     Status read_intel_ip(std::string_view json);
     Status read_rocm_gfx(std::string_view json);
     Status read_cpu_levels(std::string_view json);
@@ -66,6 +76,9 @@ private:
     std::map<std::uint32_t, Version> cuda_by_branch_ = {};
     std::set<ComputeCapability> capabilities_ = {};
     std::set<ComputeCapability> tegra_ = {};
+    /// The first and, if any, the last toolkit that compiles for a capability.
+    std::map<ComputeCapability, VersionRange> toolkits_ = {};
+    std::map<Version, Version> cuda_by_ptx_ = {};
     std::map<Version, Version> intel_base_ = {};
     GfxFamilies gfx_families_ = {};
     std::map<std::string, std::string, std::less<>> cpu_aliases_ = {};

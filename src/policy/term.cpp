@@ -117,7 +117,11 @@ Truth is_usable(const Term& term, const Facts& facts) {
     return usable ? truth_of(*usable) : Truth::Unknown;
 }
 
+/// Another vendor's driver runs no CUDA, whatever its version.
 Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
+    const auto& vendor = facts.get<std::string>(FactId::Vendor);
+    if (vendor.value ? *vendor.value != info_of(Api::Cuda).vendor : vendor.is_probed)
+        return Truth::False;
     const auto& compat = facts.version(FactId::CudaCompat).value;
     if (compat && compat->major() >= need.toolkit.major())
         return Truth::True;
@@ -153,7 +157,7 @@ Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
 
 Truth runs(const Term& term, const Facts& facts) {
     if (const auto* code = std::get_if<CudaCode>(&term.need))
-        return truth_of(fit_of(*code, cuda_device(facts)));
+        return truth_of(fit_of(*code, cuda_device(facts), facts.rules()));
     if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
         return gfx_runs(*targets, facts);
     return ip_runs(std::get<std::vector<Version>>(term.need), facts);

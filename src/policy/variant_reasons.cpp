@@ -31,7 +31,7 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     if (term.fact == FactId::Driver && !facts.version(FactId::Driver).value)
         return "driver-missing";
     const auto* code = std::get_if<CudaCode>(&term.need);
-    if (code && fit_of(*code, cuda_device(facts)) == CodeFit::PtxNeedsNewerCuda)
+    if (code && fit_of(*code, cuda_device(facts), facts.rules()) == CodeFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
     return shortfall_code(term);
 }
@@ -50,6 +50,29 @@ Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth r
 void add_missing(Value missing, Reason& reason) {
     if (!missing.is_null())
         reason.detail["missing"] = std::move(missing);
+}
+
+/// What the driver would have to know to compile the build's code for this GPU.
+void add_ptx(const CudaCode& code, const Facts& facts, Reason& reason) {
+    const auto& cuda = facts.version(FactId::Cuda).value;
+    reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
+    const auto* ptx = nearest_ptx(code, cuda_device(facts));
+    const auto made = ptx && ptx->isa ? facts.rules().cuda_of_ptx(*ptx->isa) : code.toolkit;
+    reason.detail["toolkit"] = made ? Value{text_of(*made)} : Value{};
+    if (ptx && ptx->isa)
+        reason.detail["ptx"] = text_of(*ptx->isa);
+}
+
+Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth result) {
+    auto reason = reason_for(term, place, code_for(term, result, facts), result);
+    reason.detail["want"] = want_of(term, facts.rules());
+    if (reason.is("ptx-needs-newer-driver"))
+        add_ptx(std::get<CudaCode>(term.need), facts, reason);
+    reason.detail["have"] = reason.is("vendor-mismatch")
+                                ? to_value(facts.get<std::string>(FactId::Vendor).value)
+                                : have_of(term, facts);
+    add_missing(missing_of(term, facts), reason);
+    return reason;
 }
 
 class Explainer {
@@ -102,17 +125,7 @@ private:
         const auto result = holds(term, facts);
         if (result == Truth::True)
             return;
-        auto reason = reason_for(term, place, code_for(term, result, facts), result);
-        reason.detail["want"] = want_of(term, facts.rules());
-        if (reason.is("ptx-needs-newer-driver")) {
-            const auto& cuda = facts.version(FactId::Cuda).value;
-            reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
-            reason.detail["toolkit"] = text_of(std::get<CudaCode>(term.need).toolkit);
-        }
-        reason.detail["have"] = reason.is("vendor-mismatch")
-                                    ? to_value(facts.get<std::string>(FactId::Vendor).value)
-                                    : have_of(term, facts);
-        add_missing(missing_of(term, facts), reason);
+        auto reason = unmet(term, facts, place, result);
         reasons_.push_back(std::move(reason));
         if (const auto* api = std::get_if<Api>(&term.need))
             repeat_report(*api, *facts.gpu());
@@ -179,6 +192,10 @@ bool is_covered(const JudgedVariant& judged, std::size_t gpu) {
 }
 
 }  // namespace
+
+Reason unmet(const Term& term, const Facts& facts, Truth result) {
+    return unmet(term, facts, {.where = facts.gpu() ? facts.gpu()->id : "host"}, result);
+}
 
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context) {
     const auto& needs = judged.variant->needs;

@@ -27,4 +27,7 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
 /// The same for what it advises, on the GPUs that it runs on.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);
 
+/// Why a term does not hold, in the same members, or why nobody knows whether it does.
+Reason unmet(const Term& term, const Facts& facts, Truth result);
+
 }  // namespace gpuprobe

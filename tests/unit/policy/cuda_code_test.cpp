@@ -52,7 +52,7 @@ TEST_P(CudaCodeFit, FollowsTheRulesOfBinaryCompatibility) {
     const CudaDevice device{.capability = fact<ComputeCapability>(row.capability),
                             .cuda = fact<Version>(row.cuda),
                             .is_tegra = row.is_tegra};
-    EXPECT_EQ(fit_of(code, device), row.wanted);
+    EXPECT_EQ(fit_of(code, device, testing_variants::rules()), row.wanted);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -94,8 +94,35 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"NoDriver", "", "7.5", "9.0", "-", CodeFit::NoCuda}),
     testing::case_name);
 
-TEST(CudaCode, WithoutAnyListRunsEverywhere) {
-    EXPECT_EQ(fit_of({.toolkit = version("12.0")}, {}), CodeFit::Runs);
+INSTANTIATE_TEST_SUITE_P(
+    PtxOfAVersion,
+    CudaCodeFit,
+    ::testing::Values(
+        Row{"DriverKnowsIt", "", "7.5@9.1", "9.0", "13.1", CodeFit::Runs},
+        Row{"DriverIsNewer", "", "7.5@9.1", "9.0", "13.2", CodeFit::Runs},
+        Row{"DriverIsOlder", "", "7.5@9.1", "9.0", "13.0", CodeFit::PtxNeedsNewerCuda},
+        Row{"VersionSharedByTwoToolkits", "", "7.5@8.5", "9.0", "12.6", CodeFit::Runs},
+        Row{"AnOlderOneBesideIt", "", "7.5@9.1 5.0@8.0", "9.0", "12.0", CodeFit::Runs},
+        Row{"NewerThanTheTable", "", "7.5@99.0", "9.0", "13.0", CodeFit::PtxNeedsNewerCuda},
+        Row{"BothNewerThanTheTable", "", "7.5@99.0", "9.0", "99.0", CodeFit::CudaUnknown},
+        Row{"CudaOfVersionUnknown", "", "7.5@9.1", "9.0", "?", CodeFit::CudaUnknown}),
+    testing::case_name);
+
+CodeFit fit_of_silent(std::string_view toolkit, std::string_view capability) {
+    return fit_of({.toolkit = version(toolkit)},
+                  {.capability = fact<ComputeCapability>(capability)}, testing_variants::rules());
+}
+
+TEST(CudaCode, WithoutAnyListRunsOnWhatTheToolkitCompilesFor) {
+    EXPECT_EQ(fit_of_silent("13.0", "7.5"), CodeFit::Runs);
+    EXPECT_EQ(fit_of_silent("13.0", "7.0"), CodeFit::NoCode);
+    EXPECT_EQ(fit_of_silent("13.9", "6.1"), CodeFit::NoCode);
+    EXPECT_EQ(fit_of_silent("12.0", "5.0"), CodeFit::Runs);
+    EXPECT_EQ(fit_of_silent("12.9.1", "3.7"), CodeFit::NoCode);
+    EXPECT_EQ(fit_of_silent("11.8", "3.5"), CodeFit::Runs);
+    EXPECT_EQ(fit_of_silent("12.8", "?"), CodeFit::CapabilityUnknown);
+    // Nothing is known of it.
+    EXPECT_EQ(fit_of_silent("0", "2.0"), CodeFit::Runs);
 }
 
 class NoTarget : public ::testing::TestWithParam<const char*> {};
