@@ -44,7 +44,8 @@ FOREIGN = [
     (r"seccomp\.h", ["backends/confinement.cpp", "backends/known_calls.cpp"]),
     (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
     (r"fmt/", ["cli"]),
-    (r"zlib\.h", ["probe", "store"]),
+    (r"zlib\.h", ["inventory/gpu_code.cpp", "probe", "store"]),
+    (r"zstd\.h", ["inventory/gpu_code.cpp"]),
     (r"systemd/", ["base/event_loop.cpp", "service", "wire"]),
 ]
 # Rooms without files, time, environment or log.

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/handle.h"
+#include "base/parse.h"
+#include "inventory/object_file.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxImages = 1U << 18U;        ///< in one section
+constexpr std::size_t kMaxWords = 256;               ///< different ones in one section
+constexpr std::uint64_t kMaxGap = 1U << 16U;         ///< bytes between two containers
+constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< bytes with the list of its targets
+constexpr std::uint64_t kMaxTargets = 256;           ///< in one bundle
+
+constexpr std::string_view kFatbinMagic = "\x50\xED\x55\xBA";
+constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
+constexpr std::string_view kCompressedMagic = "CCOB";
+
+Error malformed(std::string text) {
+    return {ErrorCode::Malformed, std::move(text)};
+}
+
+template <class T>
+T number_at(std::string_view bytes, std::size_t offset) {
+    T number{};
+    std::memcpy(&number, bytes.data() + offset, sizeof number);
+    return number;
+}
+
+/// A section, whose places are counted from its start.
+struct Section {
+    Pieces& file;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+
+    Result<std::string> read(std::uint64_t at, std::uint64_t count) const {
+        return at >= size ? std::string{} : file.read(offset + at, std::min(count, size - at));
+    }
+    Result<std::string> exactly(std::uint64_t at, std::uint64_t count) const {
+        if (at > size || count > size - at)
+            return malformed("GPU code: goes on behind its section");
+        return file.exactly(offset + at, count);
+    }
+    /// Where the next of these marks stands, at most kMaxGap from there; the end for none. Most
+    /// often it is near.
+    Result<std::uint64_t> next(std::uint64_t at,
+                               std::initializer_list<std::string_view> marks) const {
+        for (const auto reach : {std::uint64_t{64}, kMaxGap}) {
+            const auto bytes = TRY(read(at, reach));
+            auto found = std::string::npos;
+            for (const auto mark : marks)
+                found = std::min(found, bytes.find(mark));
+            if (found != std::string::npos)
+                return at + found;
+        }
+        return size;
+    }
+};
+
+Status add_word(std::string word, std::set<std::string>& out) {
+    out.insert(std::move(word));
+    return out.size() > kMaxWords ? Status{malformed("GPU code: for more than 256 targets")}
+                                  : Done{};
+}
+
+/// "sm_90a" of a cubin, "compute_90@9.1" of PTX; nothing of other kinds of images.
+Status add_cuda_image(std::string_view head, std::set<std::string>& out) {
+    constexpr std::uint16_t kPtx = 1;
+    constexpr std::uint16_t kCubin = 2;
+    constexpr std::uint64_t kSpecific = 1U << 20U;
+    constexpr std::uint64_t kFamily = 1U << 21U;
+    const auto kind = number_at<std::uint16_t>(head, 0);
+    const auto minor = number_at<std::uint16_t>(head, 24);
+    const auto major = number_at<std::uint16_t>(head, 26);
+    const auto arch = number_at<std::uint32_t>(head, 28);
+    const auto flags = number_at<std::uint64_t>(head, 40);
+    if ((kind != kPtx && kind != kCubin) || arch < 10 || arch > 999)
+        return Done{};
+    const auto suffix = (flags & kSpecific) != 0 ? "a" : (flags & kFamily) != 0 ? "f" : "";
+    auto word = (kind == kPtx ? "compute_" : "sm_") + std::to_string(arch) + suffix;
+    if (kind == kPtx && major > 0)
+        word += "@" + std::to_string(major) + "." + std::to_string(minor);
+    return add_word(std::move(word), out);
+}
+
+/// The images of one container, which lie behind each other from `at` to `end`.
+Status add_cuda_images(const Section& section,
+                       std::uint64_t at,
+                       std::uint64_t end,
+                       std::size_t& left,
+                       std::set<std::string>& out) {
+    constexpr std::uint64_t kHead = 48;  // what is read of it
+    while (at < end && end - at >= kHead) {
+        if (left-- == 0)
+            return malformed("CUDA code: more than 262144 images");
+        const auto head = TRY(section.exactly(at, kHead));
+        const std::uint64_t length = number_at<std::uint32_t>(head, 4);
+        const auto payload = number_at<std::uint64_t>(head, 8);
+        if (length < kHead || length > end - at || payload > end - at - length)
+            return malformed("CUDA code: an image goes on behind its container");
+        TRY(add_cuda_image(head, out));
+        at += length + payload;
+    }
+    return Done{};
+}
+
+/// "gfx1100" of "hipv4-amdgcn-amd-amdhsa--gfx1100"; nothing for the host's own part.
+Status add_hip_target(std::string_view id, std::set<std::string>& out) {
+    const auto start = std::min(id.find("gfx"), id.find("amdgcnspirv"));
+    if (!id.starts_with("hip") || start == std::string_view::npos)
+        return Done{};
+    const auto word = id.substr(start);
+    const bool is_plain = std::ranges::all_of(word, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ':' || c == '+' || c == '-';
+    });
+    return is_plain ? add_word(std::string{word}, out) : Done{};
+}
+
+/// The targets in the beginning of a bundle; how long the bundle is.
+Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& out) {
+    constexpr std::size_t kRow = 24;
+    auto at = kBundleMagic.size();
+    if (head.size() < at + 8)
+        return malformed("HIP code: a bundle is cut short");
+    const auto count = number_at<std::uint64_t>(head, at);
+    if (count > kMaxTargets)
+        return malformed("HIP code: a bundle with more than 256 targets");
+    at += 8;
+    std::uint64_t end = at;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (head.size() - at < kRow)
+            return malformed("HIP code: a bundle is cut short");
+        const auto offset = number_at<std::uint64_t>(head, at);
+        const auto size = number_at<std::uint64_t>(head, at + 8);
+        const auto length = number_at<std::uint64_t>(head, at + 16);
+        at += kRow;
+        if (length > head.size() - at || offset > UINT64_MAX - size)
+            return malformed("HIP code: a target's name is cut short");
+        TRY(add_hip_target(head.substr(at, length), out));
+        at += length;
+        end = std::max({end, offset + size, std::uint64_t{at}});
+    }
+    return end;
+}
+
+/// The beginning of what was compressed: as much as there is room for.
+Result<std::string> inflated(std::string_view input) {
+    std::string out(kMaxBundleHead, '\0');
+    z_stream stream{};
+    if (inflateInit(&stream) != Z_OK)
+        return malformed("HIP code: no memory to decompress it");
+    const CHandle<z_stream, inflateEnd> owner{&stream};
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
+    stream.avail_in = static_cast<uInt>(input.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    const auto result = inflate(&stream, Z_SYNC_FLUSH);
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        return malformed("HIP code: its compression is broken");
+    out.resize(out.size() - stream.avail_out);
+    return out;
+}
+
+Result<std::string> unzstded(std::string_view input) {
+    std::string out(kMaxBundleHead, '\0');
+    const CHandle<ZSTD_DStream, ZSTD_freeDStream> stream{ZSTD_createDStream()};
+    if (!stream)
+        return malformed("HIP code: no memory to decompress it");
+    ZSTD_inBuffer from{input.data(), input.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    while (from.pos < from.size && to.pos < to.size) {
+        const auto left = ZSTD_decompressStream(stream.get(), &to, &from);
+        if (ZSTD_isError(left) != 0)
+            return malformed("HIP code: its compression is broken");
+        if (left == 0)
+            break;
+    }
+    out.resize(to.pos);
+    return out;
+}
+
+/// The same of a compressed bundle, whose header's fields grew with its versions 1 to 3.
+Result<std::uint64_t> add_compressed(const Section& section,
+                                     std::uint64_t at,
+                                     std::set<std::string>& out) {
+    constexpr std::uint64_t kInput = 1U << 18U;
+    constexpr std::uint64_t kHeads[] = {20, 24, 32};
+    const auto common = TRY(section.exactly(at, 8));
+    const auto version = number_at<std::uint16_t>(common, 4);
+    const auto method = number_at<std::uint16_t>(common, 6);
+    if (version < 1 || version > 3 || method > 1)
+        return malformed("HIP code: compressed in a way that is not known");
+    const auto length = kHeads[version - 1];
+    const auto head = TRY(section.exactly(at, length));
+    // The first version does not say how long it is.
+    const auto total = version == 1   ? section.size - at
+                       : version == 2 ? std::uint64_t{number_at<std::uint32_t>(head, 8)}
+                                      : number_at<std::uint64_t>(head, 8);
+    if (total < length || total > section.size - at)
+        return malformed("HIP code: a compressed bundle goes on behind its section");
+    const auto input = TRY(section.exactly(at + length, std::min(total - length, kInput)));
+    const auto start = TRY(method == 0 ? inflated(input) : unzstded(input));
+    if (!start.starts_with(kBundleMagic))
+        return malformed("HIP code: a compressed bundle holds none");
+    TRY(add_bundle(start, out));
+    return total;
+}
+
+/// How much of the section the bundle takes.
+Result<std::uint64_t> add_any_bundle(const Section& section,
+                                     std::uint64_t at,
+                                     std::set<std::string>& out) {
+    const auto head = TRY(section.read(at, kMaxBundleHead));
+    return head.starts_with(kCompressedMagic) ? add_compressed(section, at, out)
+                                              : add_bundle(head, out);
+}
+
+}  // namespace
+
+Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std::uint64_t size) {
+    constexpr std::uint64_t kHead = 16;
+    const Section section{file, offset, size};
+    std::set<std::string> code;
+    auto left = kMaxImages;
+    auto at = TRY(section.next(0, {kFatbinMagic}));
+    while (at < size) {
+        const auto head = TRY(section.exactly(at, kHead));
+        const std::uint64_t length = number_at<std::uint16_t>(head, 6);
+        const auto images = number_at<std::uint64_t>(head, 8);
+        if (length < kHead || length > size - at || images > size - at - length)
+            return malformed("CUDA code: a container goes on behind its section");
+        if (left-- == 0)
+            return malformed("CUDA code: more than 262144 images");
+        TRY(add_cuda_images(section, at + length, at + length + images, left, code));
+        at = TRY(section.next(at + length + images, {kFatbinMagic}));
+    }
+    return code;
+}
+
+Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::uint64_t size) {
+    const Section section{file, offset, size};
+    std::set<std::string> code;
+    auto left = kMaxImages;
+    auto at = TRY(section.next(0, {kBundleMagic, kCompressedMagic}));
+    while (at < size) {
+        if (left-- == 0)
+            return malformed("HIP code: more than 262144 bundles");
+        const auto length = TRY(add_any_bundle(section, at, code));
+        if (length > size - at)
+            return malformed("HIP code: a bundle goes on behind its section");
+        at = TRY(section.next(at + length, {kBundleMagic, kCompressedMagic}));
+    }
+    return code;
+}
+
+}  // namespace gpuprobe
