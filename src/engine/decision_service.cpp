@@ -181,9 +181,15 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     auto wanted = TRY(select_request_from(request));
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
+    // A product's catalogue is called as its consumer.
+    std::optional<Manifest> product;
+    if (!wanted.variants.empty())
+        if (auto found = documents_.products.find(consumer))
+            product = std::move(*found);
     return gpuprobe::select(
         *profile, wanted, caller.seen,
-        feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now));
+        feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now),
+        product ? &*product : nullptr);
 }
 
 Result<Manifest> DecisionService::manifest_of(const std::string& product,

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/parse.h"
 #include "policy/backend_words.h"
 #include "policy/term.h"
+#include "policy/variant_reasons.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe {
@@ -50,12 +52,55 @@ void try_backend(const SelectQuestion& question, const std::string& backend, Tri
         trial.reject(because("not-requested", {{"requested", words_of(question, *question.only)}}));
 }
 
+/// Without its libraries an API says nothing of a GPU. A consumer that brings them needs what the
+/// kernel has: the vendor's driver, and nodes that are not closed.
+void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& trial) {
+    const auto& gpu = *facts.gpu();
+    trial.remark(because("brought", {{"api", info_of(api).word}}));
+    for (const auto& why : view.reasons) {
+        const auto* info = find_reason(why.code);
+        if (why.is("loader-missing") || why.is("not-probed"))
+            continue;
+        if (info && info->effect == ReasonEffect::Ends)
+            trial.reject(why);
+        else if (info && info->effect == ReasonEffect::LeavesOpen)
+            trial.doubt(why);
+        else
+            trial.remark(why);
+    }
+    const auto drivers = words(info_of(api).kernel_drivers);
+    if (!gpu.driver.name)
+        trial.doubt(because("requirement-unknown",
+                            {{"requirement", "kernel-driver=" + std::string{drivers.front()}}}));
+    else if (std::ranges::find(drivers, *gpu.driver.name) == drivers.end())
+        trial.reject(because("kernel-driver-unfit",
+                             {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
+    const auto& shared = facts.report().nodes;
+    const auto is_known = [](const DeviceNode& node) { return node.accessible.has_value(); };
+    const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
+    if (api == Api::Hip && !has_kfd && std::ranges::any_of(gpu.nodes, is_known))
+        trial.reject(because("node-missing", {{"node", "/dev/kfd"}}));
+}
+
+/// Whether the API has no more against the GPU than that its libraries are not there.
+bool lacks_libraries(const BackendView& view) {
+    return view.usable != true &&
+           (has_reason(view.reasons, "loader-missing") || has_reason(view.reasons, "not-probed"));
+}
+
 /// What the report says: the reasons are the report's own.
-void try_facts(const std::string& backend, const Gpu& gpu, Trial& trial) {
+void try_facts(const SelectQuestion& question,
+               const std::string& backend,
+               const Facts& facts,
+               Trial& trial) {
+    const auto& gpu = *facts.gpu();
     const auto found = gpu.backends.find(backend);
     if (found == gpu.backends.end())
         return trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
+    const auto api = api_of_backend(backend);
+    if (api && lacks_libraries(view) && is_brought(question.profile.brings, *api))
+        return try_kernel(view, *api, facts, trial);
     for (const auto& why : view.reasons)
         if (view.usable == true)
             trial.remark(why);
@@ -115,14 +160,10 @@ const std::vector<std::string>& floors_of(const Profile& profile, std::string_vi
     return found == profile.floors.end() ? kNone : found->second;
 }
 
-/// Floors of the profile and of the request. They say nothing new about a GPU of a vendor that the
-/// backend does not serve, and made-up GPUs have no facts to compare.
+/// Floors of the profile and of the request. Made-up GPUs have no facts to compare.
 void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial) {
     const auto backend = facts.subject().backend;
-    const auto view = facts.gpu()->backends.find(std::string{backend});
-    const bool is_served =
-        view == facts.gpu()->backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
-    if (question.is_simulated || !is_served)
+    if (question.is_simulated)
         return;
     for (const auto* rules : {&floors_of(question.profile, kAnyBackend),
                               &floors_of(question.profile, backend), &question.require})
@@ -130,6 +171,55 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial
             weigh(test_predicate(predicate, facts), trial);
     if (question.min_memory)
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), trial);
+}
+
+/// How near a way of the build comes: what is not false comes before what is, then what lacks less.
+std::pair<Truth, std::size_t> nearness(const BuildNeeds& way, const Facts& facts) {
+    auto truth = Truth::True;
+    std::size_t held = 0;
+    for (const auto& term : way.terms) {
+        const auto result = holds(term, facts);
+        truth = both(truth, result);
+        held += result == Truth::True ? 1U : 0U;
+    }
+    return {truth, kMaxPartWords * 4 - std::min(way.terms.size() - held, kMaxPartWords * 4)};
+}
+
+void weigh(const BuildNeeds& way, const Facts& facts, Trial& trial) {
+    for (const auto& term : way.terms) {
+        const auto result = holds(term, facts);
+        if (result == Truth::True)
+            continue;
+        auto reason = unmet(term, facts, result);
+        reason.detail["build"] = way.build;
+        if (result == Truth::False)
+            trial.reject(std::move(reason));
+        else if (way.takes_doubt)
+            trial.remark(std::move(reason));
+        else
+            trial.doubt(std::move(reason));
+    }
+    for (const auto& library : way.unlisted)
+        trial.remark(because("library-not-listed", {{"library", library}, {"build", way.build}}));
+}
+
+/// Of the ways in which the installed build can use the backend, one must be open.
+void try_installed(const SelectQuestion& question, const Facts& facts, Trial& trial) {
+    for (const auto& installed : question.installed) {
+        const auto found = installed.find(facts.subject().backend);
+        if (question.is_simulated || found == installed.end())
+            continue;
+        const auto best = std::ranges::max_element(
+            found->second, {}, [&facts](const BuildNeeds& way) { return nearness(way, facts); });
+        weigh(*best, facts, trial);
+    }
+}
+
+/// Whether the GPU's vendor is one that the backend serves at all: of another's nothing else is
+/// worth saying.
+bool is_served(const Gpu& gpu, std::string_view backend) {
+    const auto view = gpu.backends.find(std::string{backend});
+    return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
 /// Integrated, and nothing in the profile lifts it out of its kind.
@@ -248,13 +338,16 @@ Judged judge(const SelectQuestion& question,
         trial.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
         return std::move(trial).end();
     }
-    try_facts(backend, gpu, trial);
+    try_facts(question, backend, facts, trial);
     try_verified(question, backend, gpu, trial);
     try_vendor(question, backend, gpu, trial);
     try_backend(question, backend, trial);
     const bool is_spare = is_fallback(question, facts);
     try_gpu(question, gpu, is_spare, trial);
-    try_floors(question, facts, trial);
+    if (is_served(gpu, backend)) {
+        try_floors(question, facts, trial);
+        try_installed(question, facts, trial);
+    }
     try_experience(question, backend, &gpu, trial);
     auto judged = std::move(trial).end();
     judged.is_fallback = is_spare;
@@ -301,6 +394,7 @@ Judged judge_cpu(const SelectQuestion& question, const Report& report) {
         for (const auto& predicate : *rules)
             if (is_about_host(predicate))
                 weigh(test_predicate(predicate, facts), trial);
+    try_installed(question, facts, trial);
     try_experience(question, cpu, nullptr, trial);
     auto judged = std::move(trial).end();
     judged.score = report.host.cpu.score;

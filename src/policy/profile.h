@@ -104,6 +104,9 @@ struct Profile {
     std::vector<std::string> forwards = {};
     /// Backend → predicates that must hold (policy/predicate.h).
     std::map<std::string, std::vector<std::string>> floors = {};
+    /// What the consumer has with it and the host need not have: an API's user-space libraries by
+    /// its backend's word ("rocm"), or single libraries ("libcudart").
+    std::vector<std::string> brings = {};
     /// An integrated GPU for which one of these predicates holds counts as a discrete one.
     std::vector<std::string> as_discrete = {};
     /// Word → our backends that it asks for; absent: the profile's own, each by its names.
@@ -134,6 +137,7 @@ void describe(Visitor& visit, Profile& profile) {
     visit("reads", profile.reads);
     visit("forwards", profile.forwards);
     visit("floors", profile.floors);
+    visit("brings", profile.brings);
     visit("as_discrete", profile.as_discrete);
     visit("requests", profile.requests);
     visit("unknown_request", profile.unknown_request);

@@ -8,6 +8,7 @@
 #include "policy/answers.h"
 #include "policy/backend_words.h"
 #include "policy/environment.h"
+#include "policy/installed.h"
 #include "policy/messages.h"
 #include "policy/selector_facts.h"
 #include "policy/term.h"
@@ -17,6 +18,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxWord = 64;
+constexpr std::size_t kMaxBrings = 32;
 constexpr std::size_t kMaxDescription = 1024;
 constexpr std::size_t kMaxVendors = 32;
 constexpr std::size_t kMaxRules = 16;
@@ -200,6 +202,17 @@ ReadProblem floors_problem(const Profile& profile) {
     return predicates_problem(profile.as_discrete).in("as_discrete");
 }
 
+ReadProblem brings_problem(const Profile& profile) {
+    if (profile.brings.size() > kMaxBrings)
+        return ReadProblem{"more than 32"}.in("brings");
+    for (const auto& word : profile.brings)
+        if (!is_bringable(word))
+            return ReadProblem{scrubbed(word, kMaxWord) +
+                               ": neither a backend nor a GPU library such as libcudart"}
+                .in("brings");
+    return {};
+}
+
 ReadProblem requests_problem(const Profile& profile) {
     if (!profile.requests)
         return {};
@@ -274,9 +287,10 @@ ReadProblem messages_problem(const Profile& profile) {
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"not 1"}.in("schema");
-    for (const auto check : {name_problem, order_problem, vendors_problem, translate_problem,
-                             reads_problem, environment_problem, floors_problem, requests_problem,
-                             platforms_problem, answers_problem, messages_problem})
+    for (const auto check :
+         {name_problem, order_problem, vendors_problem, translate_problem, reads_problem,
+          environment_problem, floors_problem, brings_problem, requests_problem, platforms_problem,
+          answers_problem, messages_problem})
         if (auto problem = check(profile); !problem.empty())
             return problem;
     return {};

@@ -291,8 +291,9 @@ Result<Decision> decided(const Profile& profile,
                          const SelectRequest& request,
                          const Report& report,
                          const Experience& experience,
+                         const Manifest* product,
                          bool is_simulated) {
-    auto question = TRY(question_from(profile, request, report, experience));
+    auto question = TRY(question_from(profile, request, report, experience, product));
     question.is_simulated = is_simulated;
     auto made = attempt_or_give_up(question, request, report);
     add_environments(question, report, made.all);
@@ -333,7 +334,8 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
-                        const Experience& experience) {
+                        const Experience& experience,
+                        const Manifest* product) {
     if (request.fake && request.forbid_fake)
         return fake_forbidden(profile);
     if (request.platform && request.platform != platform_of(report.host)) {
@@ -343,8 +345,8 @@ Result<Decision> select(const Profile& profile,
     }
     if (makes_gpus_up(profile, request))
         return decided(profile, request, simulated_report(profile, *request.fake, report),
-                       experience, true);
-    return decided(profile, request, ComputeView{report}.report(), experience, false);
+                       experience, product, true);
+    return decided(profile, request, ComputeView{report}.report(), experience, product, false);
 }
 
 }  // namespace gpuprobe

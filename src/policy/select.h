@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "policy/decision.h"
 #include "policy/experience.h"
+#include "policy/installed.h"
 #include "policy/profile.h"
 #include "report/report.h"
 
@@ -17,14 +18,16 @@ namespace gpuprobe {
 /// What only the caller knows. Backends go by the consumer's names or by ours, in lower case.
 struct SelectRequest {
     std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
-    std::vector<std::string> deny = {};                  ///< backends or GPU ids never to use
-    std::vector<std::string> require = {};               ///< predicates that must hold
-    std::optional<std::string> backend = {};             ///< forced; "auto" is the same as absent
-    std::optional<bool> strict = {};                     ///< absent: as the profile says
-    std::optional<Bytes> min_memory = {};                ///< per GPU, of `allocatable`
-    std::vector<std::string> prefer = {};                ///< GPU backends before all others
-    std::optional<std::vector<std::string>> only = {};   ///< backends; absent: any
-    std::optional<std::vector<std::string>> gpus = {};   ///< ids; absent: any
+    std::vector<std::string> variants = {};              ///< names of those that are installed
+    ToldBuild installed = {};                 ///< what is known of the build that is installed
+    std::vector<std::string> deny = {};       ///< backends or GPU ids never to use
+    std::vector<std::string> require = {};    ///< predicates that must hold
+    std::optional<std::string> backend = {};  ///< forced; "auto" is the same as absent
+    std::optional<bool> strict = {};          ///< absent: as the profile says
+    std::optional<Bytes> min_memory = {};     ///< per GPU, of `allocatable`
+    std::vector<std::string> prefer = {};     ///< GPU backends before all others
+    std::optional<std::vector<std::string>> only = {};  ///< backends; absent: any
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
     /// The caller's own variables, by name; those that choose or hide GPUs count.
     std::map<std::string, std::string> environment = {};
     bool any_vendor = false;  ///< the profile's vendor rules are no more than an order
@@ -58,9 +61,12 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// InvalidRequest, when the request forces a backend that the profile does not know and refuses,
 /// has a word that is no backend or GPU id, or makes GPUs up and forbids it; UnknownDevice, when it
 /// asks for a GPU that is not there.
+/// `product` is what the request's variants are of; InvalidRequest where it names some and there is
+/// no product, or not such a variant on this platform.
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
-                        const Experience& experience = {});
+                        const Experience& experience = {},
+                        const Manifest* product = nullptr);
 
 }  // namespace gpuprobe

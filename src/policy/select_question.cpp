@@ -165,6 +165,36 @@ Status prefer(const SelectRequest& request, SelectQuestion& question) {
     return Done{};
 }
 
+/// A backend that the installed build does not have is not built, unless the request says what is.
+/// Whatever the build, the program runs on the CPU where the profile lets it.
+void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& question) {
+    if (is_told)
+        return;
+    if (!question.built)
+        question.built.emplace({std::string{kCpu}});
+    for (const auto& [backend, ways] : needs)
+        question.built->insert(backend);
+}
+
+Status note_installed(const SelectRequest& request,
+                      const Report& report,
+                      const Manifest* product,
+                      SelectQuestion& question) {
+    const bool is_told = question.built.has_value();
+    if (!request.variants.empty()) {
+        if (!product)
+            return refused("variant", request.variants.front(), "no catalogue of this consumer");
+        const Facts host{{.report = report}};
+        question.installed.push_back(TRY(needs_of(request.variants, *product, host)));
+    }
+    if (!(request.installed == ToldBuild{}))
+        question.installed.push_back(
+            needs_of(request.installed, question.profile.brings, Rules::compiled_in()));
+    for (const auto& needs : question.installed)
+        note_built(needs, is_told, question);
+    return Done{};
+}
+
 /// A report about a backend that the profile has no more is about nothing.
 std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
     std::vector<ReportedFailure> failures;
@@ -236,9 +266,11 @@ std::vector<std::string> SelectQuestion::backends_for(
 Result<SelectQuestion> question_from(const Profile& profile,
                                      const SelectRequest& request,
                                      const Report& report,
-                                     const Experience& experience) {
+                                     const Experience& experience,
+                                     const Manifest* product) {
     SelectQuestion question{.profile = profile};
     question.built = TRY(backends_from(profile, "built", request.built));
+    TRY(note_installed(request, report, product, question));
     question.only = TRY(backends_from(profile, "only", request.only));
     question.strict = request.strict.value_or(profile.strict);
     question.min_memory = request.min_memory;

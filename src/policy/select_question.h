@@ -31,6 +31,8 @@ struct SelectQuestion {
     bool requires_verified = false;
     bool is_simulated = false;  ///< the report's GPUs are made up: they have no facts
     std::vector<std::string> require = {};
+    /// Of the variants and of the build that the request tells of; each must be met.
+    std::vector<InstalledNeeds> installed = {};
     bool strict = false;
     std::optional<Bytes> min_memory = {};
     std::vector<ReportedFailure> failures = {};  ///< by our backend names
@@ -56,6 +58,7 @@ std::optional<std::string> backend_named(const Profile& profile, const std::stri
 Result<SelectQuestion> question_from(const Profile& profile,
                                      const SelectRequest& request,
                                      const Report& report,
-                                     const Experience& experience);
+                                     const Experience& experience,
+                                     const Manifest* product = nullptr);
 
 }  // namespace gpuprobe

@@ -40,6 +40,17 @@ ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) 
     return {};
 }
 
+template <std::optional<std::string> (*problem)(std::string_view)>
+ReadProblem add_build_word(std::string_view text, std::vector<std::string>& out) {
+    const auto word = trimmed(text);
+    if (auto why = problem(word))
+        return scrubbed(word, 64) + ": " + *why;
+    if (out.size() == kMaxPartWords)
+        return "more than 256 words";
+    out.emplace_back(word);
+    return {};
+}
+
 /// An array of strings, or one string with commas; the empty string is the empty list.
 ReadProblem read_list(const Value& value, std::vector<std::string>& out, Add add) {
     out.clear();
@@ -62,6 +73,22 @@ ReadProblem read_list(const Value& value, std::vector<std::string>& out, Add add
         problem = add(name, out);
         if (!problem.empty())
             return problem;
+    }
+    return {};
+}
+
+/// Words about a build, or about each part of it.
+ReadProblem read_parts(const Value& value, PartWords& out, Add add) {
+    out.clear();
+    const auto* parts = value.as_object();
+    if (!parts)
+        return read_list(value, out[""], add);
+    if (parts->size() > kMaxParts)
+        return "more than 64 parts";
+    for (const auto& part : *parts) {
+        const auto name = scrubbed(part.key, kMaxName);
+        if (auto problem = read_list(part.value, out[name], add); !problem.empty())
+            return std::move(problem).in(name);
     }
     return {};
 }
@@ -133,6 +160,32 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
       .offers = kBackendWords,
       .keeps_empty = true},
      [](const Value& v, SelectRequest& r) { return read_names(v, r.built.emplace()); }},
+    {{.key = "variant",
+      .meaning = "the build that is installed: a variant, a folder or a file",
+      .option = "--installed",
+      .placeholder = "PATH|NAMES"},
+     [](const Value& v, SelectRequest& r) { return read_list(v, r.variants, add_as_it_is); }},
+    {{.key = "needs",
+      .meaning = "libraries that the build needs: libcudart.so.13,'glibc>=2.34'",
+      .option = "--needs",
+      .placeholder = "LIST"},
+     [](const Value& v, SelectRequest& r) {
+         return read_parts(v, r.installed.needs, add_build_word<need_problem>);
+     }},
+    {{.key = "brings",
+      .meaning = "libraries that come with the build",
+      .option = "--brings",
+      .placeholder = "LIST"},
+     [](const Value& v, SelectRequest& r) {
+         return read_parts(v, r.installed.brings, add_as_it_is);
+     }},
+    {{.key = "code",
+      .meaning = "what the build has code for: sm_90,compute_90@9.1,gfx1100",
+      .option = "--code",
+      .placeholder = "LIST"},
+     [](const Value& v, SelectRequest& r) {
+         return read_parts(v, r.installed.code, add_build_word<code_problem>);
+     }},
     {{.key = "explain",
       .type = RequestType::Flag,
       .meaning = "every candidate with the reason for its verdict",

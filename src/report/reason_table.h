@@ -106,8 +106,10 @@ struct ReasonInfo {
     std::string_view alias = {};
 };
 
-/// Members of every reason on a variant that comes from a predicate.
-constexpr const char* kVariantDetail = "where, predicate, result, want, have, alternative, missing";
+/// Members of every reason that comes from a predicate on a variant, or on a build that is
+/// installed.
+constexpr const char* kVariantDetail =
+    "where, predicate, result, want, have, alternative, missing, build";
 
 namespace reason_rows {
 
@@ -128,6 +130,10 @@ inline constexpr ReasonInfo kRows[] = {
     {"asleep", Device, LeavesOpen, OnView | OnTrial, "asking would have woken the device", "device",
      Silence},
     {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
+    {"brought", Policy, Remarks, OnCandidate,
+     "the host lacks the API's libraries, and the consumer brings them: the kernel's driver and "
+     "open nodes are enough",
+     "api"},
     {"build-failed", Measurement, Remarks, OnTrial, "the driver's compiler refused a kernel",
      "call, code"},
     {"busy", Measurement, Remarks, OnTrial, "others use the GPU for more than a tenth of its time",
@@ -221,7 +227,10 @@ inline constexpr ReasonInfo kRows[] = {
     {"kernel-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's kernel is older than the build needs", "have, need"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant,
-     "the host's dynamic linker does not find it", "missing"},
+     "the host's dynamic linker does not find it, and no installed build brings it", "missing"},
+    {"library-not-listed", Machine, Remarks, OnCandidate,
+     "the build needs a library that it does not bring, and that no report lists: it may be there",
+     "library, build"},
     {"loader-missing", Driver, Ends, OnView | OnCandidate, "the API's library is not installed",
      "driver, note; api: on a candidate"},
     {"lost", Hardware, Ends, OnGpu, "the GPU no longer answers", "", None, 110},
@@ -311,8 +320,9 @@ inline constexpr ReasonInfo kRows[] = {
     {"profile-ignored", Report, Remarks, OnReport, "a file in a profile folder is not a profile",
      "file, problem"},
     {"ptx-needs-newer-driver", Driver, Ends, OnVariant,
-     "only PTX fits, and the driver's CUDA is older than the toolkit that made it",
-     "driver_cuda, toolkit"},
+     "only PTX fits, and the driver's CUDA does not know its version, or is older than the toolkit "
+     "that made it",
+     "driver_cuda, toolkit, ptx"},
     {"quarantined", Driver, LeavesOpen, OnView | OnTrial,
      "the same driver crashed or hung twice, or the machine went down while it was asked: "
      "[docs/quarantine.md](quarantine.md)",

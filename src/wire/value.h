@@ -17,10 +17,10 @@
 /// but data that is passed on as it is keeps its nulls: each is an empty array of variants.
 namespace gpuprobe::bus {
 
-constexpr int kMaxDepth = 12;              ///< containers within containers that we send
-constexpr int kMaxReceivedDepth = 4;       ///< that we accept; no request of ours nests more than 2
-constexpr std::size_t kMaxItems = 4096;    ///< of one container that we send
-constexpr std::size_t kMaxReceived = 256;  ///< values in all that one request may hold
+constexpr int kMaxDepth = 12;            ///< containers within containers that we send
+constexpr int kMaxReceivedDepth = 4;     ///< that we accept; no request of ours nests more than 2
+constexpr std::size_t kMaxItems = 4096;  ///< of one container that we send
+constexpr std::size_t kMaxReceived = 1024;  ///< values in all that one request may hold
 constexpr Bytes kMaxReceivedText = kib(4);
 
 /// a{sv} in the order in which it was written.

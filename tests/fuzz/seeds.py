@@ -7,9 +7,13 @@ import json
 import os
 import pathlib
 import struct
+import sys
+import tempfile
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import gpu_files  # noqa: E402
 MACHINES = ROOT / "tests/data/machines"
 KEPT = pathlib.Path(__file__).resolve().parent / "seeds"
 MAX_SEED = 256 * 1024
@@ -86,6 +90,13 @@ def linker_cache():
     yield "linker-cache", head + struct.pack("<iIIIQ", 0x303, start, start + 13, 0, 0) + strings
 
 
+def build():
+    """GPU code in each of its containers, and a shared object that holds some."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in gpu_files.examples(pathlib.Path(folder)):
+            yield name, content
+
+
 def dictionary():
     yield from files("tests/data/cli/*.decision.json")
     for name in ("expected.json",):
@@ -94,7 +105,7 @@ def dictionary():
 
 
 SEEDS = {
-    "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
+    "build": build, "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
     "sysfs": linker_cache, "dictionary": dictionary,
     "gguf": lambda: files("tests/data/models/*.gguf"),
     "manifest": lambda: [*files("data/catalogue/*.json"), *files("tests/data/variants/manifests/*.json")],

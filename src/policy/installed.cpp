@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/installed.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/parse.h"
+#include "base/suggestion.h"
+#include "policy/computing_api.h"
+#include "report/libraries.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxWord = 256;
+
+bool is_soname(std::string_view word) {
+    return word.find(".so") != std::string_view::npos;
+}
+
+/// "9.0a" of "sm_90a", "7.5@9.1" of "compute_75@9.1".
+std::optional<CodeTarget> cuda_target(std::string_view digits) {
+    const auto end = std::min(digits.find_first_not_of("0123456789"), digits.size());
+    if (end < 2)
+        return std::nullopt;
+    const auto text =
+        std::string{digits.substr(0, end - 1)} + "." + std::string{digits.substr(end - 1)};
+    return parse_text(std::string_view{text}, std::type_identity<CodeTarget>{});
+}
+
+/// What one word of code says.
+struct CodeWord {
+    std::optional<Api> api = {};  ///< absent: the word is none
+    std::optional<CodeTarget> cubin = {};
+    std::optional<CodeTarget> ptx = {};
+    std::optional<GfxTarget> gfx = {};
+};
+
+CodeWord code_word(std::string_view word) {
+    constexpr std::string_view kCubin = "sm_";
+    constexpr std::string_view kPtx = "compute_";
+    CodeWord code;
+    if (word.starts_with(kCubin))
+        code.cubin = cuda_target(word.substr(kCubin.size()));
+    else if (word.starts_with(kPtx))
+        code.ptx = cuda_target(word.substr(kPtx.size()));
+    else if (word.starts_with("gfx"))
+        code.gfx = parse_text(word, std::type_identity<GfxTarget>{});
+    if (code.cubin || code.ptx)
+        code.api = Api::Cuda;
+    else if (code.gfx || word == "amdgcnspirv")
+        code.api = Api::Hip;
+    else if (word == "spirv")
+        code.api = Api::LevelZero;
+    else if (const auto* api = find_api(word); api && computes(*api))
+        code.api = api->id;
+    return code;
+}
+
+/// One part of a build, its words taken apart.
+class Part {
+public:
+    Part(std::string name, const Rules& rules) : name_{std::move(name)}, rules_{rules} {}
+
+    void add_need(const std::string& word) {
+        if (!is_soname(word)) {
+            predicates_.push_back(word);
+            return;
+        }
+        const auto* info = library_info(word);
+        add_library(info, word);
+        if (!info || !info->is_in_host_reports)
+            unlisted_.emplace_back(info ? info->api : std::nullopt, word);
+        else if (!info->is_of_driver)  // what of the driver is there, the backend itself shows
+            libraries_.emplace_back(info->api, word);
+    }
+
+    void add_brought(const std::string& word) { add_library(library_info(word), word); }
+
+    void add_code(const std::string& word) {
+        const auto code = code_word(word);
+        if (code.api)
+            apis_.insert(*code.api);
+        if (code.cubin)
+            sass_.push_back(*code.cubin);
+        if (code.ptx) {
+            ptx_.push_back(*code.ptx);
+            if (const auto made = code.ptx->isa ? rules_.cuda_of_ptx(*code.ptx->isa) : std::nullopt)
+                raise_toolkit(Version{{made->major()}});
+        }
+        if (code.gfx)
+            gfx_.push_back(*code.gfx);
+        takes_any_gfx_ = takes_any_gfx_ || word == "amdgcnspirv";
+    }
+
+    /// The APIs that it is about; none for one that says nothing of any.
+    [[nodiscard]] const std::set<Api>& apis() const { return apis_; }
+    [[nodiscard]] bool has_code(Api api) const {
+        return api == Api::Cuda ? !sass_.empty() || !ptx_.empty()
+                                : api == Api::Hip && (!gfx_.empty() || takes_any_gfx_);
+    }
+
+    [[nodiscard]] BuildNeeds needs(std::optional<Api> api) const {
+        BuildNeeds needs{.build = name_};
+        for (const auto& predicate : predicates_)
+            if (auto parsed = parse_predicate(predicate);
+                parsed && parsed->alternatives.size() == 1 &&
+                (api || is_about_host(parsed->alternatives.front())))
+                needs.terms.push_back(std::move(parsed->alternatives.front()));
+        for (const auto& [owner, soname] : libraries_)
+            if (!owner || owner == api)
+                needs.terms.push_back({.fact = FactId::Library,
+                                       .relation = Relation::HasAll,
+                                       .need = std::vector{soname},
+                                       .name = "needs"});
+        for (const auto& [owner, soname] : unlisted_)
+            if (!owner || owner == api)
+                needs.unlisted.push_back(soname);
+        if (api == Api::Cuda)
+            add_cuda(needs.terms);
+        if (api == Api::Hip && !gfx_.empty() && !takes_any_gfx_)
+            needs.terms.push_back({.fact = FactId::GfxTarget,
+                                   .relation = Relation::Runs,
+                                   .need = gfx_,
+                                   .name = "code"});
+        return needs;
+    }
+
+private:
+    void raise_toolkit(const Version& toolkit) { toolkit_ = std::max(toolkit_, toolkit); }
+
+    void add_library(const LibraryInfo* info, std::string_view soname) {
+        if (!info || !info->api)
+            return;
+        apis_.insert(*info->api);
+        const auto version = soname.substr(soname.find(".so") + 3);
+        if (info->tells_toolkit && version.starts_with('.'))
+            if (const auto release = leading_version(version.substr(1)))
+                raise_toolkit(Version{{release->major()}});
+    }
+
+    void add_cuda(Conjunction& terms) const {
+        if (toolkit_.major() > 0)
+            terms.push_back({.fact = FactId::Driver,
+                             .relation = Relation::DriverOf,
+                             .need = CudaDriverNeed{.toolkit = toolkit_},
+                             .name = "needs"});
+        if (has_code(Api::Cuda))
+            terms.push_back({.fact = FactId::ComputeCapability,
+                             .relation = Relation::Runs,
+                             .need = CudaCode{.sass = sass_, .ptx = ptx_},
+                             .name = "code"});
+    }
+
+    std::string name_;
+    const Rules& rules_;
+    std::set<Api> apis_ = {};
+    std::vector<std::string> predicates_ = {};
+    std::vector<std::pair<std::optional<Api>, std::string>> libraries_ = {};  ///< whose, soname
+    std::vector<std::pair<std::optional<Api>, std::string>> unlisted_ = {};
+    std::vector<CodeTarget> sass_ = {};
+    std::vector<CodeTarget> ptx_ = {};
+    std::vector<GfxTarget> gfx_ = {};
+    bool takes_any_gfx_ = false;
+    Version toolkit_ = {};  ///< the newest that a library or its code tells of, by major version
+};
+
+std::vector<Part> parts_of(const ToldBuild& told,
+                           const std::vector<std::string>& brings,
+                           const Rules& rules) {
+    std::set<std::string> names;
+    for (const auto* words : {&told.needs, &told.brings, &told.code})
+        for (const auto& [name, list] : *words)
+            names.insert(name);
+    std::vector<Part> parts;
+    const auto each = [](const PartWords& words, const std::string& name, auto add) {
+        if (const auto found = words.find(name); found != words.end())
+            std::ranges::for_each(found->second, add);
+    };
+    for (const auto& name : names) {
+        auto& part = parts.emplace_back(name.empty() ? "the build" : name, rules);
+        each(told.needs, name, [&](const auto& word) {
+            if (is_brought(brings, std::string_view{word}))
+                part.add_brought(word);
+            else
+                part.add_need(word);
+        });
+        each(told.brings, name, [&part](const auto& word) { part.add_brought(word); });
+        each(told.code, name, [&part](const auto& word) { part.add_code(word); });
+    }
+    return parts;
+}
+
+/// One more way for each backend that rests on the API; for the CPU without one.
+void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds& out) {
+    if (!api)
+        out[std::string{kCpu}].push_back(needs);
+    for (const auto& backend : gpu_backends())
+        if (api == backend.api)
+            out[std::string{backend.name}].push_back(needs);
+}
+
+/// The APIs that an alternative of a variant computes through; all where nothing tells.
+std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative) {
+    auto apis = computing_apis(variant, alternative);
+    if (apis.empty())
+        for (const auto* api : computing_apis())
+            apis.push_back(api->id);
+    return apis;
+}
+
+void add_variant(const Variant& variant, InstalledNeeds& out) {
+    BuildNeeds needs{.build = variant.name,
+                     .terms = variant.needs.host,
+                     .takes_doubt = variant.on_unknown == OnUnknown::Accept};
+    for (const auto& word : variant.needs.unsupported)
+        needs.terms.push_back({.relation = Relation::Never, .name = word});
+    if (variant.needs.devices.empty())
+        add(std::nullopt, needs, out);
+    for (const auto& alternative : variant.needs.devices)
+        for (const auto api : apis_of(variant, alternative)) {
+            auto on_device = needs;
+            // Whether the API works at all is asked of every candidate.
+            std::ranges::copy_if(alternative, std::back_inserter(on_device.terms),
+                                 [](const Term& term) { return term.fact != FactId::Usable; });
+            add(api, on_device, out);
+        }
+}
+
+}  // namespace
+
+bool is_bringable(std::string_view word) {
+    const auto* api = find_api_of_backend(word);
+    const auto* library = library_info(std::string{word} + ".so");
+    return (api && computes(*api)) || (library && library->api && !library->is_of_driver);
+}
+
+bool is_brought(const std::vector<std::string>& words, std::string_view soname) {
+    const auto* library = library_info(soname);
+    return library && library->api && !library->is_of_driver &&
+           std::ranges::any_of(words, [library](const std::string& word) {
+               return word == library->stem || word == info_of(*library->api).backend;
+           });
+}
+
+bool is_brought(const std::vector<std::string>& words, Api api) {
+    const auto& info = info_of(api);
+    const auto loader = gpuprobe::words(info.libraries);
+    return std::ranges::find(words, info.backend) != words.end() && !loader.empty() &&
+           is_brought(words, loader.front());
+}
+
+std::optional<std::string> need_problem(std::string_view word) {
+    if (!is_soname(word)) {
+        if (auto problem = predicate_problem(word))
+            return problem;
+        const auto parsed = parse_predicate(word);
+        return parsed && parsed->alternatives.size() == 1 && !parsed->takes_doubt
+                   ? std::nullopt
+                   : std::optional<std::string>{"a need has no alternatives"};
+    }
+    const bool is_plain = word.size() <= kMaxWord && word.find('/') == std::string_view::npos;
+    return is_plain ? std::nullopt : std::optional<std::string>{"no name of a library"};
+}
+
+std::optional<std::string> code_problem(std::string_view word) {
+    if (word.size() <= kMaxWord && code_word(word).api)
+        return std::nullopt;
+    return "none of sm_90, compute_90@9.1, gfx1100, spirv and the words of APIs";
+}
+
+InstalledNeeds needs_of(const ToldBuild& told,
+                        const std::vector<std::string>& brings,
+                        const Rules& rules) {
+    const auto parts = parts_of(told, brings, rules);
+    InstalledNeeds needs;
+    for (const auto& part : parts) {
+        // What says nothing of any API is about all of the program.
+        if (part.apis().empty()) {
+            add(std::nullopt, part.needs(std::nullopt), needs);
+            for (const auto* api : computing_apis())
+                add(api->id, part.needs(api->id), needs);
+        }
+        for (const auto api : part.apis()) {
+            // Where one part has the code, another without any is only its helper.
+            const bool is_helper =
+                !part.has_code(api) && std::ranges::any_of(parts, [api](const Part& other) {
+                    return other.has_code(api);
+                });
+            if (!is_helper)
+                add(api, part.needs(api), needs);
+        }
+    }
+    return needs;
+}
+
+Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
+                                const Manifest& manifest,
+                                const Facts& host) {
+    const auto* platform = platform_for(manifest, host);
+    std::vector<std::string> known;
+    if (platform)
+        for (const auto& variant : platform->variants)
+            known.push_back(variant.name);
+    InstalledNeeds needs;
+    for (const auto& name : variants) {
+        const auto* variant = platform ? find_variant(*platform, name) : nullptr;
+        if (!variant)
+            return Error{ErrorCode::InvalidRequest, "request: variant: " + scrubbed(name, 64) +
+                                                        ": no variant of " + manifest.name +
+                                                        " here" + suggestion(name, known)};
+        add_variant(*variant, needs);
+    }
+    return needs;
+}
+
+}  // namespace gpuprobe
