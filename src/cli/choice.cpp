@@ -6,8 +6,11 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/parse.h"
 #include "base/record.h"
 #include "base/suggestion.h"
@@ -15,6 +18,8 @@
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
 #include "cli/terminal.h"
+#include "inventory/installed_build.h"
+#include "inventory/linker_cache.h"
 #include "policy/environment.h"
 
 namespace gpuprobe {
@@ -52,6 +57,62 @@ Value no_match_document(const Error& error, const Decision& decision) {
     return document;
 }
 
+/// What this machine's dynamic linker finds; nothing is known of the machine of a capture.
+Surroundings surroundings_of(const Arguments& arguments) {
+    constexpr Bytes kMaxCache = mib(16);
+    Surroundings surroundings{.is_here = !arguments.replay};
+    struct utsname system {};
+    if (arguments.replay || ::uname(&system) != 0)
+        return surroundings;
+    if (const auto cache = RootedFiles{}.read(kLinkerCache, kMaxCache))
+        if (auto found = cached_sonames(*cache, static_cast<const char*>(system.machine)))
+            surroundings.sonames = std::move(*found);
+    return surroundings;
+}
+
+/// What `--installed` names, if it is a file or folder; names of variants are none.
+std::optional<std::string> path_of_build(const Value& variants) {
+    std::vector<std::string> words;
+    if (!read_value(variants, words).empty() || words.empty())
+        return std::nullopt;
+    const auto path = fmt::format("{}", fmt::join(words, ","));
+    struct stat status {};
+    const bool is_there = ::stat(path.c_str(), &status) == 0;
+    return is_there || path.find('/') != std::string::npos ? std::optional{path} : std::nullopt;
+}
+
+/// A build whose files were read, as a request tells it.
+void tell_build(const InstalledBuild& build, Value& request) {
+    for (const auto& part : build.parts) {
+        request["needs"][part.name] = to_value(part.needs);
+        request["brings"][part.name] = to_value(part.brings);
+        request["code"][part.name] = to_value(part.code);
+    }
+    if (build.parts.empty() && !request.find("built"))
+        request["built"] = Value::Array{Value{kCpu}};
+}
+
+/// Turns a path under `variant` into what its files say: whoever answers may not read them.
+Status read_build(const Context& context, Value& request) {
+    const auto path = path_of_build(request.at("variant"));
+    if (!path)
+        return Done{};
+    for (const auto* key : {"needs", "brings", "code"})
+        if (request.find(key))
+            return Error{ErrorCode::InvalidRequest,
+                         fmt::format("--installed reads from {} what --{} would say: give one of "
+                                     "them",
+                                     scrubbed(*path), key)};
+    auto build = read_installed_build(*path, surroundings_of(context.arguments));
+    if (!build)
+        return std::move(build).error().in("--installed");
+    std::erase_if(*request.as_object(), [](const auto& member) { return member.key == "variant"; });
+    tell_build(*build, request);
+    for (const auto& unread : build->unread)
+        remark(context.arguments, "not read: " + unread);
+    return Done{};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> gpu_ids(Context& context,
@@ -77,6 +138,7 @@ Status name_gpus_by_id(Context& context, Value& request) {
 Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
+    TRY(read_build(context, request));
     const auto callers = callers_variables();
     if (!callers.empty())
         request["environment"] = to_value(callers);

@@ -18,7 +18,7 @@
 namespace gpuprobe::bus {
 
 constexpr int kMaxDepth = 12;            ///< containers within containers that we send
-constexpr int kMaxReceivedDepth = 4;     ///< that we accept; no request of ours nests more than 2
+constexpr int kMaxReceivedDepth = 4;     ///< that we accept; no request of ours nests more than 3
 constexpr std::size_t kMaxItems = 4096;  ///< of one container that we send
 constexpr std::size_t kMaxReceived = 1024;  ///< values in all that one request may hold
 constexpr Bytes kMaxReceivedText = kib(4);

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""select --installed: the build that is there, read from its files."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from cli_case import SOURCE, run
+
+sys.path.insert(0, str(SOURCE / "tests/support"))
+import gpu_files  # noqa: E402  (beside the fuzz harnesses' seeds)
+
+H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # driver 580, CUDA 13.0, compute capability 9.0
+
+
+def without_libraries(folder):
+    """The H200 without CUDA's toolkit, as a machine with its driver alone is."""
+    machine = pathlib.Path(folder) / "machine"
+    shutil.copytree(H200, machine, symlinks=True)
+    path = machine / "capture.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    libraries = document["host"]["libraries"]
+    document["host"]["libraries"] = [name for name in libraries if not name.startswith(("libcu", "libnv"))]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return machine
+
+
+class Installed(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.build = self.folder / "build"
+        self.build.mkdir()
+        self.machine = without_libraries(self.folder)
+
+    def ask(self, path, consumer="node-llama-cpp", machine=None):
+        done = run(f"--replay={machine or self.machine}", "-j", "select", consumer, f"--installed={path}")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        return json.loads(done.stdout)
+
+    def reasons(self, answer, backend="cuda"):
+        return {reason["code"]: reason["detail"] for candidate in answer["candidates"]
+                if candidate["backend"] == backend for reason in candidate["reasons"]}
+
+    def library(self, name="libggml-cuda.so", needs=("libcuda.so.1",), **more):
+        return gpu_files.library(self.build, name, needs, **more)
+
+    def test_needs_ptx_that_the_driver_knows(self):
+        new = self.library(sections={".nv_fatbin": gpu_files.cuda([86], [75, 90], (9, 1))})
+        answer = self.ask(new)
+        self.assertEqual(answer["backend"], "cpu")
+        detail = self.reasons(answer)["ptx-needs-newer-driver"]
+        self.assertEqual((detail["ptx"], detail["toolkit"], detail["driver_cuda"], detail["build"]),
+                         ("9.1", "13.1", "13.0", "libggml-cuda.so"))
+        old = self.library("libold.so", sections={".nv_fatbin": gpu_files.cuda([86], [75, 90], (9, 0))})
+        self.assertEqual(self.ask(old)["backend"], "cuda")
+
+    def test_needs_code_for_the_chip(self):
+        other = self.library(sections={".nv_fatbin": gpu_files.cuda([75, 86])})
+        self.assertIn("arch-not-in-build", self.reasons(self.ask(other)))
+        own = self.library("libown.so", sections={".nv_fatbin": gpu_files.cuda([75]) + gpu_files.cuda(
+            [90], suffix=gpu_files.SPECIFIC)})
+        self.assertEqual(self.ask(own)["backend"], "cuda")
+
+    def test_needs_libraries_that_nobody_brings(self):
+        code = {".nv_fatbin": gpu_files.cuda([90])}
+        path = self.library(needs=["libcudart.so.13", "libcublas.so.13", "libcuda.so.1"], sections=code)
+        answer = self.ask(path)
+        self.assertEqual(answer["backend"], "cpu")
+        self.assertIn("library-missing", self.reasons(answer))
+        # The machine with the toolkit has both.
+        self.assertEqual(self.ask(path, machine=H200)["backend"], "cuda")
+        # And so has the folder, once they lie beside it.
+        for name in ("libcudart.so.13", "libcublas.so.13"):
+            gpu_files.library(self.build, name, soname=name)
+        self.assertEqual(self.ask(path)["backend"], "cuda")
+        self.assertEqual(self.ask(self.build)["backend"], "cuda")
+
+    def test_finds_libraries_where_the_file_says(self):
+        code = {".nv_fatbin": gpu_files.cuda([90])}
+        beside = self.folder / "nvidia/lib"
+        beside.mkdir(parents=True)
+        gpu_files.library(beside, "libcudart.so.12", soname="libcudart.so.12")
+        for option in ("-Wl,-rpath,$ORIGIN/../nvidia/lib", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/../nvidia/lib"):
+            path = self.library(needs=["libcudart.so.12"], sections=code, options=[option])
+            self.assertEqual(self.ask(path)["backend"], "cuda", option)
+        # An absolute place is of this machine, and a capture is of another.
+        path = self.library(needs=["libcudart.so.12"], sections=code, options=[f"-Wl,-rpath,{beside}"])
+        self.assertIn("library-missing", self.reasons(self.ask(path)))
+
+    def test_reads_compressed_code_and_relocatable_code(self):
+        for section in (".nv_fatbin", "__nv_relfatbin"):
+            content = gpu_files.fatbin(gpu_files.image(gpu_files.CUBIN, 90, flags=0x8011, payload=b"\x28\xb5\x2f\xfd"))
+            path = self.library("lib" + section.strip("._") + ".so", sections={section: content})
+            self.assertEqual(self.ask(path)["backend"], "cuda", section)
+
+    def test_one_of_two_builds_will_do(self):
+        for major in (12, 13):
+            part = self.build / f"cuda_v{major}"
+            part.mkdir()
+            gpu_files.library(part, f"libcudart.so.{major}", soname=f"libcudart.so.{major}")
+            gpu_files.library(part, "libggml-cuda.so", [f"libcudart.so.{major}"],
+                              {".nv_fatbin": gpu_files.cuda([75, 90] if major == 12 else [100])})
+        self.assertEqual(self.ask(self.build, "ollama")["backend"], "cuda")
+        shutil.rmtree(self.build / "cuda_v12")
+        self.assertIn("arch-not-in-build", self.reasons(self.ask(self.build, "ollama")))
+
+    def test_hip_targets(self):
+        bundles = gpu_files.bundle("gfx1030", "gfx90a:sramecc+:xnack-")
+        gfx = lambda content: run(
+            f"--replay={H200}", "-j", "select", "llama.cpp", "--installed=" +
+            str(self.library("libggml-hip.so", ["libamdhip64.so.6"], sections={".hip_fatbin": content})))
+        for content in (bundles, b"\0" * 64 + gpu_files.compressed(bundles), gpu_files.compressed(bundles, 3)):
+            answer = json.loads(gfx(content).stdout)
+            self.assertEqual(answer["backend"], "cpu")
+            self.assertIn("not-built", self.reasons(answer))
+
+    def test_other_backends_are_not_built(self):
+        vulkan = gpu_files.library(self.build, "libggml-vulkan.so", ["libvulkan.so.1"])
+        answer = self.ask(vulkan)
+        self.assertIn("not-built", self.reasons(answer))
+        self.assertNotIn("not-built", self.reasons(answer, "vulkan"))
+        loads = gpu_files.library(self.build, "libdawn.so", text='const char *const loader = "libvulkan.so.1";')
+        self.assertNotIn("not-built", self.reasons(self.ask(loads), "vulkan"))
+        plain = gpu_files.library(self.build, "libplain.so")
+        self.assertEqual(self.ask(plain)["backend"], "cpu")
+
+    def test_hostile_folders(self):
+        self.library(sections={".nv_fatbin": gpu_files.cuda([90])})
+        (self.build / "secret.so").symlink_to("/proc/self/mem")
+        (self.build / "loop").symlink_to(self.build)
+        (self.build / "up").symlink_to("/")
+        os.mkfifo(self.build / "pipe.so")
+        (self.build / "empty.so").touch()
+        (self.build / "cut.so").write_bytes(b"\x7fELF" + b"\2\1\1" + b"\xff" * 4000)
+        huge = self.build / "huge.so"
+        huge.write_bytes((self.build / "libggml-cuda.so").read_bytes())
+        os.truncate(huge, 1 << 40)
+        broken = gpu_files.cuda([90])
+        self.library("broken.so", sections={".nv_fatbin": broken[:8] + b"\xff" * 8 + broken[16:]})
+        done = run(f"--replay={self.machine}", "-q", "select", "node-llama-cpp", f"--installed={self.build}")
+        self.assertEqual((done.returncode, done.stdout), (0, "cuda\n"), done.stderr)
+        named = run("select", "node-llama-cpp", f"--replay={self.machine}", f"--installed={self.build / 'broken.so'}")
+        self.assertEqual(named.returncode, 1, named.stdout)
+        self.assertIn("goes on behind its section", named.stderr)
+
+    def test_what_is_no_build_is_refused(self):
+        text = self.build / "README"
+        text.write_text("not a program", encoding="utf-8")
+        for path, says in ((text, "no 64-bit ELF"), (self.build, "no 64-bit ELF"),
+                           (self.build / "missing", "No such file"), ("/dev/null", "neither a file nor a folder")):
+            done = run(f"--replay={self.machine}", "select", "node-llama-cpp", f"--installed={path}")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(says, done.stderr)
+
+
+class PublishedBuild(unittest.TestCase):
+    """@node-llama-cpp/linux-x64-cuda as its registry has it: PTX 9.1 for Hopper, and CUDA 13 that it does not bring."""
+
+    def test_does_not_run_behind_driver_580(self):
+        npm = shutil.which("npm")
+        if not npm:
+            self.skipTest("npm is not installed")
+        cache = pathlib.Path(os.environ.get("GPUPROBE_RUNTIMES", pathlib.Path(tempfile.gettempdir()) /
+                                            f"gpuprobe-runtimes-{os.getuid()}"))
+        cache.mkdir(mode=0o700, exist_ok=True)
+        archive = cache / "node-llama-cpp-linux-x64-cuda-3.22.1.tgz"
+        if not archive.exists():
+            with tempfile.TemporaryDirectory(dir=cache) as fresh:
+                done = subprocess.run([npm, "pack", "--silent", "@node-llama-cpp/linux-x64-cuda@3.22.1"], cwd=fresh,
+                                      capture_output=True, text=True, timeout=100, check=False)
+                if done.returncode != 0:
+                    self.skipTest(f"the registry does not answer: {done.stderr.strip()[-200:]}")
+                os.replace(pathlib.Path(fresh) / archive.name, archive)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["tar", "-xzf", str(archive), "-C", folder], check=True)
+            package = pathlib.Path(folder) / "package"
+            machine = without_libraries(folder)
+            done = run(f"--replay={machine}", "-j", "select", "node-llama-cpp", f"--installed={package}")
+            answer = json.loads(done.stdout)
+            self.assertNotEqual(answer["backend"], "cuda")
+            reasons = {reason["code"]: reason["detail"] for candidate in answer["candidates"]
+                       if candidate["backend"] == "cuda" for reason in candidate["reasons"]}
+            self.assertEqual(reasons["ptx-needs-newer-driver"]["ptx"], "9.1")
+            self.assertIn("library-missing", reasons)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/installed_build.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "inventory/object_file.h"
+
+namespace gpuprobe {
+namespace {
+
+// This program has report's tables in it, which name every API's loader: to the reader it is a
+// program that loads them itself.
+constexpr const char* kOwnProgram = "/proc/self/exe";
+
+std::vector<std::string> needs_with(std::vector<std::string> sonames) {
+    const auto build = read_installed_build(kOwnProgram, {.sonames = std::move(sonames)});
+    EXPECT_TRUE(build) << build.error().text;
+    EXPECT_EQ(build->parts.size(), 1U);
+    return build->parts.empty() ? std::vector<std::string>{} : build->parts.front().needs;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+TEST(InstalledBuild, LooksUpWhatNoReportListsInTheLinkersCache) {
+    EXPECT_TRUE(contains(needs_with({}), "libzstd.so.1"));
+    EXPECT_FALSE(contains(needs_with({"libzstd.so.1"}), "libzstd.so.1"));
+    // What reports list is the report's to tell.
+    EXPECT_TRUE(contains(needs_with({"libstdc++.so.6"}), "libstdc++.so.6"));
+    EXPECT_FALSE(contains(needs_with({}), "libc.so.6"));
+}
+
+TEST(InstalledBuild, TellsTheApisThatAProgramLoads) {
+    const auto build = read_installed_build(kOwnProgram, {});
+    ASSERT_TRUE(build);
+    EXPECT_EQ(build->apis,
+              (std::vector{Api::Cuda, Api::Hip, Api::LevelZero, Api::Vulkan, Api::OpenCl}));
+    EXPECT_TRUE(contains(build->parts.at(0).code, "vulkan"));
+}
+
+}  // namespace
+}  // namespace gpuprobe
