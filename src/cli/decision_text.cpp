@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/shell_quote.h"
+#include "explain/shell_quote.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/screen.h"

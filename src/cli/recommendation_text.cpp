@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 #include "cli/decision_text.h"
-#include "cli/shell_quote.h"
+#include "explain/shell_quote.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/screen.h"

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "cli/recommendation.h"
-#include "cli/shell_quote.h"
+#include "explain/shell_quote.h"
 #include "policy/exports.h"
 #include "policy/select.h"
 #include "report/compute_view.h"

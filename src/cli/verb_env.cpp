@@ -9,7 +9,7 @@
 #include "cli/gpu_environment.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
-#include "cli/shell_quote.h"
+#include "explain/shell_quote.h"
 #include "cli/verbs.h"
 #include "policy/exports.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/shell_quote.h"
+#include "explain/shell_quote.h"
 
 #include <gtest/gtest.h>
 
