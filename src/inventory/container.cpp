@@ -53,6 +53,8 @@ std::optional<std::string> from_marker(const FileSystem& files) {
         return "podman";
     if (files.exists("/.dockerenv"))
         return "docker";
+    if (files.exists("/.singularity.d"))  // of Apptainer too, which was Singularity
+        return "apptainer";
     return std::nullopt;
 }
 

@@ -38,6 +38,13 @@ std::optional<int> numa_node_of(const DeviceFolder& folder) {
     return node && *node >= 0 ? node : std::nullopt;  // -1: the firmware did not say
 }
 
+/// Unknown is 0 or 255 where the link says nothing (drivers/pci/pci-sysfs.c).
+std::optional<std::uint32_t> lanes(const std::optional<std::string>& text) {
+    constexpr std::uint32_t kMost = 32;
+    const auto count = text ? parse_number<std::uint32_t>(*text) : std::nullopt;
+    return count && *count > 0 && *count <= kMost ? count : std::nullopt;
+}
+
 std::string id_of(const DeviceFolder& folder) {
     if (const auto address = folder.pci_address())
         return "pci:" + text_of(*address);
@@ -58,6 +65,10 @@ void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& de
     device.boot_vga = flag_from(folder.text("boot_vga"));
     if (const auto resource = sysfs.content(folder.path() + "/resource"))
         device.largest_bar = largest_aperture(*resource);
+    if (folder.text("power/runtime_status") == "active") {
+        device.link_width = lanes(folder.text("current_link_width"));
+        device.max_link_width = lanes(folder.text("max_link_width"));
+    }
     if (const auto physical = sysfs.link_name(folder.path() + "/physfn"))
         if (const auto address = parse_text(*physical, std::type_identity<PciAddress>{}))
             device.physical_function = "pci:" + text_of(*address);

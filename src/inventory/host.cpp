@@ -10,6 +10,7 @@
 #include "inventory/jetson.h"
 #include "inventory/linker_cache.h"
 #include "inventory/scan.h"
+#include "inventory/setup.h"
 #include "inventory/virtualization.h"
 
 #if defined(__GLIBC__)
@@ -91,6 +92,9 @@ Host detect_host(const FileSystem& files) {
     host.wsl = is_wsl(files, host.kernel.value_or(""));
     host.l4t = jetson_release(files);
     host.libraries = host_libraries(files, host.arch.value_or(""));
+    host.os_release = os_release_of(files);
+    host.sandbox = sandbox_of(files);
+    host.setup = kernel_setup(files, host.kernel);
     return host;
 }
 

@@ -14,6 +14,7 @@
 #include "inventory/nvidia_proc.h"
 #include "inventory/pci_functions.h"
 #include "inventory/platform_devices.h"
+#include "inventory/setup.h"
 #include "report/role.h"
 
 namespace gpuprobe {
@@ -105,6 +106,10 @@ std::set<std::string> parents_of(const std::vector<ClassNode>& members) {
 Machine scan_machine(const FileSystem& files, const NodeSource& source, Host host) {
     Machine machine;
     machine.host = std::move(host);
+    if (!machine.host.os_release)  // a capture may have the file alone
+        machine.host.os_release = os_release_of(files);
+    if (!machine.host.setup && files.exists("/proc/cmdline"))
+        machine.host.setup = kernel_setup(files, machine.host.kernel);
     const Sysfs sysfs{files, machine.notes};
     const DeviceNodes nodes{source};
     const auto members = class_nodes(sysfs);

@@ -109,7 +109,10 @@ PciInfo pci_of(const HardwareDevice& hardware) {
                    .subsystem_device_id = hardware.subsystem_device_id,
                    .pci_class = hardware.pci_class,
                    .revision = hardware.revision,
-                   .numa_node = hardware.numa_node};
+                   .numa_node = hardware.numa_node,
+                   .bar = hardware.largest_bar,
+                   .link_width = hardware.link_width,
+                   .max_link_width = hardware.max_link_width};
 }
 
 template <class T>

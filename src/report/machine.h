@@ -60,6 +60,53 @@ void describe(Visitor& visit, HostMemory& memory) {
     visit("available", memory.available);
 }
 
+/// Which distribution the root of this process is of. Source: os-release(5).
+struct OsRelease {
+    std::optional<std::string> id = {};          ///< "debian"
+    std::vector<std::string> id_like = {};       ///< what it is made from, closest first
+    std::optional<std::string> version_id = {};  ///< "12"
+    std::optional<std::string> variant_id = {};  ///< "silverblue"
+    bool operator==(const OsRelease&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, OsRelease& release) {
+    visit("id", release.id);
+    visit("id_like", release.id_like);
+    visit("version_id", release.version_id);
+    visit("variant_id", release.variant_id);
+}
+
+/// How the kernel was started and what it may load, as far as graphics drivers are concerned. Each
+/// is null where it can't be read.
+struct KernelSetup {
+    /// Words of the kernel's command line about GPUs, PCI and the IOMMU; others are not kept.
+    std::optional<std::vector<std::string>> parameters = {};
+    std::optional<bool> secure_boot = {};
+    std::optional<std::string> lockdown = {};   ///< "none", "integrity" or "confidentiality"
+    std::optional<std::uint64_t> tainted = {};  ///< bits of /proc/sys/kernel/tainted
+    /// Modules of graphics drivers that modprobe.d keeps from loading, sorted.
+    std::optional<std::vector<std::string>> blacklist = {};
+    /// Modules of graphics drivers that are loaded or built in, sorted.
+    std::optional<std::vector<std::string>> loaded = {};
+    /// Those that are there for the running kernel, sorted.
+    std::optional<std::vector<std::string>> installed = {};
+    std::vector<std::string> options = {};  ///< "nvidia.NVreg_EnableGpuFirmware=18", as in use
+    std::optional<bool> iommu = {};         ///< the kernel uses one
+    bool operator==(const KernelSetup&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, KernelSetup& setup) {
+    visit("parameters", setup.parameters);
+    visit("secure_boot", setup.secure_boot);
+    visit("lockdown", setup.lockdown);
+    visit("tainted", setup.tainted);
+    visit("blacklist", setup.blacklist);
+    visit("loaded", setup.loaded);
+    visit("installed", setup.installed);
+    visit("options", setup.options);
+    visit("iommu", setup.iommu);
+}
+
 struct Host {
     std::optional<std::string> os = {};      ///< "linux"
     std::optional<std::string> arch = {};    ///< as uname -m: "x86_64"
@@ -74,6 +121,10 @@ struct Host {
     /// Sonames that the dynamic linker's cache resolves, of those in report/libraries.h, sorted;
     /// null where the cache can't be read.
     std::optional<std::vector<std::string>> libraries = {};
+    std::optional<OsRelease> os_release = {};
+    /// "flatpak", "snap", "toolbox" or "distrobox"; null outside one.
+    std::optional<std::string> sandbox = {};
+    std::optional<KernelSetup> setup = {};
     bool operator==(const Host&) const = default;
 };
 template <class Visitor>
@@ -89,6 +140,9 @@ void describe(Visitor& visit, Host& host) {
     visit("wsl", host.wsl);
     visit("l4t", host.l4t);
     visit("libraries", host.libraries);
+    visit("os_release", host.os_release);
+    visit("sandbox", host.sandbox);
+    visit("setup", host.setup);
 }
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
@@ -203,6 +257,9 @@ struct HardwareDevice {
     std::vector<DeviceNode> nodes = {};
     std::vector<MemoryReading> memory = {};  ///< what may be read without waking anything
     std::optional<Bytes> largest_bar = {};   ///< largest prefetchable 64-bit BAR
+    /// Lanes of its PCIe link; null where it sleeps, as reading them would wake it.
+    std::optional<std::uint32_t> link_width = {};
+    std::optional<std::uint32_t> max_link_width = {};
     std::optional<std::string> physical_function = {};  ///< id of the PF, on an SR-IOV VF
     std::vector<HardwarePartition> partitions = {};
     std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"

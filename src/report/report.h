@@ -60,6 +60,9 @@ struct PciInfo {
     std::optional<std::string> pci_class = {};
     std::optional<std::string> revision = {};
     std::optional<int> numa_node = {};
+    std::optional<Bytes> bar = {};  ///< the largest window through which the CPU sees its memory
+    std::optional<std::uint32_t> link_width = {};  ///< PCIe lanes in use; null while it sleeps
+    std::optional<std::uint32_t> max_link_width = {};
     bool operator==(const PciInfo&) const = default;
 };
 template <class Visitor>
@@ -72,6 +75,9 @@ void describe(Visitor& visit, PciInfo& pci) {
     visit("class", pci.pci_class);
     visit("revision", pci.revision);
     visit("numa_node", pci.numa_node);
+    visit("bar", pci.bar);
+    visit("link_width", pci.link_width);
+    visit("max_link_width", pci.max_link_width);
 }
 
 struct DriverInfo {

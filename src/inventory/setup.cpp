@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/setup.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <vector>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxFile = kib(64);
+constexpr Bytes kMaxModuleList = mib(4);  // a distribution's whole kernel needs half a mebibyte
+constexpr std::size_t kMaxText = 256;
+constexpr std::size_t kMaxWords = 64;
+constexpr std::size_t kMaxFiles = 128;
+
+using Words = std::vector<std::string>;
+
+/// Modules of graphics drivers and accelerators, and those that keep a device for guests, sorted.
+constexpr auto kModules = std::to_array<std::string_view>({"amdgpu",
+                                                           "amdxdna",
+                                                           "amdkfd",
+                                                           "asahi",
+                                                           "ast",
+                                                           "etnaviv",
+                                                           "gasket",
+                                                           "habanalabs",
+                                                           "hailo_pci",
+                                                           "i915",
+                                                           "intel_vpu",
+                                                           "lima",
+                                                           "mgag200",
+                                                           "msm",
+                                                           "nouveau",
+                                                           "nova_core",
+                                                           "nvgpu",
+                                                           "nvidia",
+                                                           "nvidia_drm",
+                                                           "nvidia_modeset",
+                                                           "nvidia_peermem",
+                                                           "nvidia_uvm",
+                                                           "panfrost",
+                                                           "panthor",
+                                                           "qaic",
+                                                           "radeon",
+                                                           "rknpu",
+                                                           "rocket",
+                                                           "tegra_drm",
+                                                           "ttm",
+                                                           "v3d",
+                                                           "vc4",
+                                                           "vfio_pci",
+                                                           "virtio_gpu",
+                                                           "vmwgfx",
+                                                           "xe"});
+
+/// How the names of the command line's words begin that are about GPUs; others may tell what is
+/// nobody's business.
+constexpr auto kParameters = std::to_array<std::string_view>({"nomodeset",
+                                                              "modprobe.blacklist",
+                                                              "module_blacklist",
+                                                              "rd.driver.blacklist",
+                                                              "rdblacklist",
+                                                              "nouveau.",
+                                                              "nvidia",
+                                                              "amdgpu.",
+                                                              "radeon.",
+                                                              "i915.",
+                                                              "xe.",
+                                                              "drm.",
+                                                              "ttm.",
+                                                              "video=",
+                                                              "intel_iommu",
+                                                              "amd_iommu",
+                                                              "iommu",
+                                                              "pci=",
+                                                              "pcie_aspm",
+                                                              "pcie_port_pm",
+                                                              "vfio",
+                                                              "lockdown",
+                                                              "module.sig_enforce",
+                                                              "initcall_blacklist",
+                                                              "nomodule",
+                                                              "rd.driver.pre",
+                                                              "efifb",
+                                                              "ast."});
+
+struct Option {
+    std::string_view module;
+    std::string_view name;
+};
+/// Source: the parameters of amdgpu_drv.c, ttm_pool.c, i915_params.c, xe_module.c, nouveau_drm.c
+/// and nvidia-drm; those that others than root may read.
+constexpr auto kOptions = std::to_array<Option>({{"amdgpu", "gttsize"},
+                                                 {"amdgpu", "vm_fragment_size"},
+                                                 {"amdgpu", "si_support"},
+                                                 {"amdgpu", "cik_support"},
+                                                 {"amdgpu", "runpm"},
+                                                 {"i915", "force_probe"},
+                                                 {"i915", "enable_guc"},
+                                                 {"i915", "enable_hangcheck"},
+                                                 {"nouveau", "modeset"},
+                                                 {"nvidia_drm", "modeset"},
+                                                 {"radeon", "si_support"},
+                                                 {"radeon", "cik_support"},
+                                                 {"ttm", "pages_limit"},
+                                                 {"xe", "force_probe"}});
+/// Of /proc/driver/nvidia/params, which has the registry keys without "NVreg_".
+constexpr auto kNvidiaOptions = std::to_array<std::string_view>(
+    {"DeviceFileMode", "ModifyDeviceFiles", "EnableGpuFirmware", "OpenRmEnableUnsupportedGpus",
+     "DynamicPowerManagement", "PreserveVideoMemoryAllocations", "RegisterPCIDriver"});
+
+bool is_module(std::string_view name) {
+    return std::ranges::find(kModules, name) != kModules.end();
+}
+
+/// The kernel takes both signs for the same (kernel/params.c).
+std::string module_name(std::string_view text) {
+    std::string name{text};
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
+Words sorted(const std::set<std::string>& names) {
+    return {names.begin(), names.end()};
+}
+
+std::optional<Words> parameters(const FileSystem& files) {
+    const auto line = files.read("/proc/cmdline", kMaxFile);
+    if (!line)
+        return std::nullopt;
+    Words kept;
+    for (const auto word : words(trimmed(*line)))
+        if (kept.size() < kMaxWords &&
+            std::ranges::any_of(kParameters,
+                                [word](std::string_view lead) { return word.starts_with(lead); }))
+            kept.push_back(scrubbed(word, kMaxText));
+    return kept;
+}
+
+/// The variable SecureBoot of the UEFI specification, 3.3: four bytes of attributes, then 1 or 0.
+std::optional<bool> secure_boot(const FileSystem& files) {
+    constexpr Bytes kSize{5};
+    const auto content = files.read(
+        "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", kSize);
+    if (!content || content->size() != kSize.count)
+        return std::nullopt;
+    return content->back() == 1;
+}
+
+/// "none [integrity] confidentiality"
+std::optional<std::string> lockdown(const FileSystem& files) {
+    const auto line = files.line("/sys/kernel/security/lockdown").value_or("");
+    for (const auto word : words(line))
+        if (word.size() > 2 && word.starts_with('[') && word.ends_with(']'))
+            return scrubbed(word.substr(1, word.size() - 2), kMaxText);
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> tainted(const FileSystem& files) {
+    const auto line = files.line("/proc/sys/kernel/tainted");
+    return line ? parse_number<std::uint64_t>(*line) : std::nullopt;
+}
+
+/// "blacklist nouveau", "install nouveau /bin/false"
+void add_blacklisted(std::string_view text, std::set<std::string>& names) {
+    for (const auto line : split(text, '\n')) {
+        const auto columns = words(line);
+        const bool is_shut = columns.size() >= 2 && columns[0] == "blacklist";
+        const bool is_replaced = columns.size() >= 3 && columns[0] == "install" &&
+                                 (columns[2] == "/bin/false" || columns[2] == "/bin/true" ||
+                                  columns[2] == "/usr/bin/false" || columns[2] == "/usr/bin/true");
+        if (is_shut || is_replaced)
+            if (auto name = module_name(columns[1]); is_module(name))
+                names.insert(std::move(name));
+    }
+}
+
+std::optional<Words> blacklist(const FileSystem& files) {
+    std::set<std::string> names;
+    bool is_known = false;
+    for (const std::string folder : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"}) {
+        const auto found = files.list(folder);
+        is_known = is_known || found;
+        for (std::size_t i = 0; found && i < std::min(found->size(), kMaxFiles); ++i)
+            if ((*found)[i].ends_with(".conf"))
+                if (const auto text = files.read(folder + "/" + (*found)[i], kMaxFile))
+                    add_blacklisted(*text, names);
+    }
+    return is_known ? std::optional{sorted(names)} : std::nullopt;
+}
+
+std::optional<Words> loaded(const FileSystem& files) {
+    if (!files.exists("/sys/module"))
+        return std::nullopt;
+    Words found;
+    for (const auto module : kModules)
+        if (files.exists("/sys/module/" + std::string{module}))
+            found.emplace_back(module);
+    std::ranges::sort(found);
+    return found;
+}
+
+/// "kernel/drivers/gpu/drm/xe/xe.ko.xz: …" and, of what is built in, the path alone.
+void add_installed(std::string_view list, std::set<std::string>& names) {
+    for (const auto line : split(list, '\n')) {
+        const auto path = line.substr(0, line.find(':'));
+        const auto file = path.substr(path.rfind('/') + 1);
+        if (auto name = module_name(file.substr(0, file.find(".ko"))); is_module(name))
+            names.insert(std::move(name));
+    }
+}
+
+std::optional<Words> installed(const FileSystem& files, const std::string& kernel) {
+    std::set<std::string> names;
+    bool is_known = false;
+    for (const auto* list : {"modules.dep", "modules.builtin"})
+        if (const auto text =
+                files.read("/lib/modules/" + kernel + "/" + std::string{list}, kMaxModuleList)) {
+            add_installed(*text, names);
+            is_known = true;
+        }
+    return is_known ? std::optional{sorted(names)} : std::nullopt;
+}
+
+Words options(const FileSystem& files) {
+    Words found;
+    for (const auto& option : kOptions) {
+        const std::string module{option.module};
+        const std::string name{option.name};
+        if (const auto value = files.line("/sys/module/" + module + "/parameters/" + name);
+            value && !value->empty())
+            found.push_back(scrubbed(module + "." + name + "=" + *value, kMaxText));
+    }
+    const auto params = files.read("/proc/driver/nvidia/params", kMaxFile);
+    for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
+        const auto colon = std::min(line.find(':'), line.size());
+        const auto name = line.substr(0, colon);
+        if (std::ranges::find(kNvidiaOptions, name) != kNvidiaOptions.end())
+            found.push_back(scrubbed("nvidia.NVreg_" + std::string{name} + "=" +
+                                         std::string{trimmed(line.substr(colon + 1))},
+                                     kMaxText));
+    }
+    return found;
+}
+
+std::optional<bool> uses_iommu(const FileSystem& files) {
+    const auto units = files.list("/sys/class/iommu");
+    return units ? std::optional{!units->empty()} : std::nullopt;
+}
+
+std::string unquoted(std::string_view text) {
+    text = trimmed(text);
+    const bool is_quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') &&
+                           text.back() == text.front();
+    return scrubbed(is_quoted ? text.substr(1, text.size() - 2) : text, kMaxText);
+}
+
+}  // namespace
+
+std::optional<OsRelease> os_release_of(const FileSystem& files) {
+    auto text = files.read("/etc/os-release", kMaxFile);
+    if (!text)
+        text = files.read("/usr/lib/os-release", kMaxFile);
+    if (!text)
+        return std::nullopt;
+    OsRelease release;
+    for (const auto line : split(*text, '\n')) {
+        const auto equals = line.find('=');
+        if (equals == std::string_view::npos)
+            continue;
+        const auto key = trimmed(line.substr(0, equals));
+        const auto value = unquoted(line.substr(equals + 1));
+        if (value.empty())
+            continue;
+        if (key == "ID")
+            release.id = lower_case(value);
+        else if (key == "VERSION_ID")
+            release.version_id = value;
+        else if (key == "VARIANT_ID")
+            release.variant_id = lower_case(value);
+        else if (key == "ID_LIKE" && release.id_like.empty())
+            for (const auto word : words(value))
+                if (release.id_like.size() < kMaxWords)
+                    release.id_like.push_back(lower_case(word));
+    }
+    return release;
+}
+
+std::optional<std::string> sandbox_of(const FileSystem& files) {
+    if (files.exists("/.flatpak-info"))
+        return "flatpak";
+    if (files.exists("/run/.toolboxenv"))
+        return "toolbox";
+    const auto profile = files.line("/proc/self/attr/current");
+    return profile && profile->starts_with("snap.") ? std::optional<std::string>{"snap"}
+                                                    : std::nullopt;
+}
+
+KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel) {
+    return {.parameters = parameters(files),
+            .secure_boot = secure_boot(files),
+            .lockdown = lockdown(files),
+            .tainted = tainted(files),
+            .blacklist = blacklist(files),
+            .loaded = loaded(files),
+            .installed = kernel ? installed(files, *kernel) : std::nullopt,
+            .options = options(files),
+            .iommu = uses_iommu(files)};
+}
+
+}  // namespace gpuprobe

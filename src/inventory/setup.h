@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "report/machine.h"
+
+namespace gpuprobe {
+
+/// os-release(5): /etc/os-release, else /usr/lib/os-release. nullopt where neither can be read.
+std::optional<OsRelease> os_release_of(const FileSystem& files);
+
+/// "flatpak", "snap" or "toolbox", which distrobox calls itself too; nullopt outside one.
+/// Source: flatpak-metadata(5), /.flatpak-info; containers/toolbox, /run/.toolboxenv; snapd names
+/// AppArmor's profiles "snap.NAME.APP".
+std::optional<std::string> sandbox_of(const FileSystem& files);
+
+/// How the kernel was started and what it may load. `kernel` is the release whose modules are
+/// looked for, as `uname -r` has it. Source: kernel-command-line, modprobe.d(5), proc(5).
+KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel);
+
+}  // namespace gpuprobe

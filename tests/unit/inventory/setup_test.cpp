@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/setup.h"
+
+#include <gtest/gtest.h>
+
+#include "support/memory_files.h"
+
+namespace gpuprobe::test {
+namespace {
+
+using testing::MemoryFiles;
+using Words = std::vector<std::string>;
+
+TEST(OsRelease, IsReadWithAndWithoutQuotes) {
+    MemoryFiles files;
+    files.write("/etc/os-release",
+                "NAME=\"Linux Mint\"\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_ID='22'\n");
+    const auto release = os_release_of(files);
+    ASSERT_TRUE(release);
+    EXPECT_EQ(*release,
+              (OsRelease{.id = "linuxmint", .id_like = {"ubuntu", "debian"}, .version_id = "22"}));
+}
+
+TEST(OsRelease, IsInUsrLibWhereEtcHasNone) {
+    MemoryFiles files;
+    files.write("/usr/lib/os-release", "ID=fedora\nVARIANT_ID=silverblue\n");
+    EXPECT_EQ(os_release_of(files)->variant_id, "silverblue");
+}
+
+TEST(OsRelease, TakesWhateverAFileHolds) {
+    MemoryFiles files;
+    EXPECT_EQ(os_release_of(files), std::nullopt);
+    for (const std::string text : {"", "=", "ID", "ID=\"", "ID='", "\n\n=\n", "ID=\x1b[31m"}) {
+        files.write("/etc/os-release", text);
+        const auto release = os_release_of(files);
+        ASSERT_TRUE(release);
+        EXPECT_EQ(release->id.value_or("").find('\x1b'), std::string::npos);
+    }
+}
+
+TEST(Sandbox, IsToldByItsMarker) {
+    MemoryFiles files;
+    EXPECT_EQ(sandbox_of(files), std::nullopt);
+    files.write("/proc/self/attr/current", "snap.ollama.listener (enforce)\n");
+    EXPECT_EQ(sandbox_of(files), "snap");
+    files.write("/run/.toolboxenv", "");
+    EXPECT_EQ(sandbox_of(files), "toolbox");
+    files.write("/.flatpak-info", "[Application]\n");
+    EXPECT_EQ(sandbox_of(files), "flatpak");
+}
+
+TEST(KernelSetup, KeepsOfTheCommandLineWhatIsAboutGpus) {
+    MemoryFiles files;
+    files.write(
+        "/proc/cmdline",
+        "root=UUID=secret quiet nomodeset amdgpu.gttsize=1 nvidia-drm.modeset=1 password=x\n");
+    EXPECT_EQ(kernel_setup(files, {}).parameters,
+              (Words{"nomodeset", "amdgpu.gttsize=1", "nvidia-drm.modeset=1"}));
+}
+
+TEST(KernelSetup, ReadsBlacklists) {
+    MemoryFiles files;
+    files.write("/etc/modprobe.d/a.conf",
+                "# blacklist amdgpu\nblacklist nouveau\ninstall nvidia-drm /bin/false\n");
+    files.write("/etc/modprobe.d/b.txt", "blacklist xe\n");
+    files.write("/usr/lib/modprobe.d/c.conf", "blacklist pcspkr\ninstall i915 /sbin/modprobe x\n");
+    EXPECT_EQ(kernel_setup(files, {}).blacklist, (Words{"nouveau", "nvidia_drm"}));
+}
+
+TEST(KernelSetup, FindsModulesOfTheRunningKernel) {
+    MemoryFiles files;
+    files.write(
+        "/lib/modules/6.1/modules.dep",
+        "kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko.xz: a.ko\nupdates/dkms/nvidia-uvm.ko:\n");
+    files.write("/lib/modules/6.1/modules.builtin", "kernel/drivers/gpu/drm/i915/i915.ko\n");
+    EXPECT_EQ(kernel_setup(files, "6.1").installed, (Words{"amdgpu", "i915", "nvidia_uvm"}));
+    EXPECT_EQ(kernel_setup(files, "6.2").installed, std::nullopt);
+    EXPECT_EQ(kernel_setup(files, {}).installed, std::nullopt);
+}
+
+TEST(KernelSetup, ReadsWhatIsInUse) {
+    MemoryFiles files;
+    files.write("/sys/module/nvidia_drm/parameters/modeset", "N\n");
+    files.write("/sys/module/amdgpu/version", "");
+    files.write("/proc/driver/nvidia/params", "DeviceFileMode: 438\nRegistryDwords: \"secret\"\n");
+    files.write("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+    files.write("/proc/sys/kernel/tainted", "4097\n");
+    const auto setup = kernel_setup(files, {});
+    EXPECT_EQ(setup.options, (Words{"nvidia_drm.modeset=N", "nvidia.NVreg_DeviceFileMode=438"}));
+    EXPECT_EQ(setup.loaded, (Words{"amdgpu", "nvidia_drm"}));
+    EXPECT_EQ(setup.lockdown, "integrity");
+    EXPECT_EQ(setup.tainted, 4097U);
+    EXPECT_EQ(setup.secure_boot, std::nullopt);
+    EXPECT_EQ(setup.iommu, std::nullopt);
+}
+
+TEST(KernelSetup, KnowsNothingWhereNothingIs) {
+    EXPECT_EQ(kernel_setup(MemoryFiles{}, "6.1"), KernelSetup{});
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
