@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/places.h"
+
+#include <algorithm>
+
+#include "knowledge/documents.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+constexpr std::string_view kSchema = "gpuprobe.distributions/1";
+constexpr int kMaxKinship = 8;  // rows that are like one another: a row at fault ends a search
+
+struct Document {
+    std::string schema = {};
+    std::map<std::string, PackageRole> roles = {};
+    std::vector<Distribution> distributions = {};
+    std::vector<Engine> engines = {};
+};
+
+/// "12" is a version of "12", and of "12.4".
+bool is_version(std::string_view wanted, std::string_view version) {
+    return version == wanted ||
+           (version.starts_with(wanted) && version.substr(wanted.size()).starts_with('.'));
+}
+
+bool fits(const Distribution& row,
+          std::string_view id,
+          std::string_view version,
+          std::string_view variant) {
+    return row.id == id && (!row.version || is_version(*row.version, version)) &&
+           (!row.variant || *row.variant == variant);
+}
+
+int precision(const Distribution& row) {
+    return (row.version ? 1 : 0) + (row.variant ? 2 : 0);
+}
+
+}  // namespace
+
+template <class Visitor>
+void describe(Visitor& visit, PackageRole& role) {
+    visit("says", role.says);
+    std::optional<bool> is_for_host;
+    visit("on_host", is_for_host);
+    role.is_for_host = is_for_host.value_or(false);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Distribution& row) {
+    visit("id", row.id);
+    visit("name", row.name);
+    visit("version", row.version);
+    visit("variant", row.variant);
+    visit("like", row.like);
+    visit("commands", row.commands);
+    visit("packages", row.packages);
+    visit("notes", row.notes);
+    visit("image", row.image);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, Engine& engine) {
+    visit("id", engine.id);
+    visit("name", engine.name);
+    visit("commands", engine.commands);
+}
+
+namespace {
+
+template <class Visitor>
+void describe(Visitor& visit, Document& document) {
+    visit("schema", document.schema);
+    visit("roles", document.roles);
+    visit("distributions", document.distributions);
+    visit("engines", document.engines);
+}
+
+}  // namespace
+
+const Places& Places::current() {
+    static const Places places = compiled_in<Places>("distributions");
+    return places;
+}
+
+Result<Places> Places::from(std::string_view json) {
+    auto document = TRY(document_from<Document>(json, kSchema));
+    Places places;
+    for (auto& [id, role] : document.roles)
+        places.roles_.emplace(id, std::move(role));
+    places.distributions_ = std::move(document.distributions);
+    places.engines_ = std::move(document.engines);
+    return places;
+}
+
+const Distribution* Places::find(std::string_view id,
+                                 std::string_view version,
+                                 std::string_view variant) const {
+    const Distribution* best = nullptr;
+    for (const auto& row : distributions_)
+        if (fits(row, id, version, variant) && (!best || precision(row) > precision(*best)))
+            best = &row;
+    return best;
+}
+
+const Engine* Places::engine(std::string_view id) const {
+    const auto found = std::ranges::find(engines_, id, &Engine::id);
+    return found == engines_.end() ? nullptr : &*found;
+}
+
+const PackageRole* Places::role(std::string_view id) const {
+    const auto found = roles_.find(id);
+    return found == roles_.end() ? nullptr : &found->second;
+}
+
+const std::string* Places::told(const Distribution& row,
+                                std::map<std::string, std::string> Distribution::*what,
+                                const std::string& key) const {
+    const auto* place = &row;
+    for (int i = 0; place && i < kMaxKinship; ++i) {
+        const auto found = (place->*what).find(key);
+        if (found != (place->*what).end())
+            return &found->second;
+        const auto general = (place->*what).find(key.substr(0, key.find('.')));
+        if (general != (place->*what).end())
+            return &general->second;
+        place = place->like ? find(*place->like, "", "") : nullptr;
+    }
+    return nullptr;
+}
+
+}  // namespace gpuprobe::knowledge

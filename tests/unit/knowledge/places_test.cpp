@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/places.h"
+
+#include <gtest/gtest.h>
+
+#include "knowledge/causes.h"
+#include "knowledge/documents.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+std::string_view document() {
+    for (const auto& document : builtin_knowledge())
+        if (document.name == "distributions")
+            return document.json;
+    return {};
+}
+
+TEST(Places, AreRead) {
+    const auto places = Places::from(document());
+    ASSERT_TRUE(places) << places.error().text;
+}
+
+TEST(Places, TakeTheRowThatFitsBest) {
+    const auto& places = Places::current();
+    const auto packages = [&places](const char* id, const char* version, const char* variant,
+                                    const char* role) -> std::string {
+        const auto* row = places.find(id, version, variant);
+        const auto* told = row ? places.told(*row, &Distribution::packages, role) : nullptr;
+        return told ? *told : "(unknown)";
+    };
+    EXPECT_EQ(packages("debian", "12", "", "rocm"), "libhsa-runtime64-1 libamdhip64-5");
+    EXPECT_EQ(packages("debian", "11", "", "rocm"), "");
+    EXPECT_EQ(packages("debian", "13", "", "intel-firmware"), "firmware-intel-graphics");
+    EXPECT_EQ(packages("ubuntu", "24.04", "", "vulkan-loader"), "libvulkan1");
+    EXPECT_EQ(packages("arch", "", "", "mesa-vulkan.amd"), "vulkan-radeon");
+    EXPECT_EQ(packages("debian", "12", "", "mesa-vulkan.amd"), "mesa-vulkan-drivers");
+    EXPECT_EQ(packages("from-the-future", "", "", "mesa-vulkan"), "(unknown)");
+    EXPECT_NE(places.find("fedora", "41", "silverblue")->image, std::nullopt);
+    EXPECT_EQ(places.find("fedora", "41", "workstation")->image, std::nullopt);
+}
+
+TEST(Places, EndAtARowThatIsLikeItself) {
+    const auto places = Places::from(R"({"schema": "gpuprobe.distributions/1", "roles": {},
+        "distributions": [{"id": "a", "name": "A", "like": "b"}, {"id": "b", "name": "B", "like": "a"}]})");
+    ASSERT_TRUE(places);
+    EXPECT_EQ(places->told(*places->find("a", "", ""), &Distribution::packages, "x"), nullptr);
+}
+
+TEST(Places, RefuseWhatIsNoDocument) {
+    EXPECT_FALSE(Places::from("{}"));
+    EXPECT_FALSE(Places::from(R"({"schema": "gpuprobe.causes/1"})"));
+    EXPECT_FALSE(Causes{}.add(R"({"schema": "gpuprobe.causes/1", "causes": [{"id": 1}]})"));
+}
+
+}  // namespace
+}  // namespace gpuprobe::knowledge
