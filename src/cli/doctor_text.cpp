@@ -2,8 +2,10 @@
 #include "cli/doctor_text.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/parse.h"
 #include "base/record.h"
@@ -13,6 +15,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr int kDoctorSchema = 1;
+constexpr std::size_t kMaxTitle = 1024;
 
 Tone tone_of(Severity severity) {
     switch (severity) {
@@ -62,32 +65,60 @@ std::string headline(const Report& report,
 std::string finding_lines(const Finding& finding, const Screen& screen) {
     constexpr std::size_t kWord = 7;  // "warning"
     constexpr std::size_t kIndent = 2 + kWord + 2;
-    const auto words = explain(finding);
     const auto word = fmt::format("{:<{}}", name_of(finding.severity), kWord);
     auto text = hanging(screen, "  " + toned(screen, tone_of(finding.severity), word) + "  ",
-                        kIndent, words.text);
-    if (words.fix)
+                        kIndent, finding.sentence);
+    if (finding.fix)
         text +=
             hanging(screen, std::string(kIndent, ' ') + toned(screen, Tone::Strong, "fix:") + " ",
-                    kIndent + 5, *words.fix);
+                    kIndent + 5, *finding.fix);
     return text;
 }
 
+/// The findings that are of those devices alone, the gravest first.
 std::string section(const std::string& title,
                     const std::vector<Finding>& findings,
-                    const std::optional<std::string>& gpu,
+                    const std::vector<std::string>& gpus,
                     const Screen& screen) {
     std::vector<Finding> own;
     std::ranges::copy_if(findings, std::back_inserter(own),
-                         [&gpu](const Finding& finding) { return finding.gpu == gpu; });
-    if (own.empty() && !gpu)
+                         [&gpus](const Finding& finding) { return finding.gpus == gpus; });
+    if (own.empty())
         return "";
     std::ranges::stable_sort(own, std::ranges::greater{}, &Finding::severity);
     auto text = "\n" + toned(screen, Tone::Strong, title) + "\n";
     for (const auto& finding : own)
         text += finding_lines(finding, screen);
-    if (own.empty())
-        text += "  " + toned(screen, Tone::Good, "ok") + "\n";
+    return text;
+}
+
+struct Titled {
+    std::string id = {};
+    std::string title = {};
+};
+
+std::vector<Titled> titles(const Report& report) {
+    std::vector<Titled> devices;
+    const auto add = [&devices](const std::string& id, const std::optional<std::string>& name) {
+        devices.push_back({id, fmt::format("{}  {}", scrubbed(id), scrubbed(name.value_or("")))});
+    };
+    for (const auto& gpu : report.gpus)
+        add(gpu.id, gpu.name);
+    for (const auto& accelerator : report.accelerators)
+        add(accelerator.id, accelerator.name);
+    return devices;
+}
+
+/// What several devices share, once for each such set.
+std::string shared_sections(const std::vector<Finding>& findings, const Screen& screen) {
+    std::vector<std::vector<std::string>> sets;
+    for (const auto& finding : findings)
+        if (finding.gpus.size() > 1 && std::ranges::find(sets, finding.gpus) == sets.end())
+            sets.push_back(finding.gpus);
+    std::string text;
+    for (const auto& gpus : sets)
+        text += section(scrubbed(fmt::format("{}", fmt::join(gpus, ", ")), kMaxTitle), findings,
+                        gpus, screen);
     return text;
 }
 
@@ -97,26 +128,39 @@ std::string doctor_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Screen& screen) {
     auto text = headline(report, findings, screen);
-    text += section("This machine", findings, std::nullopt, screen);
-    for (const auto& gpu : report.gpus)
-        text += section(fmt::format("{}  {}", scrubbed(gpu.id), scrubbed(gpu.name.value_or(""))),
-                        findings, gpu.id, screen);
+    text += section("This machine", findings, {}, screen);
+    text += shared_sections(findings, screen);
+    for (const auto& [id, title] : titles(report)) {
+        text += section(title, findings, {id}, screen);
+        const auto is_told = [&id](const Finding& finding) {
+            return std::ranges::find(finding.gpus, id) != finding.gpus.end();
+        };
+        if (std::ranges::none_of(findings, is_told))
+            text += "\n" + toned(screen, Tone::Strong, title) + "\n  " +
+                    toned(screen, Tone::Good, "ok") + "\n";
+    }
     return text;
 }
 
-Value doctor_document(const std::vector<Finding>& findings) {
-    Value list{Value::Array{}};
+std::string fix_script(const std::vector<Finding>& findings) {
+    std::string text =
+        "#!/bin/sh\n# What gpuprobectl doctor would do here. Read it before you run it.\nset -e\n";
+    std::set<std::string> told;
     for (const auto& finding : findings) {
-        const auto words = explain(finding);
-        auto entry = to_value(finding);
-        entry["sentence"] = words.text;
-        entry["fix"] = to_value(words.fix);
-        list.push_back(std::move(entry));
+        if (!finding.is_safe || finding.is_for_host || finding.severity == Severity::Info)
+            continue;
+        text += "\n# " + finding.id + ": " + scrubbed(finding.sentence, kMaxTitle) + "\n";
+        for (const auto& command : finding.commands)
+            text += told.insert(command).second ? command + "\n" : "# (as above)\n";
     }
+    return told.empty() ? text + "\n# Nothing here can be mended by a script.\n" : text;
+}
+
+Value doctor_document(const std::vector<Finding>& findings) {
     Value document{Value::Object{}};
     document["schema"] = kDoctorSchema;
     document["severity"] = Value{name_of(gravest(findings))};
-    document["findings"] = std::move(list);
+    document["findings"] = to_value(findings);
     return document;
 }
 

@@ -16,8 +16,10 @@ std::string doctor_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Screen& screen);
 
-/// The same as one document: schema, severity, findings with id, severity, gpu, sentence, evidence
-/// and fix.
+/// A commented shell script of the commands that are safe on this machine. It is for reading first.
+std::string fix_script(const std::vector<Finding>& findings);
+
+/// The same as one document: schema, severity, findings.
 Value doctor_document(const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe

@@ -5,26 +5,27 @@
 #include <array>
 #include <span>
 
+#include <grp.h>
+#include <pwd.h>
+#include <sys/klog.h>
+#include <unistd.h>
+
 #include "base/parse.h"
-#include "explain/checks.h"
+#include "knowledge/causes.h"
 
 namespace gpuprobe {
 namespace {
 
-constexpr Bytes kMaxCommandLine = kib(64);
 constexpr std::size_t kMaxListed = 64;
 constexpr std::size_t kMaxText = 256;
+constexpr std::size_t kMaxOwnGroups = 1024;
+constexpr std::size_t kMaxLogLines = 512;
 /// Source: the Vulkan loader, docs/LoaderLayerInterface.md, "Linux Layer Discovery".
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
                                    "/usr/share/vulkan/implicit_layer.d"};
 /// Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};
-/// The variable SecureBoot of the UEFI specification, 3.3: four bytes of attributes, then 1 or 0.
-constexpr const char* kSecureBoot =
-    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
-constexpr std::size_t kSecureBootSize = 5;
-
 std::vector<std::string> listed(const FileSystem& files,
                                 std::span<const char* const> folders,
                                 std::initializer_list<std::string_view> endings) {
@@ -44,27 +45,66 @@ std::vector<std::string> listed(const FileSystem& files,
     return found;
 }
 
-std::optional<bool> secure_boot(const FileSystem& files) {
-    const auto content = files.read(kSecureBoot, Bytes{kSecureBootSize});
-    if (!content || content->size() != kSecureBootSize)
-        return std::nullopt;
-    return content->back() == 1;
+/// Groups that the account has by /etc/group and this process has not: it logged in before.
+std::vector<std::string> new_groups(const FileSystem& files) {
+    constexpr Bytes kMaxGroups = mib(1);
+    const auto* account = ::getpwuid(::getuid());
+    const auto text = files.read("/etc/group", kMaxGroups);
+    std::vector<gid_t> own(kMaxOwnGroups);
+    const int count = ::getgroups(static_cast<int>(own.size()), own.data());
+    if (!account || !text || count < 0)
+        return {};
+    own.resize(static_cast<std::size_t>(count));
+    own.push_back(::getegid());
+    std::vector<std::string> missing;
+    for (const auto line : split(*text, '\n')) {
+        const auto columns = split(line, ':');
+        const auto id = columns.size() == 4 ? parse_number<gid_t>(columns[2]) : std::nullopt;
+        if (!id || std::ranges::find(own, *id) != own.end() || missing.size() == kMaxListed)
+            continue;
+        for (const auto member : split(columns[3], ','))
+            if (member == account->pw_name)
+                missing.push_back(scrubbed(columns[0], kMaxText));
+    }
+    return missing;
+}
+
+/// Lines of the kernel's log about graphics drivers, the last ones; none where the log is closed
+/// (kernel.dmesg_restrict). Source: syslog(2).
+std::vector<std::string> kernel_log() {
+    constexpr int kReadAll = 3;
+    constexpr int kMost = 1 << 20;
+    constexpr std::array kAbout = std::to_array<std::string_view>(
+        {"NVRM", "nvidia", "nouveau", "amdgpu", "radeon", "i915", "xe 0000", "[drm", "kfd",
+         "AMD-Vi", "DMAR", "habanalabs", "intel_vpu", "amdxdna", "hailo", "Lockdown", "module"});
+    std::string text(kMost, '\0');
+    const int size = ::klogctl(kReadAll, text.data(), kMost);
+    std::vector<std::string> lines;
+    if (size <= 0)
+        return lines;
+    text.resize(static_cast<std::size_t>(size));
+    for (const auto line : split(text, '\n'))
+        if (std::ranges::any_of(kAbout, [line](std::string_view word) {
+                return line.find(word) != std::string_view::npos;
+            }))
+            lines.push_back(scrubbed(line, kMaxText));
+    if (lines.size() > kMaxLogLines)
+        lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(kMaxLogLines));
+    return lines;
 }
 
 }  // namespace
 
 Surroundings surroundings_here(const FileSystem& files, const char* (*variable)(const char* name)) {
-    Surroundings here{.secure_boot = secure_boot(files),
-                      .vulkan_layers = listed(files, kLayerFolders, {".json"}),
+    Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
                       .cdi_specs = listed(files, kCdiFolders, {".json", ".yaml", ".yml"}),
-                      .has_wsl_libraries = files.exists("/usr/lib/wsl/lib")};
-    for (const auto& known : kVariables) {
-        const std::string name{known.name};
+                      .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
+                      .is_root = ::geteuid() == 0,
+                      .new_groups = new_groups(files),
+                      .kernel_log = kernel_log()};
+    for (const auto& [name, kind] : knowledge::Causes::current().variables())
         if (const char* value = variable(name.c_str()))
             here.environment.emplace(name, scrubbed(value, kMaxText));
-    }
-    if (const auto line = files.read("/proc/cmdline", kMaxCommandLine))
-        here.kernel_command_line = *line;
     return here;
 }
 

@@ -2,9 +2,11 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/value_json.h"
 #include "cli/doctor_text.h"
 #include "cli/here.h"
 #include "cli/verbs.h"
+#include "engine/capture.h"
 #include "explain/doctor.h"
 
 namespace gpuprobe {
@@ -23,10 +25,24 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
     return severity >= limit ? ExitCode::Found : ExitCode::Answered;
 }
 
+/// Findings and report, with stand-ins for what identifies a card, as one document in a file.
+Status write_report(const std::string& file,
+                    const Report& report,
+                    const std::vector<Finding>& findings) {
+    auto bundle = doctor_document(findings);
+    bundle["report"] = to_value(report);
+    engine::Redaction mask;
+    return write_atomically(file, json_pretty(mask.masked_document(std::move(bundle))));
+}
+
 Result<ExitCode> run(Context& context) {
     const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
-    if (context.wants_json())
+    if (context.arguments.plot)
+        TRY(write_report(*context.arguments.plot, report, findings));
+    if (context.arguments.shows_all)
+        print(fix_script(findings));
+    else if (context.wants_json())
         print_json(context.arguments, doctor_document(findings));
     else
         print(doctor_text(report, findings, context.screen));
@@ -41,12 +57,20 @@ Verb doctor_verb() {
             .usage = {"doctor [--strict] [OPTION…]"},
             .about = R"(
 Every known reason why a GPU is not used: permissions, missing loaders and drivers, versions that
-do not fit, containers, variables of this environment. For each what was found and what helps.
+do not fit, containers, variables of this environment. For each what was found and what helps here:
+on this distribution, in this container.
 Exit status 6 when an error was found; warnings and things to know do not count.
 )",
             .options = {{.names = "--strict",
                          .help = "warnings count too",
-                         .take = put<&Arguments::warnings_count>}},
+                         .take = put<&Arguments::warnings_count>},
+                        {.names = "--fix-script",
+                         .help = "print a shell script of the safe fixes; nothing is run",
+                         .take = put<&Arguments::shows_all>},
+                        {.names = "--report",
+                         .value = {.name = "FILE", .names = kFiles},
+                         .help = "write findings and report, without identities, for a bug report",
+                         .take = put<&Arguments::plot>}},
             .run = run};
 }
 

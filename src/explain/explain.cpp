@@ -53,35 +53,13 @@ std::string plain(const Value& value) {
     return joined(texts, ", ");
 }
 
-/// The member in words, or nullopt when it is unknown.
-std::optional<std::string> member_text(const Value& detail, std::string_view placeholder) {
-    const auto colon = std::min(placeholder.find(':'), placeholder.size());
-    const auto& member = detail.at(placeholder.substr(0, colon));
-    const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
-    if (member.is_null())
-        return std::nullopt;
-    if (format == "join" && (!member.as_string() || !is_for_joining(*member.as_string())))
-        return std::nullopt;
-    if (const auto bytes = member.as_unsigned(); bytes && format == "size")
-        return size_text(Bytes{*bytes});
-    if (const auto rate = member.as_double(); rate && format == "rate")
-        return rate_text(*rate);
-    if (const auto number = member.as_int(); number && format == "signal")
-        return signal_name(static_cast<int>(*number));
-    if (const auto number = member.as_int(); number && format == "time")
-        return time_text(WallTime{Duration{*number}});
-    if (const auto* word = member.as_string(); word && format == "vendor")
-        return vendor_title(scrubbed(*word));
-    return plain(member);
-}
-
 struct Piece {
     std::string text = {};
     bool is_complete = true;
 };
 
 /// A pattern without brackets, filled.
-Piece filled_piece(std::string_view pattern, const Value& detail) {
+Piece filled_piece(std::string_view pattern, const WordLookup& lookup) {
     Piece piece;
     while (!pattern.empty()) {
         const auto open = std::min(pattern.find('{'), pattern.size());
@@ -90,7 +68,7 @@ Piece filled_piece(std::string_view pattern, const Value& detail) {
         if (pattern.empty())
             break;
         const auto close = std::min(pattern.find('}'), pattern.size() - 1);
-        const auto member = member_text(detail, pattern.substr(1, close - 1));
+        const auto member = lookup(pattern.substr(1, close - 1));
         piece.text += member.value_or("?");
         piece.is_complete = piece.is_complete && member;
         pattern.remove_prefix(close + 1);
@@ -99,10 +77,10 @@ Piece filled_piece(std::string_view pattern, const Value& detail) {
 }
 
 /// "A|B" filled: A, or B where a member that A names is unknown; empty where neither can be.
-std::string first_complete(std::string_view alternatives, const Value& detail) {
+std::string first_complete(std::string_view alternatives, const WordLookup& lookup) {
     while (true) {
         const auto bar = std::min(alternatives.find('|'), alternatives.size());
-        auto piece = filled_piece(alternatives.substr(0, bar), detail);
+        auto piece = filled_piece(alternatives.substr(0, bar), lookup);
         if (piece.is_complete)
             return std::move(piece.text);
         if (bar == alternatives.size())
@@ -187,19 +165,48 @@ std::string signal_name(int number) {
     return "signal " + std::to_string(number);
 }
 
-std::string filled(std::string_view pattern, const Value& detail) {
+std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder) {
+    const auto colon = std::min(placeholder.find(':'), placeholder.size());
+    const auto& member = detail.at(placeholder.substr(0, colon));
+    const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
+    if (member.is_null())
+        return std::nullopt;
+    if (format == "join" && (!member.as_string() || !is_for_joining(*member.as_string())))
+        return std::nullopt;
+    if (const auto bytes = member.as_unsigned(); bytes && format == "size")
+        return size_text(Bytes{*bytes});
+    if (const auto rate = member.as_double(); rate && format == "rate")
+        return rate_text(*rate);
+    if (const auto number = member.as_int(); number && format == "signal")
+        return signal_name(static_cast<int>(*number));
+    if (const auto number = member.as_int(); number && format == "time")
+        return time_text(WallTime{Duration{*number}});
+    if (const auto* word = member.as_string(); word && format == "number")  // of /dev/nvidia3
+        return scrubbed(word->substr(word->find_last_not_of("0123456789") + 1));
+    if (const auto* word = member.as_string(); word && format == "vendor")
+        return vendor_title(scrubbed(*word));
+    return plain(member);
+}
+
+std::string filled(std::string_view pattern, const WordLookup& lookup) {
     std::string text;
     while (!pattern.empty()) {
         const auto open = std::min(pattern.find('['), pattern.size());
-        text += filled_piece(pattern.substr(0, open), detail).text;
+        text += filled_piece(pattern.substr(0, open), lookup).text;
         pattern.remove_prefix(open);
         if (pattern.empty())
             break;
         const auto close = std::min(pattern.find(']'), pattern.size() - 1);
-        text += first_complete(pattern.substr(1, close - 1), detail);
+        text += first_complete(pattern.substr(1, close - 1), lookup);
         pattern.remove_prefix(close + 1);
     }
     return text;
+}
+
+std::string filled(std::string_view pattern, const Value& detail) {
+    return filled(pattern, [&detail](std::string_view placeholder) {
+        return detail_word(detail, placeholder);
+    });
 }
 
 void add_once(std::vector<std::string>& items, const std::string& item) {

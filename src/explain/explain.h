@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +43,15 @@ void add_once(std::vector<std::string>& items, const std::string& item);
 /// "SIGSEGV"; "signal 63" for a number without a name here.
 std::string signal_name(int number);
 
-/// A template of explain/wording_table.h with its placeholders filled from `detail`.
+/// What stands for a placeholder, without its braces; nullopt when that is unknown.
+using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
+
+/// A template of explain/wording_table.h with its placeholders filled.
+std::string filled(std::string_view pattern, const WordLookup& lookup);
+/// The same from the members of a reason's detail.
 std::string filled(std::string_view pattern, const Value& detail);
+
+/// A placeholder's member of a reason's detail, or of a finding's evidence.
+std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder);
 
 }  // namespace gpuprobe

@@ -5,7 +5,9 @@ GPUPROBE_ACCEPT=1 writes tests/data/doctor/machines.json; otherwise it must be w
 """
 import json
 import os
-import re
+import pathlib
+import subprocess
+import tempfile
 import unittest
 
 from cli_case import SOURCE, run
@@ -15,30 +17,21 @@ GOLDEN = SOURCE / "tests/data/doctor/machines.json"
 EXIT = {"ok": 0, "info": 0, "warning": 0, "error": 6}
 
 
-def checks():
-    """{id: severity} of both lists of checks."""
-    found = {}
-    for name in ("machine_checks.cpp", "gpu_checks.cpp"):
-        text = (SOURCE / "src/explain" / name).read_text(encoding="utf-8")
-        constants = dict(re.findall(r'constexpr ReasonCode (k\w+) = "([a-z0-9-]+)"', text))
-        for quoted, constant, severity in re.findall(r'\{(?:"([a-z0-9-]+)"|(k\w+)\.text\(\)), Severity::(\w+),', text):
-            found[quoted or constants[constant]] = severity.lower()
-    return found
+def causes():
+    """{id: severity} of all documents."""
+    return {cause["id"]: cause["severity"] for path in (SOURCE / "data/knowledge/causes").glob("*.json")
+            for cause in json.loads(path.read_text(encoding="utf-8"))["causes"]}
 
 
 class Pages(unittest.TestCase):
-    def test_each_check_has_words(self):
-        text = (SOURCE / "src/explain/doctor_table.h").read_text(encoding="utf-8")
-        self.assertEqual(set(re.findall(r'^    \{"([a-z0-9-]+)",', text, re.M)), set(checks()))
-
-    def test_each_check_is_on_its_page_with_its_severity(self):
+    def test_each_cause_is_on_its_page_with_its_severity(self):
         page = {}
         for line in (SOURCE / "docs/doctor.md").read_text(encoding="utf-8").splitlines():
             if line.startswith("| `"):
-                ids, severity = line.split("|")[1:3]
-                page.update((name, severity.strip()) for name in re.findall(r"`([a-z0-9-]+)`", ids))
-        self.assertGreater(len(page), 40)
-        self.assertEqual(page, checks())
+                name, severity = line.split("|")[1:3]
+                page[name.strip().strip("`")] = severity.strip()
+        self.assertGreater(len(page), 120)
+        self.assertEqual(page, causes())
 
 
 class Machines(unittest.TestCase):
@@ -49,8 +42,8 @@ class Machines(unittest.TestCase):
         return document
 
     def test_each_machine_has_the_findings_that_it_had(self):
-        found = {machine.name: [f"{finding['severity']} {finding['id']} {finding['gpu'] or '-'}"
-                                for finding in self.examined(machine)["findings"]] for machine in MACHINES}
+        found = {machine.name: [f"{finding['severity']} {finding['id']} {gpu}"
+                                for finding in self.examined(machine)["findings"] for gpu in finding["gpus"] or ["-"]] for machine in MACHINES}
         if os.environ.get("GPUPROBE_ACCEPT"):
             GOLDEN.parent.mkdir(exist_ok=True)
             GOLDEN.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
@@ -63,11 +56,29 @@ class Machines(unittest.TestCase):
                 text = run(f"--replay={machine}", "doctor").stdout
                 flat = " ".join(text.split())
                 for finding in document["findings"]:
-                    self.assertEqual(list(finding), ["id", "severity", "gpu", "evidence", "sentence", "fix"])
+                    self.assertEqual(list(finding), ["id", "severity", "gpu", "gpus", "evidence", "sentence", "fix",
+                                                     "commands", "safe", "on_host"])
                     self.assertNotRegex(finding["sentence"], r"\?$|\? |[{}]")
                     self.assertIn(" ".join(finding["sentence"].split()), flat)
                     if finding["fix"]:
                         self.assertIn("fix: " + " ".join(finding["fix"].split()), flat)
+
+    def test_a_script_of_fixes_has_what_is_safe(self):
+        machine = SOURCE / "tests/data/machines/nvidia-h200-1"
+        script = run(f"--replay={machine}", "doctor", "--fix-script").stdout
+        self.assertTrue(script.startswith("#!/bin/sh\n"))
+        self.assertIn("\nsed s/libGLX/libEGL/", script)
+        self.assertEqual(subprocess.run(["sh", "-n"], input=script, text=True, check=False).returncode, 0)
+
+    def test_a_report_holds_findings_and_no_identity(self):
+        machine = SOURCE / "tests/data/machines/nvidia-h200-1"
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(f"--replay={machine}", "doctor", f"--report={folder}/report.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            bundle = json.loads(pathlib.Path(folder, "report.json").read_text(encoding="utf-8"))
+        self.assertEqual([finding["id"] for finding in bundle["findings"]], ["nvidia-icd-needs-egl"])
+        uuid = bundle["report"]["gpus"][0]["identity"]["nvidia_uuid"]
+        self.assertTrue(uuid.startswith("GPU-00000000-0000-4000-8000-"), uuid)
 
     def test_warnings_count_when_asked_for(self):
         machine = SOURCE / "tests/data/machines/nvidia-h200-1"
@@ -84,8 +95,8 @@ class Here(unittest.TestCase):
 
     def test_variables_of_the_caller_are_seen(self):
         self.assertNotIn("devices-hidden", self.found())
-        found = self.found(CUDA_VISIBLE_DEVICES="", HSA_OVERRIDE_GFX_VERSION="11.0.0", VK_DRIVER_FILES="/x\n\x1b[31m")
-        self.assertEqual(found["devices-hidden"]["evidence"], {"variable": "CUDA_VISIBLE_DEVICES", "value": ""})
+        found = self.found(CUDA_VISIBLE_DEVICES="3", HSA_OVERRIDE_GFX_VERSION="11.0.0", VK_DRIVER_FILES="/x\n\x1b[31m")
+        self.assertEqual(found["devices-hidden"]["evidence"], {"variable": "CUDA_VISIBLE_DEVICES", "value": "3"})
         self.assertEqual(found["architecture-overridden"]["evidence"]["value"], "11.0.0")
         self.assertNotIn("\x1b", found["drivers-overridden"]["sentence"])
 

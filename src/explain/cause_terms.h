@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/value.h"
+#include "policy/term.h"
+
+/// The terms of causes: those of policy ("vendor=nvidia", docs/profiles.md), and in the same
+/// three-valued logic terms over whatever a report holds, by its path:
+///
+///     gpu.findings[code=no-permission].detail.node=/dev/nvidia*
+///
+/// A path begins with `gpu` or `accelerator` (the device that is examined), `host`, `report`,
+/// `here` (what surrounds the caller), `place`, `apis` (the table of APIs) or, as ".node", with the
+/// evidence at hand. Of a list every item is meant, and so is every member after `*`; "[…]" keeps
+/// those on which a term holds. "{api}" in a name stands for that member of the evidence. A value
+/// is one of several words between `|` with `*` and `?` in them, or after `$` another path. A path
+/// alone holds where something is there that is not false, empty or 0.
+namespace gpuprobe {
+
+/// What a path can begin with. All are borrowed.
+struct TermRoots {
+    const Value* report = nullptr;
+    const Value* device = nullptr;  ///< null for what is of the machine
+    const Value* more = nullptr;    ///< an object with `here`, `place` and `apis`
+    const Facts* facts = nullptr;   ///< of the same machine and device, for policy's terms
+};
+
+/// A value that a path leads to, and the last name that a `*` stood for.
+struct Met {
+    const Value* value = nullptr;
+    std::string_view key = {};
+};
+
+struct PathStep;
+
+struct Path {
+    std::string root = {};  ///< empty: the evidence
+    std::vector<PathStep> steps = {};
+};
+
+struct PathTerm {
+    Path path = {};
+    Relation relation = Relation::Never;  ///< Never: something is there
+    std::vector<std::string> words = {};  ///< in lower case
+    std::vector<Path> other = {};         ///< one, in place of the words
+};
+
+struct PathStep {
+    std::string name = {};
+    std::vector<PathTerm> filter = {};  ///< none or one
+};
+
+/// All of the clauses hold, of each of which one alternative does.
+struct Condition {
+    struct Clause {
+        std::vector<std::variant<PathTerm, Term>> alternatives = {};
+        bool takes_doubt = false;  ///< its last word is "unknown"
+    };
+    std::vector<Clause> clauses = {};
+};
+
+/// "A and B or C or unknown". Errors: InvalidRequest, with what is wrong.
+Result<Condition> parse_condition(std::string_view text);
+Result<Path> parse_path(std::string_view text);
+
+/// What the path leads to; null values are not met.
+std::vector<Met> met_by(const Path& path, const TermRoots& roots, const Value& evidence);
+Truth holds(const Condition& condition, const TermRoots& roots, const Value& evidence);
+
+/// A text, number or flag as terms compare it, in its own case; empty for anything else.
+std::string word_of(const Value& value);
+
+}  // namespace gpuprobe

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explain/place.h"
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+using knowledge::Distribution;
+using knowledge::Places;
+
+/// Of an unknown distribution this one's packages are named as an example.
+constexpr std::string_view kExample = "debian";
+
+std::string with(std::string text, std::string_view object) {
+    for (auto at = text.find("{}"); at != std::string::npos;
+         at = text.find("{}", at + object.size()))
+        text.replace(at, 2, object);
+    return text;
+}
+
+const Distribution* row_of(const Host& host) {
+    const auto& places = Places::current();
+    if (host.l4t)
+        return places.find("jetson", *host.l4t, "");
+    if (!host.os_release)
+        return nullptr;
+    const auto& release = *host.os_release;
+    const auto version = release.version_id.value_or("");
+    const auto variant = release.variant_id.value_or("");
+    if (release.id)
+        if (const auto* own = places.find(*release.id, version, variant))
+            return own;
+    for (const auto& like : release.id_like)
+        if (const auto* kin = places.find(like, "", variant))
+            return kin;
+    return nullptr;
+}
+
+}  // namespace
+
+Place::Place(const Report& report, const Surroundings& surroundings)
+    : host_{report.host}, surroundings_{surroundings}, row_{row_of(report.host)} {
+    const auto& places = Places::current();
+    if (host_.sandbox)
+        engine_ = places.engine(*host_.sandbox);
+    if (!engine_ && host_.container)
+        engine_ = places.engine(*host_.container);
+    if (!engine_ && host_.container)
+        engine_ = places.engine("container-other");
+}
+
+Value Place::facts() const {
+    Value facts{Value::Object{}};
+    facts["distribution"] = row_ ? Value{row_->id} : Value{};
+    facts["name"] = row_ ? Value{row_->name} : Value{};
+    facts["image"] = row_ && row_->image;
+    facts["inside"] = is_inside();
+    facts["engine"] = engine_ ? Value{engine_->id} : Value{};
+    facts["root"] = to_value(surroundings_.is_root);
+    return facts;
+}
+
+bool Place::is_elsewhere(const knowledge::PackageRole& role) const {
+    return role.is_for_host && (is_inside() || host_.wsl);
+}
+
+const std::string* Place::package(const std::string& role) const {
+    return row_ ? Places::current().told(*row_, &Distribution::packages, role) : nullptr;
+}
+
+std::optional<std::string> Place::command(const std::string& name, std::string_view object) const {
+    const auto* pattern =
+        row_ ? Places::current().told(*row_, &Distribution::commands, name) : nullptr;
+    return pattern && !pattern->empty() ? std::optional{as_caller(with(*pattern, object))}
+                                        : std::nullopt;
+}
+
+std::optional<std::string> Place::install_command(const std::string& role) const {
+    const auto* known = Places::current().role(role);
+    const auto* packages = package(role);
+    if (!known || !packages || packages->empty() || is_elsewhere(*known))
+        return std::nullopt;
+    if (row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
+        return std::nullopt;
+    const auto own = "install:" + role;
+    const bool has_own = Places::current().told(*row_, &Distribution::commands, own);
+    return command(has_own ? own : "install", *packages);
+}
+
+std::string Place::install_words(const std::string& role) const {
+    const auto& places = Places::current();
+    const auto* known = places.role(role);
+    const auto says = known ? known->says : role;
+    if (known && is_elsewhere(*known))
+        return (host_.wsl ? "in Windows, install or update " : "on the host, install ") + says;
+    if (host_.sandbox && *host_.sandbox != "toolbox")
+        if (const auto own = engine("install", says))
+            return *own;
+    const auto* packages = package(role);
+    const auto* told = row_ ? places.told(*row_, &Distribution::notes, role) : nullptr;
+    const auto note = told ? *told : std::string{};
+    const auto remark = note.empty() ? "" : " (" + note + ")";
+    if (row_ && row_->image && !is_inside())
+        return with(*row_->image, packages && !packages->empty() ? *packages : says) + remark;
+    if (const auto command = install_command(role))
+        return *command + remark;
+    if (packages)
+        return row_->name + " has no package of " + says + (note.empty() ? "" : ": " + note);
+    const auto* example = row_ ? nullptr : places.find(kExample, "", "");
+    const auto* name = example ? places.told(*example, &Distribution::packages, role) : nullptr;
+    return "install " + says + (name && !name->empty() ? " (in Debian: " + *name + ")" : "");
+}
+
+std::optional<std::string> Place::engine(const std::string& name, std::string_view object) const {
+    if (!engine_)
+        return std::nullopt;
+    const auto found = engine_->commands.find(name);
+    return found == engine_->commands.end() ? std::nullopt
+                                            : std::optional{with(found->second, object)};
+}
+
+std::string Place::as_caller(std::string command) const {
+    constexpr std::string_view kSudo = "sudo ";
+    if (surroundings_.is_root != true)
+        return command;
+    for (auto at = command.find(kSudo); at != std::string::npos; at = command.find(kSudo, at))
+        command.erase(at, kSudo.size());
+    return command;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/value.h"
+#include "explain/doctor.h"
+#include "knowledge/places.h"
+
+namespace gpuprobe {
+
+/// Where a report was made, as far as fixes differ by it: distribution, container, sandbox.
+class Place {
+public:
+    /// Both are borrowed for as long as this lives.
+    Place(const Report& report, const Surroundings& surroundings);
+
+    /// For terms: distribution, image, container, engine, sandbox, root.
+    [[nodiscard]] Value facts() const;
+
+    /// How packages with that role are installed here: a command; nullopt where there is none.
+    [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
+    /// The same in words, also where no command does it.
+    [[nodiscard]] std::string install_words(const std::string& role) const;
+    /// The distribution's command of that name for an object.
+    [[nodiscard]] std::optional<std::string> command(const std::string& name,
+                                                     std::string_view object) const;
+    /// How this kind of container, or sandbox, is given a device.
+    [[nodiscard]] std::optional<std::string> engine(const std::string& name,
+                                                    std::string_view object) const;
+    /// A command without "sudo" where the caller is root.
+    [[nodiscard]] std::string as_caller(std::string command) const;
+
+private:
+    [[nodiscard]] bool is_inside() const { return host_.container || host_.sandbox; }
+    /// Whether only the host, or Windows, can install it.
+    [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
+    [[nodiscard]] const std::string* package(const std::string& role) const;
+
+    const Host& host_;
+    const Surroundings& surroundings_;
+    const knowledge::Distribution* row_ = nullptr;  // borrowed from Places::current()
+    const knowledge::Engine* engine_ = nullptr;     // likewise
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/causes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "explain/doctor.h"
+#include "knowledge/documents.h"
+#include "knowledge/places.h"
+#include "unit/properties/each_machine.h"
+
+/// The causes of data/knowledge/causes on the machines that they name, and on every place.
+namespace gpuprobe::testing_properties {
+namespace {
+
+const Value& documents() {
+    static const Value all = [] {
+        Value list{Value::Array{}};
+        for (const auto& document : builtin_causes())
+            list.push_back(parse_json(document.json, mib(1)).value());
+        return list;
+    }();
+    return all;
+}
+
+std::vector<Value> causes() {
+    std::vector<Value> found;
+    for (const auto& document : *documents().as_array())
+        for (const auto& cause : *document.at("causes").as_array())
+            found.push_back(cause);
+    return found;
+}
+
+Report recorded_report(const std::string& name) {
+    for (const auto& recorded : recorded_machines())
+        if (recorded.name == name)
+            return report_of(scene_of(recorded));
+    ADD_FAILURE() << name << ": no such machine";
+    return {};
+}
+
+/// Sets what a path "gpus.0.driver.name" leads to; an index one past the end appends.
+void set(Value& value, std::string_view path, const Value& content) {
+    auto* place = &value;
+    for (const auto step : split(path, '.')) {
+        auto* items = place->as_array();
+        const auto index = parse_number<std::size_t>(step);
+        if (items && index) {
+            if (*index >= items->size())
+                items->resize(*index + 1);
+            place = &(*items)[*index];
+        } else {
+            place = &(*place)[step];
+        }
+    }
+    *place = content;
+}
+
+struct Example {
+    Report report = {};
+    Surroundings here = {};
+};
+
+std::vector<std::string> texts(const Value& list) {
+    std::vector<std::string> found;
+    if (const auto* items = list.as_array())
+        for (const auto& item : *items)
+            found.push_back(*item.as_string());
+    return found;
+}
+
+/// A recorded machine with some members of its report in another state.
+Example example_of(const Value& description) {
+    auto report = to_value(recorded_report(*description.at("machine").as_string()));
+    if (const auto* members = description.at("set").as_object())
+        for (const auto& member : *members)
+            set(report, member.key, member.value);
+    auto read = record_from<Report>(report);
+    EXPECT_TRUE(read) << read.error().text;
+    Example example{.report = read ? std::move(read).value() : Report{}};
+    const auto& here = description.at("here");
+    if (const auto* variables = here.at("environment").as_object())
+        for (const auto& variable : *variables)
+            example.here.environment[variable.key] = *variable.value.as_string();
+    example.here.kernel_log = texts(here.at("kernel_log"));
+    example.here.new_groups = texts(here.at("new_groups"));
+    example.here.vulkan_layers = texts(here.at("layers"));
+    example.here.has_wsl_libraries = here.at("wsl_libraries").as_bool();
+    return example;
+}
+
+bool is_found(const Value& description, const std::string& id) {
+    const auto example = example_of(description);
+    const auto findings = examine(example.report, example.here);
+    return std::ranges::find(findings, id, &Finding::id) != findings.end();
+}
+
+TEST(Causes, HaveNoProblems) {
+    EXPECT_EQ(problems_of_causes(), std::vector<std::string>{});
+}
+
+TEST(Causes, EachHasASourceAndAMeaning) {
+    for (const auto& cause : causes()) {
+        const auto& id = *cause.at("id").as_string();
+        EXPECT_TRUE(cause.at("source").as_array() && !cause.at("source").as_array()->empty()) << id;
+        EXPECT_TRUE(cause.at("meaning").is_string()) << id;
+    }
+}
+
+TEST(Causes, AreShownByTheMachineThatTheyName) {
+    std::size_t shown = 0;
+    for (const auto& cause : causes()) {
+        if (cause.at("shows").is_null())
+            continue;
+        const auto& id = *cause.at("id").as_string();
+        SCOPED_TRACE(id);
+        EXPECT_TRUE(is_found(cause.at("shows"), id)) << "is not shown";
+        auto sound = cause.at("hides");
+        if (sound.is_null())
+            sound["machine"] = cause.at("shows").at("machine");
+        EXPECT_FALSE(is_found(sound, id)) << "is shown where it must not be";
+        ++shown;
+    }
+    EXPECT_GT(shown, 0U);
+}
+
+// Places ------------------------------------------------------------------------------------------
+
+struct Where {
+    std::string name = {};
+    Host host = {};
+};
+
+void add_inside(const Value& engines, const Host& host, std::vector<Where>& found) {
+    for (const auto& engine : *engines.as_array()) {
+        const auto& id = *engine.at("id").as_string();
+        auto inside = host;
+        const bool is_sandbox = id == "flatpak" || id == "snap" || id == "toolbox";
+        (is_sandbox ? inside.sandbox : inside.container) = id;
+        found.push_back({*host.os_release->id + " in " + id, inside});
+    }
+}
+
+/// Each distribution bare, and two of them in each kind of container.
+std::vector<Where> all_places() {
+    std::vector<Where> found;
+    const auto document = [] {
+        for (const auto& builtin : builtin_knowledge())
+            if (builtin.name == "distributions")
+                return parse_json(builtin.json, mib(1)).value();
+        return Value{};
+    }();
+    for (const auto& row : *document.at("distributions").as_array()) {
+        Host host;
+        host.os_release =
+            record_from<OsRelease>(Value{Value::Object{{"id", row.at("id")},
+                                                       {"version_id", row.at("version")},
+                                                       {"variant_id", row.at("variant")}}})
+                .value();
+        found.push_back({*row.at("name").as_string(), host});
+        if (row.at("version").is_null() &&
+            (row.at("id") == Value{"debian"} || row.at("id") == Value{"alpine"}))
+            add_inside(document.at("engines"), host, found);
+    }
+    found.push_back({"nowhere known", {}});
+    return found;
+}
+
+/// What a package manager would be asked for.
+std::vector<std::string> packages_in(const std::string& command) {
+    static const std::regex kInstalls{
+        R"((?:apt install|dnf install|pacman -S|zypper install|apk add|emerge --ask|xbps-install -S|tdnf install) (.*))"};
+    std::smatch match;
+    std::vector<std::string> found;
+    if (std::regex_search(command, match, kInstalls)) {
+        const auto list = match[1].str();
+        for (const auto word : words(list))
+            found.emplace_back(word);
+    }
+    return found;
+}
+
+std::set<std::string> packages_of(const Host& host) {
+    const auto& places = knowledge::Places::current();
+    std::set<std::string> known;
+    const auto& release = *host.os_release;
+    const auto* row =
+        places.find(*release.id, release.version_id.value_or(""), release.variant_id.value_or(""));
+    for (int i = 0; row && i < 8; ++i) {
+        for (const auto& [role, list] : row->packages)
+            for (const auto word : words(list))
+                known.emplace(word);
+        for (const auto& [name, command] : row->commands)
+            for (const auto& package : packages_in(command))
+                known.insert(package);
+        row = row->like ? places.find(*row->like, "", "") : nullptr;
+    }
+    return known;
+}
+
+void expect_fit(const Finding& finding, const Where& place) {
+    SCOPED_TRACE(place.name + ": " + finding.id);
+    const auto fix = finding.fix.value_or("");
+    EXPECT_EQ(fix.find("{}"), std::string::npos) << fix;
+    EXPECT_EQ(finding.sentence.find('{'), std::string::npos) << finding.sentence;
+    if (place.host.os_release) {
+        const auto known = packages_of(place.host);
+        for (const auto& command : finding.commands)
+            for (const auto& package : packages_in(command))
+                EXPECT_TRUE(known.contains(package)) << package;
+    } else {
+        EXPECT_EQ(fix.find("apt install"), std::string::npos) << fix;
+    }
+    if (!place.host.container && !place.host.sandbox)
+        return;
+    for (const auto* word : {"modprobe ", "linux-headers", "nvidia-driver", "akmod", "dkms"})
+        for (const auto& command : finding.commands)
+            EXPECT_EQ(command.find(word), std::string::npos) << command;
+}
+
+/// Each cause with an example, on each place: no package that the place lacks, no kernel driver
+/// installed in a container.
+TEST(Causes, HaveAFixThatFitsEachPlace) {
+    const auto places = all_places();
+    for (const auto& cause : causes()) {
+        if (cause.at("shows").is_null())
+            continue;
+        auto example = example_of(cause.at("shows"));
+        if (example.report.host.container || example.report.host.l4t || example.report.host.wsl)
+            continue;
+        for (const auto& place : places) {
+            example.report.host.os_release = place.host.os_release;
+            example.report.host.container = place.host.container;
+            example.report.host.sandbox = place.host.sandbox;
+            for (const auto& finding : examine(example.report, example.here))
+                expect_fit(finding, place);
+        }
+    }
+}
+
+TEST(Causes, AskNobodyForSudoWhoIsRoot) {
+    for (const auto& cause : causes()) {
+        if (cause.at("shows").is_null())
+            continue;
+        auto example = example_of(cause.at("shows"));
+        example.here.is_root = true;
+        for (const auto& finding : examine(example.report, example.here))
+            EXPECT_EQ(finding.fix.value_or("").find("sudo "), std::string::npos) << *finding.fix;
+    }
+}
+
+}  // namespace
+}  // namespace gpuprobe::testing_properties
