@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/varlink.h"
+
+#include "base/record.h"
+#include "base/value_json.h"
+
+namespace gpuprobe::varlink {
+namespace {
+
+/// As it stands in the message; null is as good as nothing.
+struct CallMembers {
+    std::string method = {};
+    Value parameters = {};
+    std::optional<bool> more = {};
+    std::optional<bool> oneway = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, CallMembers& call) {
+    visit("method", call.method);
+    visit("parameters", call.parameters);
+    visit("more", call.more);
+    visit("oneway", call.oneway);
+}
+
+}  // namespace
+
+Result<Call> call_from(std::string_view message) {
+    const auto document = TRY(parse_json(message, kMaxMessage));
+    auto members = TRY(record_from<CallMembers>(document));
+    Call call{.method = std::move(members.method),
+              .more = members.more.value_or(false),
+              .oneway = members.oneway.value_or(false)};
+    if (members.parameters.is_object())
+        call.parameters = std::move(members.parameters);
+    else if (!members.parameters.is_null())
+        return Error{ErrorCode::Malformed, "parameters: expected object"};
+    return call;
+}
+
+Status MessageReader::add(std::string_view bytes) {
+    if (start_ > 0) {
+        text_.erase(0, start_);
+        known_ -= start_;
+        start_ = 0;
+    }
+    text_.append(bytes);
+    const auto first_end = text_.find('\0', known_);
+    const auto first = first_end == std::string::npos ? text_.size() : first_end;
+    if (first > kMaxMessage.count)
+        return Error{ErrorCode::TooLarge, "a message of more than 2 MiB"};
+    known_ = first;
+    return Done{};
+}
+
+std::optional<std::string_view> MessageReader::next() {
+    const auto end = text_.find('\0', known_);
+    if (end == std::string::npos) {
+        known_ = text_.size();
+        if (size() == 0 && text_.capacity() > kib(64).count) {  // of a large message
+            text_ = {};
+            start_ = known_ = 0;
+        }
+        return std::nullopt;
+    }
+    const auto message = std::string_view{text_}.substr(start_, end - start_);
+    start_ = known_ = end + 1;
+    return message;
+}
+
+std::string reply(std::string_view error, std::string_view document, bool continues) {
+    std::string text;
+    text.reserve(document.size() + error.size() + 64);
+    text += '{';
+    if (!error.empty())
+        text.append("\"error\":\"").append(error).append("\",");
+    text.append("\"parameters\":").append(document);
+    text += continues ? ",\"continues\":true}" : "}";
+    text += '\0';
+    return text;
+}
+
+}  // namespace gpuprobe::varlink

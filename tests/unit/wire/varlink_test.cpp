@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/varlink.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe::varlink {
+namespace {
+
+using namespace std::string_view_literals;
+
+TEST(MessageReader, GivesWholeMessagesOfAnyPieces) {
+    constexpr auto kText = "{}\0[1,2]\0\0{\"a\":1}\0rest"sv;
+    for (std::size_t block = 1; block <= kText.size(); ++block) {
+        MessageReader reader;
+        std::vector<std::string> messages;
+        for (std::size_t at = 0; at < kText.size(); at += block) {
+            ASSERT_TRUE(reader.add(kText.substr(at, block)));
+            while (const auto message = reader.next())
+                messages.emplace_back(*message);
+        }
+        EXPECT_EQ(messages, (std::vector<std::string>{"{}", "[1,2]", "", "{\"a\":1}"})) << block;
+        EXPECT_EQ(reader.size(), 4U) << block;
+    }
+}
+
+TEST(MessageReader, RefusesAMessageOverItsLimit) {
+    MessageReader reader;
+    EXPECT_TRUE(reader.add(std::string(kMaxMessage.count, ' ')));
+    EXPECT_FALSE(reader.add(" "));
+    MessageReader other;
+    EXPECT_TRUE(other.add(std::string(kMaxMessage.count, ' ') + '\0'));
+    EXPECT_EQ(other.next()->size(), kMaxMessage.count);
+}
+
+TEST(CallFrom, ReadsACall) {
+    const auto call =
+        call_from(R"({"method":"a.B","parameters":{"x":1},"more":true,"oneway":null,"future":[]})");
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->method, "a.B");
+    EXPECT_EQ(call->parameters.at("x").as_int(), 1);
+    EXPECT_TRUE(call->more);
+    EXPECT_FALSE(call->oneway);
+    EXPECT_TRUE(call_from(R"({"method":"a.B"})")->parameters.is_object());
+    EXPECT_TRUE(call_from(R"({"method":"a.B","parameters":null})")->parameters.is_object());
+}
+
+TEST(CallFrom, RefusesWhatIsNone) {
+    for (const auto* text : {"", "1", "[]", "{}", R"({"method":1})", R"({"method":"a","more":1})",
+                             R"({"method":"a","parameters":[]})", R"({"method":"a"} {})"})
+        EXPECT_FALSE(call_from(text)) << text;
+}
+
+TEST(Reply, IsOneMessage) {
+    EXPECT_EQ(reply("", "{\"a\":1}", false), "{\"parameters\":{\"a\":1}}\0"sv);
+    EXPECT_EQ(reply("a.B", "{}", true),
+              "{\"error\":\"a.B\",\"parameters\":{},\"continues\":true}\0"sv);
+}
+
+}  // namespace
+}  // namespace gpuprobe::varlink
