@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/record.h"
-#include "base/suggestion.h"
+#include "calls/documents.h"
 #include "cli/decision_text.h"
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
@@ -24,16 +24,6 @@
 
 namespace gpuprobe {
 namespace {
-
-Error unknown_consumer(const Arguments& arguments, const std::vector<std::string>& known) {
-    const auto& consumer = arguments.select.consumer;
-    auto text = fmt::format("no consumer {}'{}'", arguments.verb == "env" ? "and no GPU " : "",
-                            scrubbed(consumer, 64));
-    const auto near = closest(consumer, known);
-    text += near ? fmt::format("; did you mean '{}'?", *near)
-                 : std::string{"; 'gpuprobectl consumers' lists them"};
-    return {ErrorCode::UnknownConsumer, text};
-}
 
 /// Those that may hide a GPU from what is started from this shell.
 std::map<std::string, std::string> callers_variables() {
@@ -46,14 +36,9 @@ std::map<std::string, std::string> callers_variables() {
     return found;
 }
 
-Value no_match_document(const Error& error, const Decision& decision) {
-    auto document = failure_document(error, decision.candidates);
-    auto& details = document["error"];
-    details["consumer"] = decision.consumer;
-    details["decision"] = decision.summary;
-    details["environment"] = to_value(decision.environment);
-    details["answers"] = to_value(decision.answers);
-    details["messages"] = to_value(decision.messages);
+Value no_match_document(const Decision& decision) {
+    Value document{Value::Object{}};
+    document["error"] = to_value(no_match_of(decision));
     return document;
 }
 
@@ -146,19 +131,19 @@ Result<Decision> choose(Context& context, bool explains) {
         request["explain"] = true;
     auto decision = context.client.select(context.arguments.select.consumer, request);
     if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return unknown_consumer(context.arguments, TRY(context.client.consumers()));
+        return unknown_consumer(
+            context.arguments.select.consumer, TRY(context.client.consumers()),
+            context.arguments.verb == "env" ? "no consumer and no GPU" : "no consumer");
     return decision;
 }
 
 ExitCode report_no_match(const Context& context, const Decision& decision) {
-    const Error error{ErrorCode::NoMatch,
-                      fmt::format("nothing on this machine satisfies '{}'",
-                                  scrubbed(context.arguments.select.consumer, 64))};
     if (context.wants_json()) {
-        print_json(context.arguments, no_match_document(error, decision));
+        print_json(context.arguments, no_match_document(decision));
         return ExitCode::NoMatch;
     }
-    const auto code = report_failure(context.arguments, error);
+    const auto code =
+        report_failure(context.arguments, nothing_satisfies(context.arguments.select.consumer));
     if (context.arguments.is_quiet)
         return code;
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);

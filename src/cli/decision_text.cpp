@@ -125,13 +125,4 @@ std::string fixes_text(const std::vector<std::string>& fixes, const Screen& scre
     return text;
 }
 
-Value decision_document(const Decision& decision) {
-    const auto record = to_value(decision);
-    Value document{Value::Object{}};
-    for (const char* key : {"consumer", "backend", "gpus", "environment", "answers", "messages",
-                            "candidates", "decision", "generation"})
-        document[key] = record.at(key);
-    return document;
-}
-
 }  // namespace gpuprobe

@@ -25,7 +25,4 @@ std::string fixes_text(const std::vector<std::string>& fixes, const Screen& scre
 /// What else the profile answers, and the consumer's own texts; empty without any. Pure.
 std::string consumer_text(const Decision& decision, const Screen& screen);
 
-/// The document of `select -j`.
-Value decision_document(const Decision& decision);
-
 }  // namespace gpuprobe

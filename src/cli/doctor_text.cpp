@@ -14,7 +14,6 @@
 namespace gpuprobe {
 namespace {
 
-constexpr int kDoctorSchema = 1;
 constexpr std::size_t kMaxTitle = 1024;
 
 Tone tone_of(Severity severity) {
@@ -154,14 +153,6 @@ std::string fix_script(const std::vector<Finding>& findings) {
             text += told.insert(command).second ? command + "\n" : "# (as above)\n";
     }
     return told.empty() ? text + "\n# Nothing here can be mended by a script.\n" : text;
-}
-
-Value doctor_document(const std::vector<Finding>& findings) {
-    Value document{Value::Object{}};
-    document["schema"] = kDoctorSchema;
-    document["severity"] = Value{name_of(gravest(findings))};
-    document["findings"] = to_value(findings);
-    return document;
 }
 
 }  // namespace gpuprobe

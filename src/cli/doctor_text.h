@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/value.h"
 #include "explain/doctor.h"
 #include "explain/screen.h"
 #include "report/report.h"
@@ -18,8 +17,5 @@ std::string doctor_text(const Report& report,
 
 /// A commented shell script of the commands that are safe on this machine. It is for reading first.
 std::string fix_script(const std::vector<Finding>& findings);
-
-/// The same as one document: schema, severity, findings.
-Value doctor_document(const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/record.h"
-#include "wire/daemon_client.h"
+#include "calls/documents.h"
 
 namespace gpuprobe {
 namespace {
@@ -31,12 +31,10 @@ ExitCode exit_code_of(ErrorCode code, bool bus_was_named) {
 }
 
 Value failure_document(const Error& error, const std::vector<Candidate>& candidates) {
-    Value details{Value::Object{}};
-    details["name"] = bus_error_name(error.code);
-    details["message"] = scrubbed(error.text, kMaxMessage);
-    details["candidates"] = to_value(candidates);
+    auto failure = failure_of(error);
+    failure.candidates = candidates;
     Value document{Value::Object{}};
-    document["error"] = details;
+    document["error"] = to_value(failure);
     return document;
 }
 

@@ -2,9 +2,11 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/record.h"
 #include "base/value_json.h"
+#include "calls/documents.h"
+#include "calls/here.h"
 #include "cli/doctor_text.h"
-#include "cli/here.h"
 #include "cli/verbs.h"
 #include "engine/capture.h"
 #include "explain/doctor.h"
@@ -29,7 +31,7 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
 Status write_report(const std::string& file,
                     const Report& report,
                     const std::vector<Finding>& findings) {
-    auto bundle = doctor_document(findings);
+    auto bundle = to_value(diagnosis_of(findings));
     bundle["report"] = to_value(report);
     engine::Redaction mask;
     return write_atomically(file, json_pretty(mask.masked_document(std::move(bundle))));
@@ -43,7 +45,7 @@ Result<ExitCode> run(Context& context) {
     if (context.arguments.shows_all)
         print(fix_script(findings));
     else if (context.wants_json())
-        print_json(context.arguments, doctor_document(findings));
+        print_json(context.arguments, to_value(diagnosis_of(findings)));
     else
         print(doctor_text(report, findings, context.screen));
     return exit_code_of(gravest(findings), context.arguments.warnings_count);

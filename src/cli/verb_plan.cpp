@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/record.h"
+#include "calls/documents.h"
 #include "cli/model_file.h"
 #include "cli/pick_gpu.h"
 #include "cli/plan_arguments.h"
@@ -39,42 +40,6 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
     return Done{};
 }
 
-Value model_value(const Model& model) {
-    Value value{Value::Object{}};
-    value["name"] = to_value(model.name);
-    value["architecture"] = model.architecture;
-    value["layers"] = to_value(model.layers.size());
-    value["trained_context"] = to_value(model.trained_context);
-    return value;
-}
-
-Value run_value(const PlanArguments& arguments) {
-    Value run{Value::Object{}};
-    run["context"] = to_value(arguments.context);
-    run["batch"] = to_value(arguments.batch);
-    run["streams"] = to_value(arguments.streams);
-    run["key_type"] = arguments.key_type;
-    run["value_type"] = arguments.value_type;
-    return run;
-}
-
-Value document_of(const PlanArguments& arguments,
-                  const PlanRequest& request,
-                  const Report& report,
-                  const Plan& plan) {
-    Value document{Value::Object{}};
-    document["is_estimate"] = true;
-    document["generation"] = to_value(report.generation);
-    document["model"] = request.model ? model_value(*request.model) : Value{};
-    document["asked"] = to_value(request.need);
-    document["margin"] = to_value(request.margin);
-    document["run"] = request.model ? run_value(arguments) : Value{};
-    const auto answer = to_value(plan);
-    for (const auto& member : *answer.as_object())
-        document[member.key] = member.value;
-    return document;
-}
-
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments.plan;
     auto request = TRY(request_from(arguments));
@@ -84,7 +49,7 @@ Result<ExitCode> run(Context& context) {
     TRY(refresh(context, request.gpus, report));
     const auto answer = plan(request, report);
     if (context.wants_json())
-        print_json(context.arguments, document_of(arguments, request, report, answer));
+        print_json(context.arguments, to_value(plan_answer(request, report, answer)));
     else
         print(plan_text(request, arguments, answer, context.screen));
     return answer.is_possible() ? ExitCode::Answered : ExitCode::NoMatch;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "base/record.h"
+#include "calls/documents.h"
 #include "cli/pick_gpu.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
@@ -24,17 +23,6 @@ Result<ProbeRequest> order_of(Context& context) {
     return order;
 }
 
-/// The entries of the stage and the APIs that were asked.
-std::vector<ProbeEntry> asked(const Report& report, const ProbeRequest& order) {
-    auto probes = report.probes;
-    const auto& apis = order.apis;
-    std::erase_if(probes, [&](const ProbeEntry& probe) {
-        return probe.stage != order.stage ||
-               (!apis.empty() && std::find(apis.begin(), apis.end(), probe.api) == apis.end());
-    });
-    return probes;
-}
-
 const char* words_for(const std::string& stage) {
     if (stage == "verify")
         return "verifying";
@@ -51,14 +39,12 @@ Result<ExitCode> run(Context& context) {
     if (!probed)
         return probed.error();
     const auto report = TRY(context.client.report());
-    const auto probes = asked(report, order);
+    const auto answer = probe_answer_of(report, order.stage, order.apis);
     if (context.wants_json()) {
-        Value document{Value::Object{}};
-        document["generation"] = to_value(report.generation);
-        document["probes"] = to_value(probes);
-        print_json(context.arguments, document);
+        print_json(context.arguments, to_value(answer));
         return ExitCode::Answered;
     }
+    const auto& probes = answer.probes;
     print(probe_table(probes, context.screen));
     if (context.screen.has_legend)
         print((probes.empty() ? "" : "\n") +

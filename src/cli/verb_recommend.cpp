@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 #include "base/record.h"
-#include "base/suggestion.h"
+#include "calls/documents.h"
 #include "cli/known_products.h"
 #include "cli/recommendation.h"
 #include "cli/recommendation_text.h"
@@ -20,13 +20,6 @@
 
 namespace gpuprobe {
 namespace {
-
-Error unknown_product(const std::string& product, const std::vector<std::string>& known) {
-    const auto near = closest(product, known);
-    return {ErrorCode::NotFound, fmt::format("no product '{}'", scrubbed(product, 64)) +
-                                     (near ? fmt::format("; did you mean '{}'?", *near)
-                                           : std::string{"; 'gpuprobectl products' lists them"})};
-}
 
 /// A mask is the caller's; the answer is about the hardware.
 void warn_of_masks(const Arguments& arguments) {

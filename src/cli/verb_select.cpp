@@ -14,7 +14,7 @@ Result<ExitCode> run(Context& context) {
     if (!decision.backend)
         return report_no_match(context, decision);
     if (context.wants_json()) {
-        print_json(context.arguments, decision_document(decision));
+        print_json(context.arguments, to_value(decision));
         return ExitCode::Answered;
     }
     if (context.arguments.is_quiet) {

@@ -52,10 +52,10 @@ void describe(Visitor& visit, Decision& decision) {
     visit("backend", decision.backend);
     visit("gpus", decision.gpus);
     visit("environment", decision.environment);
-    visit("decision", decision.summary);
     visit("answers", decision.answers);
     visit("messages", decision.messages);
     visit("candidates", decision.candidates);
+    visit("decision", decision.summary);
     visit("generation", decision.generation);
 }
 

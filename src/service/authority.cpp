@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -19,9 +20,9 @@ constexpr const char* kPolkitInterface = "org.freedesktop.PolicyKit1.Authority";
 constexpr std::uint32_t kAllowUserInteraction = 1;
 
 using Texts = std::map<std::string, std::string>;
-using Subject = sdbus::Struct<std::string, bus::Dictionary>;
+using PolkitSubject = sdbus::Struct<std::string, bus::Dictionary>;
 /// is_authorized, is_challenge, details.
-using Verdict = sdbus::Struct<bool, bool, Texts>;
+using PolkitVerdict = sdbus::Struct<bool, bool, Texts>;
 
 Error refusal(Action action, const std::string& why) {
     return Error{ErrorCode::NotAuthorized, action_id(action) + ": " + why};
@@ -45,7 +46,13 @@ bool is_own_user(const bus::Credentials& caller) {
     return theirs && *theirs <= *own;
 }
 
-Status status_of(Action action, bus::ReplyError problem, const Verdict& verdict) {
+/// Source: pidfd_open(2), "poll".
+bool has_ended(int process) {
+    pollfd end{.fd = process, .events = POLLIN, .revents = 0};
+    return ::poll(&end, 1, 0) != 0;
+}
+
+Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& verdict) {
     if (problem)
         return refusal(action, "polkit gives no answer: " + std::string{problem->getName()});
     if (std::get<0>(verdict))
@@ -76,10 +83,42 @@ void Authority::ask(const Requester& who,
                             [this, who, action, answer](const Result<bus::Credentials>& caller) {
                                 if (!caller)
                                     return answer(caller.error());
-                                if (caller->uid == 0 || is_own_user(*caller))
+                                if (is_trusted(*caller))
                                     return answer(Done{});
-                                ask_polkit(who, caller->uid, action, answer);
+                                ask_polkit({.kind = "system-bus-name",
+                                            .details = {{"name", sdbus::Variant{who.sender}}},
+                                            .uid = caller->uid,
+                                            .may_be_asked = who.may_be_asked},
+                                           action, answer);
                             });
+}
+
+void Authority::ask(const SocketRequester& who,
+                    Action action,
+                    std::function<void(const Status&)> answer) {
+    const auto& caller = who.credentials;
+    if (is_trusted(caller))
+        return answer(Done{});
+    if (!who.process || !caller.pid)
+        return answer(refusal(action, "this kernel does not tell which process asks"));
+    const auto checked = [process = who.process, action, answer](const Status& may) {
+        answer(may && has_ended(process->get()) ? refusal(action, "the caller has ended") : may);
+    };
+    // Without a start time polkit looks the process up itself.
+    ask_polkit({.kind = "unix-process",
+                .details = {{"pid", sdbus::Variant{static_cast<std::uint32_t>(*caller.pid)}},
+                            {"start-time", sdbus::Variant{std::uint64_t{0}}},
+                            {"uid", sdbus::Variant{static_cast<std::int32_t>(caller.uid)}}},
+                .uid = caller.uid},
+               action, checked);
+}
+
+bool Authority::is_trusted(const bus::Credentials& caller) {
+    return caller.uid == 0 || is_own_user(caller);
+}
+
+Status Authority::refused(Action action) {
+    return refusal(action, "no bus, and so no polkit to ask");
 }
 
 bool Authority::takes_another(uid_t uid) const {
@@ -90,16 +129,17 @@ void Authority::answered(uid_t uid) {
     pending_.erase(pending_.find(uid));
 }
 
-void Authority::ask_polkit(const Requester& who, uid_t uid, Action action, const Answer& answer) {
+void Authority::ask_polkit(const Subject& who, Action action, const Answer& answer) {
+    const auto uid = who.uid;
     if (!takes_another(uid))
         return answer(Error{ErrorCode::TooManyRequests, "too many questions to polkit"});
     const auto reply = [this, uid, action, answer](bus::ReplyError problem,
-                                                   const Verdict& verdict) {
+                                                   const PolkitVerdict& verdict) {
         answered(uid);
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };
-    const Subject subject{"system-bus-name", bus::Dictionary{{"name", sdbus::Variant{who.sender}}}};
+    const PolkitSubject subject{who.kind, who.details};
     const bool asked = bus::attempt([&] {
         polkit_->callMethodAsync("CheckAuthorization")
             .onInterface(kPolkitInterface)

@@ -10,30 +10,29 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
-#include "base/record.h"
+#include "base/handle.h"
 #include "base/result.h"
+#include "calls/methods.h"
 #include "wire/callers.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe {
 
-/// What not every caller may do. Polkit's names for them begin with "org.gpuprobe."; data/polkit/
-/// says who may do what by default.
-enum class Action { AllowWake, MeasureInUse, GetIdentifiers, SetOverride, ClearQuarantine };
-constexpr std::array<EnumName<Action>, 5> names_of(Action) {
-    return {{{Action::AllowWake, "allow-wake"},
-             {Action::MeasureInUse, "measure-in-use"},
-             {Action::GetIdentifiers, "get-identifiers"},
-             {Action::SetOverride, "set-override"},
-             {Action::ClearQuarantine, "clear-quarantine"}}};
-}
 /// "org.gpuprobe.allow-wake"
 std::string action_id(Action action);
 
-/// A caller on the bus who wants something that needs permission.
+/// A caller who wants something that needs permission.
 struct Requester {
-    std::string sender = {};    ///< unique name
+    std::string sender = {};    ///< unique name on the bus
     bool may_be_asked = false;  ///< the call allows polkit to ask its user for a password
+};
+
+/// A caller on the daemon's own socket.
+struct SocketRequester {
+    bus::Credentials credentials = {};
+    /// Of the process that connected; what polkit says counts only while that lives, because
+    /// process ids are reused. Empty where the kernel has none to give (before Linux 6.5).
+    std::shared_ptr<const UniqueFd> process = {};  // kept by the question
 };
 
 /// Decides whether a caller may do something. Root and the daemon's own user always may. For
@@ -59,10 +58,22 @@ public:
     /// Calls `answer` once, later, with NotAuthorized or TooManyRequests where the caller may not.
     /// After this object is gone, `answer` is destroyed unused.
     void ask(const Requester& who, Action action, std::function<void(const Status&)> answer);
+    void ask(const SocketRequester& who, Action action, std::function<void(const Status&)> answer);
+    /// Root and the daemon's own user, for whom nobody else is asked.
+    static bool is_trusted(const bus::Credentials& caller);
+    /// The answer where there is no polkit to be asked.
+    static Status refused(Action action);
 
 private:
     using Answer = std::function<void(const Status&)>;
-    void ask_polkit(const Requester& who, uid_t uid, Action action, const Answer& answer);
+    /// Whom polkit is asked about: a kind of subject with what tells it from others.
+    struct Subject {
+        std::string kind = {};
+        bus::Dictionary details = {};
+        uid_t uid = 0;
+        bool may_be_asked = false;
+    };
+    void ask_polkit(const Subject& who, Action action, const Answer& answer);
     [[nodiscard]] bool takes_another(uid_t uid) const;
     void answered(uid_t uid);
 

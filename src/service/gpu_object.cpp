@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/value_json.h"
+#include "calls/power.h"
 #include "service/answers.h"
-#include "service/power.h"
 #include "wire/errors.h"
 #include "wire/text.h"
 

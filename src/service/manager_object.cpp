@@ -7,7 +7,7 @@
 #include "report/trials.h"
 #include "service/answers.h"
 #include "service/memory_file.h"
-#include "service/power.h"
+#include "calls/power.h"
 #include "wire/errors.h"
 #include "wire/names.h"
 #include "wire/text.h"

@@ -25,8 +25,9 @@ ARROWS = {
     "store": ["base", "report"],
     "engine": ["base", "report", "policy", "inventory", "probe", "store"],
     "wire": ["base", "report", "policy"],
-    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "explain", "export"],
-    "cli": ["base", "report", "policy", "inventory", "probe", "engine", "wire", "plan", "explain", "export"],
+    "calls": ["base", "report", "policy", "store", "engine", "wire", "plan", "explain"],
+    "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "calls", "explain", "export"],
+    "cli": ["base", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export"],
 }
 
 # foreign header -> where it may be included: rooms, or single files.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/here.h"
+#include "calls/here.h"
 
 #include <algorithm>
 #include <array>
@@ -95,7 +95,8 @@ std::vector<std::string> kernel_log() {
 
 }  // namespace
 
-Surroundings surroundings_here(const FileSystem& files, const char* (*variable)(const char* name)) {
+Surroundings surroundings_here(const FileSystem& files,
+                               const std::function<const char*(const char* name)>& variable) {
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
                       .cdi_specs = listed(files, kCdiFolders, {".json", ".yaml", ".yml"}),
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/power.h"
+#include "calls/power.h"
 
 namespace gpuprobe {
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/documents.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/suggestion.h"
+#include "policy/term.h"
+#include "wire/daemon_client.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::size_t kMaxMessage = 4096;
+constexpr std::size_t kMaxName = 64;
+
+TestedTerm tested_on(const std::string& term, const Gpu* gpu, const Report& report) {
+    auto found = test_predicate(term, Facts{{.report = report, .gpu = gpu}});
+    TestedTerm answer{.term = term, .truth = found.truth};
+    if (gpu)
+        answer.gpu = gpu->id;
+    if (found.truth != Truth::True)
+        answer.reason = std::move(found.why);
+    return answer;
+}
+
+Result<std::vector<const Gpu*>> named_gpus(const std::vector<std::string>& ids,
+                                           const Report& report) {
+    std::vector<const Gpu*> gpus;
+    for (const auto& gpu : report.gpus)
+        if (ids.empty() || std::ranges::find(ids, gpu.id) != ids.end())
+            gpus.push_back(&gpu);
+    for (const auto& id : ids)
+        if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
+            return Error{ErrorCode::UnknownDevice, scrubbed(id, kMaxName) + ": no such GPU"};
+    return gpus;
+}
+
+std::string with_suggestion(const std::string& text,
+                            const std::string& given,
+                            const std::vector<std::string>& known,
+                            const char* otherwise) {
+    const auto near = closest(given, known);
+    return text + (near ? "; did you mean '" + *near + "'?" : std::string{otherwise});
+}
+
+}  // namespace
+
+ProbeAnswer probe_answer_of(const Report& report,
+                            const std::string& stage,
+                            const std::vector<std::string>& apis) {
+    ProbeAnswer answer{.generation = report.generation};
+    for (const auto& probe : report.probes)
+        if (probe.stage == stage &&
+            (apis.empty() || std::ranges::find(apis, probe.api) != apis.end()))
+            answer.probes.push_back(probe);
+    return answer;
+}
+
+Diagnosis diagnosis_of(std::vector<Finding> findings) {
+    const auto severity = gravest(findings);
+    return {.severity = severity, .findings = std::move(findings)};
+}
+
+PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan plan) {
+    PlanAnswer answer{.generation = report.generation,
+                      .asked = request.need,
+                      .margin = request.margin,
+                      .plan = std::move(plan)};
+    if (!request.model)
+        return answer;
+    answer.model = {.name = request.model->name,
+                    .architecture = request.model->architecture,
+                    .layers = request.model->layers.size(),
+                    .trained_context = request.model->trained_context};
+    answer.run = {.context = request.run.context,
+                  .batch = request.run.batch,
+                  .streams = request.run.streams,
+                  .key_type = std::string{request.run.keys.name},
+                  .value_type = std::string{request.run.values.name}};
+    return answer;
+}
+
+Result<TermAnswer> tested(const std::vector<std::string>& terms,
+                          const std::vector<std::string>& gpus,
+                          const Report& report) {
+    if (terms.size() > kMaxPredicates)
+        return Error{ErrorCode::InvalidRequest, "more than 32 terms"};
+    const auto subjects = TRY(named_gpus(gpus, report));
+    TermAnswer answer{.generation = report.generation};
+    for (const auto& term : terms) {
+        if (const auto problem = predicate_problem(term))
+            return Error{ErrorCode::InvalidRequest, scrubbed(term, kMaxName) + ": " + *problem};
+        if (is_about_host(term))
+            answer.terms.push_back(tested_on(term, nullptr, report));
+        else
+            for (const auto* gpu : subjects)
+                answer.terms.push_back(tested_on(term, gpu, report));
+    }
+    return answer;
+}
+
+Failure failure_of(const Error& error) {
+    return {.name = bus_error_name(error.code), .message = scrubbed(error.text, kMaxMessage)};
+}
+
+NoMatch no_match_of(const Decision& decision) {
+    auto failure = failure_of(nothing_satisfies(decision.consumer));
+    failure.candidates = decision.candidates;
+    return {.failure = std::move(failure),
+            .consumer = decision.consumer,
+            .decision = decision.summary,
+            .environment = decision.environment,
+            .answers = decision.answers,
+            .messages = decision.messages};
+}
+
+Error nothing_satisfies(const std::string& consumer) {
+    return {ErrorCode::NoMatch,
+            "nothing on this machine satisfies '" + scrubbed(consumer, kMaxName) + "'"};
+}
+
+Error unknown_consumer(const std::string& consumer,
+                       const std::vector<std::string>& known,
+                       const std::string& what) {
+    return {ErrorCode::UnknownConsumer,
+            with_suggestion(what + " '" + scrubbed(consumer, kMaxName) + "'", consumer, known,
+                            "; 'gpuprobectl consumers' lists them")};
+}
+
+Error unknown_product(const std::string& product, const std::vector<std::string>& known) {
+    return {ErrorCode::NotFound,
+            with_suggestion("no product '" + scrubbed(product, kMaxName) + "'", product, known,
+                            "; 'gpuprobectl products' lists them")};
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+#include "explain/doctor.h"
+#include "plan/plan.h"
+#include "policy/decision.h"
+#include "policy/truth.h"
+#include "report/report.h"
+
+/// What is answered, whichever way the question came: the socket sends these documents, and
+/// `gpuprobectl -j` prints them.
+namespace gpuprobe {
+
+/// Of `list`.
+struct GpuList {
+    std::uint64_t generation = 0;
+    std::vector<Gpu> gpus = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, GpuList& list) {
+    visit("generation", list.generation);
+    visit("gpus", list.gpus);
+}
+
+struct ConsumerList {
+    std::vector<std::string> consumers = {};  ///< sorted
+};
+template <class Visitor>
+void describe(Visitor& visit, ConsumerList& list) {
+    visit("consumers", list.consumers);
+}
+
+struct ProductList {
+    std::vector<std::string> products = {};  ///< sorted
+};
+template <class Visitor>
+void describe(Visitor& visit, ProductList& list) {
+    visit("products", list.products);
+}
+
+/// Of `probe`: the results of the stage and the APIs that were asked for. While drivers are still
+/// being asked, only the progress is known.
+struct ProbeAnswer {
+    std::uint64_t generation = 0;
+    std::vector<ProbeEntry> probes = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ProbeAnswer& answer) {
+    visit("generation", answer.generation);
+    visit("probes", answer.probes);
+}
+/// No API: those of all.
+ProbeAnswer probe_answer_of(const Report& report,
+                            const std::string& stage,
+                            const std::vector<std::string>& apis);
+
+/// Of `doctor`.
+struct Diagnosis {
+    int schema = 1;
+    Severity severity = Severity::Ok;  ///< the gravest
+    std::vector<Finding> findings = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, Diagnosis& diagnosis) {
+    visit("schema", diagnosis.schema);
+    visit("severity", diagnosis.severity);
+    visit("findings", diagnosis.findings);
+}
+Diagnosis diagnosis_of(std::vector<Finding> findings);
+
+struct PlannedModel {
+    std::optional<std::string> name = {};
+    std::string architecture = {};
+    std::uint64_t layers = 0;
+    std::optional<std::uint64_t> trained_context = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, PlannedModel& model) {
+    visit("name", model.name);
+    visit("architecture", model.architecture);
+    visit("layers", model.layers);
+    visit("trained_context", model.trained_context);
+}
+
+struct PlannedRun {
+    std::uint64_t context = 0;
+    std::uint64_t batch = 0;
+    std::uint64_t streams = 0;
+    std::string key_type = {};
+    std::string value_type = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, PlannedRun& run) {
+    visit("context", run.context);
+    visit("batch", run.batch);
+    visit("streams", run.streams);
+    visit("key_type", run.key_type);
+    visit("value_type", run.value_type);
+}
+
+/// Of `plan`: what was asked, and what fits. Without a model `model` and `run` are null.
+struct PlanAnswer {
+    bool is_estimate = true;
+    std::uint64_t generation = 0;
+    std::optional<PlannedModel> model = {};
+    std::optional<Bytes> asked = {};
+    Bytes margin = {};
+    std::optional<PlannedRun> run = {};
+    Plan plan = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, PlanAnswer& answer) {
+    visit("is_estimate", answer.is_estimate);
+    visit("generation", answer.generation);
+    visit("model", answer.model);
+    visit("asked", answer.asked);
+    visit("margin", answer.margin);
+    visit("run", answer.run);
+    describe(visit, answer.plan);
+}
+PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan plan);
+
+/// One term held against one GPU, or against the machine where `gpu` is null.
+struct TestedTerm {
+    std::string term = {};
+    std::optional<std::string> gpu = {};
+    Truth truth = Truth::Unknown;
+    std::optional<Reason> reason = {};  ///< why it does not hold, or is not known
+};
+template <class Visitor>
+void describe(Visitor& visit, TestedTerm& tested) {
+    visit("term", tested.term);
+    visit("gpu", tested.gpu);
+    visit("truth", tested.truth);
+    visit("reason", tested.reason);
+}
+
+struct TermAnswer {
+    std::uint64_t generation = 0;
+    std::vector<TestedTerm> terms = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, TermAnswer& answer) {
+    visit("generation", answer.generation);
+    visit("terms", answer.terms);
+}
+/// Terms about the machine once, the others once for each GPU; no ids: for all GPUs. Errors:
+/// InvalidRequest for more than kMaxPredicates terms, and for what is no term; UnknownDevice.
+Result<TermAnswer> tested(const std::vector<std::string>& terms,
+                          const std::vector<std::string>& gpus,
+                          const Report& report);
+
+/// Why there is no answer. The name is the one on D-Bus, whichever way was taken.
+struct Failure {
+    std::string name = {};
+    std::string message = {};
+    std::vector<Candidate> candidates = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, Failure& failure) {
+    visit("name", failure.name);
+    visit("message", failure.message);
+    visit("candidates", failure.candidates);
+}
+Failure failure_of(const Error& error);
+
+/// The same for a selection that satisfies nothing, with what else is known then.
+struct NoMatch {
+    Failure failure = {};
+    std::string consumer = {};
+    std::string decision = {};
+    std::map<std::string, std::string> environment = {};
+    std::map<std::string, std::string> answers = {};
+    std::vector<std::string> messages = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, NoMatch& no_match) {
+    describe(visit, no_match.failure);
+    visit("consumer", no_match.consumer);
+    visit("decision", no_match.decision);
+    visit("environment", no_match.environment);
+    visit("answers", no_match.answers);
+    visit("messages", no_match.messages);
+}
+NoMatch no_match_of(const Decision& decision);
+
+/// NoMatch: nothing satisfies what was asked for that consumer.
+Error nothing_satisfies(const std::string& consumer);
+/// With the name that was perhaps meant; `what` is "no consumer".
+Error unknown_consumer(const std::string& consumer,
+                       const std::vector<std::string>& known,
+                       const std::string& what = "no consumer");
+Error unknown_product(const std::string& product, const std::vector<std::string>& known);
+
+}  // namespace gpuprobe

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/record.h"
+#include "policy/request_table.h"
+
+/// A Varlink interface description, made from the records and request tables that are read and
+/// written. Source of the grammar: varlink.org, "Interface Definition".
+namespace gpuprobe {
+
+/// A request as a parameter: its keys are those of the table. The names of Varlink have no dashes,
+/// so each is taken with underscores too.
+template <std::span<const RequestKey> (*Keys)()>
+struct KeyedRequest {
+    Value value = Value{Value::Object{}};
+};
+using SelectRequestValue = KeyedRequest<select_keys>;
+using RecommendRequestValue = KeyedRequest<recommend_keys>;
+
+/// The request with the keys as the table writes them.
+Value with_table_keys(const Value& request, std::span<const RequestKey> keys);
+
+template <std::span<const RequestKey> (*Keys)()>
+ReadProblem read_value(const Value& value, KeyedRequest<Keys>& out) {
+    if (!value.is_object() && !value.is_null())
+        return wrong_type(value, "object");
+    out.value = with_table_keys(value, Keys());
+    return {};
+}
+template <std::span<const RequestKey> (*Keys)()>
+struct MayBeMissing<KeyedRequest<Keys>> : std::true_type {};
+
+/// "Candidate" for gpuprobe::Candidate.
+template <class T>
+constexpr std::string_view type_name() {
+    std::string_view text = __PRETTY_FUNCTION__;
+    text.remove_prefix(text.find("T = ") + 4);
+    text = text.substr(0, text.find_first_of(";]"));
+    return text.substr(text.rfind(':') + 1);
+}
+
+/// Writes types, and keeps the definitions of those that have a name.
+class InterfaceTypes {
+public:
+    /// "(backend: string, gpu: ?string)", of what describe() visits.
+    template <class T>
+    std::string members() {
+        Members visitor{*this};
+        T record{};
+        describe(visitor, record);
+        return "(" + visitor.text + ")";
+    }
+    /// "[]Candidate"
+    template <class T>
+    std::string type_of(std::type_identity<T>) {
+        if constexpr (std::same_as<T, bool>)
+            return "bool";
+        else if constexpr (std::is_floating_point_v<T>)
+            return "float";
+        else if constexpr (std::is_integral_v<T> || std::same_as<T, Bytes> ||
+                           std::same_as<T, Duration> || std::same_as<T, WallTime>)
+            return "int";
+        else if constexpr (std::same_as<T, Value>)
+            return "?object";
+        else if constexpr (NamedEnum<T>)
+            return words_of(names_of(T{}), type_name<T>());
+        else if constexpr (Described<T>)
+            return named(std::string{type_name<T>()}, [this] { return members<T>(); });
+        else
+            return "string";
+    }
+    template <class T>
+    std::string type_of(std::type_identity<std::optional<T>>) {
+        auto text = type_of(std::type_identity<T>{});
+        return text.starts_with('?') ? text : "?" + text;
+    }
+    template <class T>
+    std::string type_of(std::type_identity<std::vector<T>>) {
+        return "[]" + type_of(std::type_identity<T>{});
+    }
+    template <class T>
+    std::string type_of(std::type_identity<std::map<std::string, T>>) {
+        return "[string]" + type_of(std::type_identity<T>{});
+    }
+    std::string type_of(std::type_identity<SelectRequestValue>);
+    std::string type_of(std::type_identity<RecommendRequestValue>);
+
+    /// "type Candidate (…)", each once, in the order in which they were met.
+    [[nodiscard]] std::string definitions() const;
+
+private:
+    struct Members {
+        InterfaceTypes& types;
+        std::string text = {};
+
+        template <class T>
+        void operator()(std::string_view key, const T&) {
+            text.append(text.empty() ? "" : ", ").append(key).append(": ");
+            text += types.type_of(std::type_identity<T>{});
+        }
+    };
+
+    /// An enumeration, or "string" where a word is no name in Varlink.
+    template <class Names>
+    std::string words_of(const Names& names, std::string_view type) {
+        std::string text;
+        for (const auto& entry : names) {
+            if (!is_name(entry.name))
+                return "string";
+            text.append(text.empty() ? "(" : ", ").append(entry.name);
+        }
+        return named(std::string{type}, [&text] { return text + ")"; });
+    }
+    static bool is_name(std::string_view word);
+    std::string request(const char* name, std::span<const RequestKey> keys);
+
+    template <class Body>
+    std::string named(const std::string& name, Body body) {
+        for (const auto& [known, text] : defined_)
+            if (known == name)
+                return name;
+        const auto place = defined_.size();
+        defined_.emplace_back(name, "");
+        auto text = body();  // which may define others
+        defined_[place].second = std::move(text);
+        return name;
+    }
+
+    std::vector<std::pair<std::string, std::string>> defined_ = {};
+};
+
+}  // namespace gpuprobe

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/methods.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "base/version.h"
+#include "calls/documents.h"
+#include "calls/here.h"
+#include "calls/interface_text.h"
+#include "calls/power.h"
+#include "policy/recommendation.h"
+#include "report/trials.h"
+#include "wire/daemon_client.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kServiceInterface = "org.varlink.service";
+constexpr const char* kUrl = "https://github.com/gpuprobe/gpuprobe";
+constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+
+/// One call while it is being answered.
+struct Asking {
+    const MethodCall& call;
+    const AskedMachine& machine;
+    const HearAnswer& heard;
+
+    void send(const Value& document) const { heard({.document = json_line(document)}); }
+    template <Described T>
+    void send(const T& document) const {
+        send(to_value(document));
+    }
+    void refuse(const Error& error) const { heard(refusal_of(error)); }
+    template <class T>
+    void send(const Result<T>& result) const {
+        result ? send(*result) : refuse(result.error());
+    }
+};
+
+/// "NoMatch", which is the last part of the name on D-Bus as well.
+std::string short_name(ErrorCode code) {
+    const auto name = bus_error_name(code);
+    return name.substr(name.rfind('.') + 1);
+}
+
+std::string error_name(ErrorCode code) {
+    return std::string{kInterface} + "." + short_name(code);
+}
+
+/// One member, which is text.
+std::string document_of(const char* key, std::string_view text) {
+    Value document{Value::Object{}};
+    document[key] = scrubbed(text, kMaxNames);
+    return json_line(document);
+}
+
+MethodAnswer service_error(const char* name, const char* key, std::string_view text) {
+    return {.error = std::string{kServiceInterface} + "." + name,
+            .document = document_of(key, text)};
+}
+
+// Parameters -------------------------------------------------------------------------------------
+
+struct Nothing {};
+template <class Visitor>
+void describe(Visitor&, Nothing&) {}
+
+struct SelectParameters {
+    std::optional<std::string> consumer = {};
+    SelectRequestValue request = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, SelectParameters& in) {
+    visit("consumer", in.consumer);
+    visit("request", in.request);
+}
+
+struct RecommendParameters {
+    std::optional<std::string> product = {};
+    std::optional<std::string> manifest = {};
+    RecommendRequestValue request = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, RecommendParameters& in) {
+    visit("product", in.product);
+    visit("manifest", in.manifest);
+    visit("request", in.request);
+}
+
+struct PlanParameters {
+    Bytes need = {};
+    std::optional<Bytes> margin = {};
+    std::optional<std::vector<std::string>> gpus = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, PlanParameters& in) {
+    visit("need", in.need);
+    visit("margin", in.margin);
+    visit("gpus", in.gpus);
+}
+
+struct DiagnoseParameters {
+    std::optional<std::map<std::string, std::string>> environment = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, DiagnoseParameters& in) {
+    visit("environment", in.environment);
+}
+
+struct QueryParameters {
+    std::vector<std::string> terms = {};
+    std::optional<std::vector<std::string>> gpus = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, QueryParameters& in) {
+    visit("terms", in.terms);
+    visit("gpus", in.gpus);
+}
+
+struct GpuParameters {
+    std::string gpu = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, GpuParameters& in) {
+    visit("gpu", in.gpu);
+}
+
+struct ProbeParameters {
+    std::optional<std::vector<std::string>> gpus = {};
+    std::optional<std::vector<std::string>> apis = {};
+    std::optional<std::string> stage = {};
+    std::optional<bool> allow_wake = {};
+    std::optional<bool> force = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ProbeParameters& in) {
+    visit("gpus", in.gpus);
+    visit("apis", in.apis);
+    visit("stage", in.stage);
+    visit("allow_wake", in.allow_wake);
+    visit("force", in.force);
+}
+
+struct OutcomeParameters {
+    std::string consumer = {};
+    std::string outcome = {};
+    std::optional<std::string> backend = {};
+    std::optional<std::string> variant = {};
+    std::optional<std::string> family = {};
+    std::optional<std::string> detail = {};
+    std::optional<std::string> gpu = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, OutcomeParameters& in) {
+    visit("consumer", in.consumer);
+    visit("outcome", in.outcome);
+    visit("backend", in.backend);
+    visit("variant", in.variant);
+    visit("family", in.family);
+    visit("detail", in.detail);
+    visit("gpu", in.gpu);
+}
+
+struct OverrideParameters {
+    std::string consumer = {};
+    Value rule = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, OverrideParameters& in) {
+    visit("consumer", in.consumer);
+    visit("rule", in.rule);
+}
+
+struct ConsumerParameters {
+    std::string consumer = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ConsumerParameters& in) {
+    visit("consumer", in.consumer);
+}
+
+struct QuarantineParameters {
+    std::optional<std::string> api = {};
+    std::optional<std::string> driver = {};
+    std::optional<bool> all = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, QuarantineParameters& in) {
+    visit("api", in.api);
+    visit("driver", in.driver);
+    visit("all", in.all);
+}
+
+struct InterfaceParameters {
+    std::string interface = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, InterfaceParameters& in) {
+    visit("interface", in.interface);
+}
+
+// Answers that no other room has -----------------------------------------------------------------
+
+struct ServiceInfo {
+    std::string vendor = "gpuprobe";
+    std::string product = "gpuprobe";
+    std::string version = std::string{kVersion};
+    std::string url = kUrl;
+    std::vector<std::string> interfaces = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ServiceInfo& info) {
+    visit("vendor", info.vendor);
+    visit("product", info.product);
+    visit("version", info.version);
+    visit("url", info.url);
+    visit("interfaces", info.interfaces);
+}
+
+struct InterfaceDescription {
+    std::string description = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, InterfaceDescription& text) {
+    visit("description", text.description);
+}
+
+/// Either the progress or, in the last answer, the rest.
+struct ProbeProgress {
+    std::optional<double> progress = {};
+    std::optional<std::uint64_t> generation = {};
+    std::optional<std::vector<ProbeEntry>> probes = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, ProbeProgress& answer) {
+    visit("progress", answer.progress);
+    visit("generation", answer.generation);
+    visit("probes", answer.probes);
+}
+
+struct OverrideSet {
+    std::string consumer = {};
+    bool set = true;
+};
+template <class Visitor>
+void describe(Visitor& visit, OverrideSet& answer) {
+    visit("consumer", answer.consumer);
+    visit("set", answer.set);
+}
+
+struct OverrideCleared {
+    std::string consumer = {};
+    bool cleared = false;
+};
+template <class Visitor>
+void describe(Visitor& visit, OverrideCleared& answer) {
+    visit("consumer", answer.consumer);
+    visit("cleared", answer.cleared);
+}
+
+struct OverrideList {
+    std::map<std::string, store::Override> overrides = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, OverrideList& answer) {
+    visit("overrides", answer.overrides);
+}
+
+struct QuarantineList {
+    std::vector<QuarantinedProbe> quarantine = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, QuarantineList& answer) {
+    visit("quarantine", answer.quarantine);
+}
+
+struct QuarantineCleared {
+    std::uint32_t cleared = 0;
+};
+template <class Visitor>
+void describe(Visitor& visit, QuarantineCleared& answer) {
+    visit("cleared", answer.cleared);
+}
+
+struct ReportChange {
+    std::uint64_t generation = 0;
+    ReportState state = ReportState::Starting;
+};
+template <class Visitor>
+void describe(Visitor& visit, ReportChange& change) {
+    visit("generation", change.generation);
+    visit("state", change.state);
+}
+
+// What each method does --------------------------------------------------------------------------
+
+void describe_machine(const Nothing&, const Asking& ask) {
+    ask.heard({.document = ask.machine.seen_json()});
+}
+
+void list_gpus(const Nothing&, const Asking& ask) {
+    ask.send(GpuList{.generation = ask.machine.seen.generation, .gpus = ask.machine.seen.gpus});
+}
+
+void list_consumers(const Nothing&, const Asking& ask) {
+    ask.send(ConsumerList{ask.machine.engine.consumers()});
+}
+
+void list_products(const Nothing&, const Asking& ask) {
+    ask.send(ProductList{ask.machine.engine.products()});
+}
+
+/// The documents have every candidate, whoever asks.
+Value with_candidates(Value request) {
+    const auto& explain = request.at("explain");
+    if (explain.is_null() || explain.as_bool())
+        request["explain"] = true;
+    return request;
+}
+
+void select_backend(const SelectParameters& in, const Asking& ask) {
+    const auto consumer = in.consumer.value_or("default");
+    const auto decision = ask.machine.engine.select(consumer, with_candidates(in.request.value),
+                                                    ask.call.uid, ask.machine.seen);
+    if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
+        return ask.refuse(unknown_consumer(consumer, ask.machine.engine.consumers()));
+    if (!decision || decision->backend)
+        return ask.send(decision);
+    ask.heard({.error = error_name(ErrorCode::NoMatch),
+               .document = json_line(to_value(no_match_of(*decision)))});
+}
+
+void recommend_variant(const RecommendParameters& in, const Asking& ask) {
+    const auto product = in.product.value_or("");
+    const auto answer = ask.machine.engine.recommend(product, in.manifest.value_or(""),
+                                                     with_candidates(in.request.value),
+                                                     ask.call.uid, ask.machine.seen);
+    if (!answer && answer.error().code == ErrorCode::NotFound)
+        return ask.refuse(unknown_product(product, ask.machine.engine.products()));
+    ask.send(answer);
+}
+
+/// A plan waits until the free memory of all its GPUs was read.
+struct WaitingPlan {
+    PlanRequest request = {};
+    Report report = {};
+    HearAnswer heard = {};
+    std::size_t missing = 1;  ///< readings, and the loop that asks for them
+
+    void finish_one() {
+        if (--missing > 0)
+            return;
+        auto found = plan(request, report);
+        heard({.document = json_line(to_value(plan_answer(request, report, std::move(found))))});
+    }
+    void put(const std::string& id, const engine::LiveMemory& live) {
+        const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
+        gpu->memory.free = live.free;
+        gpu->memory.free_at = live.free_at;
+        gpu->memory.evidence = live.evidence;
+    }
+};
+
+void plan_memory(const PlanParameters& in, const Asking& ask) {
+    const auto waiting = std::make_shared<WaitingPlan>();
+    waiting->request = {.need = in.need,
+                        .margin = in.margin.value_or(kDefaultMargin),
+                        .gpus = in.gpus.value_or(std::vector<std::string>{})};
+    waiting->report = ask.machine.seen;
+    waiting->heard = ask.heard;
+    const auto& wanted = waiting->request.gpus;
+    const auto& gpus = waiting->report.gpus;
+    for (const auto& id : wanted)
+        if (std::ranges::find(gpus, id, &Gpu::id) == gpus.end())
+            return ask.refuse({ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"});
+    for (const auto& gpu : gpus) {
+        if (!wanted.empty() && std::ranges::find(wanted, gpu.id) == wanted.end())
+            continue;
+        ++waiting->missing;
+        const auto asked = ask.machine.engine.read_memory(
+            gpu.id, false, [waiting, id = gpu.id](const engine::LiveMemory& live) {
+                waiting->put(id, live);
+                waiting->finish_one();
+            });
+        if (!asked)  // gone since, or too many ask: as it was
+            waiting->finish_one();
+    }
+    waiting->finish_one();
+}
+
+/// Nothing surrounds a captured machine.
+void diagnose(const DiagnoseParameters& in, const Asking& ask) {
+    const auto environment = in.environment.value_or(std::map<std::string, std::string>{});
+    Surroundings here;
+    if (ask.machine.seen.source != ReportSource::Replay)
+        here = surroundings_here(ask.machine.files, [&environment](const char* name) {
+            const auto found = environment.find(name);
+            return found == environment.end() ? nullptr : found->second.c_str();
+        });
+    ask.send(diagnosis_of(examine(ask.machine.seen, here)));
+}
+
+void query_terms(const QueryParameters& in, const Asking& ask) {
+    ask.send(tested(in.terms, in.gpus.value_or(std::vector<std::string>{}), ask.machine.seen));
+}
+
+void get_memory(const GpuParameters& in, const Asking& ask) {
+    const auto asked = ask.machine.engine.read_memory(
+        in.gpu, false, [heard = ask.heard](const engine::LiveMemory& memory) {
+            heard({.document = json_line(to_value(memory))});
+        });
+    if (!asked)
+        ask.refuse(asked.error());
+}
+
+Status refuse_sleepers(const ProbeRequest& request, const AskedMachine& machine) {
+    const auto& gpus = machine.engine.report().gpus;
+    for (const auto& id : request.gpus) {
+        const auto gpu = std::ranges::find(gpus, id, &Gpu::id);
+        if (gpu == gpus.end())
+            return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+        if (!request.allow_wake && is_asleep(machine.files, *gpu))
+            return Error{ErrorCode::WouldWake, id + ": asleep; allow_wake was not given"};
+    }
+    return Done{};
+}
+
+void probe_drivers(const ProbeParameters& in, const Asking& ask) {
+    const ProbeRequest request{.apis = in.apis.value_or(std::vector<std::string>{}),
+                               .allow_wake = in.allow_wake.value_or(false),
+                               .stage = in.stage.value_or(std::string{kQueryStage}),
+                               .gpus = in.gpus.value_or(std::vector<std::string>{}),
+                               .force = in.force.value_or(false)};
+    if (request.gpus.size() > kMaxNames || request.apis.size() > kMaxNames)
+        return ask.refuse({ErrorCode::InvalidRequest, "too many names"});
+    if (const auto awake = refuse_sleepers(request, ask.machine); !awake)
+        return ask.refuse(awake.error());
+    const auto progress = [heard = ask.heard, wants_more = ask.call.wants_more](double share) {
+        if (wants_more)
+            heard({.document = json_line(to_value(ProbeProgress{.progress = share})),
+                   .continues = true});
+    };
+    const auto done = [heard = ask.heard, request, &engine = ask.machine.engine] {
+        heard({.document = json_line(
+                   to_value(probe_answer_of(engine.report(), request.stage, request.apis)))});
+    };
+    if (const auto started = ask.machine.engine.probe(request, progress, done); !started)
+        ask.refuse(started.error());
+}
+
+/// What was not given is left out.
+Value given(const Value& parameters) {
+    Value::Object members = *parameters.as_object();
+    std::erase_if(members, [](const Value::Member& member) { return member.value.is_null(); });
+    return Value{std::move(members)};
+}
+
+void report_outcome(const OutcomeParameters& in, const Asking& ask) {
+    const auto outcome = given(to_value(in));
+    const auto done = ask.machine.engine.report_outcome(outcome, ask.call.uid);
+    done ? ask.send(outcome) : ask.refuse(done.error());
+}
+
+void set_override(const OverrideParameters& in, const Asking& ask) {
+    const auto done = ask.machine.engine.set_override(in.consumer, in.rule, ask.call.uid);
+    done ? ask.send(OverrideSet{in.consumer}) : ask.refuse(done.error());
+}
+
+void clear_override(const ConsumerParameters& in, const Asking& ask) {
+    const auto cleared = ask.machine.engine.clear_override(in.consumer);
+    cleared ? ask.send(OverrideCleared{in.consumer, *cleared}) : ask.refuse(cleared.error());
+}
+
+void list_overrides(const Nothing&, const Asking& ask) {
+    ask.send(OverrideList{ask.machine.engine.overrides()});
+}
+
+void list_quarantine(const Nothing&, const Asking& ask) {
+    ask.send(QuarantineList{ask.machine.engine.report().quarantine});
+}
+
+void clear_quarantine(const QuarantineParameters& in, const Asking& ask) {
+    const auto meant = engine::quarantine_filter_from(given(to_value(in)));
+    if (!meant)
+        return ask.refuse(meant.error());
+    const auto cleared = ask.machine.engine.clear_quarantine(*meant);
+    if (cleared)
+        ask.machine.engine.catch_up();
+    cleared ? ask.send(QuarantineCleared{*cleared}) : ask.refuse(cleared.error());
+}
+
+void subscribe(const Nothing&, const Asking& ask) {
+    ask.heard({.document = subscription_document(ask.machine.engine.report()), .continues = true});
+}
+
+void get_info(const Nothing&, const Asking& ask) {
+    ask.send(ServiceInfo{.interfaces = {std::string{kServiceInterface}, std::string{kInterface}}});
+}
+
+void get_description(const InterfaceParameters& in, const Asking& ask) {
+    if (auto text = interface_description(in.interface))
+        return ask.send(InterfaceDescription{std::move(*text)});
+    ask.heard(service_error("InterfaceNotFound", "interface", in.interface));
+}
+
+// The table --------------------------------------------------------------------------------------
+
+struct Method {
+    std::string_view interface = kInterface;
+    std::string_view name = {};
+    std::string_view about = {};
+    MethodTraits traits = {};
+    std::vector<Action> (*needs)(const Value& parameters) = nullptr;
+    std::string (*types)(InterfaceTypes& types) = nullptr;  ///< "(…) -> (…)"
+    void (*run)(const Asking& ask) = nullptr;
+};
+
+/// "request: expected object, found string" → "request"
+std::string_view parameter_in(std::string_view problem) {
+    return problem.substr(0, problem.find_first_of(":.["));
+}
+
+template <class In, void (*Run)(const In&, const Asking&)>
+void read_and_run(const Asking& ask) {
+    const auto in = strict_record_from<In>(ask.call.parameters);
+    if (in)
+        Run(*in, ask);
+    else
+        ask.heard(service_error("InvalidParameter", "parameter", parameter_in(in.error().text)));
+}
+
+template <class In, class Out, void (*Run)(const In&, const Asking&)>
+Method method(std::string_view name, std::string_view about, MethodTraits traits = {}) {
+    return {.name = name,
+            .about = about,
+            .traits = std::move(traits),
+            .types =
+                [](InterfaceTypes& types) {
+                    auto in = types.members<In>();
+                    return in + " -> " + types.members<Out>();
+                },
+            .run = read_and_run<In, Run>};
+}
+
+std::vector<Action> needs_of_probe(const Value& parameters) {
+    std::vector<Action> actions;
+    if (parameters.at("allow_wake").as_bool() == true)
+        actions.push_back(Action::AllowWake);
+    if (parameters.at("force").as_bool() == true)
+        actions.push_back(Action::MeasureInUse);
+    return actions;
+}
+
+std::vector<Method> all_methods() {
+    const MethodTraits kept{.is_kept = true};
+    const MethodTraits costly{.is_costly = true};
+    const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
+    std::vector<Method> methods{
+        method<Nothing, Report, describe_machine>("Describe",
+                                                  "The report, as its caller may see it.", kept),
+        method<Nothing, GpuList, list_gpus>("ListGpus", "Every GPU, best first.", kept),
+        method<Nothing, ConsumerList, list_consumers>("ListConsumers",
+                                                      "The consumers that Select knows."),
+        method<Nothing, ProductList, list_products>("ListProducts",
+                                                    "The products that Recommend knows."),
+        method<SelectParameters, Decision, select_backend>(
+            "Select",
+            "The backend that a consumer should use, and what became of the others. "
+            "Without a consumer: default.",
+            kept),
+        method<RecommendParameters, Recommendation, recommend_variant>(
+            "Recommend",
+            "Which of a product's variants to install. manifest: its text, in the "
+            "place of the installed one.",
+            kept),
+        method<PlanParameters, PlanAnswer, plan_memory>(
+            "Plan", "Whether so many bytes fit on each GPU, and on several together."),
+        method<DiagnoseParameters, Diagnosis, diagnose>(
+            "Diagnose",
+            "Why a GPU is not used, and what helps. environment: of the program that "
+            "does not use it."),
+        method<QueryParameters, TermAnswer, query_terms>(
+            "Query", "Whether terms hold: 'driver>=550'. Without GPUs: on each.", kept),
+        method<GpuParameters, engine::LiveMemory, get_memory>(
+            "GetMemory", "The memory of one GPU, read now, in bytes. Wakes nothing."),
+        method<ProbeParameters, ProbeProgress, probe_drivers>(
+            "Probe", "Asks the drivers again. With more, the progress from 0 to 1 comes first.",
+            costly),
+        method<OutcomeParameters, OutcomeParameters, report_outcome>(
+            "ReportOutcome", "How a choice went; outcome: ok or failed. Answers what was noted.",
+            costly),
+        method<Nothing, ReportChange, subscribe>(
+            "Subscribe",
+            "The generation and the state of the report, now and after each change. "
+            "Needs more.",
+            {.subscribes = true}),
+        method<OverrideParameters, OverrideSet, set_override>(
+            "SetOverride", "Decides for one consumer, for everybody. For administrators.",
+            for_overrides),
+        method<ConsumerParameters, OverrideCleared, clear_override>(
+            "ClearOverride", "For administrators.", for_overrides),
+        method<Nothing, OverrideList, list_overrides>("ListOverrides",
+                                                      "What administrators decided."),
+        method<Nothing, QuarantineList, list_quarantine>(
+            "ListQuarantine", "Drivers that are not asked for now, because of the harm they did."),
+        method<QuarantineParameters, QuarantineCleared, clear_quarantine>(
+            "ClearQuarantine", "Has them asked again: one, or all. For administrators.",
+            {.is_costly = true, .needs = {Action::ClearQuarantine}}),
+        method<Nothing, ServiceInfo, get_info>("GetInfo", "Who answers."),
+        method<InterfaceParameters, InterfaceDescription, get_description>(
+            "GetInterfaceDescription", "An interface as text."),
+    };
+    for (auto& entry : methods) {
+        if (entry.name == "Probe")
+            entry.needs = needs_of_probe;
+        if (entry.name.starts_with("GetIn"))
+            entry.interface = kServiceInterface;
+    }
+    return methods;
+}
+
+const std::vector<Method>& methods() {
+    static const auto table = all_methods();
+    return table;
+}
+
+const Method* find_method(std::string_view name) {
+    for (const auto& method : methods())
+        if (name.size() == method.interface.size() + 1 + method.name.size() &&
+            name.starts_with(method.interface) && name[method.interface.size()] == '.' &&
+            name.ends_with(method.name))
+            return &method;
+    return nullptr;
+}
+
+/// Source: varlink.org, "Service", the errors of org.varlink.service.
+constexpr std::string_view kServiceErrors =
+    "error InterfaceNotFound (interface: string)\n\n"
+    "error MethodNotFound (method: string)\n\n"
+    "error MethodNotImplemented (method: string)\n\n"
+    "error InvalidParameter (parameter: string)\n\n"
+    "error PermissionDenied ()\n\n"
+    "error ExpectedMore ()\n";
+
+std::string own_errors(InterfaceTypes& types) {
+    std::string text;
+    for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code) {
+        const auto name = short_name(static_cast<ErrorCode>(code));
+        text += "error " + name + " " +
+                (name == "NoMatch" ? types.members<NoMatch>() : types.members<Failure>()) + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::optional<MethodTraits> traits_of(const MethodCall& call) {
+    const auto* method = find_method(call.method);
+    if (!method)
+        return std::nullopt;
+    auto traits = method->traits;
+    if (method->needs)
+        traits.needs = method->needs(call.parameters);
+    return traits;
+}
+
+void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard) {
+    const auto* method = find_method(call.method);
+    if (!method) {
+        const auto interface = call.method.substr(0, call.method.rfind('.'));
+        const bool is_ours = interface == kInterface || interface == kServiceInterface;
+        return heard(is_ours ? service_error("MethodNotFound", "method", call.method)
+                             : service_error("InterfaceNotFound", "interface", interface));
+    }
+    if (method->traits.subscribes && !call.wants_more)
+        return heard({.error = std::string{kServiceInterface} + ".ExpectedMore"});
+    method->run({.call = call, .machine = machine, .heard = heard});
+}
+
+std::string subscription_document(const Report& report) {
+    return json_line(
+        to_value(ReportChange{.generation = report.generation, .state = report.state}));
+}
+
+MethodAnswer refusal_of(const Error& error) {
+    return {.error = error_name(error.code), .document = json_line(to_value(failure_of(error)))};
+}
+
+std::optional<std::string> interface_description(std::string_view interface) {
+    InterfaceTypes types;
+    std::string text;
+    for (const auto& method : methods())
+        if (method.interface == interface)
+            text.append("# ")
+                .append(method.about)
+                .append("\nmethod ")
+                .append(method.name)
+                .append(method.types(types) + "\n\n");
+    if (text.empty())
+        return std::nullopt;
+    text += interface == kInterface ? own_errors(types) : std::string{kServiceErrors};
+    return "interface " + std::string{interface} + "\n\n" + types.definitions() + text;
+}
+
+}  // namespace gpuprobe
