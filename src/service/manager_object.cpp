@@ -3,11 +3,11 @@
 
 #include "base/value_json.h"
 #include "base/version.h"
+#include "calls/power.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"
 #include "service/answers.h"
 #include "service/memory_file.h"
-#include "calls/power.h"
 #include "wire/errors.h"
 #include "wire/names.h"
 #include "wire/text.h"
@@ -158,7 +158,7 @@ void ManagerObject::select(const Question& question,
     const auto view = access_.views.report_for(caller);
     // What somebody reported ends with time, not with a generation.
     const bool is_kept = !context_.engine.has_experience(caller.uid);
-    auto key = AnswerCache::question(view.access, question.consumer, question.request);
+    auto key = question_of(view.access, question.consumer, question.request);
     if (const auto* known =
             is_kept ? answers_.find(context_.engine.report().generation, key) : nullptr)
         return reply.send(*known, question.call.get());

@@ -15,6 +15,7 @@
 #include "service/jobs.h"
 #include "wire/connection.h"
 #include "wire/record.h"
+#include "wire/recorded_body.h"
 
 namespace gpuprobe {
 
@@ -109,7 +110,7 @@ private:
     AdviceCalls& advice_;
     const bus::Spelling spelling_;
     Published published_ = {};
-    AnswerCache answers_ = {};
+    AnswerCache<bus::RecordedBody> answers_ = {};
 };
 
 }  // namespace gpuprobe

@@ -6,8 +6,10 @@
 namespace gpuprobe {
 namespace {
 
+using Answers = AnswerCache<int>;
+
 TEST(AnswerCache, KnowsWhatWasKept) {
-    AnswerCache cache;
+    Answers cache;
     EXPECT_EQ(cache.find(1, "a"), nullptr);
     cache.keep("a", {});
     EXPECT_NE(cache.find(1, "a"), nullptr);
@@ -15,7 +17,7 @@ TEST(AnswerCache, KnowsWhatWasKept) {
 }
 
 TEST(AnswerCache, ForgetsAnotherGeneration) {
-    AnswerCache cache;
+    Answers cache;
     EXPECT_EQ(cache.find(1, "a"), nullptr);
     cache.keep("a", {});
     EXPECT_EQ(cache.find(2, "a"), nullptr);
@@ -23,7 +25,7 @@ TEST(AnswerCache, ForgetsAnotherGeneration) {
 }
 
 TEST(AnswerCache, ForgetsWhenTold) {
-    AnswerCache cache;
+    Answers cache;
     EXPECT_EQ(cache.find(1, "a"), nullptr);
     cache.keep("a", {});
     cache.clear();
@@ -31,24 +33,24 @@ TEST(AnswerCache, ForgetsWhenTold) {
 }
 
 TEST(AnswerCache, DropsWhatWasUnusedForLongest) {
-    AnswerCache cache;
+    Answers cache;
     EXPECT_EQ(cache.find(1, "used"), nullptr);
     cache.keep("used", {});
     cache.keep("unused", {});
-    for (std::size_t i = 2; i < AnswerCache::kMaxAnswers; ++i)
+    for (std::size_t i = 2; i < Answers::kMaxAnswers; ++i)
         cache.keep(std::to_string(i), {});
     EXPECT_NE(cache.find(1, "used"), nullptr);
     cache.keep("one more", {});
-    EXPECT_EQ(cache.size(), AnswerCache::kMaxAnswers);
+    EXPECT_EQ(cache.size(), Answers::kMaxAnswers);
     EXPECT_NE(cache.find(1, "used"), nullptr);
     EXPECT_EQ(cache.find(1, "unused"), nullptr);
 }
 
 TEST(AnswerCache, KeepsNoQuestionOverItsLimit) {
-    AnswerCache cache;
-    cache.keep(std::string(AnswerCache::kMaxQuestion.count + 1, 'x'), {});
+    Answers cache;
+    cache.keep(std::string(Answers::kMaxQuestion.count + 1, 'x'), {});
     EXPECT_EQ(cache.size(), 0U);
-    cache.keep(std::string(AnswerCache::kMaxQuestion.count, 'x'), {});
+    cache.keep(std::string(Answers::kMaxQuestion.count, 'x'), {});
     EXPECT_EQ(cache.size(), 1U);
 }
 
@@ -56,7 +58,7 @@ TEST(AnswerCache, TellsQuestionsApartByConsumerAndRequest) {
     const auto ask = [](const char* consumer, const char* key) {
         Value request;
         request[key] = Value{true};
-        return AnswerCache::question("", consumer, request);
+        return question_of("", consumer, request);
     };
     EXPECT_EQ(ask("a", "strict"), ask("a", "strict"));
     EXPECT_NE(ask("a", "strict"), ask("b", "strict"));
