@@ -11,17 +11,11 @@ BusSession::BusSession(
     std::string where, std::string name, EventLoop& loop, const ServiceContext& context, Log& log)
     : where_{std::move(where)}, name_{std::move(name)}, loop_{loop}, context_{context}, log_{log} {}
 
-Status BusSession::start() {
-    TRY(connect());
-    context_.engine.on_change([this] {
-        if (service_)
-            service_->update();
-        if (switcheroo_)
-            switcheroo_->update();
-        if (heard_)
-            heard_();
-    });
-    return Done{};
+void BusSession::update() {
+    if (service_)
+        service_->update();
+    if (switcheroo_)
+        switcheroo_->update();
 }
 
 Status BusSession::connect() try {

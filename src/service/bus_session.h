@@ -24,15 +24,17 @@ public:
                const ServiceContext& context,
                Log& log);
 
-    /// Sets what to call after a change was signalled. To be called before start().
-    void on_update(std::function<void()> heard) { heard_ = std::move(heard); }
     /// Sets what to call when no message has come for a while. To be called before start().
     void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
     /// Answers for switcheroo-control too, if nobody else does. To be called before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
     /// Connects, owns the name and shows the objects. Errors: as Connection::open and own_name.
-    Status start();
+    Status start() { return connect(); }
+    /// To be called when the engine's report has changed.
+    void update();
+    /// Who asks polkit; null while there is no bus.
+    [[nodiscard]] Authority* authority() { return service_ ? &service_->authority() : nullptr; }
 
 private:
     Status connect();
@@ -49,7 +51,6 @@ private:
     std::unique_ptr<Service> service_ = {};  // after connection_: it ends first
     std::unique_ptr<SwitcherooObject> switcheroo_ = {};
     bool serves_switcheroo_ = false;
-    std::function<void()> heard_ = {};
     std::function<void()> rested_ = {};
     EventHandle retry_ = {};
     Duration wait_ = kFirstRetry;

@@ -25,6 +25,7 @@
 #include "service/launchers.h"
 #include "service/log.h"
 #include "service/report_file.h"
+#include "service/socket_server.h"
 #include "wire/names.h"
 
 namespace gpuprobe {
@@ -35,8 +36,11 @@ namespace fs = std::filesystem;
 constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
 constexpr const char* kCatalogueFolder = "/etc/gpuprobe/catalogue";
 
+constexpr std::string_view kNoBus = "none";
+
 struct Settings {
     std::string bus = "system";
+    std::optional<std::string> socket = {};
     std::optional<std::string> replay = {};
     std::optional<std::string> worker = {};
     LaunchChoice launch = {};
@@ -166,10 +170,12 @@ std::vector<std::string> words_of(E) {
 /// Parses, or ends the program as CLI11 does for --help and mistakes.
 Settings settings_from(int argc, char** argv) {
     Settings settings;
-    CLI::App app{"Knows the GPUs of this machine and answers on D-Bus.", "gpuprobed"};
+    CLI::App app{"Knows the GPUs of this machine and answers on D-Bus and a socket.", "gpuprobed"};
     app.set_version_flag("--version", "gpuprobed " + std::string{kVersion});
-    app.add_option("--bus", settings.bus, "system, session, or the address of a bus")
+    app.add_option("--bus", settings.bus, "system, session, the address of a bus, or none")
         ->capture_default_str();
+    app.add_option("--socket", settings.socket,
+                   "Where to answer without a bus; systemd's socket where it hands one over");
     app.add_option("--replay", settings.replay, "Serve the captured machine in this folder")
         ->check(CLI::ExistingDirectory);
     app.add_option("--worker", settings.worker, "The program that loads drivers");
@@ -273,6 +279,13 @@ void give_back_what_is_free() {
         (void)::malloc_trim(0);
 }
 
+/// systemd's socket, else the one named, if any. Errors: Io, Unavailable.
+Status listen(const Settings& settings, SocketServer& socket) {
+    if (sd_listen_fds(/*unset_environment=*/1) > 0)
+        return socket.adopt(UniqueFd{SD_LISTEN_FDS_START});
+    return settings.socket ? socket.listen(*settings.socket) : Done{};
+}
+
 void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     const auto done = engine.reload();
@@ -309,14 +322,22 @@ Result<int> serve(const Settings& settings, Log& log) {
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
     std::optional<ReportFile> report_file;
     if (const auto path =
-            first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")})) {
+            first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")}))
         report_file.emplace(*path, *engine, log);
-        session.on_update([&report_file] { report_file->update(); });
-    }
     session.on_rest(give_back_what_is_free);
     if (settings.serves_switcheroo)
         session.serve_switcheroo();
-    TRY(session.start());
+    SocketServer socket{*loop, context, [&session] { return session.authority(); }};
+    socket.on_rest(give_back_what_is_free);
+    engine->on_change([&] {
+        session.update();
+        socket.update();
+        if (report_file)
+            report_file->update();
+    });
+    TRY(listen(settings, socket));
+    if (settings.bus != kNoBus)
+        TRY(session.start());
     TRY(loop->on_hangup([&] { reload(*engine, log); }));
     engine->start();
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");

@@ -20,6 +20,7 @@ public:
     /// To be called when the engine's report has changed. It updates the objects first and the
     /// manager's Generation last, so that clients that wait for a generation see its objects.
     void update();
+    [[nodiscard]] Authority& authority() { return authority_; }
 
 private:
     /// First, so that objects below it are announced.

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/socket_connection.h"
+
+#include <array>
+#include <utility>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+namespace gpuprobe {
+
+SocketConnection::SocketConnection(
+    std::uint64_t id, UniqueFd socket, bus::Credentials peer, EventLoop& loop, Owner& owner)
+    : id_{id}, socket_{std::move(socket)}, peer_{std::move(peer)}, loop_{loop}, owner_{owner} {
+    watch();
+}
+
+std::size_t SocketConnection::held_bytes() const {
+    auto held = input_.size();
+    for (const auto* text : {&output_, &waiting_})
+        if (*text && text->use_count() == 1)
+            held += (*text)->size();
+    return held;
+}
+
+bool SocketConnection::is_overdue(MonotonicTime now) const {
+    if (output_)
+        return now - since_ >= kPatienceForReader;
+    return !is_called_ && input_.size() > 0 && now - since_ >= kPatienceForMessage;
+}
+
+void SocketConnection::send(SharedText text, bool is_last) {
+    if (!is_open() || !is_called_)
+        return;
+    is_called_ = !is_last;
+    if (output_) {
+        waiting_ = std::move(text);
+    } else {
+        output_ = std::move(text);
+        written_ = 0;
+        since_ = loop_.now();
+        write_on();
+    }
+}
+
+void SocketConnection::finish() {
+    is_called_ = false;
+    await_next();
+}
+
+void SocketConnection::close_with(const SharedText& text) {
+    if (is_open() && !output_)
+        (void)::send(socket_.get(), text->data(), text->size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    close();
+}
+
+void SocketConnection::close() {
+    if (!is_open())
+        return;
+    watch_.reset();
+    next_.reset();
+    socket_.reset();
+    owner_.closed(*this);
+}
+
+void SocketConnection::ready(std::uint32_t events) {
+    if ((events & EPOLLOUT) != 0)
+        write_on();
+    if (is_open() && (events & EPOLLIN) != 0)
+        is_called_ || output_ || next_ ? watch() : read();
+    else if (is_open() && (events & (EPOLLERR | EPOLLHUP)) != 0)
+        close();
+}
+
+void SocketConnection::read() {
+    std::array<char, 65536> block;  // not initialised: what is read is counted
+    const auto got = ::recv(socket_.get(), block.data(), block.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0)
+        return close();
+    if (input_.size() == 0)
+        since_ = loop_.now();
+    if (!input_.add({block.data(), static_cast<std::size_t>(got)})) {
+        static const auto refusal = std::make_shared<const std::string>(
+            varlink::reply("org.gpuprobe.TooLarge",
+                           R"({"name":"org.gpuprobe.GpuProbe1.Error.TooLarge",)"
+                           R"("message":"a call of more than 2 MiB","candidates":[]})",
+                           false));
+        return close_with(refusal);
+    }
+    take_next();
+}
+
+/// One call at a time: those of others come in between.
+void SocketConnection::take_next() {
+    next_.reset();
+    const auto message = input_.next();
+    if (message) {
+        is_called_ = true;
+        owner_.called(*this, *message);
+    }
+    if (is_open())
+        owner_.changed(*this);
+}
+
+/// After a call, the one that has already been read, or else what the client sends.
+void SocketConnection::await_next() {
+    if (!is_open() || is_called_ || output_)
+        return;
+    if (input_.size() > 0 && !next_)
+        next_ = loop_.defer([this] { take_next(); });
+    watch();
+}
+
+bool SocketConnection::write(const std::string& text) {
+    const auto sent = ::send(socket_.get(), text.data() + written_, text.size() - written_,
+                             MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+        written_ += static_cast<std::size_t>(sent);
+        since_ = loop_.now();
+    }
+    if (sent < 0 && errno != EAGAIN && errno != EINTR)
+        close();
+    return is_open() && written_ == text.size();
+}
+
+void SocketConnection::write_on() {
+    while (output_) {
+        if (!write(*output_)) {
+            if (is_open())
+                watch();
+            return;
+        }
+        output_ = std::exchange(waiting_, nullptr);
+        written_ = 0;
+    }
+    await_next();
+}
+
+/// While a call is being answered nothing is read; that the client has gone is told all the same.
+void SocketConnection::watch() {
+    std::uint32_t wanted = output_ ? EPOLLOUT : 0U;
+    if (!output_ && !is_called_ && !next_)
+        wanted |= EPOLLIN;
+    if (watch_ && watched_ == wanted)
+        return;
+    watched_ = wanted;
+    watch_.reset();  // first: epoll takes a descriptor once
+    watch_ = loop_.watch(socket_.get(), wanted, EventLoop::Priority::Normal,
+                         [this](std::uint32_t events) { ready(events); });
+    if (!watch_)
+        close();
+}
+
+}  // namespace gpuprobe

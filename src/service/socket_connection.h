@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "wire/callers.h"
+#include "wire/varlink.h"
+
+namespace gpuprobe {
+
+/// Bytes to send, perhaps to many.
+using SharedText = std::shared_ptr<const std::string>;  // answers are kept and sent at once
+
+/// One client of the socket: what it asks is read, one message at a time, and what it is answered
+/// is written as fast as it reads. Nothing here waits.
+class SocketConnection {
+public:
+    /// What it needs of whoever answers.
+    class Owner {
+    public:
+        virtual ~Owner() = default;
+        /// A call has come; the message is valid for this call alone. It is to be answered by
+        /// send(), in the end with a last answer, or by finish().
+        virtual void called(SocketConnection& connection, std::string_view message) = 0;
+        /// What it holds has changed: held_bytes().
+        virtual void changed(SocketConnection& connection) = 0;
+        /// The client has gone, or was closed; the connection may be destroyed later.
+        virtual void closed(SocketConnection& connection) = 0;
+    };
+
+    /// A message must be whole in that time, and an answer make progress in this one.
+    static constexpr Duration kPatienceForMessage = std::chrono::seconds{30};
+    static constexpr Duration kPatienceForReader = std::chrono::minutes{5};
+
+    /// `owner` outlives it.
+    SocketConnection(
+        std::uint64_t id, UniqueFd socket, bus::Credentials peer, EventLoop& loop, Owner& owner);
+
+    [[nodiscard]] std::uint64_t id() const { return id_; }
+    [[nodiscard]] int descriptor() const { return socket_.get(); }
+    [[nodiscard]] const bus::Credentials& peer() const { return peer_; }
+    [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
+    /// Of this connection alone: what was read of a call, and what of its answers is not written.
+    [[nodiscard]] std::size_t held_bytes() const;
+    [[nodiscard]] bool is_overdue(MonotonicTime now) const;
+
+    /// Sends an answer; `is_last`: of the call. While an earlier one is being written, a later one
+    /// takes the place of the one that waits: progress and states are of the moment.
+    void send(SharedText text, bool is_last);
+    /// Ends a call that wants no answer.
+    void finish();
+    /// Sends the text as far as the client takes it at once, and closes.
+    void close_with(const SharedText& text);
+    void close();
+
+private:
+    void ready(std::uint32_t events);
+    void read();
+    void take_next();
+    void await_next();
+    /// False when the rest has to wait for the reader.
+    bool write(const std::string& text);
+    void write_on();
+    void watch();
+
+    std::uint64_t id_;
+    UniqueFd socket_;
+    bus::Credentials peer_;
+    EventLoop& loop_;
+    Owner& owner_;
+    varlink::MessageReader input_ = {};
+    SharedText output_ = {};  ///< what is being written
+    std::size_t written_ = 0;
+    SharedText waiting_ = {};   ///< what is written next
+    bool is_called_ = false;    ///< the last answer has not been given
+    MonotonicTime since_ = {};  ///< of the last progress
+    EventHandle watch_ = {};
+    std::uint32_t watched_ = 0;  ///< the events of watch_
+    EventHandle next_ = {};
+};
+
+}  // namespace gpuprobe

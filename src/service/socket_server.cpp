@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/socket_server.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/files.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77  // Linux 6.5, include/uapi/asm-generic/socket.h
+#endif
+
+namespace gpuprobe {
+namespace {
+
+constexpr uid_t kRoot = 0;
+constexpr int kAcceptedAtOnce = 32;
+constexpr auto kPause = std::chrono::milliseconds{100};
+constexpr auto kLook = std::chrono::seconds{10};  // for those who are overdue
+constexpr mode_t kForEverybody = 0666;
+
+/// The supplementary groups of the peer, and its own. Source: unix(7), SO_PEERGROUPS.
+std::optional<std::vector<std::uint32_t>> groups_of(int socket, gid_t own) {
+    std::vector<std::uint32_t> groups(64);
+    for (int tries = 0; tries < 2; ++tries) {
+        auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+        if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0) {
+            groups.resize(size / sizeof(gid_t));
+            groups.push_back(own);
+            return groups;
+        }
+        if (errno != ERANGE)
+            break;
+        groups.resize(size / sizeof(gid_t));
+    }
+    return std::nullopt;
+}
+
+/// Who connected, as it was then; in this process's user namespace. Errors: Internal.
+Result<bus::Credentials> peer_of(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return errno_error("SO_PEERCRED", errno);
+    return bus::Credentials{
+        .uid = peer.uid, .pid = peer.pid, .groups = groups_of(socket, peer.gid)};
+}
+
+std::shared_ptr<const UniqueFd> process_of(int socket) {
+    int process = -1;
+    socklen_t size = sizeof process;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &process, &size) != 0)
+        return nullptr;
+    return std::make_shared<const UniqueFd>(process);
+}
+
+SharedText text_of(const MethodAnswer& answer) {
+    return std::make_shared<const std::string>(
+        varlink::reply(answer.error, answer.document, answer.continues));
+}
+
+/// systemd's own limit is 1,024 for programs that use select(2).
+void allow_many_descriptors() {
+    constexpr rlim_t kWanted = 2 * SocketServer::kMaxConnections;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted)
+        return;
+    limit.rlim_cur = std::min(limit.rlim_max, kWanted);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);  // fewer callers at once, then
+}
+
+}  // namespace
+
+SocketServer::SocketServer(EventLoop& loop,
+                           const ServiceContext& context,
+                           std::function<Authority*()> authority)
+    : loop_{loop},
+      context_{context},
+      authority_{std::move(authority)},
+      views_{context.engine},
+      turns_{loop, [] {}, [] { return false; }},
+      self_{std::make_shared<SocketServer*>(this)} {
+    allow_many_descriptors();
+}
+
+SocketServer::~SocketServer() {
+    self_.reset();
+}
+
+Status SocketServer::listen(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.empty() || path.size() >= sizeof address.sun_path)
+        return Error{ErrorCode::InvalidRequest, path + ": no path of a socket"};
+    path.copy(address.sun_path, path.size());
+    UniqueFd socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!socket)
+        return errno_error("socket", errno);
+    const auto* where = reinterpret_cast<const sockaddr*>(&address);
+    if (::connect(socket.get(), where, sizeof address) == 0)
+        return Error{ErrorCode::Unavailable, path + ": another daemon listens there"};
+    if (errno == ECONNREFUSED)
+        (void)::unlink(path.c_str());  // of a daemon that ended; bind() says if it is still there
+    if (::bind(socket.get(), where, sizeof address) != 0)
+        return errno_error(path, errno);
+    if (::chmod(path.c_str(), kForEverybody) != 0)
+        return errno_error(path, errno);
+    return adopt(std::move(socket));
+}
+
+Status SocketServer::adopt(UniqueFd listening) {
+    if (::fcntl(listening.get(), F_SETFL, O_NONBLOCK) != 0 ||
+        ::listen(listening.get(), SOMAXCONN) != 0)
+        return errno_error("listen", errno);
+    listening_ = std::move(listening);
+    return watch();
+}
+
+Status SocketServer::watch() {
+    pause_.reset();
+    ready_ = loop_.watch(listening_.get(), EPOLLIN, EventLoop::Priority::Normal,
+                         [this](std::uint32_t) { accept_some(); });
+    if (!ready_)
+        return Error{ErrorCode::Internal, "the socket can't be watched"};
+    return Done{};
+}
+
+// Connections ------------------------------------------------------------------------------------
+
+void SocketServer::accept_some() {
+    for (int i = 0; i < kAcceptedAtOnce; ++i)
+        if (!accept_one())
+            return;
+}
+
+bool SocketServer::accept_one() {
+    UniqueFd socket{::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    if (!socket) {
+        const bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+        if (is_short) {  // it would stay ready, and nothing else be done
+            ready_.reset();
+            pause_ = loop_.after(kPause, [this] { (void)watch(); });
+        }
+        return !is_short && errno == ECONNABORTED;
+    }
+    auto peer = peer_of(socket.get());
+    if (!peer)
+        return true;
+    if (!has_room_for(peer->uid)) {
+        static const auto refusal =
+            text_of(refusal_of({ErrorCode::TooManyRequests, "too many connections of this user"}));
+        (void)::send(socket.get(), refusal->data(), refusal->size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        return true;
+    }
+    ++accounts_[peer->uid].connections;
+    const auto id = ++last_id_;
+    SocketConnection::Owner& owner = *this;
+    connections_.emplace(id, std::make_shared<SocketConnection>(
+                                 id, std::move(socket), std::move(peer).value(), loop_, owner));
+    return true;
+}
+
+bool SocketServer::has_room_for(uid_t uid) const {
+    if (uid == kRoot)
+        return true;
+    const auto account = accounts_.find(uid);
+    return connections_.size() < kMaxConnections &&
+           (account == accounts_.end() || account->second.connections < kMaxConnectionsPerUid);
+}
+
+void SocketServer::changed(SocketConnection& connection) {
+    const auto uid = connection.peer().uid;
+    const auto now = connection.held_bytes();
+    const auto known = held_.find(connection.id());
+    const auto before = known == held_.end() ? 0 : known->second;
+    if (now == before)
+        return;
+    auto& account = accounts_[uid];
+    account.held_bytes += now - before;
+    if (now == 0)
+        held_.erase(known);
+    else
+        held_[connection.id()] = now;
+    if (account.held_bytes > kMaxHeldPerUid.count) {
+        static const auto refusal = text_of(
+            refusal_of({ErrorCode::TooManyRequests, "too much is unfinished of this user"}));
+        connection.close_with(refusal);
+    } else if (now > 0 && !overdue_) {
+        overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
+    }
+}
+
+void SocketServer::close_the_overdue() {
+    overdue_.reset();
+    const auto now = loop_.now();
+    for (const auto& [id, connection] : connections_)
+        if (connection->is_open() && connection->is_overdue(now))
+            connection->close();
+    if (!held_.empty())
+        overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
+}
+
+void SocketServer::closed(SocketConnection& connection) {
+    const auto account = accounts_.find(connection.peer().uid);
+    if (const auto held = held_.extract(connection.id()); !held.empty())
+        account->second.held_bytes -= held.mapped();
+    --account->second.connections;
+    if (account->second.connections == 0 && account->second.running == 0)
+        accounts_.erase(account);
+    std::erase(subscribers_, connection.id());
+    closed_.push_back(connection.id());
+    if (!sweep_)  // it is still on the stack
+        sweep_ = loop_.defer([this] { sweep(); });
+}
+
+void SocketServer::sweep() {
+    sweep_.reset();
+    for (const auto id : std::exchange(closed_, {}))
+        connections_.erase(id);
+    if (rested_ && connections_.empty())
+        rest_ = loop_.after(kRest, [this] {
+            if (connections_.empty())
+                rested_();
+        });
+}
+
+// Calls ------------------------------------------------------------------------------------------
+
+std::string SocketServer::key_of(const std::string& access, std::string_view message) const {
+    std::string key;
+    key.reserve(access.size() + 1 + message.size());
+    key.append(access).append(1, '\0').append(message);
+    return key;
+}
+
+/// A report may be newer than another of its generation: free memory is no change.
+void SocketServer::forget_older() {
+    if (std::exchange(created_, context_.engine.report().created) != created_)
+        answers_.clear();
+}
+
+void SocketServer::called(SocketConnection& connection, std::string_view message) {
+    const auto uid = connection.peer().uid;
+    context_.engine.catch_up();
+    forget_older();
+    // What somebody reported ends with time, not with a generation.
+    if (message.size() <= answers_.kMaxQuestion.count && !context_.engine.has_experience(uid)) {
+        const auto view = views_.report_for(caller_from(connection.peer()));
+        const auto* known = answers_.find(view.report->generation, key_of(view.access, message));
+        if (known)
+            return connection.send(*known, true);
+    }
+    turns_.wait(uid, [this, waiting = Waiting{.connection = connections_.at(connection.id()),
+                                              .message = std::string{message}}] {
+        try {
+            serve(waiting);
+        } catch (const std::exception& problem) {
+            if (const auto still = waiting.connection.lock())
+                still->close_with(text_of(refusal_of({ErrorCode::Internal, problem.what()})));
+        }
+    });
+}
+
+void SocketServer::serve(const Waiting& waiting) {
+    const auto connection = waiting.connection.lock();
+    if (!connection || !connection->is_open())
+        return;
+    auto call = varlink::call_from(waiting.message);
+    if (!call)
+        return connection->close_with(
+            text_of(refusal_of({ErrorCode::InvalidRequest, "no call: " + call.error().text})));
+    const auto asked =
+        std::make_shared<Asked>(Asked{.connection = connection,
+                                      .call = {.method = std::move(call->method),
+                                               .parameters = std::move(call->parameters),
+                                               .wants_more = call->more,
+                                               .uid = connection->peer().uid},
+                                      .wants_answer = !call->oneway,
+                                      .question = waiting.message});
+    asked->traits = traits_of(asked->call).value_or(MethodTraits{});
+    ask_leave(asked, asked->traits.needs);
+}
+
+void SocketServer::ask_leave(const std::shared_ptr<Asked>& asked, std::vector<Action> actions) {
+    const auto connection = asked->connection.lock();
+    if (!connection || !connection->is_open())
+        return;
+    if (actions.empty())
+        return run(asked);
+    const auto next = actions.back();
+    actions.pop_back();
+    const auto answered = [weak = std::weak_ptr{self_}, asked, actions](const Status& may) {
+        const auto self = weak.lock();
+        if (self && may)
+            (*self)->ask_leave(asked, actions);
+        else if (self)
+            (*self)->heard(*asked, refusal_of(may.error()), false);
+    };
+    if (Authority::is_trusted(connection->peer()))
+        return answered(Done{});
+    if (auto* authority = authority_())
+        return authority->ask(
+            {.credentials = connection->peer(), .process = process_of(connection->descriptor())},
+            next, answered);
+    answered(Authority::refused(next));
+}
+
+Status SocketServer::take_costs(const Asked& asked) {
+    if (!asked.traits.is_costly)
+        return Done{};
+    const auto uid = asked.call.uid;
+    auto& account = accounts_[uid];
+    if (running_ >= kMaxRunning || account.running >= kMaxRunningPerUid)
+        return Error{ErrorCode::TooManyRequests, "too many probes are waited for"};
+    TRY(context_.calls.take(uid));
+    ++running_;
+    ++account.running;
+    return Done{};
+}
+
+void SocketServer::give_back_costs(const Asked& asked) {
+    if (!asked.traits.is_costly)
+        return;
+    --running_;
+    const auto account = accounts_.find(asked.call.uid);
+    if (--account->second.running == 0 && account->second.connections == 0)
+        accounts_.erase(account);
+}
+
+void SocketServer::run(const std::shared_ptr<Asked>& asked) {
+    const auto connection = asked->connection.lock();
+    if (const auto taken = take_costs(*asked); !taken)
+        return heard(*asked, refusal_of(taken.error()), false);
+    const auto caller = caller_from(connection->peer());
+    const auto view = views_.report_for(caller);
+    const AskedMachine machine{
+        .engine = context_.engine,
+        .files = context_.files,
+        .seen = *view.report,
+        .seen_json = [this, &caller]() -> const std::string& { return *views_.of(caller).json; }};
+    if (asked->traits.subscribes && asked->call.wants_more && asked->wants_answer)
+        subscribers_.push_back(connection->id());
+    // Only an answer that comes at once rests on this report alone.
+    const auto is_within = std::make_shared<bool>(asked->traits.is_kept);
+    answer(asked->call, machine,
+           [weak = std::weak_ptr{self_}, asked, is_within](const MethodAnswer& answer) {
+               const auto self = weak.lock();
+               if (!self)
+                   return;
+               if (!answer.continues)
+                   (*self)->give_back_costs(*asked);
+               (*self)->heard(*asked, answer, *is_within);
+           });
+    *is_within = false;
+}
+
+void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool may_keep) {
+    const auto connection = asked.connection.lock();
+    if (!connection || !connection->is_open())
+        return;
+    if (!asked.wants_answer) {
+        if (!answer.continues)
+            connection->finish();
+        return;
+    }
+    const auto text = text_of(answer);
+    if (may_keep && text->size() <= kMaxKept.count &&
+        asked.question.size() <= answers_.kMaxQuestion.count &&
+        !context_.engine.has_experience(asked.call.uid)) {
+        const auto view = views_.report_for(caller_from(connection->peer()));
+        auto key = key_of(view.access, asked.question);
+        if (!answers_.find(view.report->generation, key))
+            answers_.keep(std::move(key), text);
+    }
+    connection->send(text, !answer.continues);
+    changed(*connection);
+}
+
+void SocketServer::update() {
+    answers_.clear();
+    if (subscribers_.empty())
+        return;
+    const auto text =
+        text_of({.document = subscription_document(context_.engine.report()), .continues = true});
+    const auto told = subscribers_;  // who can't be told any more leaves the list
+    for (const auto id : told) {
+        const auto connection = connections_.at(id);
+        connection->send(text, false);
+        if (connection->is_open())
+            changed(*connection);
+    }
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calls/methods.h"
+#include "service/answer_cache.h"
+#include "service/authority.h"
+#include "service/gpu_object.h"
+#include "service/socket_connection.h"
+#include "service/turns.h"
+
+namespace gpuprobe {
+
+/// The interface org.gpuprobe on a Unix socket, without a bus. A caller is whom the kernel says
+/// connected (unix(7), SO_PEERCRED), and sees and may do what it could on the bus.
+///
+/// A known answer is sent while its call is read. All others wait for the turn of their user, so
+/// that nobody waits for all calls of another user.
+class SocketServer final : private SocketConnection::Owner {
+public:
+    static constexpr std::size_t kMaxConnections = 4096;  ///< root has no limit
+    static constexpr std::size_t kMaxConnectionsPerUid = 2048;
+    static constexpr Bytes kMaxHeldPerUid = mib(16);  ///< unfinished calls and unread answers
+    static constexpr std::size_t kMaxRunning = 64;    ///< costly calls
+    static constexpr std::size_t kMaxRunningPerUid = 8;
+    static constexpr Bytes kMaxKept = kib(256);  ///< larger answers are made anew
+    static constexpr Duration kRest = std::chrono::seconds{2};
+
+    /// `authority`: whom polkit can be asked by now; null without a bus. All outlive this.
+    SocketServer(EventLoop& loop,
+                 const ServiceContext& context,
+                 std::function<Authority*()> authority);
+    ~SocketServer() override;
+
+    /// Listens at `path`, in the place of what is there. Errors: Io.
+    Status listen(const std::string& path);
+    /// Listens on a socket that somebody else has bound. Errors: Internal.
+    Status adopt(UniqueFd listening);
+    /// To be called when the report has changed, or what decides about it.
+    void update();
+    /// Sets what to call when the last connection has been closed for a while.
+    void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
+
+private:
+    using Connection =
+        std::shared_ptr<SocketConnection>;  // an answer may come after its client left
+
+    /// What one user has.
+    struct Account {
+        std::size_t connections = 0;
+        std::size_t held_bytes = 0;
+        std::size_t running = 0;  ///< costly calls
+    };
+    /// One call that waits for its turn.
+    struct Waiting {
+        std::weak_ptr<SocketConnection> connection;
+        std::string message = {};
+    };
+
+    void called(SocketConnection& connection, std::string_view message) override;
+    void changed(SocketConnection& connection) override;
+    void closed(SocketConnection& connection) override;
+
+    Status watch();
+    void accept_some();
+    bool accept_one();
+    [[nodiscard]] bool has_room_for(uid_t uid) const;
+    void serve(const Waiting& waiting);
+    /// One call on its way to an answer.
+    struct Asked {
+        std::weak_ptr<SocketConnection> connection;
+        MethodCall call = {};
+        MethodTraits traits = {};
+        bool wants_answer = true;
+        std::string question = {};  ///< what the message held
+    };
+    void ask_leave(const std::shared_ptr<Asked>& asked, std::vector<Action> actions);
+    void run(const std::shared_ptr<Asked>& asked);
+    void heard(const Asked& asked, const MethodAnswer& answer, bool may_keep);
+    [[nodiscard]] Status take_costs(const Asked& asked);
+    void give_back_costs(const Asked& asked);
+    void forget_older();
+    [[nodiscard]] std::string key_of(const std::string& access, std::string_view message) const;
+    void sweep();
+    void close_the_overdue();
+    void await_rest();
+
+    EventLoop& loop_;
+    const ServiceContext& context_;
+    std::function<Authority*()> authority_;
+    ReportViews views_;
+    Turns turns_;
+    AnswerCache<SharedText> answers_ = {};
+    std::optional<WallTime> created_ = {};  ///< of the report that answers_ rest on
+    UniqueFd listening_ = {};
+    EventHandle ready_ = {};
+    EventHandle pause_ = {};
+    std::uint64_t last_id_ = 0;
+    std::map<std::uint64_t, Connection> connections_ = {};
+    std::map<std::uint64_t, std::size_t> held_ = {};  ///< bytes, by connection, that are not 0
+    std::map<uid_t, Account> accounts_ = {};
+    std::vector<std::uint64_t> closed_ = {};
+    std::vector<std::uint64_t> subscribers_ = {};
+    EventHandle sweep_ = {};
+    EventHandle overdue_ = {};
+    EventHandle rest_ = {};
+    std::function<void()> rested_ = {};
+    std::size_t running_ = 0;  ///< costly calls
+    /// Answers of the engine may come when this has gone.
+    std::shared_ptr<SocketServer*> self_;
+};
+
+}  // namespace gpuprobe
