@@ -4,7 +4,7 @@
 add_library(gpuprobe_flags INTERFACE)
 target_compile_features(gpuprobe_flags INTERFACE cxx_std_20)
 target_compile_options(gpuprobe_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                                                -Wnon-virtual-dtor -Wold-style-cast)
+                                                "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wold-style-cast>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A designated initialiser may leave out members: every member has a default initialiser.
   target_compile_options(gpuprobe_flags INTERFACE -Wno-missing-field-initializers

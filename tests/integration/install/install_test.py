@@ -2,6 +2,7 @@
 """What `cmake --install` puts where, and that it works from there."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +16,7 @@ EXPECTED = [
     "libexec/gpuprobe/gpuprobed",
     "libexec/gpuprobe/gpuprobe-worker",
     "lib/systemd/system/gpuprobed.service",
+    "lib/systemd/system/gpuprobed-varlink.socket",
     "lib/systemd/system/gpuprobe-worker.socket",
     "lib/systemd/system/gpuprobe-worker@.service",
     "lib/systemd/system/gpuprobe-export@.service",
@@ -22,6 +24,7 @@ EXPECTED = [
     "lib/systemd/system/gpuprobe-export@.timer",
     "lib/systemd/system/gpuprobe-export@nfd.service.d/folder.conf",
     "lib/sysusers.d/gpuprobe.conf",
+    "lib/tmpfiles.d/gpuprobe.conf",
     "share/dbus-1/system.d/org.gpuprobe.GpuProbe1.conf",
     "share/dbus-1/system-services/org.gpuprobe.GpuProbe1.service",
     "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Manager.xml",
@@ -32,6 +35,7 @@ EXPECTED = [
     "share/gpuprobe/profiles/default.json",
     "share/gpuprobe/catalogue/llama.cpp.json",
     "include/gpuprobe/client.h",
+    "include/gpuprobe/gpuprobe.h",
     "share/bash-completion/completions/gpuprobectl",
     "share/zsh/site-functions/_gpuprobectl",
     "share/fish/vendor_completions.d/gpuprobectl.fish",
@@ -52,12 +56,21 @@ class Installed(unittest.TestCase):
         for name in EXPECTED:
             self.assertTrue((self.root / name).is_file(), name)
 
-    def test_the_library_shows_its_header_and_nothing_of_ours(self):
+    def test_the_library_shows_its_header_and_nothing_else(self):
         (library,) = self.root.glob("lib/**/libgpuprobe.so")
-        told = subprocess.run(["nm", "-DC", "--defined-only", library], capture_output=True, text=True, check=True)
-        ours = [line for line in told.stdout.splitlines() if "gpuprobe::" in line]
-        self.assertTrue(any("gpuprobe::api::Client::select" in line for line in ours))
-        self.assertEqual([line for line in ours if "gpuprobe::api" not in line], [])
+        told = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True)
+        shown = {line.split()[-1] for line in told.stdout.splitlines()} - {"GPUPROBE_1"}
+        header = (self.root / "include/gpuprobe/gpuprobe.h").read_text(encoding="utf-8")
+        declared = re.findall(r"^GPUPROBE_PUBLIC [^;]*?(gpuprobe_\w+)\(", header, re.MULTILINE)
+        self.assertGreater(len(declared), 10)
+        self.assertEqual(shown, {f"{name}@@GPUPROBE_1" for name in declared})
+
+    def test_the_library_needs_libc_alone(self):
+        self.need_plain_library()
+        (library,) = self.root.glob("lib/**/libgpuprobe.so.1")
+        told = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(re.findall(r"NEEDED.*\[(.*)\]", told), ["libc.so.6"])
+        self.assertIn("SONAME", told)
 
     def build(self, *command, **more):
         (found,) = self.root.glob("lib/**/pkgconfig")
@@ -68,7 +81,7 @@ class Installed(unittest.TestCase):
 
     def assert_runs(self, program):
         (library,) = self.root.glob("lib/**/libgpuprobe.so")
-        nowhere = {"LD_LIBRARY_PATH": str(library.parent), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
+        nowhere = {"LD_LIBRARY_PATH": str(library.parent), "GPUPROBE_SOCKET": "/nonexistent"}
         done = subprocess.run([program, "default", "true"], env=nowhere, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("org.gpuprobe.GpuProbe1.Error.Unavailable", done.stderr)

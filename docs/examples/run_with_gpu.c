@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program on the GPU that gpuprobe picks for it.
+//
+// Usage: run_with_gpu CONSUMER PROGRAM [ARGUMENT…]
+// Build: cc run_with_gpu.c -lgpuprobe -o run_with_gpu
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <gpuprobe/gpuprobe.h>
+#include <unistd.h>
+
+// Puts the variables of the choice into the environment.
+static void set_environment(const char* json) {
+    char* variables = gpuprobe_value(json, "/environment");
+    for (long i = 0; i < gpuprobe_count(variables, ""); ++i) {
+        char pointer[256];
+        char* name = gpuprobe_key(variables, "", i);
+        snprintf(pointer, sizeof pointer, "/%s", name);
+        char* value = gpuprobe_value(variables, pointer);
+        setenv(name, value, 1);
+        gpuprobe_free(value);
+        gpuprobe_free(name);
+    }
+    gpuprobe_free(variables);
+}
+
+static void say(const char* json, const char* pointer) {
+    char* text = gpuprobe_value(json, pointer);
+    if (text)
+        fprintf(stderr, "%s\n", text);
+    gpuprobe_free(text);
+}
+
+int main(int count, char** words) {
+    gpuprobe_client* client;
+    char* json;
+    if (count < 3)
+        return 2;
+    if (gpuprobe_open(&client, NULL, 0) < 0)
+        return 1;
+    const int code =
+        gpuprobe_select(client, words[1], "{\"built\":[\"cuda\",\"vulkan\",\"cpu\"]}", &json);
+    gpuprobe_close(client);
+    if (code == -ENODATA)
+        fprintf(stderr, "no backend fits for %s\n", words[1]);
+    else if (code < 0)
+        say(json, "/error/message");
+    if (code < 0)
+        return code == -ENODATA ? 3 : 1;
+    say(json, "/messages/0");
+    say(json, "/decision");
+    char* backend = gpuprobe_value(json, "/backend");
+    setenv("GPU_BACKEND", backend, 1);
+    gpuprobe_free(backend);
+    set_environment(json);
+    gpuprobe_free(json);
+    execvp(words[2], words + 2);
+    perror(words[2]);
+    return 127;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPROBE_GPUPROBE_H
+#define GPUPROBE_GPUPROBE_H
+
+/* Asks gpuprobe which GPUs this machine has and which backend to use. Link with -lgpuprobe, which
+ * needs libc alone.
+ *
+ * Questions and answers are JSON. An answer has the bytes that `gpuprobectl -j` prints for the same
+ * question: docs/integrating.md, docs/profiles.md and data/schema say what its members mean. Sizes
+ * are in bytes, times in microseconds; null means that something is not known.
+ *
+ * The daemon is asked on its socket. Where none answers, `gpuprobectl --direct` is run, which asks
+ * the machine in a process of its own; it is looked up in PATH.
+ *
+ * Functions that may fail return 0, or the negative of an errno:
+ *   -ENODATA       nothing on this machine satisfies the request
+ *   -EINVAL        a parameter, a key or a word of the request is wrong; or an argument is NULL
+ *   -ENOENT        no consumer or product of that name
+ *   -ENODEV        no such GPU
+ *   -EBADMSG       the manifest is malformed
+ *   -EACCES        only administrators may do that
+ *   -EAGAIN        too many requests
+ *   -EBUSY         a sleeping GPU would have to wake
+ *   -E2BIG         the question or the answer is too large
+ *   -ETIMEDOUT     no answer in time
+ *   -ECANCELED     given up
+ *   -ECONNREFUSED  nobody answers: neither the daemon nor gpuprobectl
+ *   -EOPNOTSUPP    the daemon has no such method
+ *   -EPROTO        what came is no answer
+ *   -EIO           anything else
+ *
+ * All functions may be called by several threads at once, with the same client too; calls with one
+ * client wait for one another. None uses signals or global state. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined __GNUC__
+#define GPUPROBE_PUBLIC __attribute__((visibility("default")))
+#else
+#define GPUPROBE_PUBLIC
+#endif
+
+#define GPUPROBE_SOCKET "/run/gpuprobe/org.gpuprobe"
+
+/* Of gpuprobe_open(): gpuprobectl is not run; without a daemon calls fail. */
+#define GPUPROBE_DAEMON_ONLY 1u
+
+typedef struct gpuprobe_client gpuprobe_client;
+
+/* Makes a client, which connects when it is first used and again when the daemon was restarted.
+ * socket: a path, or NULL for that in the variable GPUPROBE_SOCKET of the environment, and
+ * GPUPROBE_SOCKET without one. With GPUPROBE_DAEMON_ONLY it connects at once. *client is to be
+ * closed by the caller. Errors: -EINVAL, -ENOMEM; with GPUPROBE_DAEMON_ONLY -ECONNREFUSED. */
+GPUPROBE_PUBLIC int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags);
+/* NULL is allowed. No other call with this client may be running. */
+GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);
+/* How long a call may take, in milliseconds: 25,000 at first; negative: for ever. Probes may take
+ * minutes. */
+GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseconds);
+
+/* Each sets *json to text that the caller frees with gpuprobe_free(), on failure too: then it is
+ * {"error":…}, or NULL where nothing was answered. json may be NULL.
+ *
+ * The report on the machine (data/schema/report.schema.json), as this user may see it. */
+GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
+/* The backend that a consumer should use here. consumer: NULL for "default". request: an object as
+ * docs/profiles.md has it ({"built":["cuda","cpu"]}), or NULL. */
+GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
+                                    const char* consumer,
+                                    const char* request,
+                                    char** json);
+/* Which of a product's variants to install here. request: as docs/variants.md has it, or NULL. An
+ * answer without a variant is an answer: its status says why. */
+GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,
+                                       const char* product,
+                                       const char* request,
+                                       char** json);
+/* Why a GPU is not used, and what helps, as `gpuprobectl doctor`. */
+GPUPROBE_PUBLIC int gpuprobe_diagnose(gpuprobe_client* client, char** json);
+/* Any method of the interface: "Query" or "org.gpuprobe.Query". parameters: an object, or NULL. */
+GPUPROBE_PUBLIC int gpuprobe_call(gpuprobe_client* client,
+                                  const char* method,
+                                  const char* parameters,
+                                  char** json);
+
+/* Follows the report. Returns a descriptor to poll for reading, or a negative errno; it stays the
+ * client's. There is nothing to follow without a daemon: -ECONNREFUSED. Called again, it begins
+ * anew. */
+GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
+/* What has happened since, without waiting: 1 with *json set to {"generation":…,"state":…}, which
+ * the caller frees; 0 when there is nothing; -ECONNRESET when the daemon has left. Call it until it
+ * returns 0. The first is the present state. */
+GPUPROBE_PUBLIC int gpuprobe_watch_next(gpuprobe_client* client, char** json);
+
+GPUPROBE_PUBLIC void gpuprobe_free(char* text);
+
+/* Reads JSON, for programs without a library for it. A pointer is one of RFC 6901:
+ * "/candidates/0/backend"; "" is the whole.
+ *
+ * The text of a string, or anything else as JSON; to be freed with gpuprobe_free(). NULL when there
+ * is nothing, or null. */
+GPUPROBE_PUBLIC char* gpuprobe_value(const char* json, const char* pointer);
+/* How many items an array has, or members an object; -1 for anything else. */
+GPUPROBE_PUBLIC long gpuprobe_count(const char* json, const char* pointer);
+/* The key of an object's member, counted from 0; to be freed with gpuprobe_free(). NULL when there
+ * is none. */
+GPUPROBE_PUBLIC char* gpuprobe_key(const char* json, const char* pointer, long index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
