@@ -97,6 +97,11 @@ struct FleetArguments {
     std::string platform = {};
 };
 
+struct CallArguments {
+    std::string method = {};
+    std::string parameters = "{}";  ///< "-": on standard input
+};
+
 /// One command line, read.
 struct Arguments {
     std::string verb = "status";
@@ -109,7 +114,8 @@ struct Arguments {
     bool has_legend = true;
     bool is_quiet = false;
 
-    std::optional<std::string> bus = {};  ///< "system", "session" or a D-Bus address
+    std::optional<std::string> bus = {};     ///< "system", "session" or a D-Bus address
+    std::optional<std::string> socket = {};  ///< a path
     bool is_direct = false;
     std::optional<std::string> replay = {};
     std::optional<std::string> worker = {};
@@ -135,6 +141,7 @@ struct Arguments {
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< of all that is about variants
     FleetArguments fleet = {};
+    CallArguments call = {};
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.

@@ -100,6 +100,11 @@ Status BusClient::capture(const std::string&, bool) {
     return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
 }
 
+Result<MethodAnswer> BusClient::call(const MethodCall&) {
+    return Error{ErrorCode::InvalidRequest,
+                 "call: a bus has methods of its own; this asks the socket, or --direct"};
+}
+
 ClientInfo BusClient::info() {
     const auto& properties = daemon_->properties();
     ClientInfo info{.kind = "daemon"};

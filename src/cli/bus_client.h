@@ -32,6 +32,7 @@ public:
     Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
     [[nodiscard]] ClientInfo info() override;
 
 private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "calls/methods.h"
 #include "policy/decision.h"
 #include "policy/recommendation.h"
 #include "report/report.h"
@@ -73,6 +74,9 @@ public:
     /// Writes a capture of this machine into a folder. Errors: InvalidRequest when the folder holds
     /// something or a daemon is asked, Io, PermissionDenied.
     virtual Status capture(const std::string& folder, bool redact) = 0;
+    /// The last answer of a method of org.gpuprobe, or its refusal, which is an answer too. Errors:
+    /// Unavailable; InvalidRequest on a bus.
+    [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call) = 0;
     [[nodiscard]] virtual ClientInfo info() = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "cli/known_consumers.h"
 #include "cli/known_products.h"
 #include "cli/open_client.h"
+#include "cli/socket_client.h"
 #include "explain/gpu_words.h"
 #include "report/compute_view.h"
 
@@ -44,7 +45,8 @@ std::vector<Offer> offers_from(const std::vector<std::string>& names, std::strin
 
 /// Of the daemon, or of a captured machine: asking the drivers takes too long for this.
 std::vector<Offer> gpus(Arguments arguments) {
-    if (!arguments.bus && !arguments.replay)
+    // By the socket if there is one, else by the bus, and never by the machine itself.
+    if (!arguments.bus && !arguments.replay && !arguments.socket && !SocketClient::open({}))
         arguments.bus = "system";
     arguments.is_quiet = true;
     const auto client = open_client(arguments);

@@ -70,6 +70,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), worker}};
+    client->files_ = source.files;
     client->engine_ =
         TRY(engine::Engine::create(std::move(source), *client->loop_, client->launcher_,
                                    client->clock_, engine_options(options)));
@@ -185,6 +186,22 @@ Status DirectClient::watch(const std::function<void()>& changed) {
 
 Status DirectClient::capture(const std::string& folder, bool redact) {
     return engine_->capture(folder, redact);
+}
+
+Result<MethodAnswer> DirectClient::call(const MethodCall& call) {
+    const std::string json = engine_->report_json();
+    std::optional<MethodAnswer> last;
+    answer(call,
+           {.engine = *engine_,
+            .files = *files_,
+            .seen = engine_->report(),
+            .seen_json = [&json]() -> const std::string& { return json; }},
+           [&last](const MethodAnswer& answer) {
+               if (!answer.continues)
+                   last = answer;
+           });
+    TRY(turn_until([&last] { return last.has_value(); }));
+    return *last;
 }
 
 ClientInfo DirectClient::info() {

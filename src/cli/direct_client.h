@@ -51,6 +51,7 @@ public:
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
     [[nodiscard]] ClientInfo info() override;
 
 private:
@@ -63,6 +64,7 @@ private:
     std::unique_ptr<SystemLoop> loop_;
     SystemClock clock_ = {};
     SpawnLauncher launcher_;
+    std::shared_ptr<const FileSystem> files_ = {};  // the engine's as well
     std::unique_ptr<engine::Engine> engine_ = {};
 };
 

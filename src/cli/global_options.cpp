@@ -57,8 +57,12 @@ std::vector<Option> source_options() {
     return {
         {.names = "--bus",
          .value = {.name = "BUS", .offers = "system session"},
-         .help = "system, session or an address; without it the system bus, then the machine",
+         .help = "system, session or an address, and no other way",
          .take = put<&Arguments::bus>},
+        {.names = "--socket",
+         .value = {.name = "PATH", .names = kFiles},
+         .help = "where the daemon listens; without one the usual place, the bus, then the machine",
+         .take = put<&Arguments::socket>},
         {.names = "--direct",
          .help = "ask the machine from this process, without the daemon",
          .take = put<&Arguments::is_direct>},

@@ -6,6 +6,7 @@
 #include "cli/direct_client.h"
 #include "cli/known_consumers.h"
 #include "cli/progress.h"
+#include "cli/socket_client.h"
 #include "policy/select.h"
 
 namespace gpuprobe {
@@ -18,7 +19,7 @@ constexpr Duration kUsualPatience = std::chrono::seconds{5};
 bool rests_on_profile_alone(const Arguments& arguments) {
     const bool selects = arguments.verb == "select" || arguments.verb == "env";
     const auto& select = arguments.select;
-    if (!selects || arguments.bus || select.request.find("gpus"))
+    if (!selects || arguments.bus || arguments.socket || select.request.find("gpus"))
         return false;
     const auto request = select_request_from(select.request);
     if (!request || !(request->platform || request->fake || is_switched_off(*request)))
@@ -61,6 +62,29 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .slow = say_slow});
 }
 
+/// What may need an administrator's password is asked on the bus, where it can be asked for.
+bool may_need_leave(const Arguments& arguments) {
+    return arguments.verb == "override" || arguments.verb == "quarantine" ||
+           arguments.verb == "probe" || arguments.verb == "bench";
+}
+
+Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
+    if (arguments.socket)
+        return SocketClient::open(arguments.socket);
+    if (arguments.bus)
+        return BusClient::open(*arguments.bus);
+    if (arguments.verb == "call")  // no bus has such methods
+        return SocketClient::open({});
+    if (!may_need_leave(arguments))
+        if (auto daemon = SocketClient::open({}))
+            return daemon;
+    auto daemon = BusClient::open("system");
+    if (daemon || daemon.error().code != ErrorCode::Unavailable || !may_need_leave(arguments))
+        return daemon;
+    auto other = SocketClient::open({});
+    return other ? std::move(other) : std::move(daemon);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
@@ -69,8 +93,8 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
         arguments.replay || arguments.capture_folder)
         return open_direct(arguments, looks);
-    auto daemon = BusClient::open(arguments.bus.value_or("system"));
-    const bool may_ask_directly = !arguments.bus;
+    auto daemon = open_daemon(arguments);
+    const bool may_ask_directly = !arguments.bus && !arguments.socket;
     if (daemon || !may_ask_directly || daemon.error().code != ErrorCode::Unavailable)
         return daemon;
     if (looks)

@@ -8,10 +8,10 @@
 
 namespace gpuprobe {
 
-/// Whoever the arguments ask: a capture, this process, the daemon on the named bus; and without a
-/// word the daemon on the system bus, or this process when none answers, with a remark. A selection
-/// that is the same on every machine is answered here unless a bus is named: nothing is probed.
-/// Errors: those of BusClient and DirectClient.
+/// Whoever the arguments ask: a capture, this process, the daemon on the named socket or bus; and
+/// without a word the daemon on its usual socket or on the system bus, or this process when none
+/// answers, with a remark. A selection that is the same on every machine is answered here unless a
+/// daemon is named: nothing is probed. Errors: those of the clients.
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments);
 
 }  // namespace gpuprobe

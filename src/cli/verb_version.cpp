@@ -5,6 +5,7 @@
 #include "base/record.h"
 #include "base/version.h"
 #include "cli/bus_client.h"
+#include "cli/socket_client.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
@@ -23,10 +24,14 @@ Result<ExitCode> run(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
     std::optional<ClientInfo> daemon;
     if (asks_daemon) {
-        auto client = BusClient::open(arguments.bus.value_or("system"));
+        auto client = arguments.socket ? SocketClient::open(arguments.socket)
+                                       : BusClient::open(arguments.bus.value_or("system"));
+        if (!client && !arguments.socket && !arguments.bus)
+            if (auto other = SocketClient::open({}))
+                client = std::move(other);
         if (client)
             daemon = (*client)->info();
-        else if (arguments.bus)
+        else if (arguments.bus || arguments.socket)
             return client.error();
     }
     if (arguments.json != JsonMode::Off) {

@@ -24,6 +24,7 @@ Verb monitor_verb();
 Verb doctor_verb();
 Verb capture_verb();
 Verb override_verb();
+Verb call_verb();
 Verb report_outcome_verb();
 Verb quarantine_verb();
 Verb consumers_verb();

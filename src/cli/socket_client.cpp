@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/socket_client.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <poll.h>
+
+#include "base/value_json.h"
+#include "calls/documents.h"
+#include "engine/live_memory.h"
+#include "wire/daemon_client.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Bytes kMaxAnswer = mib(64);
+constexpr auto kProbePatience = std::chrono::minutes{5};
+
+using Text = CHandle<char, ::gpuprobe_free>;
+
+/// Where nothing was answered.
+Error failure_of_code(int code) {
+    if (code == -ECONNREFUSED || code == -ECONNRESET)
+        return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
+    return {code == -ETIMEDOUT ? ErrorCode::Unavailable : ErrorCode::Internal,
+            std::string{"the daemon's socket: "} + std::strerror(-code)};
+}
+
+/// What "error" of a failure holds, as an Error.
+Error error_from(const Value& details) {
+    const auto* name = details.at("name").as_string();
+    const auto* message = details.at("message").as_string();
+    const auto code = name ? code_of_bus_error(*name) : std::nullopt;
+    return {code.value_or(ErrorCode::Internal), message ? *message : json_line(details)};
+}
+
+Value with(const char* key, Value value) {
+    Value parameters{Value::Object{}};
+    parameters[key] = std::move(value);
+    return parameters;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::string>& path) {
+    ::gpuprobe_client* opened = nullptr;
+    const int code = ::gpuprobe_open(&opened, path ? path->c_str() : nullptr, GPUPROBE_DAEMON_ONLY);
+    Handle client{opened};
+    if (code < 0)
+        return Error{ErrorCode::Unavailable,
+                     path.value_or(GPUPROBE_SOCKET) + ": " + std::strerror(-code)};
+    return std::unique_ptr<Client>{new SocketClient{std::move(client)}};
+}
+
+Result<MethodAnswer> SocketClient::call(const MethodCall& call) {
+    char* json = nullptr;
+    const int code = ::gpuprobe_call(client_.get(), call.method.c_str(),
+                                     json_line(call.parameters).c_str(), &json);
+    const Text text{json};
+    if (!text)
+        return failure_of_code(code);
+    if (code == 0)
+        return MethodAnswer{.document = text.get()};
+    const auto failure = TRY(parse_json(text.get(), kMaxAnswer));
+    const auto* name = failure.at("error").at("name").as_string();
+    return MethodAnswer{.error = name ? *name : "", .document = json_line(failure.at("error"))};
+}
+
+Result<Value> SocketClient::ask(const char* method, const Value& parameters) {
+    const auto answer = TRY(call({.method = method, .parameters = parameters}));
+    auto document = TRY(parse_json(answer.document, kMaxAnswer));
+    if (!answer.error.empty())
+        return error_from(document);
+    return document;
+}
+
+Result<Value> SocketClient::document() {
+    return ask("Describe", Value{Value::Object{}});
+}
+
+Result<Report> SocketClient::report() {
+    return record_from<Report>(TRY(document()));
+}
+
+/// A refusal for want of a match says as much as a decision does.
+Result<Decision> SocketClient::select(const std::string& consumer, const Value& request) {
+    auto parameters = with("consumer", consumer);
+    parameters["request"] = request;
+    const auto answer = TRY(call({.method = "Select", .parameters = parameters}));
+    auto document = TRY(parse_json(answer.document, kMaxAnswer));
+    if (answer.error.empty())
+        return record_from<Decision>(document);
+    auto error = error_from(document);
+    if (error.code != ErrorCode::NoMatch)
+        return error;
+    document["generation"] = 0;
+    return record_from<Decision>(document);
+}
+
+Result<Recommendation> SocketClient::recommend(const std::string& product,
+                                               const std::string& manifest,
+                                               const Value& request) {
+    auto parameters = with("product", product);
+    if (!manifest.empty())
+        parameters["manifest"] = manifest;
+    parameters["request"] = request;
+    return record_from<Recommendation>(TRY(ask("Recommend", parameters)));
+}
+
+Result<std::vector<std::string>> SocketClient::consumers() {
+    return record_from<ConsumerList>(TRY(ask("ListConsumers", {Value::Object{}})))
+        .value()
+        .consumers;
+}
+
+Result<std::vector<std::string>> SocketClient::products() {
+    return record_from<ProductList>(TRY(ask("ListProducts", {Value::Object{}}))).value().products;
+}
+
+Status SocketClient::probe(const ProbeRequest& order, const std::function<void(double)>&) {
+    Value parameters{Value::Object{}};
+    parameters["gpus"] = to_value(order.gpus);
+    parameters["apis"] = to_value(order.apis);
+    parameters["stage"] = order.stage;
+    parameters["allow_wake"] = order.allow_wake;
+    parameters["force"] = order.force;
+    const std::chrono::milliseconds patience = kProbePatience;
+    ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience.count()));
+    TRY(ask("Probe", parameters));
+    return Done{};
+}
+
+/// A daemon that will not say leaves the memory as its report has it.
+Status SocketClient::refresh_memory(Gpu& gpu) {
+    const auto document = ask("GetMemory", with("gpu", gpu.id));
+    if (!document)
+        return Done{};
+    auto memory = TRY(record_from<engine::LiveMemory>(*document));
+    gpu.memory.free = memory.free;
+    gpu.memory.free_at = memory.free_at;
+    gpu.memory.evidence = std::move(memory.evidence);
+    return Done{};
+}
+
+Status SocketClient::set_override(const std::string& consumer, const Value& rule) {
+    auto parameters = with("consumer", consumer);
+    parameters["rule"] = rule;
+    TRY(ask("SetOverride", parameters));
+    return Done{};
+}
+
+Result<bool> SocketClient::clear_override(const std::string& consumer) {
+    return TRY(ask("ClearOverride", with("consumer", consumer))).at("cleared").as_bool() == true;
+}
+
+Result<Value> SocketClient::overrides() {
+    return TRY(ask("ListOverrides", {Value::Object{}})).at("overrides");
+}
+
+Status SocketClient::report_outcome(const Value& outcome) {
+    TRY(ask("ReportOutcome", outcome));
+    return Done{};
+}
+
+Result<std::uint32_t> SocketClient::clear_quarantine(const Value& filter) {
+    const auto cleared = TRY(ask("ClearQuarantine", filter)).at("cleared").as_unsigned();
+    return static_cast<std::uint32_t>(cleared.value_or(0));
+}
+
+/// The first event tells what is known already.
+Status SocketClient::watch(const std::function<void()>& changed) {
+    pollfd events{.fd = ::gpuprobe_watch(client_.get()), .events = POLLIN, .revents = 0};
+    int code = events.fd;
+    for (bool is_first = true; code >= 0;) {
+        char* json = nullptr;
+        code = ::gpuprobe_watch_next(client_.get(), &json);
+        const Text text{json};
+        if (code > 0 && !std::exchange(is_first, false))
+            changed();
+        if (code == 0)
+            (void)::poll(&events, 1, -1);
+    }
+    return Error{ErrorCode::Unavailable, "the daemon left its socket"};
+}
+
+Status SocketClient::capture(const std::string&, bool) {
+    return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
+}
+
+ClientInfo SocketClient::info() {
+    ClientInfo info{.kind = "daemon"};
+    const auto told = ask("org.varlink.service.GetInfo", {Value::Object{}});
+    const auto* version = told ? told->at("version").as_string() : nullptr;
+    if (version)
+        info.version = *version;
+    return info;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gpuprobe/gpuprobe.h>
+
+#include "base/handle.h"
+#include "cli/client.h"
+
+namespace gpuprobe {
+
+/// The daemon's answers, over its socket.
+class SocketClient final : public Client {
+public:
+    /// No path: where the daemon installed with this program listens. Errors: Unavailable.
+    static Result<std::unique_ptr<Client>> open(const std::optional<std::string>& path);
+
+    [[nodiscard]] Result<Value> document() override;
+    [[nodiscard]] Result<Report> report() override;
+    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+                                          const Value& request) override;
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+                                                   const std::string& manifest,
+                                                   const Value& request) override;
+    [[nodiscard]] Result<std::vector<std::string>> consumers() override;
+    [[nodiscard]] Result<std::vector<std::string>> products() override;
+    Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
+    Status refresh_memory(Gpu& gpu) override;
+    Status set_override(const std::string& consumer, const Value& rule) override;
+    Result<bool> clear_override(const std::string& consumer) override;
+    Result<Value> overrides() override;
+    Status report_outcome(const Value& outcome) override;
+    Result<std::uint32_t> clear_quarantine(const Value& filter) override;
+    Status watch(const std::function<void()>& changed) override;
+    Status capture(const std::string& folder, bool redact) override;
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
+    [[nodiscard]] ClientInfo info() override;
+
+private:
+    using Handle = CHandle<::gpuprobe_client, ::gpuprobe_close>;
+    explicit SocketClient(Handle client) : client_{std::move(client)} {}
+    /// The document of the answer; an error reply is an Error.
+    Result<Value> ask(const char* method, const Value& parameters);
+
+    Handle client_;
+};
+
+}  // namespace gpuprobe
