@@ -23,12 +23,14 @@ UUID = "GPU-00000000-0000-4000-8000-000000000001"
 class ExampleCase(BusCase):
     def run_example(self, machine, *command, **more):
         if not self.daemon:
-            self.start("--replay", str(machine))
+            self.start("--replay", str(machine), f"--socket={self.folder}/org.gpuprobe")
         environment = {
             "PATH": f"{BIN}:/usr/bin:/bin",
             "HOME": self.folder,
             "LANG": "C.UTF-8",
             "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address,
+            "GPUPROBE_SOCKET": f"{self.folder}/org.gpuprobe",
+            "LD_LIBRARY_PATH": str(BIN),
             **more,
         }
         return subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -41,6 +43,12 @@ class Programs(ExampleCase):
         ["/usr/bin/python3", EXAMPLES / "run_with_gpu.py"],
         [shutil.which("node") or "node", EXAMPLES / "run-with-gpu.mjs"],
     )
+    # Those that Debian's compilers make. One that is not installed is left out.
+    SOURCES = {
+        "run_with_gpu.c": ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}", f"-L{BIN}"],
+        "run_with_gpu.go": ["go", "build"],
+        "run_with_gpu.rs": ["rustc", "--edition=2021", "-Dwarnings"],
+    }
 
     @classmethod
     def setUpClass(cls):
@@ -55,9 +63,20 @@ class Programs(ExampleCase):
              f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", cls.program],
             check=True, timeout=100,
         )
+        cls.programs = [[cls.program]]
+        for source, command in cls.SOURCES.items():
+            if not shutil.which(command[0]):
+                continue
+            program = f"{folder.name}/{source.replace('.', '_')}"
+            libraries = ["-lgpuprobe"] if source.endswith(".c") else []
+            subprocess.run([*command, "-o", program, EXAMPLES / source, *libraries], check=True, timeout=100,
+                           env={**os.environ, "GOCACHE": f"{folder.name}/go"})
+            cls.programs.append([program])
+        if not sanitizers:  # Python does not load them first
+            cls.programs.append(["/usr/bin/python3", EXAMPLES / "run_with_gpu_ctypes.py"])
 
     def examples(self):
-        return [*self.SCRIPTS, [self.program]]
+        return [*self.SCRIPTS, *self.programs]
 
     def test_run_a_program_with_the_choice(self):
         for example in self.examples():

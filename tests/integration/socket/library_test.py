@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libgpuprobe against a daemon, against gpuprobectl alone, and against servers that are none."""
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import pathlib
+import re
+import select
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+
+from socket_case import BIN, H200, SocketCase
+
+DAEMON_ONLY = 1
+# Errors that no program acts on: -EIO.
+OWN_FAULTS = {"Failed", "ProbeFailed", "Internal"}
+
+
+class Library:
+    """One client of the library."""
+
+    lib = None
+
+    def __init__(self, path, flags=0):
+        if not Library.lib:
+            Library.lib = ctypes.CDLL(str(BIN / "libgpuprobe.so.1"))
+            Library.lib.gpuprobe_value.restype = ctypes.c_void_p
+        self.handle = ctypes.c_void_p()
+        self.opened = self.lib.gpuprobe_open(ctypes.byref(self.handle), path.encode(), flags)
+
+    def close(self):
+        self.lib.gpuprobe_close(self.handle)
+
+    def ask(self, method, parameters=None):
+        """The code, and the text or None."""
+        text = ctypes.c_void_p()
+        given = None if parameters is None else json.dumps(parameters).encode()
+        code = self.lib.gpuprobe_call(self.handle, method.encode(), given, ctypes.byref(text))
+        return code, self.taken(text)
+
+    def next_event(self):
+        text = ctypes.c_void_p()
+        code = self.lib.gpuprobe_watch_next(self.handle, ctypes.byref(text))
+        return code, self.taken(text)
+
+    def taken(self, text):
+        if not text.value:
+            return None
+        content = ctypes.string_at(text.value).decode()
+        self.lib.gpuprobe_free(text)
+        return content
+
+    def value(self, document, pointer):
+        return self.taken(ctypes.c_void_p(self.lib.gpuprobe_value(document.encode(), pointer.encode())))
+
+
+@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "Python does not load the sanitizers first")
+class ClientLibrary(SocketCase):
+    def library(self, path=None, flags=0):
+        library = Library(path or self.path, flags)
+        self.addCleanup(library.close)
+        return library
+
+    def test_answers_what_gpuprobectl_prints(self):
+        self.start()
+        library = self.library()
+        for words, method, parameters in ((("select", "ollama"), "Select", {"consumer": "ollama"}),
+                                          (("recommend", "torch"), "Recommend", {"product": "torch"}),
+                                          (("select", "default", "--only=sycl"), "Select", {"request": {"only": ["sycl"]}}),
+                                          (("select", "nobody"), "Select", {"consumer": "nobody"})):
+            with self.subTest(" ".join(words)):
+                printed = self.gpuprobectl(f"--socket={self.path}", "-j", *words).stdout
+                self.assertEqual(library.ask(method, parameters)[1] + "\n", printed)
+
+    def test_tells_refusals_by_code(self):
+        self.start()
+        library = self.library()
+        for method, parameters, code in (("Select", {"request": {"only": ["sycl"]}}, errno.ENODATA),
+                                         ("Select", {"consumer": "nobody"}, errno.ENOENT),
+                                         ("Select", {"request": {"onyl": []}}, errno.EINVAL),
+                                         ("Select", {"consumer": 1}, errno.EINVAL),
+                                         ("GetMemory", {"gpu": "pci:no"}, errno.ENODEV),
+                                         ("Recommend", {"product": "x", "manifest": "{"}, errno.EBADMSG),
+                                         ("Nothing", {}, errno.EOPNOTSUPP), ("Select", {"x": "y" * (3 << 20)}, errno.E2BIG)):
+            self.assertEqual(library.ask(method, parameters)[0], -code, method)
+        self.assertEqual(library.ask("Select")[0], 0)
+
+    def test_knows_each_error(self):
+        self.start()
+        text = self.call("org.varlink.service.GetInterfaceDescription", {"interface": "org.gpuprobe"})["description"]
+        names = re.findall(r"^error (\w+) ", text, re.MULTILINE)
+        self.assertGreater(len(names), 10)
+        for name in names:
+            with self.server(f'{{"error":"org.gpuprobe.{name}","parameters":{{}}}}\0'.encode()) as path:
+                code, failure = self.library(path, DAEMON_ONLY).ask("Select")
+                self.assertEqual(code == -errno.EIO, name in OWN_FAULTS, name)
+                self.assertEqual(json.loads(failure), {"error": {"name": f"org.gpuprobe.{name}"}})
+
+    @contextlib.contextmanager
+    def server(self, answer, waits=False):
+        """Answers each call with those bytes and closes; or, if it `waits`, never."""
+        path = f"{self.folder}/other"
+        pathlib.Path(path).unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path)
+            listening.listen()
+            ended = threading.Event()
+
+            def serve():
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection, _ = listening.accept()
+                        with connection:
+                            connection.recv(1 << 16)
+                            connection.sendall(answer)
+                            if waits:
+                                ended.wait(10)
+            thread = threading.Thread(target=serve)
+            thread.start()
+            try:
+                yield path
+            finally:
+                ended.set()
+                listening.shutdown(socket.SHUT_RDWR)
+                thread.join()
+
+    def test_takes_no_harm_from_what_is_no_answer(self):
+        for answer in (b"", b"\0", b"{", b"{}\0", b'{"parameters":1}\0', b'{"parameters":{\0', b'{"error":1}\0',
+                       b'{"error":"\\ud800\\', b"[" * 4096 + b"\0", b'{"parameters":"' + b"x" * 100000):
+            with self.subTest(answer[:30]), self.server(answer) as path:
+                self.assertLess(self.library(path, DAEMON_ONLY).ask("Select")[0], 0)
+
+    def test_gives_up_in_time(self):
+        with self.server(b'{"parameters":', waits=True) as path:
+            library = self.library(path, DAEMON_ONLY)
+            library.lib.gpuprobe_set_timeout(library.handle, 100)
+            self.assertEqual(library.ask("Select"), (-errno.ETIMEDOUT, None))
+
+    def test_connects_again(self):
+        self.start()
+        library = self.library(flags=DAEMON_ONLY)
+        self.assertEqual(library.ask("Select")[0], 0)
+        self.end_daemon()
+        self.assertEqual(library.ask("Select")[0], -errno.ECONNREFUSED)
+        self.start()
+        self.assertEqual(library.ask("Select")[0], 0)
+        self.end_daemon()
+        self.start()
+        self.assertEqual(library.ask("Select")[0], 0)
+
+    def test_is_shared_by_threads(self):
+        self.start()
+        library = self.library()
+        wrong = []
+
+        def ask(consumer):
+            for _ in range(100):
+                code, text = library.ask("Select", {"consumer": consumer})
+                if code != 0 or json.loads(text)["consumer"] != consumer:
+                    wrong.append((code, text))
+        threads = [threading.Thread(target=ask, args=(name,)) for name in ("default", "ollama", "llama.cpp")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_follows_changes(self):
+        self.start(f"--state-dir={self.folder}")
+        library = self.library()
+        descriptor = library.lib.gpuprobe_watch(library.handle)
+        self.assertGreaterEqual(descriptor, 0)
+        generations = []
+        for _ in range(2):
+            self.assertTrue(select.select([descriptor], [], [], 10)[0])
+            code, text = library.next_event()
+            self.assertEqual(code, 1)
+            generations.append(json.loads(text)["generation"])
+            self.assertEqual(library.next_event()[0], 0)
+            self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+        self.assertGreater(generations[1], generations[0])
+        self.end_daemon()
+        while (code := library.next_event()[0]) > 0:
+            pass
+        self.assertEqual(code, -errno.ECONNRESET)
+        self.assertEqual(library.lib.gpuprobe_watch(library.handle), -errno.ECONNREFUSED)
+
+    def in_child(self, path, code):
+        """What Python prints that runs the code with a `library` and that PATH."""
+        program = (f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
+                   f"from library_test import Library\nlibrary = Library({self.folder + '/nothing'!r})\n{code}")
+        return subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, check=True,
+                              capture_output=True, text=True, timeout=60).stdout
+
+    def test_asks_gpuprobectl_where_no_daemon_is(self):
+        program = pathlib.Path(self.folder, "gpuprobectl")
+        program.write_text(f'#!/bin/sh\nshift\nexec {BIN}/gpuprobectl --replay={H200} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+        for words, parameters in ((("select", "ollama"), {"consumer": "ollama"}),
+                                  (("select", "default", "--only=sycl"), {"request": {"only": ["sycl"]}})):
+            told = self.in_child(f"{self.folder}:/usr/bin:/bin", f"print(library.ask('Select', {parameters!r})[1])")
+            self.assertEqual(told, self.gpuprobectl(f"--replay={H200}", "-j", *words).stdout)
+
+    def test_says_that_nobody_is_there(self):
+        self.assertEqual(self.in_child(self.folder, "print(library.ask('Select'))"), f"({-errno.ECONNREFUSED}, None)\n")
+        self.assertEqual(Library(f"{self.folder}/nothing", DAEMON_ONLY).opened, -errno.ECONNREFUSED)
+
+    def test_reads_json(self):
+        library = self.library(f"{self.folder}/nothing")
+        document = json.dumps({"a/b": {"~": "x"}, "list": [1, {"k": None}, "\u00e9\U0001f600\n\"\\"], "e": ""}, ensure_ascii=True)
+        for pointer, value in (("/a~1b/~0", "x"), ("/list/0", "1"), ("/list/2", "\u00e9\U0001f600\n\"\\"), ("/list/1/k", None),
+                               ("/list/3", None), ("/nothing", None), ("list", None), ("/e", ""), ("/list/1", '{"k": null}')):
+            self.assertEqual(library.value(document, pointer), value, pointer)
+
+
+if __name__ == "__main__":
+    unittest.main()

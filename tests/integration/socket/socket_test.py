@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is answered on the socket, to whom, and what of it may be broken by a client."""
+import json
+import os
+import re
+import unittest
+
+from socket_case import MACHINES, H200, Client, Refused, SocketCase
+
+NAME = re.compile(r"[A-Za-z](?:_?[A-Za-z0-9])*\Z")
+
+
+class Answers(SocketCase):
+    def test_tells_who_answers(self):
+        self.start()
+        info = self.call("org.varlink.service.GetInfo")
+        self.assertEqual(info["interfaces"], ["org.varlink.service", "org.gpuprobe"])
+        self.assertEqual(info["product"], "gpuprobe")
+
+    def test_describes_each_interface_in_varlinks_grammar(self):
+        self.start()
+        for interface in self.call("org.varlink.service.GetInfo")["interfaces"]:
+            text = self.call("org.varlink.service.GetInterfaceDescription", {"interface": interface})["description"]
+            self.assertEqual(parse_description(text)["name"], interface)
+        self.assertEqual(self.refused("org.varlink.service.GetInterfaceDescription", {"interface": "a.b"}).name,
+                         "org.varlink.service.InterfaceNotFound")
+
+    def test_answers_as_its_description_says(self):
+        self.start()
+        text = self.call("org.varlink.service.GetInterfaceDescription", {"interface": "org.gpuprobe"})["description"]
+        interface = parse_description(text)
+        gpu = self.call("ListGpus")["gpus"][0]["id"]
+        calls = {"Describe": {}, "ListGpus": {}, "ListConsumers": {}, "ListProducts": {}, "Diagnose": {},
+                 "Select": {"consumer": "ollama"}, "Recommend": {"product": "torch"}, "Plan": {"need": 1 << 33},
+                 "Query": {"terms": ["driver>=550", "glibc>=2.17"]}, "GetMemory": {"gpu": gpu},
+                 "ListOverrides": {}, "ListQuarantine": {}, "Probe": {}}
+        for method, parameters in calls.items():
+            with self.subTest(method):
+                answer = self.call(method, parameters)
+                check_type(interface, interface["methods"][method][1], answer, method)
+
+    def test_selects(self):
+        self.start()
+        answer = self.call("Select")
+        self.assertEqual((answer["consumer"], answer["backend"]), ("default", "cuda"))
+        self.assertEqual(self.call("Select", {"request": {"min_memory": 1 << 30}}),
+                         self.call("Select", {"request": {"min-memory": 1 << 30}}))
+        refused = self.refused("Select", {"request": {"only": ["sycl"]}})
+        self.assertEqual(refused.name, "org.gpuprobe.NoMatch")
+        self.assertTrue(refused.parameters["candidates"])
+        self.assertIn("did you mean 'default'", self.refused("Select", {"consumer": "defualt"}).parameters["message"])
+        self.assertEqual(self.refused("Select", {"request": {"onyl": []}}).name, "org.gpuprobe.InvalidRequest")
+
+    def test_refuses_what_it_does_not_know(self):
+        self.start()
+        for method, name in (("Nothing", "MethodNotFound"), ("org.example.Select", "InterfaceNotFound"),
+                             ("org.gpuprobe", "InterfaceNotFound"), ("org.gpuprobe.", "MethodNotFound")):
+            self.assertEqual(self.refused(method if "." in method else "org.gpuprobe." + method).name,
+                             "org.varlink.service." + name)
+        for method, parameters, wrong in (("Select", {"consumer": 1}, "consumer"), ("Select", {"what": 1}, "what"),
+                                          ("Select", {"request": []}, "request"), ("GetMemory", {}, "gpu"),
+                                          ("Query", {"terms": [1]}, "terms"), ("Plan", {"need": -1}, "need")):
+            refused = self.refused(method, parameters)
+            self.assertEqual((refused.name, refused.parameters),
+                             ("org.varlink.service.InvalidParameter", {"parameter": wrong}))
+        self.assertEqual(self.refused("Subscribe").name, "org.varlink.service.ExpectedMore")
+        self.assertEqual(self.refused("GetMemory", {"gpu": "pci:nowhere"}).name, "org.gpuprobe.NoSuchGpu")
+
+    def test_answers_calls_in_their_order(self):
+        self.start()
+        client = self.client()
+        client.send("Select", {"consumer": "ollama"}, oneway=True)
+        for index in range(50):
+            client.send("Select", {"consumer": ("default", "ollama")[index % 2]})
+        for index in range(50):
+            self.assertEqual(client.receive()["parameters"]["consumer"], ("default", "ollama")[index % 2])
+
+    def test_takes_a_call_in_any_pieces(self):
+        self.start()
+        client = self.client()
+        for byte in b'{"method":"org.gpuprobe.ListConsumers"}\0':
+            client.send_raw(bytes([byte]))
+        self.assertIn("default", client.receive()["parameters"]["consumers"])
+
+    def test_answers_one_who_says_that_this_was_all(self):
+        self.start()
+        client = self.client()
+        client.send("Recommend", {"product": "torch"})
+        client.socket.shutdown(1)
+        self.assertEqual(client.receive()["parameters"]["product"], "torch")
+        self.assertRaises(EOFError, client.receive)
+
+    def test_shows_progress_of_a_probe_to_who_wants_it(self):
+        self.start()
+        client = self.client()
+        client.send("Probe", {}, more=True)
+        while (reply := client.receive()).get("continues"):
+            self.assertIsNone(reply["parameters"]["generation"])
+        self.assertTrue(reply["parameters"]["probes"])
+
+    def test_tells_subscribers_of_the_present_state(self):
+        self.start()
+        client = self.client()
+        client.send("Subscribe", more=True)
+        reply = client.receive()
+        self.assertTrue(reply["continues"])
+        self.assertEqual(reply["parameters"]["state"], "ready")
+
+    def test_tells_subscribers_of_changes(self):
+        self.start(f"--state-dir={self.folder}")
+        client = self.client()
+        client.send("Subscribe", more=True)
+        first = client.receive()["parameters"]["generation"]
+        self.call("SetOverride", {"consumer": "default", "rule": {"only": ["cpu"]}})
+        self.assertGreater(client.receive()["parameters"]["generation"], first)
+        self.assertEqual(self.call("Select")["backend"], "cpu")  # no answer of before is kept
+        self.assertEqual(self.call("ListOverrides")["overrides"]["default"]["rule"], {"only": ["cpu"]})
+        self.assertEqual(self.call("ClearOverride", {"consumer": "default"}),
+                         {"consumer": "default", "cleared": True})
+        self.assertEqual(self.call("Select")["backend"], "cuda")
+
+    def test_notes_outcomes(self):
+        self.start(f"--state-dir={self.folder}")
+        outcome = {"consumer": "default", "outcome": "failed", "backend": "cuda"}
+        self.assertEqual(self.call("ReportOutcome", outcome), outcome)
+        self.assertNotEqual(self.call("Select")["backend"], "cuda")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+class Callers(SocketCase):
+    def as_nobody(self, ask):
+        """What `ask` returns, run in a process of the user nobody; it is sent as JSON."""
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+                os.write(theirs, json.dumps(ask()).encode())
+            finally:
+                os._exit(0)
+        os.close(theirs)
+        with os.fdopen(ours) as pipe:
+            text = pipe.read()
+        os.waitpid(child, 0)
+        return json.loads(text)
+
+    def outcome_of(self, method, parameters=None):
+        def ask():
+            try:
+                return [None, self.call(method, parameters)]
+            except Refused as refused:
+                return [refused.name, refused.parameters]
+        return self.as_nobody(ask)
+
+    def closed_machine(self):
+        """The machine with its nodes open to root alone."""
+        import shutil
+        folder = f"{self.folder}/machine"
+        shutil.copytree(H200, folder, symlinks=True)
+        return folder
+
+    def test_lets_only_administrators_decide_for_all(self):
+        self.start(f"--state-dir={self.folder}")
+        for method, parameters in (("SetOverride", {"consumer": "default", "rule": {"strict": True}}),
+                                   ("ClearOverride", {"consumer": "default"}), ("ClearQuarantine", {"all": True}),
+                                   ("Probe", {"force": True}), ("Probe", {"allow_wake": True})):
+            self.assertEqual(self.outcome_of(method, parameters)[0], "org.gpuprobe.NotAuthorized", method)
+        self.assertIsNone(self.outcome_of("Select")[0])
+
+    def test_limits_what_costs(self):
+        self.start(f"--state-dir={self.folder}")
+        outcome = {"consumer": "default", "outcome": "ok", "backend": "cuda"}
+
+        def ask():
+            names = []
+            for _ in range(32):
+                try:
+                    self.call("ReportOutcome", outcome)
+                    names.append(None)
+                except Refused as refused:
+                    names.append(refused.name)
+            return names
+        self.assertEqual(self.as_nobody(ask), [None] * 30 + ["org.gpuprobe.TooManyRequests"] * 2)
+
+
+class SameAnswers(SocketCase):
+    """Bytes of the socket's answers, and of what gpuprobectl prints of the same machine."""
+
+    QUESTIONS = (
+        (("select", "default"), "Select", {"consumer": "default"}),
+        (("select", "ollama", "--explain"), "Select", {"consumer": "ollama", "request": {"explain": True}}),
+        (("select", "llama.cpp", "--backend=rocm", "--strict"), "Select",
+         {"consumer": "llama.cpp", "request": {"backend": "rocm", "strict": True}}),
+        (("select", "default", "--only=sycl"), "Select", {"consumer": "default", "request": {"only": ["sycl"]}}),
+        (("select", "defualt"), "Select", {"consumer": "defualt"}),
+        (("recommend", "torch"), "Recommend", {"product": "torch"}),
+        (("recommend", "torhc"), "Recommend", {"product": "torhc"}),
+        (("doctor",), "Diagnose", {}),
+        (("list",), "ListGpus", {}),
+        (("describe",), "Describe", {}),
+        (("consumers",), "ListConsumers", {}),
+        (("products",), "ListProducts", {}),
+        (("plan", "--need-mib=8192"), "Plan", {"need": 8192 << 20}),
+        (("quarantine",), "ListQuarantine", {}),
+        (("override",), "ListOverrides", {}),
+    )
+
+    def printed(self, where, words):
+        text = self.gpuprobectl(where, "-j", *words).stdout.removesuffix("\n")
+        return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
+
+    def test_on_recorded_machines(self):
+        steady = re.compile(r'"generation":\d+|"(created|free_at)_usec":\d+')
+        for machine in sorted(file.parent for file in MACHINES.glob("*/capture.json"))[::8]:
+            self.start(machine=machine)
+            with Client(self.path) as client:
+                for words, method, parameters in self.QUESTIONS:
+                    with self.subTest(f"{machine.name}: {' '.join(words)}"):
+                        told = client.text_of(method, parameters)
+                        self.assertEqual(steady.sub("", self.printed(f"--replay={machine}", words)),
+                                         steady.sub("", told))
+                        self.assertEqual(self.printed(f"--socket={self.path}", words), told)
+            self.end_daemon()
+
+
+# Varlink's grammar, as far as descriptions need it -----------------------------------------------
+
+TOKEN = re.compile(r"\s+|#[^\n]*\n|(->|\[\]|\[string\]|[():,?]|[A-Za-z][A-Za-z0-9_.-]*)")
+
+
+def tokens_of(text):
+    place = 0
+    while place < len(text):
+        match = TOKEN.match(text, place)
+        if not match:
+            raise ValueError(f"no token at {text[place:place + 40]!r}")
+        if match.group(1):
+            yield match.group(1)
+        place = match.end()
+    yield None
+
+
+class Parser:
+    def __init__(self, text):
+        self.tokens = tokens_of(text)
+        self.token = next(self.tokens)
+
+    def take(self, wanted=None):
+        token = self.token
+        if token is None or (wanted is not None and token != wanted):
+            raise ValueError(f"expected {wanted or 'more'}, found {token}")
+        self.token = next(self.tokens)
+        return token
+
+    def name(self):
+        name = self.take()
+        if not NAME.match(name):
+            raise ValueError(f"no name: {name}")
+        return name
+
+    def type(self):
+        if self.token in ("?", "[]", "[string]"):
+            kind = self.take()
+            inner = self.type()
+            if kind == "?" and inner[0] == "?":
+                raise ValueError("a maybe of a maybe")
+            return (kind, inner)
+        if self.token == "(":
+            return self.members()
+        name = self.name()
+        return ("basic", name) if name in ("bool", "int", "float", "string", "object") else ("named", name)
+
+    def members(self):
+        self.take("(")
+        members = {}
+        while self.token != ")":
+            name = self.name()
+            if name in members:
+                raise ValueError(f"{name} twice")
+            members[name] = None
+            if self.token == ":":
+                self.take(":")
+                members[name] = self.type()
+            if self.token != ")":
+                self.take(",")
+        self.take(")")
+        return ("members", members)
+
+
+def parse_description(text):
+    parser = Parser(text)
+    parser.take("interface")
+    found = {"name": parser.take(), "types": {}, "methods": {}, "errors": {}}
+    while parser.token is not None:
+        kind = parser.take()
+        name = parser.name()
+        first = parser.members()
+        if kind == "method":
+            parser.take("->")
+            first = (first, parser.members())
+        if name in found[kind + "s"]:
+            raise ValueError(f"{name} twice")
+        found[kind + "s"][name] = first
+    return found
+
+
+def check_type(interface, kind, value, where):
+    """Errors: AssertionError where the value is not of that type."""
+    what, inner = kind
+    if what == "?":
+        return None if value is None else check_type(interface, inner, value, where)
+    if what == "[]":
+        return [check_type(interface, inner, item, f"{where}[]") for item in value]
+    if what == "[string]":
+        return [check_type(interface, inner, item, f"{where}.{key}") for key, item in value.items()]
+    if what == "named":
+        return check_type(interface, interface["types"][inner], value, where)
+    if what == "members" and None in inner.values():
+        assert value in inner, f"{where}: {value}"
+        return None
+    if what == "members":
+        assert set(value) <= set(inner), f"{where}: {set(value) - set(inner)}"
+        for key, member in inner.items():
+            assert key in value or member[0] == "?", f"{where}: no {key}"
+            if key in value:
+                check_type(interface, member, value[key], f"{where}.{key}")
+        return None
+    python = {"bool": bool, "int": int, "float": (float, int), "string": str, "object": (dict, list, str, int, bool)}
+    assert isinstance(value, python[inner]), f"{where}: {value!r} is no {inner}"
+    return None
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that stop half-way, send too much or never read: the others are answered all the same."""
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from socket_case import DEADLINE, Client, Refused, SocketCase
+
+QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"consumer": "default"}}).encode() + b"\0"
+LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds, of 99 in 100 answers
+
+
+class StrainCase(SocketCase):
+    def setUp(self):
+        super().setUp()
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16384), most))
+        self.start(f"--state-dir={self.folder}")
+        self.call("Select")
+        self.wait_for_descriptors(self.settled())
+
+    def settled(self):
+        """Descriptors of a daemon without a client."""
+        counts = [self.descriptors()]
+        while len(counts) < 3 or len(set(counts[-3:])) > 1:
+            time.sleep(0.05)
+            counts.append(self.descriptors())
+        return counts[-1]
+
+    def times(self, rounds=300):
+        """How long another client waits for each of its answers, in ascending order."""
+        times = []
+        with Client(self.path) as client:
+            for _ in range(rounds):
+                start = time.monotonic()
+                client.send_raw(QUESTION)
+                client.receive_raw()
+                times.append(time.monotonic() - start)
+        return sorted(times)
+
+    def assert_others_are_answered(self):
+        times = self.times()
+        self.assertLess(times[int(0.99 * len(times))], LIMIT)
+        self.assertIsNone(self.daemon.poll(), "the daemon has ended")
+
+    def resident(self):
+        with open(f"/proc/{self.daemon.pid}/status", encoding="utf-8") as status:
+            return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
+
+    def many(self, count):
+        clients = []
+        for _ in range(count):
+            clients.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            clients[-1].settimeout(DEADLINE)
+            clients[-1].connect(self.path)
+            self.addCleanup(clients[-1].close)
+        return clients
+
+
+class Strain(StrainCase):
+    def test_of_half_requests(self):
+        before = self.settled()
+        clients = self.many(500)
+        for client in clients:
+            client.sendall(QUESTION[:20])
+        self.assert_others_are_answered()
+        for client in clients:
+            client.close()
+        self.wait_for_descriptors(before)
+
+    def test_of_requests_that_are_too_large(self):
+        before = self.settled()
+        memory = self.resident()
+        for client in self.many(8):
+            try:
+                client.sendall(b'{"method":"' + b"x" * (16 << 20))
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            try:
+                self.assertIn(b"org.gpuprobe.TooLarge", client.recv(4096))
+            except ConnectionResetError:
+                pass
+        self.assert_others_are_answered()
+        self.wait_for_descriptors(before)
+        self.assertLess(self.resident() - memory, 64 << 20)
+
+    def test_of_what_one_user_leaves_unfinished(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become others")
+        memory = self.resident()
+        for client in self.many(64):
+            try:
+                client.sendall(b'{"method":"' + b"x" * (1 << 20))
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        self.assert_others_are_answered()
+        self.assertLess(self.resident() - memory, 64 << 20)
+
+    def test_of_a_thousand_connections(self):
+        before = self.settled()
+        clients = self.many(1000)
+        for client in clients:
+            client.sendall(QUESTION)
+        for client in clients:
+            self.assertTrue(client.recv(1 << 16).startswith(b'{"parameters":'))
+        self.assertGreaterEqual(self.descriptors(), before + 1000)
+        self.assert_others_are_answered()
+        for client in clients:
+            client.close()
+        self.wait_for_descriptors(before)
+
+    def test_of_connections_that_come_and_go(self):
+        before = self.settled()
+        for index in range(5000):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+                client.connect(self.path)
+                if index % 3 == 0:
+                    client.sendall(QUESTION)  # and the answer finds nobody
+        self.assert_others_are_answered()
+        self.wait_for_descriptors(before)
+
+    def test_of_calls_that_are_not_known_yet(self):
+        """Each question of the crowd is another one, and takes a decision."""
+        stop = threading.Event()
+
+        def ask(number):
+            with Client(self.path) as client:
+                while not stop.is_set():
+                    number += 1
+                    client.call("Select", {"consumer": "ollama", "request": {"min_memory": number}})
+        crowd = [threading.Thread(target=ask, args=(index << 20,)) for index in range(8)]
+        for thread in crowd:
+            thread.start()
+        try:
+            self.assert_others_are_answered()
+        finally:
+            stop.set()
+            for thread in crowd:
+                thread.join()
+
+    def test_of_a_client_that_was_stopped(self):
+        before = self.settled()
+        program = ("import socket,sys,time\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n"
+                   "s.sendall(b'{\"method\":\"org.gpuprobe.Describe\"}\\0'*200)\nprint('sent',flush=True)\n"
+                   "got=0\nwhile got<200: got+=s.recv(1<<16).count(b'\\0')\nprint(got,flush=True)\n")
+        child = subprocess.Popen([sys.executable, "-c", program, self.path], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdout.close)
+        self.assertEqual(child.stdout.readline(), "sent\n")
+        child.send_signal(signal.SIGSTOP)
+        self.assert_others_are_answered()
+        child.send_signal(signal.SIGCONT)
+        self.assertEqual(child.stdout.readline(), "200\n")  # nothing is lost
+        child.wait(DEADLINE)
+        self.wait_for_descriptors(before)
+
+    def test_of_subscribers_that_never_read(self):
+        self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})  # opens what is kept
+        before = self.settled()
+        clients = self.many(200)
+        for client in clients:
+            client.sendall(b'{"method":"org.gpuprobe.Subscribe","more":true}\0')
+        memory = self.resident()
+        for _ in range(50):
+            self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+            self.call("ClearOverride", {"consumer": "default"})
+        self.assert_others_are_answered()
+        self.assertLess(self.resident() - memory, 16 << 20)
+        for client in clients:
+            client.close()
+        self.wait_for_descriptors(before)
+
+    def test_of_what_is_no_call(self):
+        for text in (b"\0", b"{}\0", b"[" * 200 + b"\0", b"\xff\xfe\0", b'{"method":"a","method":"b"}\0', b"1" * 100 + b"\0",
+                     b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"' + b"\\ud800" + b'"}}\0'):
+            with self.subTest(text[:40]), Client(self.path) as client:
+                client.send_raw(text)
+                self.assertRaises(Refused, client.receive)
+        self.assert_others_are_answered()
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+class Bounds(StrainCase):
+    def test_of_one_users_connections(self):
+        """What others than root may hold, and that root is served beside them."""
+        program = ("import os,resource,socket,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(4096,4096))\n"
+                   "os.setgroups([]);os.setgid(65534);os.setuid(65534)\nheld=[]\n"
+                   "while len(held)<2048:\n held.append(socket.socket(socket.AF_UNIX));held[-1].connect(sys.argv[1])\n"
+                   "more=socket.socket(socket.AF_UNIX);more.connect(sys.argv[1]);more.settimeout(10)\n"
+                   "print(more.recv(4096).decode(),flush=True)\nsys.stdin.read()\n")
+        child = subprocess.Popen([sys.executable, "-c", program, self.path], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertIn("org.gpuprobe.TooManyRequests", child.stdout.readline())
+            self.assert_others_are_answered()
+        finally:
+            child.communicate("", timeout=DEADLINE)
+
+
+if __name__ == "__main__":
+    unittest.main()
