@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Round trips to a daemon that is already running at DBUS_BENCH_ADDRESS: Peer.Ping, which sd-bus
 /// answers without our code, against the cached answers; and to bench_bare_answer, if it runs
-/// there. bench/run prints the ratios.
+/// there. The same question goes to the daemon's socket at GPUPROBE_SOCKET, by system calls alone
+/// and by the library. bench/run prints the ratios.
+#include <array>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 
 #include <benchmark/benchmark.h>
+#include <gpuprobe/gpuprobe.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-bus.h>
 
 namespace {
@@ -61,6 +68,45 @@ void list_gpus(benchmark::State& state) {
     call(state, kManager, "ListGpus", "a{sv}", 0);
 }
 
+int connected_socket() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, std::getenv("GPUPROBE_SOCKET"), sizeof address.sun_path - 1);
+    const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        std::abort();
+    return descriptor;
+}
+
+void socket_select(benchmark::State& state) {
+    static const int descriptor = connected_socket();
+    const std::string question =
+        R"({"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}})";
+    std::array<char, 65536> answer{};
+    for (auto _ : state) {
+        ssize_t got = ::send(descriptor, question.c_str(), question.size() + 1, 0);
+        do
+            got = ::recv(descriptor, answer.data(), answer.size(), 0);
+        while (got > 0 && answer[static_cast<std::size_t>(got) - 1] != '\0');
+        if (got <= 0)
+            state.SkipWithError("no answer");
+    }
+}
+
+void library_select(benchmark::State& state) {
+    static gpuprobe_client* client = nullptr;
+    if (!client && gpuprobe_open(&client, nullptr, GPUPROBE_DAEMON_ONLY) < 0)
+        std::abort();
+    for (auto _ : state) {
+        char* json = nullptr;
+        if (gpuprobe_select(client, nullptr, nullptr, &json) < 0)
+            state.SkipWithError("no answer");
+        gpuprobe_free(json);
+    }
+}
+
+BENCHMARK(socket_select);
+BENCHMARK(library_select);
 BENCHMARK(ping);
 BENCHMARK(select_backend);
 BENCHMARK(select_backend_explained);
