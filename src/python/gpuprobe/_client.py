@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client that waits."""
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+from typing import Any, Iterator, Mapping, Optional
+
+from ._messages import (
+    Answer,
+    Questions,
+    Unavailable,
+    answer_from,
+    answer_of_program,
+    call_text,
+    json,
+    program_words,
+    socket_path,
+)
+
+_ABSENT = (FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError)
+_ENDED = (ConnectionResetError, BrokenPipeError)
+
+
+class Client(Questions):
+    """One connection, made when it is first needed and again when the daemon was restarted. Threads may share it;
+    their calls wait for one another. timeout: seconds that a call may take; None: for ever."""
+
+    def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
+                 daemon_only: bool = False) -> None:
+        self._path = socket_path(socket)
+        self._timeout = timeout
+        self._daemon_only = daemon_only
+        self._connection: Optional[_Connection] = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
+        """Any method of org.gpuprobe: "Query". Raises Refused, Unavailable; TimeoutError."""
+        with self._lock:
+            try:
+                return self._call_daemon(call_text(method, parameters))
+            except Unavailable:
+                if self._daemon_only:
+                    raise
+        return self._run(method, parameters)
+
+    _ask = call
+
+    def changes(self) -> Iterator[Answer]:
+        """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
+        with self._connect(None) as connection:
+            connection.send(call_text("Subscribe", None, more=True))
+            try:
+                while True:
+                    yield answer_from(connection.receive())[0]
+            except _ENDED:
+                raise Unavailable("the daemon has left") from None
+
+    def _connect(self, timeout: Optional[float]) -> "_Connection":
+        try:
+            return _Connection(self._path, timeout)
+        except _ABSENT as problem:
+            raise Unavailable(f"{self._path}: {problem.strerror}") from problem
+
+    def _drop(self) -> None:
+        if self._connection:
+            self._connection.close()
+        self._connection = None
+
+    def _call_daemon(self, text: bytes) -> Answer:
+        was_connected = self._connection is not None
+        try:
+            return self._exchange(text)
+        except _ENDED as problem:
+            self._drop()
+            if not was_connected:
+                raise Unavailable("the daemon ended the connection") from problem
+        return self._exchange(text)  # it was restarted
+
+    def _exchange(self, text: bytes) -> Answer:
+        self._connection = self._connection or self._connect(self._timeout)
+        try:
+            try:
+                self._connection.send(text)
+            except BrokenPipeError:
+                pass  # a daemon that refuses says why before it has read all
+            reply = self._connection.receive()
+        except BaseException:  # what comes later would be taken for the next answer
+            self._drop()
+            raise
+        return answer_from(reply)[0]
+
+    def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Answer:
+        try:
+            done = subprocess.run(program_words(method), input=json.dumps(dict(parameters or {})).encode(),
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=self._timeout, check=False)
+        except OSError as problem:
+            raise Unavailable(f"no daemon answers, and gpuprobectl is not there: {problem.strerror}") from problem
+        except subprocess.TimeoutExpired:
+            raise TimeoutError("gpuprobectl took too long") from None
+        return answer_of_program(done.stdout)
+
+
+class _Connection:
+    def __init__(self, path: str, timeout: Optional[float]) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(timeout)
+        self._rest = b""
+        try:
+            self._socket.connect(path)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> "_Connection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, text: bytes) -> None:
+        self._socket.sendall(text)
+
+    def receive(self) -> bytes:
+        blocks = [self._rest]
+        while b"\0" not in blocks[-1]:
+            block = self._socket.recv(1 << 18)
+            if not block:
+                raise ConnectionResetError
+            blocks.append(block)
+        message, _, self._rest = b"".join(blocks).partition(b"\0")
+        return message

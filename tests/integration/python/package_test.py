@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package asks a daemon, gpuprobectl where there is none, and says so where there is neither."""
+import asyncio
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+sys.path[:0] = [str(SOURCE / "src/python"), str(SOURCE / "tests/integration/socket")]
+from socket_case import BIN, H200, SocketCase  # noqa: E402
+
+import gpuprobe  # noqa: E402
+
+
+async def awaited(path, name, *words, **more):
+    async with gpuprobe.AsyncClient(path) as client:
+        return await getattr(client, name)(*words, **more)
+
+
+def waited(path, name, *words, **more):
+    with gpuprobe.Client(path) as client:
+        return getattr(client, name)(*words, **more)
+
+
+def both(path, name, *words, **more):
+    """What the client that waits answers, and the one for asyncio: a document, or the kind of the failure."""
+    answers = []
+    for ask in (lambda: waited(path, name, *words, **more), lambda: asyncio.run(awaited(path, name, *words, **more))):
+        try:
+            answers.append(ask())
+        except gpuprobe.Failure as failure:
+            answers.append(type(failure))
+    return answers
+
+
+class PythonPackage(SocketCase):
+    def assert_answers(self, path):
+        choice, same = both(path, "select", "ollama", min_memory=1 << 30)
+        self.assertEqual((choice, choice["backend"]), (same, "cuda"))
+        self.assertEqual(both(path, "select", only=["sycl"]), [gpuprobe.NoMatch] * 2)
+        self.assertEqual(both(path, "select", "nobody"), [gpuprobe.UnknownName] * 2)
+        self.assertEqual(both(path, "select", onyl=[]), [gpuprobe.InvalidRequest] * 2)
+        self.assertEqual(both(path, "call", "Nothing"), [gpuprobe.Refused] * 2)
+        for name, words in (("describe", []), ("gpus", []), ("recommend", ["torch"]), ("plan", [1 << 33]),
+                            ("diagnose", []), ("query", ["driver>=550"])):
+            one, other = both(path, name, *words)
+            self.assertIsInstance(one, dict, name)
+            self.assertEqual(set(one), set(other), name)
+
+    def test_asks_the_daemon(self):
+        self.start()
+        self.assert_answers(self.path)
+
+    def test_asks_gpuprobectl_where_no_daemon_is(self):
+        program = pathlib.Path(self.folder, "gpuprobectl")
+        program.write_text(f'#!/bin/sh\nshift\nexec {BIN}/gpuprobectl --replay={H200} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+        before = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+        os.environ["PATH"] = f"{self.folder}:{before}"
+        self.assert_answers(f"{self.folder}/nothing")
+
+    def test_says_that_nobody_is_there(self):
+        before = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+        os.environ["PATH"] = self.folder
+        self.assertEqual(both(f"{self.folder}/nothing", "select"), [gpuprobe.Unavailable] * 2)
+
+    def test_connects_again_when_the_daemon_was_restarted(self):
+        self.start()
+        with gpuprobe.Client(self.path, daemon_only=True) as client:
+            self.assertEqual(client.select()["backend"], "cuda")
+            self.end_daemon()
+            self.assertRaises(gpuprobe.Unavailable, client.select)
+            self.start()
+            self.assertEqual(client.select()["backend"], "cuda")
+            client.call("org.varlink.service.GetInfo")
+            self.end_daemon()
+            self.start()
+            self.assertEqual(client.select()["backend"], "cuda")
+
+    def test_is_shared_by_threads(self):
+        self.start()
+        wrong = []
+        with gpuprobe.Client(self.path) as client:
+            def ask(consumer):
+                for _ in range(50):
+                    if client.select(consumer)["consumer"] != consumer:
+                        wrong.append(consumer)
+            threads = [threading.Thread(target=ask, args=(name,)) for name in ("default", "ollama", "llama.cpp")]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_follows_changes(self):
+        self.start(f"--state-dir={self.folder}")
+        client = gpuprobe.Client(self.path)
+        changes = client.changes()
+        first = next(changes)["generation"]
+        self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+        self.assertGreater(next(changes)["generation"], first)
+        changes.close()
+
+        async def follow():
+            async for change in gpuprobe.AsyncClient(self.path).changes():
+                return change
+        self.assertEqual(asyncio.run(follow())["state"], "ready")
+
+    def test_is_a_program(self):
+        self.start()
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE / "src/python")}
+        command = [sys.executable, "-m", "gpuprobe", f"--socket={self.path}"]
+        done = subprocess.run([*command, "select", "ollama"], env=environment, capture_output=True, text=True, check=False)
+        printed = self.gpuprobectl(f"--socket={self.path}", "-j", "select", "ollama")
+        self.assertEqual((done.returncode, done.stdout), (0, printed.stdout), done.stderr)
+        done = subprocess.run([*command, "select", "nobody"], env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("UnknownConsumer", json.loads(done.stdout)["error"]["name"])
+
+
+if __name__ == "__main__":
+    unittest.main()
