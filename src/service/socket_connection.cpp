@@ -57,7 +57,6 @@ void SocketConnection::close_with(const SharedText& text) {
 void SocketConnection::close() {
     if (!is_open())
         return;
-    watch_.reset();
     next_.reset();
     socket_.reset();
     owner_.closed(*this);
@@ -143,13 +142,11 @@ void SocketConnection::watch() {
     std::uint32_t wanted = output_ ? EPOLLOUT : 0U;
     if (!output_ && !is_called_ && !next_)
         wanted |= EPOLLIN;
-    if (watch_ && watched_ == wanted)
+    if (watched_ == wanted)
         return;
+    const bool is_first = !watched_;
     watched_ = wanted;
-    watch_.reset();  // first: epoll takes a descriptor once
-    watch_ = loop_.watch(socket_.get(), wanted, EventLoop::Priority::Normal,
-                         [this](std::uint32_t events) { ready(events); });
-    if (!watch_)
+    if (!owner_.watch(*this, wanted, is_first))
         close();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ public:
     class Owner {
     public:
         virtual ~Owner() = default;
+        /// Calls ready() whenever one of these epoll events holds for the descriptor, from now on
+        /// instead of others; `is_first`: there are none yet. False when that can't be.
+        virtual bool watch(SocketConnection& connection, std::uint32_t events, bool is_first) = 0;
         /// A call has come; the message is valid for this call alone. It is to be answered by
         /// send(), in the end with a last answer, or by finish().
         virtual void called(SocketConnection& connection, std::string_view message) = 0;
@@ -57,9 +61,10 @@ public:
     /// Sends the text as far as the client takes it at once, and closes.
     void close_with(const SharedText& text);
     void close();
+    /// Some of the events that Owner::watch() was given hold.
+    void ready(std::uint32_t events);
 
 private:
-    void ready(std::uint32_t events);
     void read();
     void take_next();
     void await_next();
@@ -76,11 +81,10 @@ private:
     varlink::MessageReader input_ = {};
     SharedText output_ = {};  ///< what is being written
     std::size_t written_ = 0;
-    SharedText waiting_ = {};   ///< what is written next
-    bool is_called_ = false;    ///< the last answer has not been given
-    MonotonicTime since_ = {};  ///< of the last progress
-    EventHandle watch_ = {};
-    std::uint32_t watched_ = 0;  ///< the events of watch_
+    SharedText waiting_ = {};                    ///< what is written next
+    bool is_called_ = false;                     ///< the last answer has not been given
+    MonotonicTime since_ = {};                   ///< of the last progress
+    std::optional<std::uint32_t> watched_ = {};  ///< the events that are waited for
     EventHandle next_ = {};
 };
 

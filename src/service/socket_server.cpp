@@ -2,6 +2,7 @@
 #include "service/socket_server.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -24,6 +25,7 @@ namespace {
 
 constexpr uid_t kRoot = 0;
 constexpr int kAcceptedAtOnce = 32;
+constexpr int kServedAtOnce = 16;
 constexpr auto kPause = std::chrono::milliseconds{100};
 constexpr auto kLook = std::chrono::seconds{10};  // for those who are overdue
 constexpr mode_t kForEverybody = 0666;
@@ -122,10 +124,17 @@ Status SocketServer::adopt(UniqueFd listening) {
         ::listen(listening.get(), SOMAXCONN) != 0)
         return errno_error("listen", errno);
     listening_ = std::move(listening);
-    return watch();
+    poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    if (!poll_)
+        return errno_error("epoll", errno);
+    polled_ = loop_.watch(poll_.get(), EPOLLIN, EventLoop::Priority::Normal,
+                          [this](std::uint32_t) { serve_ready(); });
+    if (!polled_)
+        return Error{ErrorCode::Internal, "the clients can't be watched"};
+    return await_clients();
 }
 
-Status SocketServer::watch() {
+Status SocketServer::await_clients() {
     pause_.reset();
     ready_ = loop_.watch(listening_.get(), EPOLLIN, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { accept_some(); });
@@ -135,6 +144,24 @@ Status SocketServer::watch() {
 }
 
 // Connections ------------------------------------------------------------------------------------
+
+bool SocketServer::watch(SocketConnection& connection, std::uint32_t events, bool is_first) {
+    epoll_event event{.events = events, .data = {.u64 = connection.id()}};
+    return ::epoll_ctl(poll_.get(), is_first ? EPOLL_CTL_ADD : EPOLL_CTL_MOD,
+                       connection.descriptor(), &event) == 0;
+}
+
+/// Some of those that are ready: the kernel begins with others next time.
+void SocketServer::serve_ready() {
+    std::array<epoll_event, kServedAtOnce> events{};
+    const auto ready = ::epoll_wait(poll_.get(), events.data(), kServedAtOnce, 0);
+    for (int i = 0; i < ready; ++i) {
+        const auto& event = events[static_cast<std::size_t>(i)];
+        const auto found = clients_.find(event.data.u64);
+        if (found != clients_.end() && found->second.connection->is_open())
+            found->second.connection->ready(event.events);
+    }
+}
 
 void SocketServer::accept_some() {
     for (int i = 0; i < kAcceptedAtOnce; ++i)
@@ -148,7 +175,7 @@ bool SocketServer::accept_one() {
         const bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
         if (is_short) {  // it would stay ready, and nothing else be done
             ready_.reset();
-            pause_ = loop_.after(kPause, [this] { (void)watch(); });
+            pause_ = loop_.after(kPause, [this] { (void)await_clients(); });
         }
         return !is_short && errno == ECONNABORTED;
     }
@@ -164,8 +191,10 @@ bool SocketServer::accept_one() {
     ++accounts_[peer->uid].connections;
     const auto id = ++last_id_;
     SocketConnection::Owner& owner = *this;
-    connections_.emplace(id, std::make_shared<SocketConnection>(
-                                 id, std::move(socket), std::move(peer).value(), loop_, owner));
+    auto caller = caller_from(*peer);
+    clients_.emplace(id, Client{.connection = std::make_shared<SocketConnection>(
+                                    id, std::move(socket), std::move(peer).value(), loop_, owner),
+                                .caller = std::move(caller)});
     return true;
 }
 
@@ -173,7 +202,7 @@ bool SocketServer::has_room_for(uid_t uid) const {
     if (uid == kRoot)
         return true;
     const auto account = accounts_.find(uid);
-    return connections_.size() < kMaxConnections &&
+    return clients_.size() < kMaxConnections &&
            (account == accounts_.end() || account->second.connections < kMaxConnectionsPerUid);
 }
 
@@ -202,9 +231,9 @@ void SocketServer::changed(SocketConnection& connection) {
 void SocketServer::close_the_overdue() {
     overdue_.reset();
     const auto now = loop_.now();
-    for (const auto& [id, connection] : connections_)
-        if (connection->is_open() && connection->is_overdue(now))
-            connection->close();
+    for (const auto& [id, client] : clients_)
+        if (client.connection->is_open() && client.connection->is_overdue(now))
+            client.connection->close();
     if (!held_.empty())
         overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
 }
@@ -225,27 +254,36 @@ void SocketServer::closed(SocketConnection& connection) {
 void SocketServer::sweep() {
     sweep_.reset();
     for (const auto id : std::exchange(closed_, {}))
-        connections_.erase(id);
-    if (rested_ && connections_.empty())
+        clients_.erase(id);
+    if (rested_ && clients_.empty())
         rest_ = loop_.after(kRest, [this] {
-            if (connections_.empty())
+            if (clients_.empty())
                 rested_();
         });
 }
 
 // Calls ------------------------------------------------------------------------------------------
 
-std::string SocketServer::key_of(const std::string& access, std::string_view message) const {
+/// What identifies a call: who shares its answer, and what it says.
+std::string SocketServer::key_of(std::uint64_t client, std::string_view message) {
+    auto& asking = clients_.at(client);
+    if (std::exchange(asking.age, age_) != age_)
+        asking.access = access_class(context_.engine.report(), asking.caller);
     std::string key;
-    key.reserve(access.size() + 1 + message.size());
-    key.append(access).append(1, '\0').append(message);
+    key.reserve(asking.access.size() + 1 + message.size());
+    key.append(asking.access).append(1, '\0').append(message);
     return key;
 }
 
 /// A report may be newer than another of its generation: free memory is no change.
 void SocketServer::forget_older() {
-    if (std::exchange(created_, context_.engine.report().created) != created_)
-        answers_.clear();
+    const auto& report = context_.engine.report();
+    if (generation_ == report.generation && created_ == report.created)
+        return;
+    generation_ = report.generation;
+    created_ = report.created;
+    ++age_;
+    answers_.clear();
 }
 
 void SocketServer::called(SocketConnection& connection, std::string_view message) {
@@ -253,13 +291,10 @@ void SocketServer::called(SocketConnection& connection, std::string_view message
     context_.engine.catch_up();
     forget_older();
     // What somebody reported ends with time, not with a generation.
-    if (message.size() <= answers_.kMaxQuestion.count && !context_.engine.has_experience(uid)) {
-        const auto view = views_.report_for(caller_from(connection.peer()));
-        const auto* known = answers_.find(view.report->generation, key_of(view.access, message));
-        if (known)
+    if (message.size() <= answers_.kMaxQuestion.count && !context_.engine.has_experience(uid))
+        if (const auto* known = answers_.find(generation_, key_of(connection.id(), message)))
             return connection.send(*known, true);
-    }
-    turns_.wait(uid, [this, waiting = Waiting{.connection = connections_.at(connection.id()),
+    turns_.wait(uid, [this, waiting = Waiting{.connection = clients_.at(connection.id()).connection,
                                               .message = std::string{message}}] {
         try {
             serve(waiting);
@@ -340,7 +375,8 @@ void SocketServer::run(const std::shared_ptr<Asked>& asked) {
     const auto connection = asked->connection.lock();
     if (const auto taken = take_costs(*asked); !taken)
         return heard(*asked, refusal_of(taken.error()), false);
-    const auto caller = caller_from(connection->peer());
+    forget_older();
+    const auto& caller = clients_.at(connection->id()).caller;
     const auto view = views_.report_for(caller);
     const AskedMachine machine{
         .engine = context_.engine,
@@ -376,9 +412,8 @@ void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool ma
     if (may_keep && text->size() <= kMaxKept.count &&
         asked.question.size() <= answers_.kMaxQuestion.count &&
         !context_.engine.has_experience(asked.call.uid)) {
-        const auto view = views_.report_for(caller_from(connection->peer()));
-        auto key = key_of(view.access, asked.question);
-        if (!answers_.find(view.report->generation, key))
+        auto key = key_of(connection->id(), asked.question);
+        if (!answers_.find(generation_, key))
             answers_.keep(std::move(key), text);
     }
     connection->send(text, !answer.continues);
@@ -393,7 +428,7 @@ void SocketServer::update() {
         text_of({.document = subscription_document(context_.engine.report()), .continues = true});
     const auto told = subscribers_;  // who can't be told any more leaves the list
     for (const auto id : told) {
-        const auto connection = connections_.at(id);
+        const auto connection = clients_.at(id).connection;
         connection->send(text, false);
         if (connection->is_open())
             changed(*connection);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "calls/methods.h"
@@ -51,6 +52,13 @@ private:
     using Connection =
         std::shared_ptr<SocketConnection>;  // an answer may come after its client left
 
+    /// A connection, and which answers its caller shares with others.
+    struct Client {
+        Connection connection = {};
+        Caller caller = {};
+        std::string access = {};
+        std::uint64_t age = 0;  ///< of the report that `access` rests on
+    };
     /// What one user has.
     struct Account {
         std::size_t connections = 0;
@@ -63,11 +71,13 @@ private:
         std::string message = {};
     };
 
+    bool watch(SocketConnection& connection, std::uint32_t events, bool is_first) override;
     void called(SocketConnection& connection, std::string_view message) override;
     void changed(SocketConnection& connection) override;
     void closed(SocketConnection& connection) override;
 
-    Status watch();
+    Status await_clients();
+    void serve_ready();
     void accept_some();
     bool accept_one();
     [[nodiscard]] bool has_room_for(uid_t uid) const;
@@ -86,7 +96,7 @@ private:
     [[nodiscard]] Status take_costs(const Asked& asked);
     void give_back_costs(const Asked& asked);
     void forget_older();
-    [[nodiscard]] std::string key_of(const std::string& access, std::string_view message) const;
+    [[nodiscard]] std::string key_of(std::uint64_t client, std::string_view message);
     void sweep();
     void close_the_overdue();
     void await_rest();
@@ -97,12 +107,18 @@ private:
     ReportViews views_;
     Turns turns_;
     AnswerCache<SharedText> answers_ = {};
-    std::optional<WallTime> created_ = {};  ///< of the report that answers_ rest on
+    std::uint64_t generation_ = 0;          ///< of the report that answers_ rest on
+    std::optional<WallTime> created_ = {};  ///< likewise
+    std::uint64_t age_ = 1;                 ///< counts these reports
     UniqueFd listening_ = {};
     EventHandle ready_ = {};
     EventHandle pause_ = {};
     std::uint64_t last_id_ = 0;
-    std::map<std::uint64_t, Connection> connections_ = {};
+    std::unordered_map<std::uint64_t, Client> clients_ = {};
+    /// Of all connections. The event loop looks at everything that is ready before it runs one of
+    /// them: with 500 clients an answer took 70 µs instead of 15.
+    UniqueFd poll_ = {};
+    EventHandle polled_ = {};
     std::map<std::uint64_t, std::size_t> held_ = {};  ///< bytes, by connection, that are not 0
     std::map<uid_t, Account> accounts_ = {};
     std::vector<std::uint64_t> closed_ = {};
