@@ -57,7 +57,7 @@ class Polkit(BusCase):
         os.chmod(self.folder, 0o755)
         machine = self.capture()
         machine.add_gpu(ADDRESS, status="suspended")
-        self.start_on(machine)
+        self.start_on(machine, f"--socket={self.folder}/org.gpuprobe")
 
     def start_as(self, uid, *arguments, interactive=False):
         return subprocess.Popen(
@@ -127,6 +127,27 @@ class Polkit(BusCase):
             self.assertEqual(code, 0, text)
             _subject, action, _details, flags, _cancellation = polkit.questions.pop()
             self.assertEqual((action, flags), ("org.gpuprobe.set-override", int(terminal)))
+
+    def override_on_the_socket(self):
+        """gpuprobectl's process id, exit code and words."""
+        done = subprocess.Popen(
+            [BIN / "gpuprobectl", f"--socket={self.folder}/org.gpuprobe", "override", "set", "default", "--strict"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[])
+        return done.pid, *self.end_of(done)
+
+    def test_polkit_is_asked_about_the_process_on_the_socket(self):
+        _pid, code, text = self.override_on_the_socket()
+        self.assertEqual(code, 5, text)
+        self.assertIn("org.gpuprobe.set-override", text)
+        polkit = FakePolkit(self.bus, ((True, False, {}),))
+        pid, code, text = self.override_on_the_socket()
+        self.assertEqual(code, 0, text)
+        (subject, action, _details, flags, _cancellation), = polkit.questions
+        self.assertEqual(subject, ("unix-process", {"pid": pid, "start-time": 0, "uid": NOBODY}))
+        self.assertEqual((action, flags), ("org.gpuprobe.set-override", 0))
+        polkit.answer = ((False, False, {}),)
+        _pid, code, text = self.override_on_the_socket()
+        self.assertEqual(code, 5, text)
 
     def test_a_no_is_a_no(self):
         FakePolkit(self.bus, ((False, False, {}),))
@@ -198,7 +219,7 @@ class PolicyFile(unittest.TestCase):
         self.root = ElementTree.parse(BIN.parent / "data" / "org.gpuprobe.policy").getroot()
 
     def test_it_holds_the_actions_that_the_daemon_asks_for(self):
-        source = (SOURCE / "src/service/authority.h").read_text()
+        source = (SOURCE / "src/calls/methods.h").read_text()
         table = source[source.index("names_of(Action)"):]
         words = {line.split('"')[1] for line in table[:table.index("}}};")].splitlines() if '"' in line}
         self.assertEqual({action.get("id") for action in self.root.iter("action")},

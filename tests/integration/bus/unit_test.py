@@ -15,6 +15,7 @@ UNITS = BIN.parent / "systemd"
 UNIT = UNITS / "gpuprobed.service"
 WORKER = UNITS / "gpuprobe-worker@.service"
 SOCKET = UNITS / "gpuprobe-worker.socket"
+VARLINK = UNITS / "gpuprobed-varlink.socket"
 EXPORT = [UNITS / f"gpuprobe-export@.{kind}" for kind in ("service", "path", "timer")]
 # What systemd-analyze may say at most, in tenths, as --threshold takes them. Of the daemon, netlink and the host's
 # network and /dev are left; of a worker, devices and memory that is written and then executed.
@@ -26,7 +27,7 @@ class Unit(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-unit-"))
         self.addCleanup(shutil.rmtree, self.folder)
-        for unit in (UNIT, WORKER, SOCKET, *EXPORT):
+        for unit in (UNIT, WORKER, SOCKET, VARLINK, *EXPORT):
             # What is not installed yet can't be found, as the manual's pages below.
             lines = ["ExecStart=/bin/true" if line.startswith("ExecStart=") else line
                      for line in unit.read_text().splitlines()]
@@ -37,7 +38,7 @@ class Unit(unittest.TestCase):
                               text=True, timeout=DEADLINE, check=False)
 
     def test_systemd_finds_nothing_wrong(self):
-        for unit in (UNIT, WORKER, SOCKET, *EXPORT):
+        for unit in (UNIT, WORKER, SOCKET, VARLINK, *EXPORT):
             found = self.analyze(unit.name, "verify", "--man=no")
             self.assertEqual((found.returncode, found.stdout, found.stderr), (0, "", ""), unit.name)
 

@@ -28,6 +28,7 @@ def environment(**more):
         "TERM": "xterm",
         "DBUS_SYSTEM_BUS_ADDRESS": NOWHERE,
         "DBUS_SESSION_BUS_ADDRESS": NOWHERE,
+        "GPUPROBE_SOCKET": "/nonexistent/socket",
         **more,
     }
 
