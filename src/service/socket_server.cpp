@@ -404,7 +404,7 @@ void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool ma
     if (!connection || !connection->is_open())
         return;
     if (!asked.wants_answer) {
-        if (!answer.continues)
+        if (!answer.continues || asked.traits.subscribes)
             connection->finish();
         return;
     }

@@ -22,9 +22,28 @@ void describe(Visitor& visit, CallMembers& call) {
     visit("oneway", call.oneway);
 }
 
+/// Whether the text of a JSON document has more than kMaxValues members and items. It is counted
+/// before anything is made of them.
+bool holds_too_much(std::string_view message) {
+    std::size_t count = 0;
+    bool is_text = false;
+    for (std::size_t at = 0; at < message.size() && count <= kMaxValues; ++at) {
+        const char c = message[at];
+        if (c == '"')
+            is_text = !is_text;
+        else if (is_text && c == '\\')
+            ++at;
+        else if (!is_text && (c == ',' || c == '[' || c == '{'))
+            ++count;
+    }
+    return count > kMaxValues;
+}
+
 }  // namespace
 
 Result<Call> call_from(std::string_view message) {
+    if (holds_too_much(message))
+        return Error{ErrorCode::Malformed, "over 4096 values in one call"};
     const auto document = TRY(parse_json(message, kMaxMessage));
     auto members = TRY(record_from<CallMembers>(document));
     Call call{.method = std::move(members.method),

@@ -15,6 +15,8 @@ namespace gpuprobe::varlink {
 
 /// The most that a call may hold: a manifest of 1 MiB needs some more when it is quoted.
 constexpr Bytes kMaxMessage = mib(2);
+/// The most values that a call may hold. No method needs more; 2 MiB of them would take 80 MiB.
+constexpr std::size_t kMaxValues = 4096;
 
 struct Call {
     std::string method = {};
@@ -23,7 +25,8 @@ struct Call {
     bool oneway = false;  ///< the caller wants no answer
 };
 
-/// Members that Varlink does not define are ignored. Errors: Malformed, with the reason.
+/// Members that Varlink does not define are ignored. Errors: Malformed, with the reason, also for
+/// more than kMaxValues.
 Result<Call> call_from(std::string_view message);
 
 /// Messages out of bytes that come in pieces.

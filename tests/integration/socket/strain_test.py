@@ -176,6 +176,14 @@ class Strain(StrainCase):
             client.close()
         self.wait_for_descriptors(before)
 
+    def test_of_calls_of_many_values(self):
+        memory = self.resident()
+        clients = self.many(16)
+        for client in clients:
+            client.sendall(b'{"method":"org.gpuprobe.Select","parameters":{"x":[' + b"1," * 500000 + b"1]}}\0")
+        self.assert_others_are_answered()
+        self.assertLess(self.resident() - memory, 64 << 20)
+
     def test_of_what_is_no_call(self):
         for text in (b"\0", b"{}\0", b"[" * 200 + b"\0", b"\xff\xfe\0", b'{"method":"a","method":"b"}\0', b"1" * 100 + b"\0",
                      b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"' + b"\\ud800" + b'"}}\0'):

@@ -50,6 +50,18 @@ TEST(CallFrom, RefusesWhatIsNone) {
         EXPECT_FALSE(call_from(text)) << text;
 }
 
+TEST(CallFrom, CountsValuesBeforeItReadsThem) {
+    const auto call_of = [](std::size_t items) {
+        std::string list = "[1";
+        for (std::size_t i = 1; i < items; ++i)
+            list += ",1";
+        return call_from(R"({"method":"a\\","parameters":{"x":")" + std::string(9000, ',') +
+                         R"(\"","y":)" + list + "]}}");
+    };
+    EXPECT_TRUE(call_of(kMaxValues - 5));
+    EXPECT_EQ(call_of(kMaxValues + 1).error().text, "over 4096 values in one call");
+}
+
 TEST(Reply, IsOneMessage) {
     EXPECT_EQ(reply("", "{\"a\":1}", false), "{\"parameters\":{\"a\":1}}\0"sv);
     EXPECT_EQ(reply("a.B", "{}", true),
