@@ -85,11 +85,11 @@ public:
     }
     template <class T>
     std::string type_of(std::type_identity<std::vector<T>>) {
-        return "[]" + type_of(std::type_identity<T>{});
+        return "[]" + item(type_of(std::type_identity<T>{}));
     }
     template <class T>
     std::string type_of(std::type_identity<std::map<std::string, T>>) {
-        return "[string]" + type_of(std::type_identity<T>{});
+        return "[string]" + item(type_of(std::type_identity<T>{}));
     }
     std::string type_of(std::type_identity<SelectRequestValue>);
     std::string type_of(std::type_identity<RecommendRequestValue>);
@@ -121,6 +121,10 @@ private:
         return named(std::string{type}, [&text] { return text + ")"; });
     }
     static bool is_name(std::string_view word);
+    /// systemd 257 takes no list of what may be null.
+    static std::string item(std::string type) {
+        return type.starts_with('?') ? type.substr(1) : type;
+    }
     std::string request(const char* name, std::span<const RequestKey> keys);
 
     template <class Body>

@@ -70,6 +70,7 @@ class Answers(SocketCase):
         self.start()
         client = self.client()
         client.send("Select", {"consumer": "ollama"}, oneway=True)
+        client.send("Subscribe", oneway=True, more=True)
         for index in range(50):
             client.send("Select", {"consumer": ("default", "ollama")[index % 2]})
         for index in range(50):
@@ -264,8 +265,8 @@ class Parser:
         if self.token in ("?", "[]", "[string]"):
             kind = self.take()
             inner = self.type()
-            if kind == "?" and inner[0] == "?":
-                raise ValueError("a maybe of a maybe")
+            if inner[0] == "?":  # systemd's reader takes no list of maybes either
+                raise ValueError(f"{kind} of a maybe")
             return (kind, inner)
         if self.token == "(":
             return self.members()
@@ -300,7 +301,7 @@ def parse_description(text):
         if kind == "method":
             parser.take("->")
             first = (first, parser.members())
-        if name in found[kind + "s"]:
+        if any(name in found[other] for other in ("types", "methods", "errors")):
             raise ValueError(f"{name} twice")
         found[kind + "s"][name] = first
     return found

@@ -35,7 +35,7 @@ void describe(Visitor& visit, Outer& outer) {
 TEST(InterfaceTypes, WritesWhatDescribeVisits) {
     InterfaceTypes types;
     EXPECT_EQ(types.members<Outer>(),
-              "(items: []?Inner, by_name: [string]float, any: ?object, flag: bool)");
+              "(items: []Inner, by_name: [string]float, any: ?object, flag: bool)");
     EXPECT_EQ(types.definitions(), "type Inner (size: ?int)\n\n");
 }
 
