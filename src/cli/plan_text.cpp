@@ -62,17 +62,18 @@ std::string headline(const PlanRequest& request,
 
 std::string parts_text(const Plan& plan, const Screen& screen) {
     const auto& need = *plan.need;
-    const bool has_overhead =
-        std::ranges::any_of(plan.gpus, [](const GpuPlan& gpu) { return gpu.overhead.count > 0; });
+    Bytes overhead;
+    for (const auto& gpu : plan.gpus)
+        overhead = std::max(overhead, gpu.overhead);
     Table table{{{.title = "part"}, {.title = "size", .is_right_aligned = true}, {.title = ""}}};
     table.add({{.text = "weights of the layers"}, {.text = size_text(need.layers)}, {}});
     table.add({{.text = "weights of the output"}, {.text = size_text(need.output)}, {}});
     table.add({{.text = "cache of the context"}, {.text = size_text(need.cache)}, {}});
     table.add({{.text = "computation"}, {.text = size_text(need.compute)}, {.text = "per GPU"}});
-    if (has_overhead)
+    if (overhead.count > 0)
         table.add({{.text = "driver's context"},
-                   {.text = size_text(kContextOverhead)},
-                   {.text = "per GPU, CUDA and ROCm"}});
+                   {.text = size_text(overhead)},
+                   {.text = "per GPU, at most"}});
     table.add(
         {{.text = "embedding"}, {.text = size_text(need.embedding)}, {.text = "on the host"}});
     auto bare = screen;

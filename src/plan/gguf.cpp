@@ -249,7 +249,7 @@ Status Reader::tensor() {
     const auto rows = product(shape[1], shape[2], shape[3]);
     const Bytes size{product(row_bytes(*type, shape[0]).count, rows)};
     places_.push_back({.name = name, .offset = offset, .size = size});
-    gguf_.tensors.push_back({.name = name, .size = size, .rows = rows});
+    gguf_.tensors.push_back({.name = name, .size = size, .rows = rows, .width = shape[0]});
     return Done{};
 }
 

@@ -29,7 +29,8 @@ constexpr std::uint32_t kMaxGgufAlignment = 1U << 20U;
 struct GgufTensor {
     std::string name = {};
     Bytes size = {};
-    std::uint64_t rows = 0;  ///< of the first dimension's length
+    std::uint64_t rows = 0;   ///< of the first dimension's length
+    std::uint64_t width = 0;  ///< that length
     bool operator==(const GgufTensor&) const = default;
 };
 

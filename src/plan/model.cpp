@@ -3,54 +3,14 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
 #include "plan/attention_window.h"
+#include "plan/layer_work.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe {
 namespace {
 
-/// More than any of these is an error of the file: heads, lengths and widths of a layer.
-constexpr std::uint64_t kMaxWidth = 1U << 24U;
 constexpr std::uint64_t kBytesOfState = 4;  ///< recurrent state is kept in f32
-
-/// The values of one architecture: "llama.block_count" by "block_count".
-class Keys {
-public:
-    Keys(const Gguf& gguf, std::string architecture)
-        : gguf_{gguf}, prefix_{std::move(architecture) + "."} {}
-
-    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const {
-        return gguf_.number(prefix_ + std::string{key});
-    }
-    [[nodiscard]] std::uint64_t width(std::string_view key, std::uint64_t otherwise = 0) const {
-        return std::min(number(key).value_or(otherwise), kMaxWidth);
-    }
-    /// A number for each layer: of a list, or the same for all.
-    [[nodiscard]] std::uint64_t of_layer(std::string_view key,
-                                         std::size_t layer,
-                                         std::uint64_t otherwise) const {
-        const auto* list = gguf_.list(prefix_ + std::string{key});
-        if (!list)
-            return width(key, otherwise);
-        if (layer >= list->size() || (*list)[layer] < 0)
-            return 0;
-        return std::min(static_cast<std::uint64_t>((*list)[layer]), kMaxWidth);
-    }
-
-private:
-    const Gguf& gguf_;
-    std::string prefix_;
-};
-
-/// The number behind "blk." in a tensor's name.
-std::optional<std::size_t> layer_of(std::string_view tensor) {
-    constexpr std::string_view kBlock = "blk.";
-    if (!tensor.starts_with(kBlock))
-        return std::nullopt;
-    tensor.remove_prefix(kBlock.size());
-    return parse_number<std::size_t>(tensor.substr(0, tensor.find('.')));
-}
 
 /// Looked up by token, on the CPU. Source: LLM_TENSOR_TOKEN_EMBD and its like are input tensors,
 /// which llama.cpp never offloads.
@@ -69,10 +29,13 @@ Status weigh(const Gguf& gguf, Model& model) {
                 return Error{ErrorCode::Malformed, tensor.name +
                                                        " belongs to no layer: there are " +
                                                        std::to_string(model.layers.size())};
-            auto& weights = model.layers[*layer].weights;
-            weights = sum(weights, tensor.size);
+            auto& shape = model.layers[*layer];
+            shape.weights = sum(shape.weights, tensor.size);
+            shape.largest = std::max(shape.largest, tensor.size);
         } else if (is_embedding(tensor.name)) {
             model.embedding = sum(model.embedding, tensor.size);
+            if (tensor.name == "per_layer_token_embd.weight")
+                model.extra_width = std::min(tensor.width, kMaxWidth);
             if (tensor.name == "token_embd.weight") {
                 token_embedding = tensor.size;
                 model.vocabulary = std::min(tensor.rows, kMaxWidth);
@@ -181,6 +144,7 @@ Result<Model> model_of(const Gguf& gguf) {
                 .trained_context = keys.number("context_length")};
     shape_layers(gguf, keys, model);
     TRY(weigh(gguf, model));
+    describe_work(gguf, keys, model);
     if (const auto words = keys.number("vocab_size"); words && !model.vocabulary)
         model.vocabulary = std::min(*words, kMaxWidth);
     return model;

@@ -16,14 +16,60 @@ namespace gpuprobe {
 
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
+/// What a layer that keeps a state computes; None: it attends.
+enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv };
+
+/// How the two halves of a feed-forward network lie in the file.
+enum class ForwardForm {
+    Gated,  ///< gate and up are two tensors
+    Fused,  ///< one tensor holds both
+    Plain,  ///< there is no gate
+};
+
+/// What one layer computes, as far as it takes memory.
+struct LayerWork {
+    std::uint64_t heads = 0;    ///< of queries
+    bool is_fused = false;      ///< queries, keys and values come from one product
+    bool has_gate = false;      ///< queries come with a gate of their size
+    bool has_positions = true;  ///< queries and keys are turned by position
+    bool has_first_norm = true;
+    bool has_second_norm = true;
+    bool is_parallel = false;  ///< attention and feed-forward read the same
+
+    std::uint64_t latent_rank = 0;   ///< of MLA; 0: none
+    std::uint64_t query_rank = 0;    ///< 0: queries are not compressed
+    std::uint64_t query_length = 0;  ///< of MLA, of one head
+    std::uint64_t value_length = 0;  ///< of MLA, of one head
+    std::uint64_t rope_length = 0;
+
+    ForwardForm form = ForwardForm::Gated;
+    std::uint64_t inner = 0;  ///< width of the dense network; 0: none
+    std::uint64_t experts = 0;
+    std::uint64_t experts_used = 0;
+    std::uint64_t expert_inner = 0;
+    std::uint64_t shared_inner = 0;
+    bool has_fused_experts = false;
+    bool weighs_input = false;  ///< what experts read is multiplied, not what they say
+
+    Recurrence recurrence = Recurrence::None;
+    std::uint64_t inner_size = 0;
+    std::uint64_t state_size = 0;
+    std::uint64_t groups = 0;
+    std::uint64_t kernel = 0;  ///< tokens before the batch that a convolution reads
+    std::uint64_t time_step_rank = 0;
+    bool operator==(const LayerWork&) const = default;
+};
+
 /// What one layer keeps per token of context, and what of fixed size.
 struct LayerShape {
     Bytes weights = {};
+    Bytes largest = {};              ///< of its tensors
     std::uint64_t key_heads = 0;     ///< 0: no cache
     std::uint64_t key_length = 0;    ///< numbers per head
     std::uint64_t value_length = 0;  ///< 0 where values are a view of the keys (MLA)
     bool is_windowed = false;
     Bytes state = {};  ///< of a recurrent layer, per stream, whatever the context
+    LayerWork work = {};
     bool operator==(const LayerShape&) const = default;
 };
 
@@ -37,7 +83,8 @@ struct Model {
     std::uint64_t embedding_length = 0;  ///< numbers per token
     std::optional<std::uint64_t> vocabulary = {};
     std::optional<std::uint64_t> trained_context = {};
-    std::uint64_t window = 0;  ///< tokens that a windowed layer sees
+    std::uint64_t window = 0;       ///< tokens that a windowed layer sees
+    std::uint64_t extra_width = 0;  ///< of embeddings that each layer has besides (Gemma 3n)
     std::vector<Reason> notes = {};
 };
 

@@ -25,23 +25,26 @@ struct RunShape {
     std::uint64_t streams = 1;     ///< sequences, each with its own context
     GgmlType keys = *ggml_type(1);
     GgmlType values = *ggml_type(1);
+    bool flash_attention = true;
+    bool keeps_whole_windows = false;  ///< --swa-full: windowed layers keep the whole context
+    /// CUDA's and HIP's flash attention turns a quantized cache into f16 in the compute buffer.
+    bool widens_cache = false;
 };
 
-/// CUDA and HIP contexts with their kernels, per device that is used. Ollama reserves 457 MiB with
-/// its own buffers (ml/device.go); what remains without them is about this.
-constexpr Bytes kContextOverhead = mib(300);
+/// Tokens of one batch: never more than all streams hold.
+std::uint64_t tokens_of(const RunShape& run);
 
-/// The cache of one layer: heads · (keys + values) · tokens · streams. A windowed layer keeps its
-/// window and one batch, at most the context. A recurrent layer's state does not grow.
-/// Source: llama_kv_cache and llama_memory_recurrent of llama.cpp.
-Bytes cache_of(const LayerShape& layer, std::uint64_t window, const RunShape& run);
+/// Rows of the cache for one stream. llama.cpp rounds a context up to 256; a windowed layer keeps
+/// its window and one batch, rounded up likewise, at most the context.
+/// Source: llama_context's constructor and llama_kv_cache_iswa of llama.cpp v0.5.0.
+std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run);
+
+/// The cache of one layer: heads · (keys + values) · cells · streams. A recurrent layer's state
+/// does not grow. Source: llama_kv_cache and llama_memory_recurrent of llama.cpp.
+Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
 /// Of all layers.
 Bytes cache_of(const Model& model, const RunShape& run);
-
-/// Buffers of the computation: the logits of a batch, or where the vocabulary is small the
-/// activations. That eight rows of the embedding's width are alive at once is chosen, not measured.
-Bytes compute_of(const Model& model, const RunShape& run);
 
 /// What goes to GPUs when everything does, without overhead of their drivers.
 struct Need {
@@ -60,6 +63,7 @@ void describe(Visitor& visit, Need& need) {
     visit("compute", need.compute);
     visit("embedding", need.embedding);
 }
-Need need_of(const Model& model, const RunShape& run);
+/// With `is_host` the computation is the CPU's.
+Need need_of(const Model& model, const RunShape& run, bool is_host = false);
 
 }  // namespace gpuprobe

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/compute.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe {
@@ -22,16 +23,11 @@ Bytes counted(Bytes size, bool spare) {
     return spare ? with_spare(size) : size;
 }
 
-Bytes total_of(const Load& load) {
-    return std::accumulate(load.pieces.begin(), load.pieces.end(), Bytes{},
-                           [](Bytes left, Bytes right) { return sum(left, right); });
-}
-
 /// One piece over all slots: what counts is the sum of what each has left.
 Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
-    auto rest = counted(total_of(load), spare);
+    auto rest = counted(load.bytes, spare);
     for (std::size_t i = 0; i < slots.size(); ++i) {
         placement.used[i] = std::min(rest, slots[i].budget);
         rest = difference(rest, placement.used[i]);
@@ -40,54 +36,131 @@ Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     return placement;
 }
 
-}  // namespace
-
-Bytes whole_of(const Load& load, const Slot& slot) {
-    return sum(total_of(load), sum(load.fixed, slot.overhead));
+/// For each slot the pieces from the one before it up to here, as parts of one.
+std::vector<float> borders_of(const std::vector<Slot>& slots) {
+    std::vector<float> borders;
+    float total = 0;
+    for (const auto& slot : slots)
+        borders.push_back(total += slot.weight);
+    for (std::size_t i = 0; i < borders.size(); ++i)
+        borders[i] = total > 0 ? borders[i] / total
+                               : static_cast<float>(i + 1) / static_cast<float>(slots.size());
+    return borders;
 }
 
-Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
-    if (load.is_divisible)
-        return pour(load, slots, spare);
+/// Weights, cache and computation of one device.
+Bytes part_bytes(const Load& load, const Part& part) {
+    if (part.first == part.last && !part.has_output)
+        return {};
+    auto bytes = part.has_output ? load.model->output : Bytes{};
+    for (auto i = part.first; i < part.last; ++i) {
+        const auto& layer = load.model->layers[i];
+        bytes = sum(bytes, sum(layer.weights, cache_of(layer, *load.model, load.run)));
+    }
+    return sum(bytes, compute_of(*load.model, load.run, part));
+}
+
+/// Long batches of layers that stay with the host are computed by the first GPU, for which one
+/// matrix at a time is copied. Source: op_offload in ggml/src/ggml-backend.cpp.
+Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
+    constexpr std::uint64_t kLongBatch = 32;
+    Bytes largest;
+    const auto layers = load.model->layers.size();
+    const auto on_host = layers + 1 > offloaded ? layers + 1 - offloaded : 0;
+    for (std::size_t i = 0; i < on_host && i < layers; ++i)
+        largest = std::max(largest, load.model->layers[i].largest);
+    return tokens_of(load.run) >= kLongBatch && offloaded > 0 ? largest : Bytes{};
+}
+
+bool holds(const Placement& placement, const std::vector<Slot>& slots, bool spare) {
+    for (std::size_t i = 0; i < slots.size(); ++i)
+        if (counted(placement.used[i], spare) > slots[i].budget)
+            return false;
+    return true;
+}
+
+}  // namespace
+
+std::uint64_t Load::pieces() const {
+    return model ? model->layers.size() + 1 : 1;
+}
+
+Placement split(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-        auto used = sum(load.fixed, slots[i].overhead);
-        const auto start = next;
-        while (next < load.pieces.size() &&
-               counted(sum(used, load.pieces[next]), spare) <= slots[i].budget)
-            used = sum(used, load.pieces[next++]);
-        placement.pieces[i] = next - start;
-        placement.used[i] = next == start ? Bytes{} : used;
+    const auto borders = borders_of(slots);
+    const auto start = load.pieces() - offloaded;
+    for (std::uint64_t piece = start; piece < load.pieces(); ++piece) {
+        const auto at = static_cast<float>(piece - start) / static_cast<float>(offloaded);
+        const auto slot = std::ranges::upper_bound(borders, at) - borders.begin();
+        ++placement.pieces[std::min(static_cast<std::size_t>(slot), slots.size() - 1)];
     }
-    placement.is_complete = next == load.pieces.size();
+    const bool is_pipeline = slots.size() > 1 && start == 0;
+    auto next = start;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (placement.pieces[i] == 0)
+            continue;
+        const auto end = next + placement.pieces[i];
+        const Part part{.first = next,
+                        .last = std::min<std::size_t>(end, load.model->layers.size()),
+                        .has_output = end == load.pieces(),
+                        .copies = is_pipeline ? load.pipeline_copies : 1};
+        placement.used[i] = sum(part_bytes(load, part), slots[i].overhead);
+        if (next == start)
+            placement.used[i] = sum(placement.used[i], copied_matrix(load, offloaded));
+        next = end;
+    }
+    placement.is_complete = start == 0;
     return placement;
 }
 
-Load load_of(const Model& model, const RunShape& run) {
-    Load load{.fixed = compute_of(model, run)};
-    load.pieces.reserve(model.layers.size() + 1);
-    load.pieces.push_back(model.output);
-    for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
-        load.pieces.push_back(sum(layer->weights, cache_of(*layer, model.window, run)));
-    return load;
+Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
+    if (!load.model)
+        return pour(load, slots, spare);
+    auto best = split(load, slots, load.pieces());
+    if (holds(best, slots, spare))
+        return best;
+    std::uint64_t good = 0;
+    std::uint64_t bad = load.pieces();
+    best = split(load, slots, 0);
+    while (bad - good > 1) {
+        const auto middle = good + (bad - good) / 2;
+        auto tried = split(load, slots, middle);
+        if (holds(tried, slots, spare)) {
+            best = std::move(tried);
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    return best;
+}
+
+Bytes whole_of(const Load& load, const Slot& slot) {
+    if (!load.model)
+        return sum(load.bytes, slot.overhead);
+    return split(load, {slot}, load.pieces()).used.front();
 }
 
 Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
-    if (place(load, slots, true).is_complete)
+    if (!load.model) {
+        if (pour(load, slots, true).is_complete)
+            return Fit::Fits;
+        return pour(load, slots, false).is_complete ? Fit::Tight : Fit::No;
+    }
+    const auto all = split(load, slots, load.pieces());
+    if (holds(all, slots, true))
         return Fit::Fits;
-    return place(load, slots, false).is_complete ? Fit::Tight : Fit::No;
+    return holds(all, slots, false) ? Fit::Tight : Fit::No;
 }
 
-std::optional<std::uint64_t> max_context_of(const Model& model,
-                                            RunShape run,
-                                            const std::vector<Slot>& slots) {
+std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots) {
     const auto fits = [&](std::uint64_t steps) {
-        run.context = steps * kContextStep;
-        return place(load_of(model, run), slots, true).is_complete;
+        load.run.context = steps * kContextStep;
+        return holds(split(load, slots, load.pieces()), slots, true);
     };
-    const auto longest = std::min(model.trained_context.value_or(kLongestContext), kLongestContext);
+    const auto longest =
+        std::min(load.model->trained_context.value_or(kLongestContext), kLongestContext);
     std::uint64_t good = 0;
     std::uint64_t bad = longest / kContextStep + 1;
     while (bad - good > 1) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.h"
@@ -9,18 +10,22 @@
 
 namespace gpuprobe {
 
-/// Whole things to place, in the order in which they go to GPUs: the output, then the last layer,
-/// the one before it, and so on. What has no layers is one piece per MiB.
-struct Load {
-    std::vector<Bytes> pieces = {};
-    Bytes fixed = {};           ///< on each GPU that holds a piece
-    bool is_divisible = false;  ///< one piece that may be cut anywhere
-};
-
 /// A GPU as far as placing goes.
 struct Slot {
     Bytes budget = {};
     Bytes overhead = {};
+    float weight = 0;  ///< its part of the layers among all; all zero: alike
+};
+
+/// What is to be placed: a model with the way it runs, or so many bytes that may be cut anywhere.
+struct Load {
+    const Model* model = nullptr;
+    RunShape run = {};
+    std::uint64_t pipeline_copies = 1;
+    Bytes bytes = {};  ///< without a model
+
+    /// Layers and the output.
+    [[nodiscard]] std::uint64_t pieces() const;
 };
 
 /// Where the pieces went, by slot.
@@ -30,21 +35,22 @@ struct Placement {
     bool is_complete = false;
 };
 
-/// Fills the slots one after the other, each from where the one before ended: pieces stay in order,
-/// as llama.cpp splits them. With `spare` every size counts a tenth more.
+/// `offloaded` pieces over the slots as llama.cpp splits layers: counted from the output, each slot
+/// the share of its weight, in the order of the slots, the output behind the last layer.
+/// Source: llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
+Placement split(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
+
+/// The most pieces that the slots hold, placed. With `spare` every size counts a tenth more. Bytes
+/// without a model fill one slot after the other.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
 /// What all of it takes in one slot.
 Bytes whole_of(const Load& load, const Slot& slot);
 
-Load load_of(const Model& model, const RunShape& run);
-
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
 /// The largest context, a multiple of 256, at which everything fits with a tenth to spare; at most
 /// the one that the model was trained for, where that is known. nullopt: not even 256.
-std::optional<std::uint64_t> max_context_of(const Model& model,
-                                            RunShape run,
-                                            const std::vector<Slot>& slots);
+std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
 }  // namespace gpuprobe

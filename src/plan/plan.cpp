@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/backend_traits.h"
 #include "plan/placement.h"
 #include "plan/size_math.h"
 #include "report/api_table.h"
@@ -15,6 +16,7 @@ namespace {
 struct Candidate {
     const Gpu* gpu = nullptr;
     Budget budget = {};
+    std::string_view backend = {};  ///< that it is used through when it is alone
     Slot slot = {};
 };
 
@@ -30,13 +32,23 @@ bool computes_nothing(const Gpu& gpu) {
     });
 }
 
-/// Counted where nobody has tried CUDA or ROCm yet, too: rather too much than too little.
-Bytes overhead_of(const PlanRequest& request, const Gpu& gpu) {
-    const bool has_context = std::ranges::any_of(gpu.backends, [](const auto& entry) {
-        return (entry.first == "cuda" || entry.first == "rocm") &&
-               entry.second.usable.value_or(true);
-    });
-    return request.model && has_context ? kContextOverhead : Bytes{};
+/// How the model runs on a backend.
+RunShape run_on(const PlanRequest& request, std::string_view backend) {
+    auto run = request.run;
+    if (!request.model)
+        return run;
+    run.flash_attention =
+        uses_flash_attention(request.flash_attention, *request.model, run, backend);
+    run.widens_cache = backend_traits(backend).widens_cache;
+    return run;
+}
+
+Slot slot_of(const PlanRequest& request, const Candidate& candidate, std::string_view backend) {
+    return {.budget = candidate.budget.bytes.value_or(Bytes{}),
+            .overhead = request.model
+                            ? request.context_overhead.value_or(backend_traits(backend).context)
+                            : Bytes{},
+            .weight = static_cast<float>(candidate.budget.available.value_or(Bytes{}).count)};
 }
 
 bool is_named(const PlanRequest& request, const Gpu& gpu) {
@@ -53,34 +65,31 @@ std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& r
             continue;
         Candidate candidate{.gpu = &gpu,
                             .budget = budget_of(gpu.memory, report.host.memory, request.margin)};
-        candidate.slot = {.budget = candidate.budget.bytes.value_or(Bytes{}),
-                          .overhead = overhead_of(request, gpu)};
+        candidate.backend = backend_for(gpu);
+        candidate.slot = slot_of(request, candidate, candidate.backend);
         candidates.push_back(std::move(candidate));
     }
     return candidates;
 }
 
-Load load_of(const PlanRequest& request) {
-    if (request.model)
-        return load_of(*request.model, request.run);
-    return {.pieces = {request.need.value_or(Bytes{})}, .is_divisible = true};
+Load load_of(const PlanRequest& request, std::string_view backend) {
+    if (!request.model)
+        return {.bytes = request.need.value_or(Bytes{})};
+    return {.model = &*request.model,
+            .run = run_on(request, backend),
+            .pipeline_copies = backend_traits(backend).pipeline_copies};
 }
 
-std::optional<LayerCount> layers_of(const PlanRequest& request,
-                                    const Load& load,
-                                    const std::vector<Slot>& slots) {
-    if (!request.model)
+std::optional<LayerCount> layers_of(const Load& load, const std::vector<Slot>& slots) {
+    if (!load.model)
         return std::nullopt;
     const auto pieces = place(load, slots, false).pieces;
     return LayerCount{.offloaded = std::accumulate(pieces.begin(), pieces.end(), std::uint64_t{0}),
-                      .total = load.pieces.size()};
+                      .total = load.pieces()};
 }
 
-std::optional<std::uint64_t> context_of(const PlanRequest& request,
-                                        const std::vector<Slot>& slots) {
-    if (!request.model)
-        return std::nullopt;
-    return max_context_of(*request.model, request.run, slots);
+std::optional<std::uint64_t> context_of(const Load& load, const std::vector<Slot>& slots) {
+    return load.model ? max_context_of(load, slots) : std::nullopt;
 }
 
 void explain(const Candidate& candidate, GpuPlan& plan) {
@@ -97,12 +106,14 @@ void explain(const Candidate& candidate, GpuPlan& plan) {
                     {{"have", to_value(candidate.slot.budget)}, {"need", to_value(plan.need)}}));
 }
 
-GpuPlan plan_of(const PlanRequest& request, const Load& load, const Candidate& candidate) {
+GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
+    const auto load = load_of(request, candidate.backend);
     GpuPlan plan{.gpu = candidate.gpu->id,
                  .name = candidate.gpu->name,
                  .budget = candidate.budget,
                  .need = whole_of(load, candidate.slot),
-                 .overhead = candidate.slot.overhead};
+                 .overhead = candidate.slot.overhead,
+                 .flash_attention = load.run.flash_attention};
     if (computes_nothing(*candidate.gpu)) {
         plan.fit = Fit::No;
         plan.reasons.push_back(because("not-usable"));
@@ -111,8 +122,8 @@ GpuPlan plan_of(const PlanRequest& request, const Load& load, const Candidate& c
     if (candidate.budget.bytes) {
         const std::vector<Slot> slots{candidate.slot};
         plan.fit = fit_of(load, slots);
-        plan.layers = layers_of(request, load, slots);
-        plan.max_context = context_of(request, slots);
+        plan.layers = layers_of(load, slots);
+        plan.max_context = context_of(load, slots);
     }
     explain(candidate, plan);
     return plan;
@@ -120,8 +131,8 @@ GpuPlan plan_of(const PlanRequest& request, const Load& load, const Candidate& c
 
 using Candidates = std::vector<const Candidate*>;
 
-/// Those that one backend drives, largest budget first; without the integrated ones where a
-/// discrete one is among them and nobody was named.
+/// Those that one backend drives, in the report's order, as the runtime lists them; without the
+/// integrated ones where a discrete one is among them and nobody was named.
 Candidates members_of(const PlanRequest& request,
                       const std::vector<Candidate>& all,
                       std::string_view backend) {
@@ -136,15 +147,14 @@ Candidates members_of(const PlanRequest& request,
         std::erase_if(members, [](const Candidate* member) {
             return member->gpu->kind == GpuKind::Integrated;
         });
-    std::ranges::stable_sort(members, [](const Candidate* left, const Candidate* right) {
-        return left->slot.budget > right->slot.budget;
-    });
     return members;
 }
 
 /// Units may share their board's memory, so that together they have no more than that.
-Slot slot_in(const Candidates& members, const Candidate& member, const Report& whole) {
-    auto slot = member.slot;
+Slot within_board(Slot slot,
+                  const Candidates& members,
+                  const Candidate& member,
+                  const Report& whole) {
     const auto id = whole_id(member.gpu->id);
     const auto board = std::ranges::find(whole.gpus, id, &Gpu::id);
     if (!unit_of(*member.gpu) || board == whole.gpus.end() || !board->memory.physical)
@@ -157,23 +167,27 @@ Slot slot_in(const Candidates& members, const Candidate& member, const Report& w
 }
 
 SetPlan set_of(const PlanRequest& request,
-               const Load& load,
                std::string_view backend,
                const Candidates& members,
                const Report& whole) {
     SetPlan set{.backend = std::string{backend}};
+    const auto load = load_of(request, backend);
     std::vector<Slot> slots;
     bool is_known = true;
     for (const auto* member : members) {
         set.gpus.push_back(member->gpu->id);
-        slots.push_back(slot_in(members, *member, whole));
+        slots.push_back(
+            within_board(slot_of(request, *member, backend), members, *member, whole));
         is_known = is_known && member->budget.bytes;
     }
+    for (std::size_t i = 0; i < slots.size() && !request.tensor_split.empty(); ++i)
+        slots[i].weight = i < request.tensor_split.size() ? request.tensor_split[i] : 0;
+    set.flash_attention = load.run.flash_attention;
     set.fit = fit_of(load, slots);
     if (set.fit == Fit::No && !is_known)
         set.fit = Fit::Unknown;  // what is not known could be enough
-    set.layers = layers_of(request, load, slots);
-    set.max_context = context_of(request, slots);
+    set.layers = layers_of(load, slots);
+    set.max_context = context_of(load, slots);
     const auto placement = place(load, slots, false);
     for (std::size_t i = 0; i < slots.size(); ++i)
         set.shares.push_back(
@@ -182,7 +196,6 @@ SetPlan set_of(const PlanRequest& request,
 }
 
 std::vector<SetPlan> sets_of(const PlanRequest& request,
-                             const Load& load,
                              const std::vector<Candidate>& candidates,
                              const Report& whole) {
     std::vector<SetPlan> sets;
@@ -191,7 +204,7 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
                                                : std::vector<const Candidate*>{};
         if (members.size() < 2)
             continue;
-        auto set = set_of(request, load, api.backend, members, whole);
+        auto set = set_of(request, api.backend, members, whole);
         const bool is_new = std::ranges::none_of(
             sets, [&set](const SetPlan& earlier) { return earlier.gpus == set.gpus; });
         if (is_new)
@@ -201,12 +214,15 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
 }
 
 /// Without GPUs a matrix that is used at both ends is there once: counting it twice errs upwards.
-HostPlan host_plan_of(const PlanRequest& request, const Load& load, const HostMemory& memory) {
-    HostPlan plan{.available = memory.available, .need = whole_of(load, {})};
-    if (request.model)
-        plan.need = sum(plan.need, request.model->embedding);
+HostPlan host_plan_of(const PlanRequest& request, const HostMemory& memory) {
+    HostPlan plan{.available = memory.available, .need = request.need.value_or(Bytes{})};
+    if (request.model) {
+        auto need = need_of(*request.model, run_on(request, "cpu"), true);
+        plan.need =
+            sum(sum(sum(need.layers, need.output), sum(need.cache, need.compute)), need.embedding);
+    }
     if (plan.available)
-        plan.fit = fit_of({.pieces = {plan.need}}, {{.budget = *plan.available}});
+        plan.fit = fit_of({.bytes = plan.need}, {{.budget = *plan.available}});
     return plan;
 }
 
@@ -223,15 +239,15 @@ bool Plan::is_possible() const {
 
 Plan plan(const PlanRequest& request, const Report& report) {
     Plan result;
-    const auto load = load_of(request);
     const ComputeView view{report};
     const auto candidates = candidates_of(request, view.report());
     for (const auto& candidate : candidates)
-        result.gpus.push_back(plan_of(request, load, candidate));
-    result.together = sets_of(request, load, candidates, report);
-    result.host = host_plan_of(request, load, report.host.memory);
+        result.gpus.push_back(plan_of(request, candidate));
+    result.together = sets_of(request, candidates, report);
+    result.host = host_plan_of(request, report.host.memory);
     if (request.model) {
-        result.need = need_of(*request.model, request.run);
+        const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
+        result.need = need_of(*request.model, run_on(request, backend), candidates.empty());
         result.notes = request.model->notes;
     }
     return result;

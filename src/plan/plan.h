@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/record.h"
+#include "plan/backend_traits.h"
 #include "plan/budget.h"
 #include "plan/model.h"
 #include "plan/need.h"
@@ -34,6 +35,9 @@ struct PlanRequest {
     std::optional<Model> model = {};
     std::optional<Bytes> need = {};  ///< when there is no model
     RunShape run = {};
+    FlashAttention flash_attention = FlashAttention::Auto;  ///< decides run.flash_attention
+    std::vector<float> tensor_split = {};        ///< parts of several GPUs; empty: by free memory
+    std::optional<Bytes> context_overhead = {};  ///< of the driver; null: as backend_traits say
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids; none: all that compute
 };
@@ -56,8 +60,9 @@ struct GpuPlan {
     std::optional<std::string> name = {};
     Fit fit = Fit::Unknown;
     Budget budget = {};
-    Bytes need = {};                                ///< all of it on this GPU
-    Bytes overhead = {};                            ///< the driver's part of `need`
+    Bytes need = {};      ///< all of it on this GPU
+    Bytes overhead = {};  ///< the driver's part of `need`
+    bool flash_attention = false;
     std::optional<LayerCount> layers = {};          ///< null without a model or a budget
     std::optional<std::uint64_t> max_context = {};  ///< at which all of it `fits`; null: at none
     std::vector<Reason> reasons = {};               ///< why `fit` is not better, or less than sure
@@ -71,6 +76,7 @@ void describe(Visitor& visit, GpuPlan& plan) {
     visit("budget", plan.budget);
     visit("need", plan.need);
     visit("overhead", plan.overhead);
+    visit("flash_attention", plan.flash_attention);
     visit("layers", plan.layers);
     visit("max_context", plan.max_context);
     visit("reasons", plan.reasons);
@@ -93,8 +99,9 @@ void describe(Visitor& visit, Share& share) {
 /// Several GPUs together, through one backend.
 struct SetPlan {
     std::string backend = {};
-    std::vector<std::string> gpus = {};  ///< largest budget first
+    std::vector<std::string> gpus = {};  ///< in the report's order
     Fit fit = Fit::Unknown;
+    bool flash_attention = false;
     std::optional<LayerCount> layers = {};
     std::optional<std::uint64_t> max_context = {};
     std::vector<Share> shares = {};
@@ -105,6 +112,7 @@ void describe(Visitor& visit, SetPlan& plan) {
     visit("backend", plan.backend);
     visit("gpus", plan.gpus);
     visit("fit", plan.fit);
+    visit("flash_attention", plan.flash_attention);
     visit("layers", plan.layers);
     visit("max_context", plan.max_context);
     visit("shares", plan.shares);

@@ -6,11 +6,15 @@ import pathlib
 import resource
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import gguf_writer
 from cli_case import CTL, DATA, SOURCE, WithDaemon, environment, run
+
+sys.path.insert(0, str(SOURCE / "tests/runtimes"))
+import shapes  # noqa: E402
 
 MACHINES = SOURCE / "tests/data/machines"
 MODELS = SOURCE / "tests/data/models"
@@ -31,8 +35,8 @@ def document(machine, *words):
 
 class PlanModels(unittest.TestCase):
     def test_are_what_the_writer_makes(self):
-        for name, (pairs, tensors) in gguf_writer.MODELS.items():
-            self.assertEqual((MODELS / f"{name}.header.gguf").read_bytes(), gguf_writer.header(pairs, tensors)[0])
+        for name in shapes.PUBLISHED:
+            self.assertEqual((MODELS / f"{name}.header.gguf").read_bytes(), shapes.published(name).header()[0])
 
 
 class PlanTexts(unittest.TestCase):
@@ -77,8 +81,8 @@ class PlanAnswers(unittest.TestCase):
     def test_weights_are_those_of_the_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.gguf"
-            gguf_writer.write(path, *gguf_writer.MODELS["qwen3-32b"])
-            start = len(gguf_writer.header(*gguf_writer.MODELS["qwen3-32b"])[0])
+            shapes.published("qwen3-32b").write(path)
+            start = len(shapes.published("qwen3-32b").header()[0])
             _, answer = document("nvidia-h200-1", f"--gguf={path}")
             need = answer["need"]
             self.assertEqual(need["layers"] + need["output"] + need["embedding"], path.stat().st_size - start)
@@ -156,7 +160,7 @@ class PlanFiles(unittest.TestCase):
 
     def test_whose_tensors_are_cut_off(self):
         self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes())
-        self.assertRegex(self.refused(), r"token_embd.weight ends at byte \d+, and the file at 2112")
+        self.assertRegex(self.refused(), r"token_embd.weight ends at byte \d+, and the file at 17824")
 
     def test_that_is_a_beginning_too_short_for_its_header(self):
         self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes()[:1000])
@@ -175,9 +179,9 @@ class PlanFiles(unittest.TestCase):
         self.assertIn(b"-: the header goes on behind its end", piped(whole[:1000]).stdout)
 
     def test_with_a_header_larger_than_a_window(self):
-        pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
-        tokens = ("tokenizer.ggml.tokens", (gguf_writer.ARRAY, gguf_writer.STRING), ["x" * 90] * 100_000)
-        gguf_writer.write(self.path, [tokens, *pairs], tensors)
+        made = shapes.published("llama-3.1-8b")
+        made.keys = {"tokenizer.ggml.tokens": ["x" * 90] * 100_000, **made.keys}
+        made.write(self.path)
         done = replay("nvidia-h200-1", f"--gguf={self.path}")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
@@ -200,9 +204,9 @@ class PlanFiles(unittest.TestCase):
         self.assertIn("its header is over 128 MiB", done.stderr)
 
     def test_with_controls_in_its_name(self):
-        pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
-        pairs = [pair if pair[0] != "general.name" else (pair[0], pair[1], b"a\x1b[2Jb\xff") for pair in pairs]
-        gguf_writer.write(self.path, pairs, tensors)
+        made = shapes.published("llama-3.1-8b")
+        made.keys["general.name"] = b"a\x1b[2Jb\xff"
+        made.write(self.path)
         done = replay("nvidia-h200-1", f"--gguf={self.path}")
         self.assertTrue(done.stdout.startswith("a\ufffd[2Jb\ufffd (llama"), done.stdout)
 
@@ -212,13 +216,14 @@ class PlanParts(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        pairs, tensors = gguf_writer.MODELS["llama-3.1-8b"]
+        made = shapes.published("llama-3.1-8b")
+        keys, tensors = made.keys, list(made.tensors.items())
         third = len(tensors) // 3 + 1
         for number in range(3):
-            split = [("split.no", gguf_writer.U16, number), ("split.count", gguf_writer.U16, 3),
-                     ("split.tensors.count", gguf_writer.I32, len(tensors))]
-            own = pairs if number == 0 else []
-            gguf_writer.write(self.part(number + 1), [*own, *split], tensors[number * third:(number + 1) * third])
+            split = {"split.no": number, "split.count": 3, "split.tensors.count": len(tensors)}
+            made.keys = {**(keys if number == 0 else {}), **split}
+            made.tensors = dict(tensors[number * third:(number + 1) * third])
+            made.write(self.part(number + 1))
 
     def part(self, number):
         return self.folder / f"model-0000{number}-of-00003.gguf"

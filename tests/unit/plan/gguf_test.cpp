@@ -51,8 +51,9 @@ TEST(Gguf, IsReadWithItsValuesAndTensors) {
     EXPECT_FALSE((*gguf)->number("llama.rope.freq_base"));
     EXPECT_FALSE((*gguf)->number("llama.attention.head_count_kv"));
     EXPECT_EQ((*gguf)->tensors,
-              (std::vector<GgufTensor>{{.name = "token_embd.weight", .size = {576}, .rows = 4},
-                                       {.name = "blk.0.weight", .size = {204}, .rows = 6}}));
+              (std::vector<GgufTensor>{
+                  {.name = "token_embd.weight", .size = {576}, .rows = 4, .width = 256},
+                  {.name = "blk.0.weight", .size = {204}, .rows = 6, .width = 32}}));
 }
 
 TEST(Gguf, OfVersion2IsRead) {

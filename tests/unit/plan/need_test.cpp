@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models.h"
+#include "plan/compute.h"
 #include "plan/size_math.h"
 #include "support/case_name.h"
 
@@ -54,11 +55,13 @@ TEST(Need, GrowsWithEachStream) {
     EXPECT_EQ(cache_of(model, {.context = 1024, .streams = 4}), cache_of(model, {.context = 4096}));
 }
 
-TEST(Need, CountsLogitsOrActivations) {
-    auto model = model_named("llama-3.1-8b");
-    EXPECT_EQ(compute_of(model, {.batch = 512}), Bytes{512ULL * 128256 * 4});
-    model.vocabulary = std::nullopt;
-    EXPECT_EQ(compute_of(model, {.batch = 512}), Bytes{8ULL * 512 * 4096 * 4});
+TEST(Need, RoundsTheCacheAsTheRuntimeDoes) {
+    const auto model = model_named("gemma-3-27b");
+    EXPECT_EQ(cells_of(false, model, {.context = 1000}), 1024U);
+    EXPECT_EQ(cells_of(true, model, {.context = 1000}), 1024U);
+    EXPECT_EQ(cells_of(true, model, {.context = 8192}), 1536U);
+    EXPECT_EQ(cells_of(true, model, {.context = 8192, .batch = 513}), 1792U);
+    EXPECT_EQ(cells_of(true, model, {.context = 8192, .keeps_whole_windows = true}), 8192U);
 }
 
 TEST(Need, IsTheSumOfItsParts) {
@@ -66,7 +69,7 @@ TEST(Need, IsTheSumOfItsParts) {
     const RunShape run{.context = 2048};
     const auto need = need_of(model, run);
     EXPECT_EQ(need.cache, cache_of(model, run));
-    EXPECT_EQ(need.compute, compute_of(model, run));
+    EXPECT_EQ(need.compute, compute_of(model, run, whole(model)));
     EXPECT_EQ(need.output, model.output);
     EXPECT_EQ(need.layers.count, 64 * model.layers[0].weights.count);
 }

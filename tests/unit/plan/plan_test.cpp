@@ -176,21 +176,20 @@ TEST(Plan, LeavesOutWhatDoesNotCompute) {
 
 // Layers ---------------------------------------------------------------------------------------
 
-/// What one layer of the 8B takes at that context, and everything that is not a layer.
+/// A byte less than what so many layers take is one layer less.
 TEST(Plan, CountsTheLayersThatFit) {
     const auto request = for_model("llama-3.1-8b", 4096);
-    const auto layer = request.model->layers[0].weights.count + (16ULL << 20U) * 1;
-    ASSERT_EQ(cache_of(request.model->layers[0], 0, request.run), mib(16));
-    const auto fixed = compute_of(*request.model, request.run).count + kContextOverhead.count +
-                       kDefaultMargin.count + request.model->output.count;
-    const auto layers = [&](std::uint64_t free) {
-        return plan(request, machine({gpu("a", Bytes{free})})).gpus[0].layers->offloaded;
+    const Load load{.model = &*request.model, .run = request.run};
+    const Slot slot{.overhead = backend_traits("cuda").context};
+    const auto layers = [&](std::uint64_t budget) {
+        const auto free = Bytes{budget + kDefaultMargin.count};
+        return plan(request, machine({gpu("a", free)})).gpus[0].layers->offloaded;
     };
-    EXPECT_EQ(layers(fixed + 32 * layer), 33U);
-    EXPECT_EQ(layers(fixed + 32 * layer - 1), 32U);
-    EXPECT_EQ(layers(fixed + layer), 2U);
-    EXPECT_EQ(layers(fixed), 1U);
-    EXPECT_EQ(layers(fixed - 1), 0U);
+    for (const std::uint64_t count : {33, 32, 2, 1}) {
+        const auto used = split(load, {slot}, count).used[0].count;
+        EXPECT_EQ(layers(used), count);
+        EXPECT_EQ(layers(used - 1), count - 1);
+    }
     EXPECT_EQ(layers(0), 0U);
 }
 
@@ -226,14 +225,70 @@ TEST(Plan, ShowsTheSamePartsOnEveryMachine) {
     const auto& need = *answer.need;
     EXPECT_EQ(answer.gpus[0].need.count, need.layers.count + need.output.count + need.cache.count +
                                              need.compute.count + answer.gpus[0].overhead.count);
-    EXPECT_EQ(answer.gpus[0].overhead, kContextOverhead);
+    EXPECT_EQ(answer.gpus[0].overhead, backend_traits("cuda").context);
 }
 
-TEST(Plan, CountsNoDriverContextForVulkanAlone) {
-    const auto answer =
-        plan(for_model("llama-3.1-8b", 4096), machine({gpu("a", gib(40), "vulkan")}));
-    EXPECT_EQ(answer.gpus[0].overhead, Bytes{});
+struct OverheadRow {
+    const char* name;
+    const char* backend;
+    std::uint64_t mebibytes;
+};
+class Overhead : public ::testing::TestWithParam<OverheadRow> {};
+
+TEST_P(Overhead, IsOfTheBackend) {
+    auto request = for_model("llama-3.1-8b", 4096);
+    const auto report = machine({gpu("a", gib(40), GetParam().backend)});
+    EXPECT_EQ(plan(request, report).gpus[0].overhead, mib(GetParam().mebibytes));
+    request.context_overhead = mib(7);
+    EXPECT_EQ(plan(request, report).gpus[0].overhead, mib(7));
 }
+
+INSTANTIATE_TEST_SUITE_P(Table,
+                         Overhead,
+                         ::testing::Values(OverheadRow{"Cuda", "cuda", 530},
+                                           OverheadRow{"Rocm", "rocm", 530},
+                                           OverheadRow{"Vulkan", "vulkan", 50},
+                                           OverheadRow{"OpenCl", "opencl", 0}),
+                         testing::case_name);
+
+struct AttentionRow {
+    const char* name;
+    FlashAttention wish;
+    const char* backend;
+    std::uint64_t length;
+    const char* keys;
+    const char* values;
+    bool is_used;
+};
+class Attention : public ::testing::TestWithParam<AttentionRow> {};
+
+TEST_P(Attention, IsFlashWhereTheBackendHasIt) {
+    auto model = model_named("llama-3.1-8b");
+    for (auto& layer : model.layers)
+        layer.key_length = layer.value_length = GetParam().length;
+    const RunShape run{.keys = *cache_type(GetParam().keys),
+                       .values = *cache_type(GetParam().values)};
+    EXPECT_EQ(uses_flash_attention(GetParam().wish, model, run, GetParam().backend),
+              GetParam().is_used);
+    model.architecture = "grok";
+    EXPECT_FALSE(uses_flash_attention(GetParam().wish, model, run, GetParam().backend));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Attention,
+    ::testing::Values(
+        AttentionRow{"Off", FlashAttention::Off, "cpu", 128, "f16", "f16", false},
+        AttentionRow{"On", FlashAttention::On, "cuda", 100, "f16", "f16", true},
+        AttentionRow{"Cpu", FlashAttention::Auto, "cpu", 100, "q4_1", "f16", true},
+        AttentionRow{"Vulkan", FlashAttention::Auto, "vulkan", 100, "f16", "f16", true},
+        AttentionRow{"Cuda", FlashAttention::Auto, "cuda", 128, "f16", "f16", true},
+        AttentionRow{"CudaOddHeads", FlashAttention::Auto, "cuda", 100, "f16", "f16", false},
+        AttentionRow{"CudaQ8", FlashAttention::Auto, "cuda", 128, "q8_0", "q8_0", true},
+        AttentionRow{"CudaQ8Q4", FlashAttention::Auto, "cuda", 128, "q8_0", "q4_0", true},
+        AttentionRow{"CudaMixed", FlashAttention::Auto, "cuda", 128, "q8_0", "f16", false},
+        AttentionRow{"HipQ51", FlashAttention::Auto, "rocm", 128, "q5_1", "q5_1", false}),
+    testing::case_name);
 
 // Several --------------------------------------------------------------------------------------
 
@@ -245,12 +300,12 @@ TEST(Plan, SplitsOverGpusOfOneBackend) {
     ASSERT_EQ(answer.together.size(), 1U);
     const auto& set = answer.together[0];
     EXPECT_EQ(set.backend, "cuda");
-    EXPECT_EQ(set.gpus, (Ids{"large", "small"}));
+    EXPECT_EQ(set.gpus, (Ids{"small", "large"}));
     EXPECT_EQ(set.fit, Fit::Fits);
     EXPECT_EQ(set.layers->offloaded, 65U);
     EXPECT_EQ(set.shares[0].layers + set.shares[1].layers, 65U);
-    EXPECT_LE(set.shares[0].need, Bytes{gib(16).count - kDefaultMargin.count});
-    EXPECT_LE(set.shares[1].need, Bytes{gib(12).count - kDefaultMargin.count});
+    EXPECT_LE(set.shares[0].need, Bytes{gib(12).count - kDefaultMargin.count});
+    EXPECT_LE(set.shares[1].need, Bytes{gib(16).count - kDefaultMargin.count});
 }
 
 TEST(Plan, SplitsOnlyWhatOneBackendDrives) {
@@ -309,13 +364,36 @@ TEST(Plan, OfTheHostCountsTheEmbeddingToo) {
     EXPECT_EQ(plan(request, report).host.fit, Fit::Unknown);
 }
 
-TEST(Placement, KeepsPiecesInOrder) {
-    const Load load{.pieces = {Bytes{4}, Bytes{3}, Bytes{1}, Bytes{1}}, .fixed = Bytes{1}};
-    const auto placed = place(load, {{.budget = Bytes{6}}, {.budget = Bytes{6}}}, false);
-    // 1 could still go to the first, but then the layers on it would not be consecutive.
-    EXPECT_EQ(placed.pieces, (std::vector<std::uint64_t>{1, 3}));
-    EXPECT_EQ(placed.used, (std::vector<Bytes>{Bytes{5}, Bytes{6}}));
-    EXPECT_TRUE(placed.is_complete);
+using Counts = std::vector<std::uint64_t>;
+
+/// What llama.cpp printed: 17 pieces over two devices whose free memory is alike are 9 and 8.
+TEST(Placement, SplitsLayersByWeight) {
+    auto model = model_named("llama-3.1-8b");
+    model.layers.resize(16);
+    const Load load{.model = &model};
+    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 1}}, 17).pieces, (Counts{9, 8}));
+    EXPECT_EQ(split(load, {{}, {}}, 17).pieces, (Counts{9, 8}));
+    EXPECT_EQ(split(load, {{.weight = 3}, {.weight = 1}}, 17).pieces, (Counts{13, 4}));
+    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 0}}, 17).pieces, (Counts{17, 0}));
+    EXPECT_EQ(split(load, {{.weight = 0}, {.weight = 1}}, 17).pieces, (Counts{0, 17}));
+    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 1}}, 4).pieces, (Counts{2, 2}));
+    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 1}}, 0).pieces, (Counts{0, 0}));
+}
+
+TEST(Placement, PutsTheOutputBehindTheLastLayer) {
+    const auto model = model_named("llama-3.1-8b");
+    const Load load{.model = &model};
+    const auto placed = split(load, {{.weight = 1}, {.weight = 1}}, 33);
+    const auto without = placed.used[0].count;
+    EXPECT_GT(placed.used[1].count, model.output.count + without / 2);
+    EXPECT_LT(without, 17 * (model.layers[0].weights.count + mib(16).count) + mib(200).count);
+}
+
+TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
+    const auto model = model_named("llama-3.1-8b");
+    const auto once = split({.model = &model}, {{}, {}}, 33);
+    const auto pipeline = split({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
+    EXPECT_GT(pipeline.used[0].count, once.used[0].count + 3 * mib(8).count);
 }
 
 // Units ----------------------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/backend_traits.h"
+
+#include <algorithm>
+
+#include "report/api_table.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr BackendTraits kOthers{};
+constexpr auto kBackends = std::to_array<BackendTraits>(
+    {{.backend = "cuda",
+      .context = mib(530),
+      .pipeline_copies = 4,
+      .widens_cache = true,
+      .limits_heads = true,
+      .source = "llama.cpp v0.5.0 on an H200, driver 580.159.04: nvidia-smi less its buffers"},
+     {.backend = "rocm",
+      .context = mib(530),
+      .pipeline_copies = 4,
+      .widens_cache = true,
+      .limits_heads = true,
+      .source = "not measured: taken to be CUDA's, whose code it shares"},
+     {.backend = "sycl", .context = mib(50), .source = "not measured: taken to be Vulkan's"},
+     {.backend = "vulkan",
+      .context = mib(50),
+      .source = "llama.cpp v0.5.0 on an H200, driver 580.159.04: nvidia-smi less its buffers"}});
+
+/// Whether CUDA's kernels know the shape: heads of one of these lengths, keys and values alike or
+/// in one of the pairs of latent attention.
+bool knows_heads(const LayerShape& layer) {
+    constexpr std::array<std::uint64_t, 8> kLengths = {40, 64, 72, 80, 96, 112, 128, 256};
+    const auto ratio = layer.work.heads / std::max<std::uint64_t>(layer.key_heads, 1);
+    const auto values = layer.value_length == 0 ? layer.work.latent_rank : layer.value_length;
+    switch (layer.key_length) {
+        case 192:
+            return values == 128 && ratio % 8 == 0 && ratio > 0;
+        case 320:
+            return values == 256 && ratio % 32 == 0 && ratio > 0;
+        case 512:
+            return values == 512 && ratio > 1;
+        case 576:
+            return values == 512 && ratio > 1;
+        default:
+            return values == layer.key_length &&
+                   std::ranges::find(kLengths, layer.key_length) != kLengths.end();
+    }
+}
+
+/// Whether CUDA's kernels, as they are built by default, know the types of the cache.
+bool knows_types(const RunShape& run) {
+    constexpr auto kKnown = std::to_array<std::string_view>({"f32", "f16", "bf16", "q8_0", "q4_0"});
+    const auto is_known = [&](const GgmlType& type) {
+        return std::ranges::find(kKnown, type.name) != kKnown.end();
+    };
+    const bool is_pair =
+        run.keys.id == run.values.id || (run.keys.name == "q8_0" && run.values.name == "q4_0");
+    return is_pair && is_known(run.keys) && is_known(run.values);
+}
+
+}  // namespace
+
+const BackendTraits& backend_traits(std::string_view backend) {
+    const auto* found = std::ranges::find(kBackends, backend, &BackendTraits::backend);
+    return found == kBackends.end() ? kOthers : *found;
+}
+
+std::string_view backend_for(const Gpu& gpu) {
+    for (const bool takes_unknown : {false, true})
+        for (const auto& api : kApis) {
+            const auto found = gpu.backends.find(std::string{api.backend});
+            if (found != gpu.backends.end() && found->second.usable.value_or(takes_unknown))
+                return api.backend;
+        }
+    return {};
+}
+
+bool uses_flash_attention(FlashAttention wish,
+                          const Model& model,
+                          const RunShape& run,
+                          std::string_view backend) {
+    if (wish == FlashAttention::Off || model.architecture == "grok")
+        return false;
+    if (wish == FlashAttention::On || !backend_traits(backend).limits_heads)
+        return true;
+    return knows_types(run) && std::ranges::all_of(model.layers, [](const LayerShape& layer) {
+               return layer.key_heads == 0 || knows_heads(layer);
+           });
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "base/record.h"
+#include "plan/need.h"
+#include "report/report.h"
+
+/// What llama.cpp does differently from backend to backend, as far as memory goes.
+namespace gpuprobe {
+
+enum class FlashAttention { Auto, On, Off };
+constexpr std::array<EnumName<FlashAttention>, 3> names_of(FlashAttention) {
+    return {
+        {{FlashAttention::Auto, "auto"}, {FlashAttention::On, "on"}, {FlashAttention::Off, "off"}}};
+}
+
+struct BackendTraits {
+    std::string_view backend = {};  ///< as kApis has it
+    /// What a process takes of a GPU before its first buffer: context, kernels, workspaces.
+    Bytes context = {};
+    /// Several GPUs work like a pipeline, each with so many copies of its inputs.
+    /// Source: GGML_SCHED_MAX_COPIES of ggml/src/ggml-backend.cpp.
+    std::uint64_t pipeline_copies = 1;
+    bool widens_cache = false;     ///< RunShape::widens_cache
+    bool limits_heads = false;     ///< flash attention is for some lengths of a head only
+    std::string_view source = {};  ///< of `context`
+};
+
+/// By the backend's word. A backend without a row takes nothing and does what the CPU does.
+const BackendTraits& backend_traits(std::string_view backend);
+
+/// The backend that a program would use on `gpu`: the first in the order of the API table that is
+/// usable, or that nobody has tried; empty when there is none.
+std::string_view backend_for(const Gpu& gpu);
+
+/// Whether flash attention is used. `Auto` is what llama.cpp decides when a context is made: it is
+/// on where the device computes it for every layer (src/llama-context.cpp; for CUDA and HIP
+/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609). Grok has none.
+bool uses_flash_attention(FlashAttention wish,
+                          const Model& model,
+                          const RunShape& run,
+                          std::string_view backend);
+
+}  // namespace gpuprobe

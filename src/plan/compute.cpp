@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/compute.h"
+
+#include <algorithm>
+#include <array>
+
+#include "plan/graph_memory.h"
+#include "plan/size_math.h"
+
+namespace gpuprobe {
+namespace {
+
+using Tensor = GraphMemory::Tensor;
+
+constexpr std::uint64_t kFloat = 4;
+constexpr std::uint64_t kHalf = 2;
+constexpr std::uint64_t kIndex = 8;  ///< rows of the cache are addressed by 64 bits
+
+/// CUDA's; Vulkan's is 16 to 256, the CPU's 32 (get_alignment of the buffer types).
+constexpr std::uint64_t kAlignment = 128;
+
+/// The graph of one part. Operations that work in place on what nobody else reads (biases, scales,
+/// rotations, norms of one head, activations) take nothing and are left out.
+class ComputeGraph {
+public:
+    ComputeGraph(const Model& model, const RunShape& run)
+        : model_{model}, run_{run}, tokens_{tokens_of(run)} {}
+
+    Bytes bytes(const Part& part) {
+        prepare(part);
+        for (auto i = part.first; i < part.last; ++i)
+            stream_ = layer(model_.layers[i], part.has_output && i + 1 == part.last);
+        if (has_extra_)
+            memory_.read({extra_});
+        if (part.has_output) {
+            const auto normed = memory_.in_place(floats(width()), {stream_});
+            (void)memory_.result(floats(model_.vocabulary.value_or(0)), {normed});
+        }
+        memory_.read(kept_);
+        return memory_.peak(kAlignment);
+    }
+
+private:
+    /// Rows of so many numbers, one for each token.
+    [[nodiscard]] std::uint64_t floats(std::uint64_t numbers) const {
+        return product(numbers, tokens_, kFloat);
+    }
+    [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
+
+    void prepare(const Part& part);
+    Tensor layer(const LayerShape& layer, bool is_last);
+    Tensor mixed(const LayerShape& layer, Tensor normed);
+    Tensor attention(const LayerShape& layer, Tensor normed);
+    Tensor latent(const LayerShape& layer, Tensor normed);
+    Tensor expanded(const LayerShape& layer, Tensor normed);
+    Tensor attended(const LayerShape& layer, Tensor queries, std::uint64_t values);
+    [[nodiscard]] std::uint64_t widened(const LayerShape& layer, std::uint64_t cells) const;
+    Tensor turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor);
+    Tensor rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor);
+    Tensor mamba(const LayerShape& layer, Tensor normed);
+    Tensor mamba2(const LayerShape& layer, Tensor normed);
+    Tensor short_convolution(const LayerShape& layer, Tensor normed);
+    Tensor delta_net(const LayerShape& layer, Tensor normed);
+    Tensor rwkv(const LayerShape& layer, Tensor normed);
+    Tensor feed_forward(const LayerShape& layer, Tensor normed);
+    Tensor dense(std::uint64_t inner, const LayerWork& work, Tensor normed);
+    Tensor experts(const LayerWork& work, Tensor normed);
+
+    const Model& model_;
+    const RunShape& run_;
+    std::uint64_t tokens_ = 0;
+    GraphMemory memory_ = {};
+    std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
+    Tensor stream_ = 0;                 ///< what the next layer adds to
+    Tensor extra_ = 0;                  ///< embeddings of each layer's own (Gemma 3n)
+    bool has_extra_ = false;
+    std::vector<Tensor> kept_ = {};  ///< inputs that are never freed
+};
+
+/// Inputs, of the stream and for caches that the part has. What is copied for a pipeline stays
+/// until the end (ggml_backend_sched_split_graph flags it as output).
+void ComputeGraph::prepare(const Part& part) {
+    const auto input = [&](std::uint64_t bytes) {
+        for (std::uint64_t i = 1; i < part.copies; ++i)
+            (void)memory_.input(bytes);
+        const auto tensor = memory_.input(bytes);
+        if (part.copies > 1)
+            kept_.push_back(tensor);
+        return tensor;
+    };
+    // The CPU has room for those who bring embeddings instead of tokens, too.
+    const auto stream = input(floats(width()));
+    (void)input(product(tokens_, kFloat));  // positions
+    for (const bool is_windowed : {false, true}) {
+        std::uint64_t widest = 0;
+        for (auto i = part.first; i < part.last; ++i)
+            if (const auto& layer = model_.layers[i];
+                layer.key_heads > 0 && layer.is_windowed == is_windowed)
+                widest = std::max(
+                    {widest, product(layer.key_heads, layer.value_length), std::uint64_t{1}});
+        if (widest == 0)
+            continue;
+        const auto cells = cells_of(is_windowed, model_, run_);
+        const auto number = run_.flash_attention ? kHalf : kFloat;
+        (void)input(product(tokens_, kIndex));
+        (void)input(product(run_.flash_attention ? 1 : widest, tokens_, kIndex));
+        masks_.at(is_windowed ? 1 : 0) = input(product(cells, tokens_, number));
+    }
+    stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
+    if (model_.extra_width > 0) {
+        const auto looked_up = memory_.input(floats(model_.extra_width));
+        const auto projected = memory_.result(floats(model_.extra_width), {stream_});
+        extra_ =
+            memory_.result(floats(model_.extra_width),
+                           {memory_.in_place(floats(model_.extra_width), {projected, looked_up})});
+        has_extra_ = true;
+    }
+}
+
+Tensor ComputeGraph::layer(const LayerShape& layer, bool is_last) {
+    const auto row = floats(width());
+    const auto& work = layer.work;
+    const auto normed = work.has_first_norm ? memory_.in_place(row, {stream_}) : stream_;
+    auto mix = mixed(layer, normed);
+    auto before = stream_;
+    auto for_forward = normed;
+    if (is_last) {  // rows of the tokens whose logits are wanted: in the reserved graph all
+        mix = memory_.result(row, {mix});
+        before = memory_.result(row, {before});
+        if (work.is_parallel)
+            for_forward = memory_.result(row, {normed});
+    }
+    if (work.is_parallel) {
+        const auto forward = feed_forward(layer, for_forward);
+        return memory_.in_place(row, {memory_.in_place(row, {forward, before}), mix});
+    }
+    const auto sum = memory_.in_place(row, {mix, before});
+    if (work.inner == 0 && work.experts == 0)
+        return sum;
+    const auto second = work.has_second_norm ? memory_.in_place(row, {sum}) : sum;
+    return memory_.in_place(row, {feed_forward(layer, second), sum});
+}
+
+Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
+    Tensor recurrent = 0;
+    switch (layer.work.recurrence) {
+        case Recurrence::None:
+            break;
+        case Recurrence::Mamba:
+            return mamba(layer, normed);
+        case Recurrence::Mamba2:
+            recurrent = mamba2(layer, normed);
+            break;
+        case Recurrence::ShortConvolution:
+            return short_convolution(layer, normed);
+        case Recurrence::DeltaNet:
+            return delta_net(layer, normed);
+        case Recurrence::Rwkv:
+            return rwkv(layer, normed);
+    }
+    const bool has_both = layer.work.recurrence == Recurrence::Mamba2 && layer.key_heads > 0;
+    if (layer.work.recurrence == Recurrence::Mamba2 && !has_both)
+        return recurrent;
+    const auto attended = layer.value_length == 0      ? latent(layer, normed)
+                          : layer.work.latent_rank > 0 ? expanded(layer, normed)
+                                                       : attention(layer, normed);
+    return has_both ? memory_.in_place(floats(width()), {attended, recurrent}) : attended;
+}
+
+/// Keys and values of a quantized cache are turned by a Hadamard matrix, and queries with them.
+Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor) {
+    constexpr std::uint64_t kTurned = 64;  // the length of a head has to be a multiple of it
+    if (type.block == 1 || numbers % kTurned != 0)
+        return tensor;
+    return memory_.result(floats(numbers), {tensor});
+}
+
+/// By position. The first operation on a view of a product, as heads are, has a place of its own.
+Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
+    return work.has_positions ? memory_.result(floats(numbers), {tensor}) : tensor;
+}
+
+Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto queries = product(work.heads, layer.key_length);
+    const auto keys = product(layer.key_heads, layer.key_length);
+    const auto values = product(layer.key_heads, layer.value_length);
+    Tensor query = 0;
+    Tensor gate = 0;
+    Tensor value = 0;
+    Tensor key = 0;
+    if (work.is_fused) {
+        const auto all = memory_.result(floats(sum(queries, sum(keys, values))), {normed});
+        query = memory_.result(floats(queries), {all});
+        key = memory_.result(floats(keys), {all});
+        value = memory_.result(floats(values), {all});
+    } else {
+        query = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
+        if (work.has_gate) {
+            const auto both = query;
+            query = memory_.result(floats(queries), {both});
+            gate = memory_.result(floats(queries), {both});
+        }
+        if (!work.has_gate)
+            query = turned(work, queries, query);
+        query = rotated(run_.keys, queries, query);
+        value = rotated(run_.values, values, memory_.result(floats(values), {normed}));
+        key = turned(work, keys, memory_.result(floats(keys), {normed}));
+        key = rotated(run_.keys, keys, key);
+    }
+    memory_.read({key});
+    memory_.read({value});
+    const auto out = product(work.heads, layer.value_length);
+    auto result = attended(layer, query, out);
+    result = rotated(run_.values, out, result);
+    if (work.has_gate)
+        result = memory_.in_place(floats(out), {result, gate});
+    return memory_.result(floats(width()), {result});
+}
+
+/// Source: ggml_cuda_flash_attn_ext_get_alloc_size in ggml/src/ggml-cuda/fattn.cu of llama.cpp at
+/// 00a2d609.
+std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells) const {
+    if (!run_.widens_cache)
+        return 0;
+    const auto numbers = [&](const GgmlType& type, std::uint64_t length) {
+        return type.block == 1 && type.bytes == kHalf ? 0 : product(layer.key_heads, length);
+    };
+    return product(
+        sum(numbers(run_.keys, layer.key_length), numbers(run_.values, layer.value_length)), cells,
+        run_.streams, kHalf);
+}
+
+/// The scores of every head for every token, where there is no flash attention.
+Tensor ComputeGraph::attended(const LayerShape& layer, Tensor queries, std::uint64_t values) {
+    const auto mask = masks_.at(layer.is_windowed ? 1 : 0);
+    const auto cells = cells_of(layer.is_windowed, model_, run_);
+    if (run_.flash_attention)
+        return memory_.result(sum(floats(values), widened(layer, cells)), {queries, mask});
+    const auto size = floats(product(cells, layer.work.heads));
+    std::vector<Tensor> sources;
+    if (layer.value_length ==
+        0)  // values are a view of the keys, and not as the product wants them
+        sources.push_back(memory_.result(product(cells, layer.work.latent_rank, kHalf), {}));
+    const auto scores = memory_.result(size, {queries});
+    sources.insert(sources.begin(), memory_.in_place(size, {scores, mask}));
+    const auto sums = memory_.result(floats(values), sources);
+    return layer.value_length == 0 ? sums : memory_.result(floats(values), {sums});
+}
+
+/// Latent attention as it is cached: queries are taken into the space of the latent rows.
+Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto turned = difference(Bytes{layer.key_length}, Bytes{work.latent_rank}).count;
+    const auto low =
+        work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
+    const auto query = memory_.result(floats(product(work.heads, work.query_length)), {low});
+    const auto absorbed = memory_.result(floats(product(work.heads, work.latent_rank)), {query});
+    const auto part = memory_.result(floats(product(work.heads, turned)), {query});
+    const auto queries =
+        memory_.result(floats(product(work.heads, layer.key_length)), {absorbed, part});
+    const auto both = memory_.result(floats(layer.key_length), {normed});
+    const auto compressed = memory_.result(floats(work.latent_rank), {both});
+    const auto position = memory_.result(floats(turned), {both});
+    memory_.read({memory_.result(floats(layer.key_length), {compressed, position})});
+    const auto sums = attended(layer, queries, product(work.heads, work.latent_rank));
+    const auto out = floats(product(work.heads, work.value_length));
+    const auto values = memory_.result(out, {memory_.result(out, {sums})});
+    return memory_.result(floats(width()), {values});
+}
+
+/// Latent attention whose cache holds every head.
+Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto heads = layer.key_heads;
+    const auto low =
+        work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
+    const auto query = memory_.result(floats(product(work.heads, layer.key_length)), {low});
+    const auto both = memory_.result(floats(sum(work.latent_rank, work.rope_length)), {normed});
+    const auto compressed = memory_.result(floats(work.latent_rank), {both});
+    const auto plain = difference(Bytes{layer.key_length}, Bytes{work.rope_length}).count;
+    const auto wide =
+        memory_.result(floats(product(heads, sum(plain, layer.value_length))), {compressed});
+    const auto value = memory_.result(floats(product(heads, layer.value_length)), {wide});
+    const auto position = memory_.result(floats(work.rope_length), {both});
+    const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
+    memory_.read({memory_.result(floats(product(heads, layer.key_length)), {wide, repeated})});
+    memory_.read({value});
+    const auto sums = attended(layer, query, product(work.heads, layer.value_length));
+    return memory_.result(floats(width()), {sums});
+}
+
+Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto inner = floats(work.inner_size);
+    const auto both = memory_.result(product(2, inner), {normed});
+    const auto tail = product(work.kernel, work.inner_size, kFloat, run_.streams);
+    const auto joined = memory_.result(sum(inner, tail), {both});
+    const auto convolved = memory_.result(inner, {joined});
+    const auto selected =
+        memory_.result(floats(sum(work.time_step_rank, product(2, work.state_size))), {convolved});
+    const auto steps =
+        memory_.result(inner, {memory_.result(floats(work.time_step_rank), {selected})});
+    const auto scanned = memory_.result(sum(inner, product(layer.state.count, run_.streams)),
+                                        {convolved, steps, selected});
+    const auto gate = memory_.result(inner, {both});
+    const auto skipped = memory_.in_place(inner, {convolved});
+    const auto summed = memory_.in_place(inner, {skipped, scanned});
+    return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
+}
+
+Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto inner = floats(work.inner_size);
+    const auto wide = sum(work.inner_size, product(2, work.groups, work.state_size));
+    const auto all =
+        memory_.result(floats(sum(work.inner_size, sum(wide, work.time_step_rank))), {normed});
+    const auto tail = product(work.kernel, wide, kFloat, run_.streams);
+    const auto joined = memory_.result(sum(floats(wide), tail), {all});
+    const auto convolved = memory_.result(floats(wide), {joined});
+    const auto steps = memory_.result(floats(work.time_step_rank), {all});
+    const auto scanned =
+        memory_.result(sum(inner, product(layer.state.count, run_.streams)), {convolved, steps});
+    const auto gate = memory_.result(inner, {all});
+    const auto skipped = memory_.result(inner, {convolved});
+    const auto summed = memory_.in_place(inner, {skipped, scanned});
+    return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
+}
+
+Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
+    const auto row = floats(width());
+    const auto three = memory_.result(product(3, row), {normed});
+    const auto scaled = memory_.result(row, {three});
+    const auto tail = product(layer.work.kernel, width(), kFloat, run_.streams);
+    const auto joined = memory_.result(sum(row, tail), {scaled});
+    const auto convolved = memory_.result(row, {joined});
+    return memory_.result(row, {memory_.in_place(row, {convolved, three})});
+}
+
+Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto inner = floats(work.inner_size);
+    const auto keys = floats(product(work.groups, work.state_size));
+    const auto wide = sum(inner, product(2, keys));
+    const auto all = memory_.result(wide, {normed});
+    const auto joined = memory_.result(sum(wide, product(work.kernel, wide / tokens_)), {all});
+    const auto state = memory_.result(product(layer.state.count, run_.streams), {});
+    const auto convolved = memory_.result(wide, {joined});
+    const auto query = memory_.result(inner, {memory_.result(keys, {convolved})});
+    const auto key = memory_.result(inner, {memory_.result(keys, {convolved})});
+    const auto summed = memory_.result(sum(inner, product(layer.state.count, run_.streams)),
+                                       {query, key, convolved, state});
+    const auto scaled = memory_.result(inner, {summed});
+    const auto gate = memory_.result(inner, {normed});
+    return memory_.result(floats(width()), {memory_.in_place(inner, {scaled, gate})});
+}
+
+Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
+    constexpr std::uint64_t kMixes = 6;
+    const auto row = floats(width());
+    const auto shifted = memory_.result(row, {normed});
+    const auto delta = memory_.in_place(row, {shifted, normed});
+    const auto many = product(kMixes, row);
+    const auto mixes = memory_.in_place(many, {memory_.result(many, {delta}), normed});
+    const auto receptance = memory_.result(row, {mixes});
+    const auto decay = memory_.result(row, {mixes});
+    const auto key = memory_.result(row, {mixes});
+    const auto rate = memory_.result(row, {mixes});
+    const auto value = memory_.result(row, {mixes});
+    const auto scaled = memory_.result(row, {key});
+    const auto unit = memory_.result(row, {scaled});
+    const auto turned = memory_.result(row, {unit, rate});
+    const auto summed = memory_.result(sum(row, product(layer.state.count, run_.streams)),
+                                       {receptance, decay, key, value, unit, turned});
+    const auto gate = memory_.result(row, {mixes});
+    return memory_.result(row, {memory_.in_place(row, {memory_.result(row, {summed}), gate})});
+}
+
+Tensor ComputeGraph::feed_forward(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    if (work.experts == 0)
+        return dense(work.inner, work, normed);
+    const auto chosen = experts(work, normed);
+    if (work.shared_inner == 0)
+        return chosen;
+    return memory_.in_place(floats(width()), {chosen, dense(work.shared_inner, work, normed)});
+}
+
+Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor normed) {
+    const auto size = floats(inner);
+    if (work.form == ForwardForm::Fused)
+        return memory_.result(floats(width()),
+                              {memory_.result(size, {memory_.result(product(2, size), {normed})})});
+    const auto up = memory_.result(size, {normed});
+    if (work.form == ForwardForm::Plain)
+        return memory_.result(floats(width()), {up});
+    const auto gate = memory_.result(size, {normed});
+    return memory_.result(floats(width()), {memory_.result(size, {up, gate})});
+}
+
+Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
+    const auto row = floats(width());
+    const auto inner = floats(product(work.experts_used, work.expert_inner));
+    const auto scores = memory_.result(floats(work.experts), {normed});
+    const auto order = memory_.result(floats(work.experts), {scores});
+    const auto weights = memory_.result(floats(work.experts_used), {scores, order});
+    auto tokens = normed;
+    if (work.weighs_input)
+        tokens = memory_.result(product(work.experts_used, row), {normed, weights});
+    Tensor active = 0;
+    if (work.has_fused_experts) {
+        active = memory_.result(inner, {memory_.result(product(2, inner), {tokens, order})});
+    } else {
+        const auto gate = memory_.result(inner, {tokens, order});
+        const auto up = memory_.result(inner, {tokens, order});
+        active = memory_.result(inner, {gate, up});
+    }
+    const auto down = memory_.result(product(work.experts_used, row), {active, order});
+    const auto weighted = memory_.in_place(product(work.experts_used, row), {down, weights});
+    if (work.experts_used < 2)
+        return memory_.result(row, {weighted});
+    auto total = memory_.result(row, {weighted, weighted});
+    constexpr std::uint64_t kAlike = 4;  // more of the same take no more
+    for (std::uint64_t i = 2; i < std::min(work.experts_used, kAlike); ++i)
+        total = memory_.in_place(row, {total, weighted});
+    return total;
+}
+
+}  // namespace
+
+Part whole(const Model& model) {
+    return {.last = model.layers.size(), .has_output = true};
+}
+
+Bytes compute_of(const Model& model, const RunShape& run, const Part& part) {
+    if (part.first == part.last && !part.has_output)
+        return {};
+    return ComputeGraph{model, run}.bytes(part);
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/layer_work.h"
+
+#include <map>
+#include <vector>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+/// More experts at once than any model has: their results are added one by one.
+constexpr std::uint64_t kMaxExpertsUsed = 1024;
+
+/// The tensors of one layer by what follows "blk.N.".
+using Tensors = std::map<std::string_view, const GgufTensor*>;
+
+std::vector<Tensors> tensors_by_layer(const Gguf& gguf, std::size_t layers) {
+    std::vector<Tensors> sorted(layers);
+    for (const auto& tensor : gguf.tensors)
+        if (const auto layer = layer_of(tensor.name); layer && *layer < layers) {
+            const auto name = std::string_view{tensor.name}.substr(tensor.name.find('.') + 1);
+            sorted[*layer].emplace(name.substr(std::min(name.find('.') + 1, name.size())), &tensor);
+        }
+    return sorted;
+}
+
+/// The length of a tensor's rows; 0 where it is not there.
+std::uint64_t width_of(const Tensors& tensors, std::string_view name) {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? 0 : std::min(found->second->width, kMaxWidth);
+}
+
+std::uint64_t rows_of(const Tensors& tensors, std::string_view name) {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? 0 : std::min(found->second->rows, kMaxWidth);
+}
+
+void describe_attention(const Keys& keys,
+                        const Tensors& tensors,
+                        std::size_t layer,
+                        LayerShape& shape) {
+    auto& work = shape.work;
+    work.heads = keys.of_layer("attention.head_count", layer, 0);
+    work.is_fused = tensors.contains("attn_qkv.weight") && shape.key_heads > 0;
+    const auto queries = work.heads * shape.key_length;
+    work.has_gate = queries > 0 && rows_of(tensors, "attn_q.weight") == 2 * queries;
+    work.latent_rank = keys.width("attention.kv_lora_rank");
+    work.query_rank = keys.width("attention.q_lora_rank");
+    if (!tensors.empty())
+        work.query_rank = width_of(tensors, "attn_q_b.weight");
+    work.query_length = keys.width("attention.key_length_mla", keys.width("attention.key_length"));
+    work.value_length =
+        keys.width("attention.value_length_mla", keys.width("attention.value_length"));
+    work.rope_length = keys.width("rope.dimension_count");
+}
+
+void describe_forward(const Keys& keys,
+                      const Tensors& tensors,
+                      std::size_t layer,
+                      LayerWork& work) {
+    if (tensors.size() < 2) {  // a header without the layer's tensors
+        work.inner = keys.of_layer("feed_forward_length", layer, 0);
+        return;
+    }
+    work.inner = width_of(tensors, "ffn_down.weight");
+    if (!tensors.contains("ffn_gate.weight") && work.inner > 0)
+        work.form = rows_of(tensors, "ffn_up.weight") == 2 * work.inner ? ForwardForm::Fused
+                                                                        : ForwardForm::Plain;
+    work.expert_inner = width_of(tensors, "ffn_down_exps.weight");
+    work.shared_inner = width_of(tensors, "ffn_down_shexp.weight");
+    if (work.expert_inner == 0)
+        return;
+    work.inner = 0;
+    work.experts = keys.width("expert_count");
+    work.experts_used = std::min(keys.width("expert_used_count"), kMaxExpertsUsed);
+    work.has_fused_experts = tensors.contains("ffn_gate_up_exps.weight");
+}
+
+bool is_delta_net(const Tensors& tensors) {
+    return tensors.contains("ssm_ba.weight") || tensors.contains("ssm_beta_alpha.weight") ||
+           tensors.contains("ssm_beta.weight") || tensors.contains("ssm_alpha.weight");
+}
+
+Recurrence recurrence_of(const Keys& keys, const Tensors& tensors) {
+    if (keys.width("wkv.head_size") > 0)
+        return Recurrence::Rwkv;
+    if (keys.width("shortconv.l_cache") > 0)
+        return Recurrence::ShortConvolution;
+    if (is_delta_net(tensors))
+        return Recurrence::DeltaNet;
+    return keys.width("ssm.group_count") > 0 ? Recurrence::Mamba2 : Recurrence::Mamba;
+}
+
+void describe_recurrence(const Keys& keys, const Tensors& tensors, LayerShape& shape) {
+    if (shape.state.count == 0)
+        return;
+    auto& work = shape.work;
+    work.recurrence = recurrence_of(keys, tensors);
+    work.inner_size = keys.width("ssm.inner_size");
+    work.state_size = keys.width("ssm.state_size");
+    work.groups = keys.width("ssm.group_count");
+    work.time_step_rank = keys.width("ssm.time_step_rank");
+    const auto kernel = keys.width("ssm.conv_kernel", keys.width("shortconv.l_cache"));
+    work.kernel = kernel > 0 ? kernel - 1 : 0;
+    if (work.recurrence == Recurrence::Rwkv)
+        work.form = ForwardForm::Plain;
+}
+
+void describe_norms(const Tensors& tensors, LayerWork& work) {
+    if (tensors.size() < 2)
+        return;
+    const bool has_post = tensors.contains("post_attention_norm.weight");
+    work.has_first_norm =
+        tensors.contains("attn_norm.weight") || tensors.contains("attn_norm_2.weight");
+    work.has_second_norm = tensors.contains("ffn_norm.weight") || tensors.contains("ffn_norm") ||
+                           tensors.contains("attn_norm_2.weight") ||
+                           (has_post && !tensors.contains("post_ffw_norm.weight"));
+    work.is_parallel = work.has_first_norm && !work.has_second_norm && !has_post && work.inner > 0;
+}
+
+}  // namespace
+
+std::optional<std::size_t> layer_of(std::string_view tensor) {
+    constexpr std::string_view kBlock = "blk.";
+    if (!tensor.starts_with(kBlock))
+        return std::nullopt;
+    tensor.remove_prefix(kBlock.size());
+    return parse_number<std::size_t>(tensor.substr(0, tensor.find('.')));
+}
+
+void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
+    const auto tensors = tensors_by_layer(gguf, model.layers.size());
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+        auto& shape = model.layers[i];
+        describe_attention(keys, tensors[i], i, shape);
+        describe_forward(keys, tensors[i], i, shape.work);
+        describe_recurrence(keys, tensors[i], shape);
+        describe_norms(tensors[i], shape.work);
+        shape.work.has_positions = model.architecture != "jamba";
+        shape.work.weighs_input = model.architecture == "llama4";
+    }
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/compute.h"
+
+#include <gtest/gtest.h>
+
+#include "models.h"
+#include "plan/graph_memory.h"
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::model_named;
+
+TEST(GraphMemory, FreesWhatNobodyReadsAnyMore) {
+    GraphMemory memory;
+    const auto first = memory.result(100, {});
+    const auto second = memory.result(50, {first});
+    (void)memory.result(100, {second});  // where the first was
+    EXPECT_EQ(memory.peak(1), Bytes{150});
+}
+
+TEST(GraphMemory, WorksInPlaceWhereOneReads) {
+    GraphMemory alone;
+    (void)alone.in_place(100, {alone.result(100, {})});
+    EXPECT_EQ(alone.peak(1), Bytes{100});
+
+    GraphMemory shared;
+    const auto source = shared.result(100, {});
+    (void)shared.in_place(100, {source});
+    shared.read({source});
+    EXPECT_EQ(shared.peak(1), Bytes{200});
+
+    GraphMemory smaller;
+    (void)smaller.in_place(60, {smaller.result(100, {})});
+    EXPECT_EQ(smaller.peak(1), Bytes{160});
+}
+
+TEST(GraphMemory, KeepsInputsFromTheBeginning) {
+    GraphMemory memory;
+    const auto first = memory.result(100, {});
+    const auto late = memory.input(30);
+    memory.read({first, late});
+    EXPECT_EQ(memory.peak(1), Bytes{130});
+    EXPECT_EQ(memory.peak(64), Bytes{192});
+}
+
+TEST(GraphMemory, TakesTheSmallestBlockThatIsLargeEnough) {
+    GraphMemory memory;
+    const auto large = memory.result(100, {});
+    const auto one = memory.result(1, {});
+    const auto small = memory.result(50, {});
+    const auto two = memory.result(1, {});
+    memory.read({large});
+    memory.read({small});
+    const auto fits = memory.result(40, {});   // into the small block
+    const auto other = memory.result(90, {});  // into the large one
+    memory.read({one, two, fits, other});
+    EXPECT_EQ(memory.peak(1), Bytes{152});
+}
+
+struct ComputeRow {
+    const char* name;
+    const char* model;
+    std::uint64_t context;
+    bool flash;
+    double mebibytes;
+};
+class Compute : public ::testing::TestWithParam<ComputeRow> {};
+
+/// "CPU compute buffer size" of llama.cpp v0.5.0 for the same shapes (tests/runtimes has more).
+TEST_P(Compute, IsWhatTheRuntimeReserves) {
+    const auto model = model_named(GetParam().model);
+    auto part = whole(model);
+    part.is_host = true;
+    const auto bytes = compute_of(
+        model, {.context = GetParam().context, .flash_attention = GetParam().flash}, part);
+    EXPECT_NEAR(static_cast<double>(bytes.count) / (1U << 20U), GetParam().mebibytes, 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Compute,
+    ::testing::Values(ComputeRow{"Llama", "llama-3.1-8b", 4096, true, 266.50},
+                      ComputeRow{"LlamaOff", "llama-3.1-8b", 4096, false, 308.01},
+                      ComputeRow{"Qwen3", "qwen3-32b", 4096, true, 316.75},
+                      ComputeRow{"Qwen3Off", "qwen3-32b", 4096, false, 586.01}),
+    testing::case_name);
+
+TEST(Compute, OfNothingIsNothing) {
+    const auto model = model_named("llama-3.1-8b");
+    EXPECT_EQ(compute_of(model, {}, {}), Bytes{});
+}
+
+TEST(Compute, WidensAQuantizedCacheOnCuda) {
+    const auto model = model_named("llama-3.1-8b");
+    RunShape run{.context = 131072, .keys = *cache_type("q8_0"), .values = *cache_type("q8_0")};
+    const auto plain = compute_of(model, run, whole(model));
+    run.widens_cache = true;
+    EXPECT_GT(compute_of(model, run, whole(model)), Bytes{plain.count + mib(400).count});
+    run.keys = run.values = *cache_type("f16");
+    const auto half = compute_of(model, run, whole(model));
+    run.widens_cache = false;
+    EXPECT_EQ(compute_of(model, run, whole(model)), half);
+}
+
+}  // namespace
+}  // namespace gpuprobe
