@@ -77,7 +77,8 @@ PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan pl
                   .batch = request.run.batch,
                   .streams = request.run.streams,
                   .key_type = std::string{request.run.keys.name},
-                  .value_type = std::string{request.run.values.name}};
+                  .value_type = std::string{request.run.values.name},
+                  .swa_full = request.run.keeps_whole_windows};
     return answer;
 }
 

@@ -95,6 +95,7 @@ struct PlannedRun {
     std::uint64_t streams = 0;
     std::string key_type = {};
     std::string value_type = {};
+    bool swa_full = false;  ///< caches of sliding windows are kept whole
 };
 template <class Visitor>
 void describe(Visitor& visit, PlannedRun& run) {
@@ -103,6 +104,7 @@ void describe(Visitor& visit, PlannedRun& run) {
     visit("streams", run.streams);
     visit("key_type", run.key_type);
     visit("value_type", run.value_type);
+    visit("swa_full", run.swa_full);
 }
 
 /// Of `plan`: what was asked, and what fits. Without a model `model` and `run` are null.

@@ -46,29 +46,12 @@ struct QuarantineArguments {
     bool is_all = false;
 };
 
-/// The values behind the options of `plan`, as they were typed; empty: not given.
-struct PlanWords {
-    std::string need_mib = {};
-    std::string context = {};
-    std::string batch = {};
-    std::string streams = {};
-    std::string cache_types = {};
-    std::string margin_mib = {};
-};
-
-/// The words after "plan"; sizes in MiB as their options say.
+/// The words after "plan".
 struct PlanArguments {
-    PlanWords words = {};
     std::optional<std::string> model_file = {};
-    bool is_beginning = false;  ///< the file holds the start of a model only
-    std::optional<Bytes> need = {};
-    std::uint64_t context = 4096;
-    std::uint64_t batch = 512;
-    std::uint64_t streams = 1;
-    std::string key_type = "f16";
-    std::string value_type = "f16";
-    std::vector<std::string> gpus = {};  ///< any selector
-    std::optional<Bytes> margin = {};
+    bool is_beginning = false;               ///< the file holds the start of a model only
+    Value request = Value{Value::Object{}};  ///< what plan_request_from takes
+    std::string format = {};                 ///< a program whose arguments are printed
 };
 
 struct RecommendArguments {

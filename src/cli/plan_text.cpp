@@ -38,25 +38,24 @@ std::string context_text(const std::optional<std::uint64_t>& tokens, const Scree
     return tokens ? std::to_string(*tokens) : std::string{screen.dash()};
 }
 
-std::string cache_types(const PlanArguments& arguments) {
-    return arguments.key_type == arguments.value_type
-               ? arguments.key_type
-               : arguments.key_type + "," + arguments.value_type;
+std::string cache_types(const RunShape& run) {
+    return run.keys.id == run.values.id ? std::string{run.keys.name}
+                                        : fmt::format("{},{}", run.keys.name, run.values.name);
 }
 
 /// "Llama 3.1 8B (llama, 32 layers) · context 4096 · cache f16 · batch 512".
-std::string headline(const PlanRequest& request,
-                     const PlanArguments& arguments,
-                     const Screen& screen) {
+std::string headline(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     if (!request.model)
         return size_text(*request.need);
     const auto& model = *request.model;
     auto text = toned(screen, Tone::Strong, model.name.value_or("a model without a name"));
     text += fmt::format(" ({}, {} layers){}context {}{}cache {}{}batch {}", model.architecture,
-                        model.layers.size(), screen.dot(), arguments.context, screen.dot(),
-                        cache_types(arguments), screen.dot(), arguments.batch);
-    if (arguments.streams > 1)
-        text += fmt::format("{}{} streams", screen.dot(), arguments.streams);
+                        model.layers.size(), screen.dot(), request.run.context, screen.dot(),
+                        cache_types(request.run), screen.dot(), request.run.batch);
+    if (request.run.streams > 1)
+        text += fmt::format("{}{} streams", screen.dot(), request.run.streams);
+    if (!plan.has_flash_attention)
+        text += fmt::format("{}no flash attention", screen.dot());
     return text;
 }
 
@@ -162,11 +161,8 @@ std::string host_text(const HostPlan& host, const Screen& screen) {
 
 }  // namespace
 
-std::string plan_text(const PlanRequest& request,
-                      const PlanArguments& arguments,
-                      const Plan& plan,
-                      const Screen& screen) {
-    auto text = headline(request, arguments, screen) + "\n";
+std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
+    auto text = headline(request, plan, screen) + "\n";
     if (plan.need)
         text += "\n" + parts_text(plan, screen);
     text +=

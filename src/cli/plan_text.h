@@ -3,16 +3,12 @@
 
 #include <string>
 
-#include "cli/arguments.h"
 #include "explain/screen.h"
 #include "plan/plan.h"
 
 namespace gpuprobe {
 
 /// What a model takes and where it fits, for people.
-std::string plan_text(const PlanRequest& request,
-                      const PlanArguments& arguments,
-                      const Plan& plan,
-                      const Screen& screen);
+std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen& screen);
 
 }  // namespace gpuprobe

@@ -18,6 +18,8 @@ Value& variants_of_a_rule(Arguments& arguments) {
     return arguments.overriding.variants;
 }
 
+}  // namespace
+
 Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
     return {.names = key.option,
             .value = {.name = key.placeholder,
@@ -29,6 +31,8 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
             .key = &key,
             .request = request};
 }
+
+namespace {
 
 std::vector<Option> rule_options_of(std::span<const RequestKey> keys,
                                     Value& (*request)(Arguments&)) {

@@ -6,6 +6,9 @@
 /// Words and options that several verbs have in common.
 namespace gpuprobe {
 
+/// The option of one key of a request.
+Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
+
 /// Every API by its word, between blanks.
 std::string_view api_words();
 

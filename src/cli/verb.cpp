@@ -100,6 +100,7 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
             return std::optional<Value>{key.option_sets};
         case RequestType::Word:
         case RequestType::Variables:  // has no option
+        case RequestType::Number:
             break;
         case RequestType::Size:
             TRY(assign(size, word));

@@ -5,22 +5,17 @@
 #include "calls/documents.h"
 #include "cli/model_file.h"
 #include "cli/pick_gpu.h"
-#include "cli/plan_arguments.h"
+#include "cli/plan_formats.h"
 #include "cli/plan_text.h"
+#include "cli/shared_options.h"
 #include "cli/verbs.h"
-#include "plan/plan.h"
+#include "plan/plan_request.h"
 
 namespace gpuprobe {
 namespace {
 
-Result<PlanRequest> request_from(const PlanArguments& arguments) {
-    PlanRequest request{.need = arguments.need,
-                        .run = {.context = arguments.context,
-                                .batch = arguments.batch,
-                                .streams = arguments.streams,
-                                .keys = *cache_type(arguments.key_type),
-                                .values = *cache_type(arguments.value_type)},
-                        .margin = arguments.margin.value_or(kDefaultMargin)};
+Result<PlanRequest> request_of(const PlanArguments& arguments) {
+    auto request = TRY(plan_request_from(arguments.request));
     if (!arguments.model_file)
         return request;
     const auto& path = *arguments.model_file;
@@ -42,32 +37,39 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
 
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments.plan;
-    auto request = TRY(request_from(arguments));
+    auto request = TRY(request_of(arguments));
     auto report = TRY(context.client.report());
-    for (const auto& selector : arguments.gpus)
-        request.gpus.push_back(TRY(pick_gpu(ComputeView{report}, selector))->id);
+    for (auto& gpu : request.gpus)
+        gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
     TRY(refresh(context, request.gpus, report));
     const auto answer = plan(request, report);
-    if (context.wants_json())
+    if (!arguments.format.empty())
+        print(TRY(plan_arguments_for(arguments.format, request, answer)));
+    else if (context.wants_json())
         print_json(context.arguments, to_value(plan_answer(request, report, answer)));
     else
-        print(plan_text(request, arguments, answer, context.screen));
+        print(plan_text(request, answer, context.screen));
     return answer.is_possible() ? ExitCode::Answered : ExitCode::NoMatch;
 }
 
-template <auto Member>
-Status put_word(Arguments& arguments, const std::string& word) {
-    return put<&Arguments::plan, &PlanArguments::words, Member>(arguments, word);
-}
-
 Status check(Arguments& arguments) {
-    if (auto read = read_plan_words(arguments.plan); !read)
-        return std::move(read).error().in("plan");
+    auto& plan = arguments.plan;
+    const auto request = plan_request_from(plan.request);
+    if (!request)
+        return Error{request.error()}.in("plan");
+    if (plan.model_file.has_value() == request->need.has_value())
+        return refusal("what for? Give --gguf FILE or --need-mib N").in("plan");
+    if (request->need && (plan.is_beginning || !plan.format.empty()))
+        return refusal("--beginning and --format are about a model").in("plan");
     return Done{};
 }
 
+Value& request_value(Arguments& arguments) {
+    return arguments.plan.request;
+}
+
 std::vector<Option> options() {
-    return {
+    std::vector<Option> options{
         {.names = "--gguf",
          .value = {.name = "FILE", .names = kFiles},
          .help = "a model in GGUF; of a split one, any part; - is standard input",
@@ -75,37 +77,14 @@ std::vector<Option> options() {
         {.names = "--beginning",
          .help = "FILE is the beginning of a model: plan before the rest is there",
          .take = put<&Arguments::plan, &PlanArguments::is_beginning>},
-        {.names = "--need-mib",
-         .value = {.name = "N"},
-         .help = "no model, but so many MiB of whatever",
-         .take = put_word<&PlanWords::need_mib>},
-        {.names = "--ctx",
-         .value = {.name = "N", .offers = "4k 8k 16k 32k 64k 128k"},
-         .help = "tokens of context of one stream: 4096, 32k",
-         .take = put_word<&PlanWords::context>},
-        {.names = "--kv",
-         .value = {.name = "TYPE",
-                   .offers = "f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32",
-                   .is_list = true},
-         .help = "of the cache: f16, q8_0, q4_0 …; KEYS,VALUES where they differ",
-         .take = put_word<&PlanWords::cache_types>},
-        {.names = "--batch",
-         .value = {.name = "N"},
-         .help = "tokens computed at once, 512 by default",
-         .take = put_word<&PlanWords::batch>},
-        {.names = "--streams",
-         .value = {.name = "N"},
-         .help = "sequences at the same time, each with its own context",
-         .take = put_word<&PlanWords::streams>},
-        {.names = "--gpus",
-         .value = {.name = "LIST", .names = kGpus, .is_list = true},
-         .help = "these GPUs only",
-         .take = put<&Arguments::plan, &PlanArguments::gpus>},
-        {.names = "--margin-mib",
-         .value = {.name = "N"},
-         .help = "left free on each GPU, 1024 by default",
-         .take = put_word<&PlanWords::margin_mib>},
+        {.names = "--format",
+         .value = {.name = "PROGRAM", .offers = "llama.cpp ollama vllm", .takes_others = false},
+         .help = "print the arguments for that program instead",
+         .take = put<&Arguments::plan, &PlanArguments::format>},
     };
+    for (const auto& key : plan_keys())
+        options.push_back(option_of(key, request_value));
+    return options;
 }
 
 }  // namespace

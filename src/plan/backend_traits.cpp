@@ -25,6 +25,7 @@ constexpr auto kBackends = std::to_array<BackendTraits>(
      {.backend = "sycl", .context = mib(50), .source = "not measured: taken to be Vulkan's"},
      {.backend = "vulkan",
       .context = mib(50),
+      .pipeline_copies = 4,
       .source = "llama.cpp v0.5.0 on an H200, driver 580.159.04: nvidia-smi less its buffers"}});
 
 /// Whether CUDA's kernels know the shape: heads of one of these lengths, keys and values alike or

@@ -111,6 +111,7 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
     GpuPlan plan{.gpu = candidate.gpu->id,
                  .name = candidate.gpu->name,
                  .budget = candidate.budget,
+                 .physical = candidate.gpu->memory.physical,
                  .need = whole_of(load, candidate.slot),
                  .overhead = candidate.slot.overhead,
                  .flash_attention = load.run.flash_attention};
@@ -247,7 +248,9 @@ Plan plan(const PlanRequest& request, const Report& report) {
     result.host = host_plan_of(request, report.host.memory);
     if (request.model) {
         const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
-        result.need = need_of(*request.model, run_on(request, backend), candidates.empty());
+        const auto run = run_on(request, backend);
+        result.need = need_of(*request.model, run, candidates.empty());
+        result.has_flash_attention = run.flash_attention;
         result.notes = request.model->notes;
     }
     return result;

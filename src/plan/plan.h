@@ -35,6 +35,7 @@ struct PlanRequest {
     std::optional<Model> model = {};
     std::optional<Bytes> need = {};  ///< when there is no model
     RunShape run = {};
+    std::optional<std::uint64_t> micro_batch = {};          ///< bounds run.batch
     FlashAttention flash_attention = FlashAttention::Auto;  ///< decides run.flash_attention
     std::vector<float> tensor_split = {};        ///< parts of several GPUs; empty: by free memory
     std::optional<Bytes> context_overhead = {};  ///< of the driver; null: as backend_traits say
@@ -60,8 +61,9 @@ struct GpuPlan {
     std::optional<std::string> name = {};
     Fit fit = Fit::Unknown;
     Budget budget = {};
-    Bytes need = {};      ///< all of it on this GPU
-    Bytes overhead = {};  ///< the driver's part of `need`
+    std::optional<Bytes> physical = {};  ///< memory on the board
+    Bytes need = {};                     ///< all of it on this GPU
+    Bytes overhead = {};                 ///< the driver's part of `need`
     bool flash_attention = false;
     std::optional<LayerCount> layers = {};          ///< null without a model or a budget
     std::optional<std::uint64_t> max_context = {};  ///< at which all of it `fits`; null: at none
@@ -74,6 +76,7 @@ void describe(Visitor& visit, GpuPlan& plan) {
     visit("name", plan.name);
     visit("fit", plan.fit);
     visit("budget", plan.budget);
+    visit("physical", plan.physical);
     visit("need", plan.need);
     visit("overhead", plan.overhead);
     visit("flash_attention", plan.flash_attention);
@@ -134,6 +137,7 @@ void describe(Visitor& visit, HostPlan& plan) {
 
 struct Plan {
     std::optional<Need> need = {};       ///< the parts; null without a model
+    bool has_flash_attention = false;    ///< in `need`
     std::vector<GpuPlan> gpus = {};      ///< in the report's order
     std::vector<SetPlan> together = {};  ///< one per backend that at least two GPUs share
     HostPlan host = {};
@@ -146,6 +150,7 @@ struct Plan {
 template <class Visitor>
 void describe(Visitor& visit, Plan& plan) {
     visit("need", plan.need);
+    visit("flash_attention", plan.has_flash_attention);
     visit("gpus", plan.gpus);
     visit("together", plan.together);
     visit("host", plan.host);

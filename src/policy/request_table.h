@@ -26,6 +26,7 @@ enum class RequestType {
     Size,       ///< bytes, or text like "8GiB"
     Mebibytes,  ///< a whole number of MiB
     Variables,  ///< names with their values
+    Number,     ///< a whole number, or text like "32k"
 };
 
 /// How the type goes over D-Bus.
@@ -41,6 +42,7 @@ constexpr std::string_view bus_type_of(RequestType type) {
             return "a{ss}";
         case RequestType::Size:
         case RequestType::Mebibytes:
+        case RequestType::Number:
             break;
     }
     return "t";
@@ -66,6 +68,7 @@ struct RequestKey {
 std::span<const RequestKey> select_keys();
 /// What recommend asks (docs/variants.md, "The request").
 std::span<const RequestKey> recommend_keys();
+// What plan asks is in plan/plan_request.h.
 
 /// One key with its reader.
 template <class Request>

@@ -107,19 +107,21 @@ class PlanCommandLine(unittest.TestCase):
     BAD = {
         (): "what for? Give --gguf FILE or --need-mib N",
         ("--need-mib=1", "--gguf=x"): "what for?",
-        ("--need-mib=0",): "--need-mib: '0' is no number from 1",
-        ("--need-mib=-1",): "--need-mib: '-1' is no number",
-        ("--need-mib=1e3",): "--need-mib: '1e3' is no number",
-        ("--need-mib=1", "--ctx=4096"): "--need-mib is the whole need",
-        ("--need-mib=1", "--beginning"): "--need-mib is the whole need",
-        ("--gguf=x", "--ctx=0"): "--ctx: '0' is no number from 1",
-        ("--gguf=x", "--ctx=99999999999999999999"): "--ctx: '99999999999999999999' is no number",
-        ("--gguf=x", "--ctx=k"): "--ctx: 'k' is no number",
-        ("--gguf=x", "--ctx=4194305k"): "--ctx: '4194305k' is no number",
-        ("--gguf=x", "--kv=q4_K"): "--kv: 'q4_K' is no type of a cache",
-        ("--gguf=x", "--kv=f16,f16,f16"): "--kv: one type",
-        ("--gguf=x", "--streams=5000"): "--streams: '5000' is no number from 1 to 4096",
-        ("--gguf=x", "--batch=2000000"): "--batch: '2000000' is no number",
+        ("--need-mib=0",): "request: need-mib: it is no number from 1",
+        ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
+        ("--need-mib=1", "--beginning"): "--beginning and --format are about a model",
+        ("--need-mib=1", "--format=vllm"): "--beginning and --format are about a model",
+        ("--gguf=x", "--ctx=0"): "request: ctx: '0' is no number from 1",
+        ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is no number",
+        ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is no number",
+        ("--gguf=x", "--ctx=4194305k"): "request: ctx: '4194305k' is no number",
+        ("--gguf=x", "--kv=q4_K"): "request: kv: 'q4_K' is no type of a cache",
+        ("--gguf=x", "--kv=f16,f16,f16"): "request: kv: one type",
+        ("--gguf=x", "--kv=q8_0", "--flash-attention=off"): "request: kv: values in q8_0 need flash attention",
+        ("--gguf=x", "--streams=5000"): "request: streams: '5000' is no number from 1 to 4096",
+        ("--gguf=x", "--batch=2000000"): "request: batch: '2000000' is no number",
+        ("--gguf=x", "--tensor-split=1,-1"): "request: tensor-split: '-1' is no part",
+        ("--gguf=x", "--tensor-split=nan"): "request: tensor-split: 'nan' is no part",
     }
 
     def test_that_makes_no_sense_is_refused(self):
@@ -128,6 +130,53 @@ class PlanCommandLine(unittest.TestCase):
                 done = replay("software-only", *words)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn("gpuprobectl: plan: " + problem, done.stderr)
+
+
+class PlanFormats(unittest.TestCase):
+    MODEL = model("qwen3-32b")
+
+    def printed(self, machine, *words, code=0):
+        done = replay(machine, *self.MODEL, *words)
+        self.assertEqual((done.returncode, done.stderr), (code, ""))
+        return done.stdout
+
+    def test_of_llama_cpp(self):
+        self.assertEqual(
+            self.printed("nvidia-h200-1", "--format=llama.cpp", "--ctx=8k", "--streams=2", "--kv=q8_0,q4_0", "--swa-full"),
+            "--n-gpu-layers 65 --ctx-size 16384 --batch-size 2048 --ubatch-size 512 --parallel 2 --cache-type-k q8_0 "
+            "--cache-type-v q4_0 --flash-attn on --no-kv-unified --swa-full --split-mode none\n")
+
+    def test_of_llama_cpp_on_two_gpus(self):
+        text = self.printed("nvidia-h200-2", "--format=llama.cpp", "--ctx=32k", "--streams=24", "--flash-attention=off")
+        self.assertIn("--flash-attn off", text)
+        self.assertIn("--split-mode layer --tensor-split 33,32", text)
+
+    def test_of_llama_cpp_without_a_gpu(self):
+        self.assertIn("--n-gpu-layers 0 ", self.printed("software-only", "--format=llama.cpp", code=3))
+
+    def test_of_ollama(self):
+        self.assertEqual(
+            self.printed("nvidia-h200-1", "--format=ollama", "--kv=q8_0"),
+            "OLLAMA_CONTEXT_LENGTH=4096\nOLLAMA_NUM_PARALLEL=1\nOLLAMA_FLASH_ATTENTION=1\nOLLAMA_KV_CACHE_TYPE=q8_0\n"
+            "# Modelfile: PARAMETER num_gpu 65\n# Modelfile: PARAMETER num_batch 512\n")
+
+    def test_of_vllm(self):
+        self.assertEqual(
+            self.printed("nvidia-h200-1", "--format=vllm"),
+            "--max-model-len 4096 --max-num-seqs 1 --max-num-batched-tokens 4096 --kv-cache-dtype auto "
+            "--gpu-memory-utilization 0.98\n")
+
+    def test_say_what_a_program_cannot_be_told(self):
+        for machine, words, problem in (
+                ("nvidia-h200-1", ["--format=ollama", "--kv=q8_0,f16"], "ollama has one type for keys and values"),
+                ("nvidia-h200-1", ["--format=ollama", "--kv=q5_1"], "ollama has caches in f16, q8_0 and q4_0"),
+                ("nvidia-h200-1", ["--format=vllm", "--kv=q4_0"], "vllm has caches in f16, bf16"),
+                ("software-only", ["--format=vllm"], "vllm needs the whole model on GPUs")):
+            with self.subTest(words=words):
+                done = replay(machine, *self.MODEL, *words)
+                self.assertEqual(done.stdout, "")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(problem, done.stderr)
 
 
 class PlanFiles(unittest.TestCase):

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arguments.h"
 
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "base/value_json.h"
 #include "cli/help.h"
 #include "cli/verb.h"
+#include "plan/plan_request.h"
 
 namespace gpuprobe {
 namespace {
@@ -62,6 +65,19 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
             return "=7";
         return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
     };
+    // Some values of plan are read when the line is.
+    const std::map<std::string_view, std::string> planned{
+        {"ctx", "8k"},        {"kv", "q8_0"},          {"batch", "64"},
+        {"ubatch", "32"},     {"streams", "2"},        {"flash-attention", "on"},
+        {"swa-full", ""},     {"tensor-split", "3,1"}, {"margin-mib", "7"},
+        {"context-mib", "7"}, {"need-mib", "7"},       {"gpus", "0"}};
+    for (const auto& key : plan_keys()) {
+        const auto& value = planned.at(key.key);
+        const auto option = std::string{key.option} + (value.empty() ? "" : "=" + value);
+        const auto asked =
+            key.key == "need-mib" ? read({"plan", option}) : read({"plan", "--gguf=x", option});
+        EXPECT_NE(asked.plan.request.find(key.key), nullptr) << key.key;
+    }
     for (const auto& key : select_keys()) {
         if (key.option.empty())
             continue;  // what gpuprobectl says of itself

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan_request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::uint64_t kMaxMib = 1ULL << 32U;
+constexpr std::size_t kMaxGpus = 128;
+
+/// A number within limits; of text, "32k" is 32 · 1024.
+ReadProblem read_number(const Value& value,
+                        std::uint64_t least,
+                        std::uint64_t most,
+                        std::uint64_t& out) {
+    auto number = value.as_unsigned();
+    std::string given = "it";
+    if (const auto* text = value.as_string()) {
+        const bool is_thousands = text->ends_with('k') || text->ends_with('K');
+        const std::uint64_t unit = is_thousands ? 1024 : 1;
+        number = parse_number<std::uint64_t>(
+            std::string_view{*text}.substr(0, text->size() - (is_thousands ? 1 : 0)));
+        number = number && *number <= most / unit ? std::optional{*number * unit} : std::nullopt;
+        given = "'" + scrubbed(*text, 32) + "'";
+    }
+    if (!number || *number < least || *number > most)
+        return given + " is no number from " + std::to_string(least) + " to " +
+               std::to_string(most);
+    out = *number;
+    return {};
+}
+
+ReadProblem read_mib(const Value& value, std::uint64_t least, std::optional<Bytes>& out) {
+    std::uint64_t number = 0;
+    auto problem = read_number(value, least, kMaxMib, number);
+    if (problem.empty())
+        out = mib(number);
+    return problem;
+}
+
+ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
+    if (const auto* text = value.as_string()) {
+        for (const auto piece : split(*text, ','))
+            out.emplace_back(piece);
+        return {};
+    }
+    return read_value(value, out).empty() ? ReadProblem{} : wrong_type(value, "list of strings");
+}
+
+ReadProblem read_cache_types(const Value& value, PlanRequest& request) {
+    std::vector<std::string> types;
+    if (auto problem = read_words(value, types); !problem.empty())
+        return problem;
+    if (types.empty() || types.size() > 2)
+        return "one type, or one for keys and one for values";
+    for (const auto& type : types)
+        if (!cache_type(type))
+            return "'" + scrubbed(type, 32) +
+                   "' is no type of a cache: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 or "
+                   "iq4_nl";
+    request.run.keys = *cache_type(types.front());
+    request.run.values = *cache_type(types.back());
+    return {};
+}
+
+ReadProblem read_flash_attention(const Value& value, PlanRequest& request) {
+    const auto* text = value.as_string();
+    for (const auto& known : names_of(FlashAttention{}))
+        if (text && *text == known.name) {
+            request.flash_attention = known.value;
+            return {};
+        }
+    return "expected auto, on or off";
+}
+
+ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
+    std::vector<std::string> parts;
+    if (auto problem = read_words(value, parts); !problem.empty())
+        return problem;
+    if (parts.size() > kMaxGpus)
+        return "more than 128 parts";
+    for (const auto& part : parts) {
+        float number = 0;
+        const auto* end = part.data() + part.size();
+        const auto read = std::from_chars(part.data(), end, number);
+        if (read.ec != std::errc{} || read.ptr != end || !std::isfinite(number) || number < 0)
+            return "'" + scrubbed(part, 32) + "' is no part: a number from 0";
+        request.tensor_split.push_back(number);
+    }
+    return {};
+}
+
+constexpr ReadableKey<PlanRequest> kTable[] = {
+    {{.key = "need-mib",
+      .type = RequestType::Mebibytes,
+      .meaning = "no model, but so many MiB of whatever",
+      .option = "--need-mib",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) { return read_mib(v, 1, r.need); }},
+    {{.key = "ctx",
+      .type = RequestType::Number,
+      .meaning = "tokens of context of one stream: 4096, 32k",
+      .option = "--ctx",
+      .placeholder = "N",
+      .offers = "4k 8k 16k 32k 64k 128k"},
+     [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxContext, r.run.context); }},
+    {{.key = "kv",
+      .meaning = "of the cache: f16, q8_0, q4_0 …; KEYS,VALUES where they differ",
+      .option = "--kv",
+      .placeholder = "TYPE",
+      .offers = "f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32"},
+     read_cache_types},
+    {{.key = "flash-attention",
+      .type = RequestType::Word,
+      .meaning = "auto (as the backend has it), on or off",
+      .option = "--flash-attention",
+      .placeholder = "MODE",
+      .offers = "auto on off",
+      .takes_others = false},
+     read_flash_attention},
+    {{.key = "batch",
+      .type = RequestType::Number,
+      .meaning = "tokens computed at once, 512 by default",
+      .option = "--batch",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxBatch, r.run.batch); }},
+    {{.key = "ubatch",
+      .type = RequestType::Number,
+      .meaning = "where fewer than --batch are computed at once: llama.cpp's --ubatch-size",
+      .option = "--ubatch",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) {
+         return read_number(v, 1, kMaxBatch, r.micro_batch.emplace());
+     }},
+    {{.key = "streams",
+      .type = RequestType::Number,
+      .meaning = "sequences at the same time, each with its own context",
+      .option = "--streams",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxStreams, r.run.streams); }},
+    {{.key = "swa-full",
+      .type = RequestType::Flag,
+      .meaning = "layers with a sliding window keep the whole context, as with llama.cpp's switch",
+      .option = "--swa-full"},
+     [](const Value& v, PlanRequest& r) { return read_value(v, r.run.keeps_whole_windows); }},
+    {{.key = "gpus",
+      .meaning = "these GPUs only",
+      .option = "--gpus",
+      .placeholder = "LIST",
+      .offers_gpus = true},
+     [](const Value& v, PlanRequest& r) { return read_words(v, r.gpus); }},
+    {{.key = "tensor-split",
+      .meaning = "parts of several GPUs, like 3,1; by free memory otherwise",
+      .option = "--tensor-split",
+      .placeholder = "PARTS"},
+     read_tensor_split},
+    {{.key = "margin-mib",
+      .type = RequestType::Mebibytes,
+      .meaning = "left free on each GPU, 1024 by default",
+      .option = "--margin-mib",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) {
+         std::optional<Bytes> margin;
+         auto problem = read_mib(v, 0, margin);
+         r.margin = margin.value_or(r.margin);
+         return problem;
+     }},
+    {{.key = "context-mib",
+      .type = RequestType::Mebibytes,
+      .meaning = "what the driver's context takes of each GPU, if you measured it",
+      .option = "--context-mib",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) { return read_mib(v, 0, r.context_overhead); }},
+};
+
+bool is_about_a_model(const Value::Member& member) {
+    return member.key != "need-mib" && member.key != "gpus" && member.key != "margin-mib";
+}
+
+}  // namespace
+
+std::span<const RequestKey> plan_keys() {
+    static const auto keys = described(kTable);
+    return keys;
+}
+
+Result<PlanRequest> plan_request_from(const Value& object) {
+    auto request = TRY(request_from(object, kTable));
+    const auto* members = object.as_object();
+    if (request.need && std::ranges::any_of(*members, is_about_a_model))
+        return Error{ErrorCode::InvalidRequest,
+                     "request: need-mib is the whole need: of the others only gpus and margin-mib "
+                     "go with it"};
+    if (request.micro_batch)
+        request.run.batch = object.find("batch") ? std::min(request.run.batch, *request.micro_batch)
+                                                 : *request.micro_batch;
+    if (request.flash_attention == FlashAttention::Off && request.run.values.block > 1)
+        return Error{ErrorCode::InvalidRequest, "request: kv: values in " +
+                                                    std::string{request.run.values.name} +
+                                                    " need flash attention"};
+    return request;
+}
+
+}  // namespace gpuprobe
