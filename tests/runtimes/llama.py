@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What llama.cpp reserves for a model: its own account of its buffers, without allocating the weights.
+
+As a program: llama.py FOLDER MODEL SWITCHES loads the shared objects of FOLDER and prints {"cache", "compute"} in MiB by
+device, or {"error"}; it runs as a process of its own because the library may abort.
+"""
+import ctypes
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+
+VERSION = "3.22.1"  # of node-llama-cpp, whose packages hold llama.cpp v0.5.0
+CACHE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 8, "bf16": 30}
+
+
+class Parameters:
+    """A structure of include/llama.h at v0.5.0 by the offsets of what is changed in it."""
+
+    def __init__(self, function, size):
+        kind = type("Parameters", (ctypes.Structure,), {"_fields_": [("bytes", ctypes.c_uint8 * size)]})
+        function.restype = self.kind = kind
+        self.bytes = bytearray(bytes(function().bytes))
+
+    def put(self, offset, form, *values):
+        struct.pack_into(form, self.bytes, offset, *values)
+
+    def get(self, offset, form):
+        return struct.unpack_from(form, self.bytes, offset)
+
+    def structure(self):
+        return self.kind.from_buffer_copy(bytes(self.bytes))
+
+
+def model_parameters(library, layers, split):
+    parameters = Parameters(library.llama_model_default_params, 80)
+    assert parameters.get(16, "<ii") == (-1, 1), "n_gpu_layers and split_mode are elsewhere"
+    parameters.put(16, "<i", layers)
+    parameters.put(24, "<i", 0)  # load_mode: none
+    parameters.put(76, "<?", True)  # no_alloc
+    if split:
+        parts = (ctypes.c_float * 128)(*split)
+        parameters.kept = parts
+        parameters.put(32, "<Q", ctypes.addressof(parts))
+    return parameters
+
+
+def context_parameters(library, switches):
+    parameters = Parameters(library.llama_context_default_params, 160)
+    assert parameters.get(0, "<IIII") == (512, 2048, 512, 1), "the sizes of a context are elsewhere"
+    assert parameters.get(104, "<ii") == (1, 1), "the types of the cache are elsewhere"
+    streams = switches["streams"]
+    parameters.put(0, "<IIII", switches["ctx"] * streams, max(2048, switches["batch"]), switches["batch"], streams)
+    parameters.put(52, "<i", {"auto": -1, "off": 0, "on": 1}[switches["flash"]])
+    parameters.put(104, "<ii", CACHE_TYPES[switches["keys"]], CACHE_TYPES[switches["values"]])
+    parameters.put(132, "<??", switches["swa_full"], False)  # and no unified cache
+    return parameters
+
+
+def load(folder):
+    folder = pathlib.Path(folder)
+
+    def library(pattern):
+        return ctypes.CDLL(str(next(folder.glob(pattern))), mode=ctypes.RTLD_GLOBAL)
+
+    library("libggml-base.so")
+    ggml = library("libggml.*.so")
+    library = library("libllama.*.so")
+    return ggml, library
+
+
+def asked(folder, model, switches):
+    ggml, library = load(folder)
+    lines = []
+    form = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+    log = form(lambda level, text, data: lines.append(text.decode(errors="replace")))
+    library.llama_log_set(log, None)
+    ggml.ggml_backend_load_all_from_path(str(folder).encode())
+    library.llama_backend_init()
+    parameters = model_parameters(library, switches["layers"], switches["split"])
+    library.llama_model_load_from_file.restype = ctypes.c_void_p
+    library.llama_model_load_from_file.argtypes = [ctypes.c_char_p, parameters.kind]
+    loaded = library.llama_model_load_from_file(str(model).encode(), parameters.structure())
+    context = None
+    if loaded:
+        parameters = context_parameters(library, switches)
+        library.llama_init_from_model.restype = ctypes.c_void_p
+        library.llama_init_from_model.argtypes = [ctypes.c_void_p, parameters.kind]
+        context = library.llama_init_from_model(loaded, parameters.structure())
+    return bool(context), "".join(lines)
+
+
+def sizes(text):
+    compute = re.findall(r"(\S+) compute buffer size = +([\d.]+) MiB", text)
+    caches = re.findall(r"(?:llama_kv_cache\w*|llama_memory_recurrent): size = +([\d.]+) MiB", text)
+    return {"compute": {device: float(size) for device, size in compute}, "cache": sum(map(float, caches))}
+
+
+SWITCHES = {"ctx": 4096, "batch": 512, "streams": 1, "keys": "f16", "values": "f16", "flash": "on", "swa_full": False,
+            "layers": 9999, "split": []}
+
+
+def reserved(folder, model, environment=None, **switches):
+    """What llama.cpp of `folder` reserves: {"cache", "compute"}; {"error"} where it refuses the model or the switches."""
+    done = subprocess.run(
+        [sys.executable, __file__, str(folder), str(model), json.dumps({**SWITCHES, **switches})], text=True, check=False,
+        capture_output=True, timeout=120, env={**os.environ, "GGML_NO_BACKTRACE": "1", **(environment or {})})
+    if done.returncode != 0:
+        return {"error": done.stderr.strip().splitlines()[-1:]}
+    return json.loads(done.stdout)
+
+
+def main(folder, model, switches):
+    is_made, text = asked(folder, model, json.loads(switches))
+    problems = [line for line in text.splitlines() if re.search("error|failed|requires", line)]
+    print(json.dumps(sizes(text) if is_made else {"error": problems[:2]}))
+    sys.stdout.flush()
+    os._exit(0)  # nothing was allocated that could be freed
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

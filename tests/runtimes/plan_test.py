@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprobectl plan against the buffers that llama.cpp itself reports, for many shapes of models and ways to run them.
+
+A short part always runs; with GPUPROBE_RUNTIMES=all (tools/test --runtimes) each shape is run in every way.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import llama
+import npm
+import shapes
+
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+RUNS_ALL = os.environ.get("GPUPROBE_RUNTIMES") == "all"
+MIB = 1 << 20
+
+# What the estimate may be off, of the sum of weights, cache and computation.
+LEAST, MOST = -1.0, {"on": 2.0, "off": 3.0}
+
+WAYS = [dict(flash=flash) for flash in ("on", "off")]
+MORE_WAYS = [
+    dict(flash="on", keys="q8_0", values="q8_0", ctx=8192),
+    dict(flash="on", keys="q4_0", values="q4_0", ctx=16384),
+    dict(flash="off", keys="q8_0", ctx=8192),
+    dict(flash="on", ctx=32768),
+    dict(flash="off", ctx=16384),
+    dict(flash="on", streams=4),
+    dict(flash="off", streams=3, ctx=2000),
+    dict(flash="on", batch=64),
+    dict(flash="on", batch=1024, ctx=8192),
+    dict(flash="off", batch=128, ctx=1000),
+    dict(flash="on", swa_full=True, ctx=16384),
+]
+
+
+def planned(model, way):
+    """Cache and computation in MiB of a machine without a GPU."""
+    switches = {**llama.SWITCHES, **way}
+    words = [f"--gguf={model}", f"--ctx={switches['ctx']}", f"--batch={switches['batch']}", f"--streams={switches['streams']}",
+             f"--kv={switches['keys']},{switches['values']}", f"--flash-attention={switches['flash']}"]
+    words += ["--swa-full"] if switches["swa_full"] else []
+    done = subprocess.run([BIN / "gpuprobectl", f"--replay={SOURCE}/tests/data/machines/software-only", "plan", "-j", *words],
+                          capture_output=True, text=True, check=False, timeout=60)
+    need = json.loads(done.stdout)["need"]
+    return need["cache"] / MIB, need["compute"] / MIB
+
+
+class WithLlamaCpp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runtime = npm.package("@node-llama-cpp/linux-x64", llama.VERSION) / "bins/linux-x64"
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+
+    def row(self, name, model, weights, way):
+        real = llama.reserved(self.runtime, model, **way)
+        words = " ".join(f"{key}={value}" for key, value in way.items())
+        if "error" in real:
+            print(f"{name:30} {words:42} llama.cpp: {' '.join(real['error'])}", flush=True)
+            return None
+        cache, compute = planned(model, way)
+        really = sum(real["compute"].values())
+        error = 100 * (cache + compute - real["cache"] - really) / (weights + real["cache"] + really)
+        print(f"{name:30} {words:42} cache {real['cache']:8.2f} {cache:8.2f}  compute {really:8.2f} {compute:8.2f}  {error:+6.2f} %",
+              flush=True)
+        return abs(cache - real["cache"]), error
+
+    def check(self, names, ways):
+        print("\nMiB, llama.cpp's and ours; the error is of the sum with the weights")
+        compared = 0
+        for name in names:
+            model = self.folder / f"{name}.gguf"
+            made = shapes.SHAPES[name]()
+            made.write(model)
+            for way in ways:
+                with self.subTest(shape=name, **way):
+                    found = self.row(name, model, made.header()[1] / MIB, way)
+                    if found is None:
+                        self.assertNotIn(way, WAYS, "every shape can be loaded")
+                        continue
+                    compared += 1
+                    self.assertLess(found[0], 0.02, "the cache is exact")
+                    self.assertGreaterEqual(found[1], LEAST)
+                    self.assertLessEqual(found[1], MOST[way["flash"]])
+            model.unlink()
+        return compared
+
+
+class PlanOfEveryShape(WithLlamaCpp):
+    def test_is_what_llama_cpp_reserves(self):
+        self.assertGreaterEqual(len(shapes.SHAPES), 24)
+        self.assertEqual(self.check(shapes.SHAPES, WAYS), len(WAYS) * len(shapes.SHAPES))
+
+
+class PlanInEveryWay(WithLlamaCpp):
+    @classmethod
+    def setUpClass(cls):
+        if not RUNS_ALL:
+            raise unittest.SkipTest("takes minutes: tools/test --runtimes")
+        super().setUpClass()
+
+    def test_is_what_llama_cpp_reserves(self):
+        self.assertGreater(self.check(shapes.SHAPES, MORE_WAYS), 250)
+
+
+if __name__ == "__main__":
+    unittest.main()
