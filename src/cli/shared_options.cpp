@@ -24,7 +24,8 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
     return {.names = key.option,
             .value = {.name = key.placeholder,
                       .offers = key.offers,
-                      .names = key.offers_gpus ? kGpus : kNoNames,
+                      .names = (key.offers_gpus ? unsigned{kGpus} : 0U) |
+                               (key.offers_files ? unsigned{kFiles} : 0U),
                       .takes_others = key.takes_others,
                       .is_list = key.type == RequestType::Names},
             .help = key.meaning,

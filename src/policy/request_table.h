@@ -57,6 +57,7 @@ struct RequestKey {
     std::string_view placeholder = {};
     std::string_view offers = {};        ///< words to offer, between blanks
     bool offers_gpus = false;            ///< and the machine's GPUs
+    bool offers_files = false;           ///< and files
     bool takes_others = true;            ///< than the words in `offers`
     bool keeps_empty = false;            ///< an empty list is something else than none
     bool option_sets = true;             ///< what the option of a flag says

@@ -232,7 +232,10 @@ struct NeedText {
         const auto floor = need.min_driver ? need.min_driver : rules.cuda_floor(need.toolkit);
         return floor ? Value{text_of(*floor)} : Value{};
     }
-    Value operator()(const CudaCode& code) const { return Value{text_of(code)}; }
+    Value operator()(const CudaCode& code) const {
+        const bool has_lists = code.sass || code.ptx;
+        return has_lists ? Value{text_of(code)} : Value{};
+    }
 };
 
 Value value_of(const Fact<std::string>& fact) {
