@@ -27,6 +27,9 @@ constexpr std::array<Period, 13> kPeriods = {{{"gemma2", 2, false},
                                               {"plamo3", 8, false},
                                               {"smallthinker", 4, true}}};
 
+/// Tokens that Llama 4 sees at once, where the file is silent. Source: src/models/llama4.cpp.
+constexpr std::uint64_t kChunk = 8192;
+
 const Period* known_period(std::string_view architecture) {
     const auto* found = std::ranges::find(kPeriods, architecture, &Period::architecture);
     return found == kPeriods.end() ? nullptr : found;
@@ -45,6 +48,8 @@ WindowPattern window_pattern(const Gguf& gguf, std::string_view architecture, st
     const auto prefix = std::string{architecture} + ".attention.sliding_window";
     WindowPattern pattern{.window = gguf.number(prefix).value_or(0),
                           .is_windowed = std::vector<bool>(layers)};
+    if (architecture == "llama4" && pattern.window == 0)
+        pattern.window = gguf.number("llama4.attention.chunk_size").value_or(kChunk);
     if (pattern.window == 0)
         return pattern;
     const auto* known = known_period(architecture);

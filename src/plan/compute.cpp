@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "plan/graph_memory.h"
 #include "plan/size_math.h"
@@ -33,7 +34,7 @@ public:
         if (has_extra_)
             memory_.read({extra_});
         if (part.has_output) {
-            const auto normed = memory_.in_place(floats(width()), {stream_});
+            const auto normed = norm(stream_);
             (void)memory_.result(floats(model_.vocabulary.value_or(0)), {normed});
         }
         memory_.read(kept_);
@@ -46,6 +47,12 @@ private:
         return product(numbers, tokens_, kFloat);
     }
     [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
+
+    /// RMS norms work in place, layer norms do not.
+    Tensor norm(Tensor tensor) {
+        return model_.has_layer_norm ? memory_.result(floats(width()), {tensor})
+                                     : memory_.in_place(floats(width()), {tensor});
+    }
 
     void prepare(const Part& part);
     Tensor layer(const LayerShape& layer, bool is_last);
@@ -74,7 +81,8 @@ private:
     Tensor stream_ = 0;                 ///< what the next layer adds to
     Tensor extra_ = 0;                  ///< embeddings of each layer's own (Gemma 3n)
     bool has_extra_ = false;
-    std::vector<Tensor> kept_ = {};  ///< inputs that are never freed
+    std::optional<Tensor> first_value_ = {};  ///< of RWKV
+    std::vector<Tensor> kept_ = {};           ///< inputs that are never freed
 };
 
 /// Inputs, of the stream and for caches that the part has. What is copied for a pipeline stays
@@ -107,6 +115,8 @@ void ComputeGraph::prepare(const Part& part) {
         masks_.at(is_windowed ? 1 : 0) = input(product(cells, tokens_, number));
     }
     stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
+    if (part.is_host && model_.has_embedding_norm)
+        stream_ = norm(stream_);
     if (model_.extra_width > 0) {
         const auto looked_up = memory_.input(floats(model_.extra_width));
         const auto projected = memory_.result(floats(model_.extra_width), {stream_});
@@ -120,7 +130,7 @@ void ComputeGraph::prepare(const Part& part) {
 Tensor ComputeGraph::layer(const LayerShape& layer, bool is_last) {
     const auto row = floats(width());
     const auto& work = layer.work;
-    const auto normed = work.has_first_norm ? memory_.in_place(row, {stream_}) : stream_;
+    const auto normed = work.has_first_norm ? norm(stream_) : stream_;
     auto mix = mixed(layer, normed);
     auto before = stream_;
     auto for_forward = normed;
@@ -137,7 +147,7 @@ Tensor ComputeGraph::layer(const LayerShape& layer, bool is_last) {
     const auto sum = memory_.in_place(row, {mix, before});
     if (work.inner == 0 && work.experts == 0)
         return sum;
-    const auto second = work.has_second_norm ? memory_.in_place(row, {sum}) : sum;
+    const auto second = work.has_second_norm ? norm(sum) : sum;
     return memory_.in_place(row, {feed_forward(layer, second), sum});
 }
 
@@ -186,7 +196,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto keys = product(layer.key_heads, layer.key_length);
     const auto values = product(layer.key_heads, layer.value_length);
     Tensor query = 0;
-    Tensor gate = 0;
+    Tensor both = 0;  ///< queries, and their gate
     Tensor value = 0;
     Tensor key = 0;
     if (work.is_fused) {
@@ -195,18 +205,20 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         key = memory_.result(floats(keys), {all});
         value = memory_.result(floats(values), {all});
     } else {
-        query = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
-        if (work.has_gate) {
-            const auto both = query;
-            query = memory_.result(floats(queries), {both});
-            gate = memory_.result(floats(queries), {both});
-        }
-        if (!work.has_gate)
-            query = turned(work, queries, query);
-        query = rotated(run_.keys, queries, query);
-        value = rotated(run_.values, values, memory_.result(floats(values), {normed}));
+        both = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
+        query = rotated(
+            run_.keys, queries,
+            work.has_gate ? memory_.result(floats(queries), {both}) : turned(work, queries, both));
+        // Where some layers have windows, keys come before values (build_attn in llama-graph.cpp).
+        const auto make_value = [&] {
+            value = rotated(run_.values, values, memory_.result(floats(values), {normed}));
+        };
+        if (model_.window == 0)
+            make_value();
         key = turned(work, keys, memory_.result(floats(keys), {normed}));
         key = rotated(run_.keys, keys, key);
+        if (model_.window > 0)
+            make_value();
     }
     memory_.read({key});
     memory_.read({value});
@@ -214,7 +226,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     auto result = attended(layer, query, out);
     result = rotated(run_.values, out, result);
     if (work.has_gate)
-        result = memory_.in_place(floats(out), {result, gate});
+        result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {both})});
     return memory_.result(floats(width()), {result});
 }
 
@@ -367,6 +379,9 @@ Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     const auto key = memory_.result(row, {mixes});
     const auto rate = memory_.result(row, {mixes});
     const auto value = memory_.result(row, {mixes});
+    if (!first_value_)
+        first_value_ = value;  // later layers mix theirs with it
+    memory_.read({*first_value_});
     const auto scaled = memory_.result(row, {key});
     const auto unit = memory_.result(row, {scaled});
     const auto turned = memory_.result(row, {unit, rate});

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <set>
+#include <utility>
 
 #include "base/parse.h"
 #include "plan/byte_cursor.h"
@@ -254,7 +255,7 @@ Status Reader::tensor() {
 }
 
 Status Reader::tensors() {
-    seen_.clear();
+    gguf_.keys = std::exchange(seen_, {});
     for (std::uint64_t i = 0; i < tensor_count_; ++i)
         TRY(tensor());
     return Done{};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -42,6 +43,7 @@ using GgufValue = std::variant<std::int64_t, std::vector<std::int64_t>, std::str
 struct Gguf {
     std::uint32_t version = 0;
     std::map<std::string, GgufValue> values = {};
+    std::set<std::string> keys = {};  ///< of all values, those that are not kept too
     std::vector<GgufTensor> tensors = {};
 
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;

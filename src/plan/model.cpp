@@ -45,6 +45,11 @@ Status weigh(const Gguf& gguf, Model& model) {
             has_output = has_output || tensor.name == "output.weight";
         }
     }
+    const auto has = [&](std::string_view name) {
+        return std::ranges::find(gguf.tensors, name, &GgufTensor::name) != gguf.tensors.end();
+    };
+    // Alone it is the norm of the output, under another name (LFM2).
+    model.has_embedding_norm = has("token_embd_norm.weight") && has("output_norm.weight");
     if (!has_output)  // tied: the matrix is used at both ends, and is on both sides then
         model.output = sum(model.output, token_embedding);
     return Done{};
@@ -142,6 +147,7 @@ Result<Model> model_of(const Gguf& gguf) {
                 .layers = std::vector<LayerShape>(*layers),
                 .embedding_length = keys.width("embedding_length"),
                 .trained_context = keys.number("context_length")};
+    model.has_layer_norm = gguf.keys.contains(*architecture + ".attention.layer_norm_epsilon");
     shape_layers(gguf, keys, model);
     TRY(weigh(gguf, model));
     describe_work(gguf, keys, model);

@@ -83,8 +83,10 @@ struct Model {
     std::uint64_t embedding_length = 0;  ///< numbers per token
     std::optional<std::uint64_t> vocabulary = {};
     std::optional<std::uint64_t> trained_context = {};
-    std::uint64_t window = 0;       ///< tokens that a windowed layer sees
-    std::uint64_t extra_width = 0;  ///< of embeddings that each layer has besides (Gemma 3n)
+    std::uint64_t window = 0;         ///< tokens that a windowed layer sees
+    bool has_embedding_norm = false;  ///< right behind the embedding, by the CPU
+    bool has_layer_norm = false;      ///< and no RMS norm
+    std::uint64_t extra_width = 0;    ///< of embeddings that each layer has besides (Gemma 3n)
     std::vector<Reason> notes = {};
 };
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Model files of many architectures that llama.cpp loads: real widths, few layers, tensors that are holes in a sparse file.
 
-A shape is a function that fills a Model. Names of keys and tensors: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
+A shape is a function that fills a Model. Where the estimate is not exact the layers are
+as many as in the real model. Names of keys and tensors: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
 """
 
 import struct
@@ -240,11 +241,11 @@ def cohere2_7b():
 
 @shape
 def gpt_oss_20b():
-    model = Model("gpt-oss", 4, 2880, 201088, feed_forward_length=2880, expert_count=32, expert_used_count=4,
+    model = Model("gpt-oss", 24, 2880, 201088, feed_forward_length=2880, expert_count=32, expert_used_count=4,
                   expert_feed_forward_length=2880, attention__head_count=64, attention__head_count_kv=8,
                   attention__key_length=64, attention__value_length=64, attention__sliding_window=128,
                   rope__dimension_count=64, **RMS)
-    for i in range(4):
+    for i in range(24):
         model.norms(i, "attn_norm", "post_attention_norm")
         model.attention(i, 64, 8, 64, bias=True)
         model.block(i, "attn_output.bias", 2880)
@@ -497,14 +498,14 @@ def falcon_h1():
 
 @shape
 def qwen3_next():
-    model = Model("qwen3next", 4, 2048, 151936, feed_forward_length=5120, expert_count=64, expert_used_count=10,
+    model = Model("qwen3next", 48, 2048, 151936, feed_forward_length=5120, expert_count=64, expert_used_count=10,
                   expert_feed_forward_length=512, expert_shared_feed_forward_length=512, attention__head_count=16,
                   attention__head_count_kv=2, attention__key_length=256, attention__value_length=256,
                   rope__dimension_count=64, ssm__conv_kernel=4, ssm__inner_size=4096, ssm__state_size=128,
                   ssm__time_step_rank=32, ssm__group_count=16, full_attention_interval=4, **RMS)
-    for i in range(4):
+    for i in range(48):
         model.norms(i, "attn_norm", "post_attention_norm")
-        if i == 3:
+        if i % 4 == 3:
             model.attention(i, 16, 2, 256, head_norm=True, gate=2)
         else:
             model.block(i, "attn_qkv.weight", 2048, 2 * 16 * 128 + 4096)
