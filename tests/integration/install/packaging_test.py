@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packages of other distributions: their recipes are read by the tools that these have, and hold what is installed."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
+FOLDER = SOURCE / "tools/packaging"
+SPEC = FOLDER / "gpuprobe.spec"
+
+
+def setting(name):
+    """A variable of the build's configuration."""
+    return re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(encoding="utf-8"), re.M)[1]
+
+
+class Recipes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_command(self, *words, **more):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=100, check=False,
+                              stdin=subprocess.DEVNULL, cwd=self.folder, **more)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_have_the_version_of_the_source(self):
+        version = re.search(r"project\(gpuprobe VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+        self.assertIn(f"\nVersion:        {version}\n", SPEC.read_text(encoding="utf-8"))
+        self.assertIn(f"\npkgver={version}\n", (FOLDER / "PKGBUILD").read_text(encoding="utf-8"))
+
+    @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --system")
+    def test_rpmbuild_packages_all_that_is_installed(self):
+        """Of this build, in its own prefix: rpmbuild fails on a file that no package has, and on one that is not there."""
+        prefix, units = setting("CMAKE_INSTALL_PREFIX"), setting("GPUPROBE_UNIT_DIR")
+        libraries = setting("CMAKE_INSTALL_LIBDIR")
+        self.run_command(SOURCE / "tools/packaging/make", "source", self.folder)
+        defined = {"_topdir": self.folder / "rpm", "_sourcedir": self.folder, "_rpmdir": self.folder / "rpms", "built": BUILD,
+                   "debug_package": "%{nil}", "__os_install_post": "%{nil}", "_binary_payload": "w1.gzdio", "_prefix": prefix, "_exec_prefix": prefix, "_libdir": f"{prefix}/{libraries}",
+                   "_unitdir": f"{prefix}/{units}", "_sysusersdir": f"{prefix}/lib/sysusers.d", "_datadir": f"{prefix}/share",
+                   "_mandir": f"{prefix}/share/man"}
+        words = [word for name, value in defined.items() for word in ("--define", f"{name} {value}")]
+        self.run_command("rpmbuild", "-bb", "--nodeps", "--without", "switcheroo", *words, SPEC)
+        packages = {path.name.split("-0.")[0]: path for path in (self.folder / "rpms").rglob("*.rpm")}
+        self.assertEqual(set(packages), {"gpuprobe", "gpuprobe-devel", "cockpit-gpuprobe"})
+        held = {name: self.run_command("rpm", "-qlp", path) for name, path in packages.items()}
+        self.assertIn(f"{prefix}/bin/gpuprobectl\n", held["gpuprobe"])
+        self.assertIn("/gpuprobe/client.h\n", held["gpuprobe-devel"])
+        self.assertIn("/cockpit/gpuprobe/index.html\n", held["cockpit-gpuprobe"])
+
+    @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --system")
+    def test_makepkg_reads_the_pkgbuild(self):
+        for name in ("PKGBUILD", "gpuprobe.install"):
+            shutil.copy(FOLDER / name, self.folder)
+        user = []
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "nobody")
+            user = ["setpriv", "--reuid=nobody", "--clear-groups"]
+        told = self.run_command(*user, "makepkg", "--printsrcinfo",
+                                env={"PATH": os.environ["PATH"], "PACMAN": "true", "HOME": str(self.folder)})
+        self.assertEqual(re.findall(r"^pkgname = (\S+)", told, re.M), ["gpuprobe", "cockpit-gpuprobe"])
+
+
+if __name__ == "__main__":
+    unittest.main()
