@@ -127,8 +127,11 @@ bool serves(const Backend& backend, std::string_view kernel_driver) {
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool waits_for_an_instance(const Gpu& gpu) {
     const auto nvml = gpu.apis.find(std::string{info_of(Api::Nvml).word});
-    return nvml != gpu.apis.end() && fact(nvml->second.device, facts::kMigMode) == true &&
-           !is_divided(gpu);
+    const bool is_in_mode =
+        (nvml != gpu.apis.end() && fact(nvml->second.device, facts::kMigMode) == true) ||
+        std::ranges::any_of(gpu.partitions,
+                            [](const Unit& unit) { return unit.gpu_instance.has_value(); });
+    return is_in_mode && !is_divided(gpu);
 }
 
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {

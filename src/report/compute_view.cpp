@@ -138,6 +138,11 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
             drop_trials(backend);
         if (place == unit.indices.end() && any_has_place(whole, view->first))
             add_absence(unit, view->first, gpu, backend);
+        // Nothing would make a program use it and no other.
+        if (place == unit.indices.end() && is_mig(unit) && !unit.uuid && backend.usable == true) {
+            backend.usable.reset();
+            backend.reasons = {because("inconclusive")};
+        }
     }
 }
 

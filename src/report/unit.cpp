@@ -169,6 +169,11 @@ void take(const Claim& claim, Unit& unit) {
     unit.indices[device.probe->api] = *device.facts->index;
     if (!unit.uuid && device.uuid && device.probe->api == info_of(Api::Hip).word)
         unit.uuid = device.facts->uuid;
+    const auto& own_uuid = device.facts->uuid;
+    if (!unit.uuid && own_uuid && own_uuid->starts_with("MIG-"))
+        unit.uuid = own_uuid;
+    if (!unit.profile && unit.gpu_instance)
+        unit.profile = mig_profile(device.facts->name.value_or(""), unit, std::nullopt);
     const auto total = device.facts->memory ? device.facts->memory->total : std::nullopt;
     if (!unit.memory && total && total->count > 0 && *total <= kMaxGpuMemory)
         unit.memory = FactMemory{.total = total};

@@ -119,6 +119,30 @@ TEST(Units, HaveTheMemoryThatApisAreHeldAgainst) {
     EXPECT_EQ(other.partitions.at(1).indices.at("cuda"), 0U);
 }
 
+TEST(Units, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
+    auto scene = scene_with("[]");
+    auto& cuda = scene.probes.at(0).devices.front();
+    cuda.uuid = kInstance;
+    cuda.name = "NVIDIA H200 MIG 3g.71gb";
+    cuda.memory = FactMemory{.total = mib(71424)};
+    scene.probes.erase(scene.probes.begin() + 1);
+    const auto gpu = gpu_at(assembled(scene), kCard);
+    EXPECT_EQ(gpu.partitions.at(0).uuid, kInstance);
+    EXPECT_EQ(gpu.partitions.at(0).profile, "3g.71gb");
+    EXPECT_EQ(gpu.partitions.at(1).uuid, std::nullopt);
+    const Report report{.gpus = {gpu}};
+    const ComputeView view{report};
+    EXPECT_EQ(view.report().gpus.at(0).backends.at("cuda").usable, true);
+    EXPECT_EQ(view.report().gpus.at(1).backends.at("cuda").usable, std::nullopt)
+        << "nothing names it";
+    scene.machine.devices.front().partitions = {
+        {.name = "mig-1", .gpu_instance = 1, .state = "no-compute-instance"}};
+    scene.probes.at(0).devices.front().pci = address("0000:99:00.0");
+    const auto waiting = gpu_at(assembled(scene), kCard);
+    EXPECT_EQ(waiting.backends.at("cuda").usable, false);
+    EXPECT_TRUE(has_reason(waiting.backends.at("cuda").reasons, "mig-without-instance"));
+}
+
 TEST(ComputeView, GivesEachInstanceInTheFormOfAGpu) {
     const auto report = with_cuda_on(kInstance);
     const ComputeView view{report};
