@@ -115,6 +115,9 @@ void ComputeGraph::prepare(const Part& part) {
         masks_.at(is_windowed ? 1 : 0) = input(product(cells, tokens_, number));
     }
     stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
+    // The last sum of the device before has no weights, and is made here of its two parts.
+    if (part.first > 0)
+        stream_ = memory_.in_place(floats(width()), {stream, input(floats(width()))});
     if (part.is_host && model_.has_embedding_norm)
         stream_ = norm(stream_);
     if (model_.extra_width > 0) {

@@ -394,6 +394,8 @@ TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
     const auto once = split({.model = &model}, {{}, {}}, 33);
     const auto pipeline = split({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
     EXPECT_GT(pipeline.used[0].count, once.used[0].count + 3 * mib(8).count);
+    // The second makes the sum of the first's last layer from two rows.
+    EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
 }
 
 // Units ----------------------------------------------------------------------------------------
