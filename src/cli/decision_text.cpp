@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "explain/shell_quote.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/screen.h"
+#include "explain/shell_quote.h"
 
 namespace gpuprobe {
 namespace {

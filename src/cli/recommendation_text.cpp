@@ -7,10 +7,10 @@
 
 #include "base/parse.h"
 #include "cli/decision_text.h"
-#include "explain/shell_quote.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/screen.h"
+#include "explain/shell_quote.h"
 
 namespace gpuprobe {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/gpu_environment.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
-#include "explain/shell_quote.h"
 #include "cli/verbs.h"
+#include "explain/shell_quote.h"
 #include "policy/exports.h"
 
 namespace gpuprobe {

@@ -10,8 +10,8 @@ namespace gpuprobe {
 /// device's uevent or modalias: captures often hold only a few of the files.
 ///
 /// Reads only what is cached in the kernel: never `config`, link speeds or sensors, which wake the
-/// device (drivers/pci/pci-sysfs.c, pci_read_config). The width of the link is read of a device that
-/// is awake.
+/// device (drivers/pci/pci-sysfs.c, pci_read_config). The width of the link is read of a device
+/// that is awake.
 class DeviceFolder {
 public:
     /// `path` is resolved. `sysfs` is borrowed for as long as this lives.

@@ -17,7 +17,7 @@ ARROWS = {
     "report": ["base", "knowledge"],
     "policy": ["base", "knowledge", "report"],
     "plan": ["base", "report", "policy"],
-    "explain": ["base", "report", "policy"],
+    "explain": ["base", "knowledge", "report", "policy"],
     "export": ["base", "report", "policy"],
     "inventory": ["base", "knowledge", "report"],
     "probe": ["base", "report"],
@@ -25,9 +25,9 @@ ARROWS = {
     "store": ["base", "report"],
     "engine": ["base", "report", "policy", "inventory", "probe", "store"],
     "wire": ["base", "report", "policy"],
-    "calls": ["base", "report", "policy", "store", "engine", "wire", "plan", "explain"],
+    "calls": ["base", "knowledge", "report", "policy", "store", "engine", "wire", "plan", "explain"],
     "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "calls", "explain", "export"],
-    "cli": ["base", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export"],
+    "cli": ["base", "knowledge", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export"],
 }
 
 # foreign header -> where it may be included: rooms, or single files.
