@@ -56,7 +56,7 @@ Result<ExitCode> run(Context& context) {
 Verb doctor_verb() {
     return {.name = "doctor",
             .overview = {{"doctor", "why a GPU is not used, and what helps"}},
-            .usage = {"doctor [--strict] [OPTION…]"},
+            .usage = {"doctor [--strict] [--fix-script] [--report FILE] [OPTION…]"},
             .about = R"(
 Every known reason why a GPU is not used: permissions, missing loaders and drivers, versions that
 do not fit, containers, variables of this environment. For each what was found and what helps here:

@@ -431,7 +431,30 @@ private:
     std::size_t begin_ = 0;  ///< of the device's own
 };
 
+/// Whether a cause of that id rests on reasons of that code.
+bool rests_on(std::string_view id, std::string_view code) {
+    return std::ranges::any_of(read_causes(), [&](const ReadCause& cause) {
+        return cause.row->id == id && std::ranges::any_of(cause.from, [&](const Source& source) {
+                   return std::ranges::find(source.codes, code) != source.codes.end();
+               });
+    });
+}
+
 }  // namespace
+
+std::optional<std::string> fix_for(const std::vector<Finding>& findings,
+                                   const std::string& gpu,
+                                   std::string_view api,
+                                   const Reason& reason) {
+    const auto found = std::ranges::find_if(findings, [&](const Finding& finding) {
+        const auto* of = finding.evidence.at("api").as_string();
+        const auto& node = finding.evidence.at("node");
+        return std::ranges::find(finding.gpus, gpu) != finding.gpus.end() && (!of || *of == api) &&
+               (node.is_null() || node == reason.detail.at("node")) &&
+               rests_on(finding.id, reason.code);
+    });
+    return found == findings.end() ? std::nullopt : found->fix;
+}
 
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings) {
     return Examination{report, surroundings}.findings();
@@ -442,6 +465,15 @@ Severity gravest(const std::vector<Finding>& findings) {
     for (const auto& finding : findings)
         worst = std::max(worst, finding.severity);
     return worst;
+}
+
+Value doctor_document(const std::vector<Finding>& findings) {
+    constexpr int kSchema = 1;
+    Value document{Value::Object{}};
+    document["schema"] = kSchema;
+    document["severity"] = Value{name_of(gravest(findings))};
+    document["findings"] = to_value(findings);
+    return document;
 }
 
 std::vector<std::string> problems_of_causes() {

@@ -77,6 +77,16 @@ struct Surroundings {
 /// of several devices are one. Empty: nothing was found.
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings);
 
+/// What helps, by the findings, against a reason that an API gives on a GPU; nullopt where none is
+/// about it, or nothing helps.
+std::optional<std::string> fix_for(const std::vector<Finding>& findings,
+                                   const std::string& gpu,
+                                   std::string_view api,
+                                   const Reason& reason);
+
+/// As one document: schema, the gravest severity, findings.
+Value doctor_document(const std::vector<Finding>& findings);
+
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/parse.h"
+#include "explain/doctor.h"
 #include "explain/gpu_words.h"
 #include "report/api_table.h"
 
@@ -62,7 +63,23 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     return obstacle;
 }
 
-std::vector<Obstacle> gpu_obstacles(const Report& report, const std::string& backend) {
+/// What helps, by the causes of the doctor where one is about it.
+std::vector<std::string> fixes_of(const std::vector<Reason>& reasons,
+                                  const std::vector<Finding>& findings,
+                                  const std::string& gpu,
+                                  std::string_view api) {
+    std::vector<std::string> fixes;
+    for (const auto& reason : reasons) {
+        const auto own = fix_for(findings, gpu, api, reason);
+        if (const auto fix = own ? own : explain(reason).fix)
+            add_once(fixes, *fix);
+    }
+    return fixes;
+}
+
+std::vector<Obstacle> gpu_obstacles(const Report& report,
+                                    const std::vector<Finding>& findings,
+                                    const std::string& backend) {
     std::vector<Obstacle> found;
     for (const auto& gpu : report.gpus) {
         const auto view = gpu.backends.find(backend);
@@ -71,11 +88,10 @@ std::vector<Obstacle> gpu_obstacles(const Report& report, const std::string& bac
         const auto& reasons = view->second.reasons;
         if (std::all_of(reasons.begin(), reasons.end(), is_by_nature))
             continue;
-        auto why = explain(reasons);
         found.push_back({.backend = backend,
                          .gpu = gpu.id,
-                         .text = std::move(why.text),
-                         .fixes = std::move(why.fixes),
+                         .text = explain(reasons).text,
+                         .fixes = fixes_of(reasons, findings, gpu.id, api_below(backend)),
                          .is_uncertain = !view->second.usable});
     }
     return found;
@@ -115,8 +131,9 @@ void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
 
 std::vector<Obstacle> obstacles(const Report& report) {
     std::vector<Obstacle> all;
+    const auto findings = examine(report, {});
     for (const auto& backend : backend_names(report)) {
-        auto found = gpu_obstacles(report, backend);
+        auto found = gpu_obstacles(report, findings, backend);
         const bool works = std::any_of(report.gpus.begin(), report.gpus.end(), [&](const Gpu& gpu) {
             const auto view = gpu.backends.find(backend);
             return view != gpu.backends.end() && view->second.usable == true;

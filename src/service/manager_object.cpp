@@ -4,6 +4,7 @@
 #include "base/value_json.h"
 #include "base/version.h"
 #include "calls/power.h"
+#include "explain/doctor.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"
 #include "service/answers.h"
@@ -129,6 +130,28 @@ void ManagerObject::DescribeFd(sdbus::Result<sdbus::UnixFd>&& result) {
                    else
                        reply.fail(file.error());
                });
+}
+
+void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
+    context_.engine.catch_up();
+    const auto sender = bus::current_sender(getObject());
+    for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
+               [this, sender](const Caller& caller, auto& reply) {
+                   const auto text = diagnosis(sender, caller);
+                   if (text)
+                       reply.send(*text);
+                   else
+                       reply.fail(text.error());
+               });
+}
+
+Result<std::string> ManagerObject::diagnosis(const std::string& sender,
+                                             const Caller& caller) const {
+    const auto& seen = *access_.views.report_for(caller).report;
+    const auto findings = examine(seen, {.is_root = caller.uid == kRoot});
+    const auto json = json_line(doctor_document(findings));
+    TRY(context_.budget.take(sender, Bytes{json.size()}));
+    return bus::bus_text(json, kMaxReport);
 }
 
 std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*options*/) {

@@ -45,6 +45,7 @@ private:
 
     void Describe(sdbus::Result<std::string>&& result) override;
     void DescribeFd(sdbus::Result<sdbus::UnixFd>&& result) override;
+    void Diagnose(sdbus::Result<std::string>&& result) override;
     std::vector<sdbus::ObjectPath> ListGpus(const bus::Dictionary& options) override;
     void SelectBackend(sdbus::Result<bus::Dictionary>&& result,
                        std::string consumer,
@@ -85,6 +86,8 @@ private:
                                                    const Report& seen);
     [[nodiscard]] Result<std::string> description(const std::string& sender,
                                                   const Caller& caller) const;
+    [[nodiscard]] Result<std::string> diagnosis(const std::string& sender,
+                                                const Caller& caller) const;
     /// Replaces the object path of a GPU by the GPU's id.
     void name_by_id(Value& name) const;
     void name_all_by_id(Value& request) const;

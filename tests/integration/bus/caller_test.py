@@ -93,7 +93,7 @@ class Callers(BusCase):
                 found = [finding for finding in json.loads(answer.stdout)["findings"] if finding["id"] == "no-permission"]
                 self.assertEqual(len(found), 1 if wanted else 0)
                 if found:
-                    self.assertEqual(found[0]["fix"], 'sudo usermod -aG gpuprobe-render "$USER", then log in again')
+                    self.assertEqual(found[0]["fix"], 'join its group, then log in again: sudo usermod -aG gpuprobe-render "$USER"')
 
     def test_identifiers_are_for_those_who_may_open_the_gpu(self):
         for who in ({"uid": 0}, {"groups": [RENDER]}):

@@ -83,6 +83,14 @@ class Interface(BusCase):
             with self.assertRaises(PermissionError):
                 os.ftruncate(file.fileno(), 0)
 
+    def test_diagnose_is_what_the_doctor_finds(self):
+        diagnosis = json.loads(self.manager("Diagnose"))
+        self.assertEqual(list(diagnosis), ["schema", "severity", "findings"])
+        ids = {gpu["id"] for gpu in json.loads(self.manager("Describe"))["gpus"]}
+        for finding in diagnosis["findings"]:
+            self.assertTrue(finding["sentence"])
+            self.assertLessEqual(set(finding["gpus"]), ids)
+
     def test_gpus_are_objects_with_their_facts(self):
         self.assertEqual(self.gpus(), [PATH])
         self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), PATH)
