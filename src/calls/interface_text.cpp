@@ -20,8 +20,11 @@ std::string_view type_of_key(RequestType type) {
             return "?bool";
         case RequestType::Word:
             return "?string";
+        case RequestType::Variables:
+            return "?[string]string";
         case RequestType::Size:
         case RequestType::Mebibytes:
+        case RequestType::Number:
             break;
     }
     return "?int";

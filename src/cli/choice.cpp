@@ -43,16 +43,16 @@ Value no_match_document(const Decision& decision) {
 }
 
 /// What this machine's dynamic linker finds; nothing is known of the machine of a capture.
-Surroundings surroundings_of(const Arguments& arguments) {
+LinkerPlaces linker_of(const Arguments& arguments) {
     constexpr Bytes kMaxCache = mib(16);
-    Surroundings surroundings{.is_here = !arguments.replay};
+    LinkerPlaces places{.is_here = !arguments.replay};
     struct utsname system {};
     if (arguments.replay || ::uname(&system) != 0)
-        return surroundings;
+        return places;
     if (const auto cache = RootedFiles{}.read(kLinkerCache, kMaxCache))
         if (auto found = cached_sonames(*cache, static_cast<const char*>(system.machine)))
-            surroundings.sonames = std::move(*found);
-    return surroundings;
+            places.sonames = std::move(*found);
+    return places;
 }
 
 /// What `--installed` names, if it is a file or folder; names of variants are none.
@@ -88,7 +88,7 @@ Status read_build(const Context& context, Value& request) {
                          fmt::format("--installed reads from {} what --{} would say: give one of "
                                      "them",
                                      scrubbed(*path), key)};
-    auto build = read_installed_build(*path, surroundings_of(context.arguments));
+    auto build = read_installed_build(*path, linker_of(context.arguments));
     if (!build)
         return std::move(build).error().in("--installed");
     std::erase_if(*request.as_object(), [](const auto& member) { return member.key == "variant"; });

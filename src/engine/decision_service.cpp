@@ -182,10 +182,7 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
     // A product's catalogue is called as its consumer.
-    std::optional<Manifest> product;
-    if (!wanted.variants.empty())
-        if (auto found = documents_.products.find(consumer))
-            product = std::move(*found);
+    const auto product = documents_.products.find(consumer);
     return gpuprobe::select(
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now),

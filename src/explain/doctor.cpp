@@ -467,15 +467,6 @@ Severity gravest(const std::vector<Finding>& findings) {
     return worst;
 }
 
-Value doctor_document(const std::vector<Finding>& findings) {
-    constexpr int kSchema = 1;
-    Value document{Value::Object{}};
-    document["schema"] = kSchema;
-    document["severity"] = Value{name_of(gravest(findings))};
-    document["findings"] = to_value(findings);
-    return document;
-}
-
 std::vector<std::string> problems_of_causes() {
     std::vector<std::string> problems;
     for (const auto& document : builtin_causes())

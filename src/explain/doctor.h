@@ -84,9 +84,6 @@ std::optional<std::string> fix_for(const std::vector<Finding>& findings,
                                    std::string_view api,
                                    const Reason& reason);
 
-/// As one document: schema, the gravest severity, findings.
-Value doctor_document(const std::vector<Finding>& findings);
-
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
 

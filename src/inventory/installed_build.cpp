@@ -44,17 +44,17 @@ bool is_runtime(std::string_view name) {
 /// A place that a file names, as a path; nullopt for one that cannot be told.
 std::optional<std::string> place_from(std::string text,
                                       const std::string& folder,
-                                      const Surroundings& surroundings) {
+                                      const LinkerPlaces& places) {
     for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"})
         if (text.starts_with(origin))
             return folder + text.substr(origin.size());
     const bool is_plain = text.starts_with('/') && text.find('$') == std::string::npos;
-    return is_plain && surroundings.is_here ? std::optional{std::move(text)} : std::nullopt;
+    return is_plain && places.is_here ? std::optional{std::move(text)} : std::nullopt;
 }
 
 class BuildReader {
 public:
-    explicit BuildReader(const Surroundings& surroundings) : surroundings_{surroundings} {}
+    explicit BuildReader(const LinkerPlaces& places) : places_{places} {}
 
     Status read_file(const std::string& path) {
         const auto slash = path.rfind('/');
@@ -216,15 +216,14 @@ private:
         if (is_file(object.folder + "/" + soname))
             return true;
         return std::ranges::any_of(object.file.search, [&](const std::string& text) {
-            const auto place = place_from(text, object.folder, surroundings_);
+            const auto place = place_from(text, object.folder, places_);
             return place && is_file(*place + "/" + soname);
         });
     }
 
     /// A library that no report lists and that the linker finds here is no need.
     [[nodiscard]] bool is_found_here(const std::string& soname) const {
-        return !is_listed_library(soname) &&
-               std::ranges::binary_search(surroundings_.sonames, soname);
+        return !is_listed_library(soname) && std::ranges::binary_search(places_.sonames, soname);
     }
 
     /// What the object and what it loads need, bring and hold.
@@ -307,7 +306,7 @@ private:
             build.unread.push_back(name + ": behind the first 16 that use GPUs");
     }
 
-    const Surroundings& surroundings_;
+    const LinkerPlaces& places_;
     std::string root_ = {};
     std::deque<Object> objects_ = {};
     std::map<std::string, Object*, std::less<>> by_name_ = {};
@@ -319,15 +318,14 @@ private:
 
 }  // namespace
 
-Result<InstalledBuild> read_installed_build(const std::string& path,
-                                            const Surroundings& surroundings) {
+Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places) {
     const CHandle<char, std::free> real{::realpath(path.c_str(), nullptr)};
     if (!real)
         return errno_error(path, errno);
     struct stat status {};
     if (::stat(real.get(), &status) != 0)
         return errno_error(path, errno);
-    BuildReader reader{surroundings};
+    BuildReader reader{places};
     if (S_ISDIR(status.st_mode))
         TRY(reader.read_folder(real.get()));
     else if (S_ISREG(status.st_mode))

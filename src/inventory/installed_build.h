@@ -27,7 +27,7 @@ struct InstalledBuild {
 };
 
 /// Where the build would run, as far as that is this machine.
-struct Surroundings {
+struct LinkerPlaces {
     /// Sonames that the dynamic linker finds, sorted. What no report lists is looked up here.
     std::vector<std::string> sonames = {};
     /// Whether absolute paths in the files are of the machine that is asked about.
@@ -45,7 +45,6 @@ constexpr std::size_t kMaxBuildParts = 16;
 ///
 /// Errors, each with the path: NotFound, PermissionDenied, Io; Malformed for a file that is no
 /// program or library, or contradicts itself, and for a folder without any; TooLarge over a limit.
-Result<InstalledBuild> read_installed_build(const std::string& path,
-                                            const Surroundings& surroundings);
+Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places);
 
 }  // namespace gpuprobe

@@ -177,8 +177,7 @@ SetPlan set_of(const PlanRequest& request,
     bool is_known = true;
     for (const auto* member : members) {
         set.gpus.push_back(member->gpu->id);
-        slots.push_back(
-            within_board(slot_of(request, *member, backend), members, *member, whole));
+        slots.push_back(within_board(slot_of(request, *member, backend), members, *member, whole));
         is_known = is_known && member->budget.bytes;
     }
     for (std::size_t i = 0; i < slots.size() && !request.tensor_split.empty(); ++i)

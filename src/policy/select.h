@@ -61,8 +61,11 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// InvalidRequest, when the request forces a backend that the profile does not know and refuses,
 /// has a word that is no backend or GPU id, or makes GPUs up and forbids it; UnknownDevice, when it
 /// asks for a GPU that is not there.
-/// `product` is what the request's variants are of; InvalidRequest where it names some and there is
-/// no product, or not such a variant on this platform.
+///
+/// `product` is what can be installed of the consumer. The request's variants are its;
+/// InvalidRequest where it names some and there is no product, or not such a variant on this
+/// platform. Where the request says nothing of the build, a backend is rejected on a GPU that none
+/// of its variants for that backend runs on.
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,

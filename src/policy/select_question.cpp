@@ -176,6 +176,23 @@ void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& quest
         question.built->insert(backend);
 }
 
+/// Who does not say which build there is has one of those that are published. What nobody knows of
+/// the GPU is not held against them, and a backend that is published nowhere is the profile's
+/// alone.
+InstalledNeeds published_needs(const Manifest& product, const Report& report) {
+    const Facts host{{.report = report}};
+    std::vector<std::string> names;
+    if (const auto* platform = platform_for(product, host))
+        for (const auto& variant : platform->variants)
+            names.push_back(variant.name);
+    auto needs = needs_of(names, product, host).value_or({});
+    needs.erase(std::string{kCpu});
+    for (auto& [backend, ways] : needs)
+        for (auto& way : ways)
+            way.takes_doubt = true;
+    return needs;
+}
+
 Status note_installed(const SelectRequest& request,
                       const Report& report,
                       const Manifest* product,
@@ -192,6 +209,8 @@ Status note_installed(const SelectRequest& request,
             needs_of(request.installed, question.profile.brings, Rules::compiled_in()));
     for (const auto& needs : question.installed)
         note_built(needs, is_told, question);
+    if (product && !is_told && question.installed.empty())
+        question.installed.push_back(published_needs(*product, report));
     return Done{};
 }
 

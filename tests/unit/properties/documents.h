@@ -46,7 +46,9 @@ inline const std::vector<Manifest>& products() {
 inline Decision choice(const Profile& profile,
                        const Report& report,
                        const SelectRequest& request = {}) {
-    auto decision = select(profile, request, report);
+    const auto product = std::ranges::find(products(), profile.name, &Manifest::name);
+    auto decision =
+        select(profile, request, report, {}, product == products().end() ? nullptr : &*product);
     EXPECT_TRUE(decision) << profile.name << ": " << decision.error().text;
     return decision ? std::move(decision).value() : Decision{};
 }
