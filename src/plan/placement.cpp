@@ -154,6 +154,20 @@ Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
     return holds(all, slots, false) ? Fit::Tight : Fit::No;
 }
 
+std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots) {
+    if (fit_of(load, slots) == Fit::Fits)
+        return slots;
+    auto by_room = slots;
+    const auto fixed = compute_of(*load.model, load.run, whole(*load.model));
+    for (auto& slot : by_room)
+        slot.weight = static_cast<float>(difference(slot.budget, sum(slot.overhead, fixed)).count);
+    const auto held = [&](const std::vector<Slot>& tried) {
+        const auto pieces = place(load, tried, true).pieces;
+        return std::accumulate(pieces.begin(), pieces.end(), std::uint64_t{0});
+    };
+    return held(by_room) > held(slots) ? by_room : slots;
+}
+
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots) {
     const auto fits = [&](std::uint64_t steps) {
         load.run.context = steps * kContextStep;

@@ -44,6 +44,10 @@ Placement split(const Load& load, const std::vector<Slot>& slots, std::uint64_t 
 /// without a model fill one slot after the other.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
+/// The slots with their weights, or, where those do not hold everything, with the weights by what
+/// each has left beside the computation, if more fits then: what a user would give --tensor-split.
+std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);
+
 /// What all of it takes in one slot.
 Bytes whole_of(const Load& load, const Slot& slot);
 

@@ -182,6 +182,8 @@ SetPlan set_of(const PlanRequest& request,
     }
     for (std::size_t i = 0; i < slots.size() && !request.tensor_split.empty(); ++i)
         slots[i].weight = i < request.tensor_split.size() ? request.tensor_split[i] : 0;
+    if (request.model && request.tensor_split.empty())
+        slots = best_split(load, slots);
     set.flash_attention = load.run.flash_attention;
     set.fit = fit_of(load, slots);
     if (set.fit == Fit::No && !is_known)

@@ -308,6 +308,16 @@ TEST(Plan, SplitsOverGpusOfOneBackend) {
     EXPECT_LE(set.shares[1].need, Bytes{gib(16).count - kDefaultMargin.count});
 }
 
+/// By free memory one of 33 pieces would go to the small one, where not even the computation fits.
+TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
+    const auto request = for_model("llama-3.1-8b", 4096);
+    const auto answer = plan(request, machine({gpu("large", gib(48)), gpu("small", gib(2))}));
+    ASSERT_EQ(answer.together.size(), 1U);
+    EXPECT_EQ(answer.together[0].fit, Fit::Fits);
+    EXPECT_EQ(answer.together[0].shares[0].layers, 33U);
+    EXPECT_EQ(answer.together[0].shares[1].layers, 0U);
+}
+
 TEST(Plan, SplitsOnlyWhatOneBackendDrives) {
     const auto mixed = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
     EXPECT_TRUE(plan(bytes_needed(gib(12)), mixed).together.empty());
