@@ -154,24 +154,17 @@ export function capture() {
     return cockpit.spawn(["/bin/sh", "-c", CAPTURE], { binary: true, err: "message" });
 }
 
-/** A finding of the bus, where keys are capitalised and what is unknown is left out, or of gpuprobectl. */
-function findingOf(told) {
-    const of = Object.fromEntries(Object.entries(told).map(([key, value]) => [key.toLowerCase(), value]));
-    return {
-        text: of.sentence ?? "", fix: of.fix ?? "", commands: of.commands ?? [], severity: of.severity ?? "",
-        gpus: of.gpus ?? [of.gpu].filter(Boolean),
-    };
-}
-
-/** The doctor's findings: [{text, fix, commands, severity, gpus}]. A daemon without Diagnose has a gpuprobectl that knows. */
+/** The doctor's findings: [{id, text, fix, commands, severity, gpus}]. Of a daemon without Diagnose gpuprobectl tells them. */
 export async function findings() {
     let answer;
     try {
-        answer = await call(ROOT, MANAGER, "Diagnose", "a{sv}", [{}]);
+        answer = JSON.parse(await call(ROOT, MANAGER, "Diagnose", "", []));
     } catch (error) {
         if (!error.name?.endsWith(".UnknownMethod"))
             throw error;
-        answer = (await ctl(["doctor"])).findings;
+        answer = await ctl(["doctor"]);
     }
-    return (answer.Findings ?? answer).map(findingOf);
+    return answer.findings.map(({ id, sentence, fix, commands, severity, gpu, gpus }) => ({
+        id, text: sentence, fix: fix ?? "", commands: commands ?? [], severity, gpus: gpus ?? [gpu].filter(Boolean),
+    }));
 }

@@ -31,9 +31,16 @@ let refreshFit = null;
 
 let idOf = {};
 
-/** What an answer's object paths mean. */
+/** What an answer's object paths mean: those of GPUs, and of the units of divided ones, which are no objects. */
 function machine() {
-    return { gpus: state.report.gpus.map(({ id, name }) => ({ id, name })), ids: { ...idOf } };
+    const gpus = state.report.gpus.map(({ id, name }) => ({ id, name }));
+    const ids = { ...idOf };
+    for (const object of Object.values(state.objects))
+        for (const [path, unit] of Object.entries(object.Units ?? {})) {
+            ids[path] = unit.Id;
+            gpus.push({ id: unit.Id, name: [object.Name, unit.Profile ?? unit.Name].filter(Boolean).join(" ") });
+        }
+    return { gpus, ids };
 }
 
 function keepObjects(objects) {
@@ -49,7 +56,8 @@ function headline() {
     const count = gpus.length === 0 ? _("No GPU") : cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length);
     if (!state.choice)
         return count;
-    const names = gpuList((state.choice.Gpus ?? []).map(path => idOf[path] ?? path), gpus);
+    const { gpus: all, ids } = machine();
+    const names = gpuList((state.choice.Gpus ?? []).map(path => ids[path] ?? path), all);
     const backend = state.choice.Backend || _("nothing");
     return `${count} · ${cockpit.format(names ? _("programs should use $0 on $1") : _("programs should use $0"), backend, names)}`;
 }
@@ -206,7 +214,7 @@ function absent(error) {
     const isMissing = !error || bus.isAbsence(error);
     draw("trouble", [isMissing, error?.message], () => h("div", { class: "card trouble" },
         h("h2", {}, isMissing ? _("gpuprobe does not answer") : _("gpuprobe answers with an error")),
-        error?.message ? h("p", {}, error.message) : null,
+        isMissing ? null : h("p", {}, error.message),
         h("p", {}, _("Start its service, and have it start with the machine:")),
         copyable("sudo systemctl enable --now gpuprobed.service", _("the command that starts it")),
         h("p", {}, _("Where there is no such service, install it:")),

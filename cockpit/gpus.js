@@ -103,7 +103,7 @@ function apisNode(gpu) {
 function unitNode(unit) {
     const total = unit.memory?.total ?? unit.memory;
     const free = unit.memory?.free ?? null;
-    const name = [unit.name ?? unit.id, unit.profile, unit.state].filter(Boolean).join(" · ");
+    const name = [unit.name, unit.profile, unit.state].filter(Boolean).join(" · ");
     const known = Number.isFinite(total);
     const words = !known ? "" : free === null ? size(total) : cockpit.format(_("$0, $1 free"), size(total), size(free));
     return h("li", {},
@@ -114,7 +114,7 @@ function unitNode(unit) {
 
 /** MIG instances, partitions and virtual functions. */
 function unitsNode(gpu) {
-    const units = gpu.units ?? gpu.partitions ?? [];
+    const units = gpu.partitions;
     if (!units.length)
         return null;
     return h("details", { id: `units-${safeId(gpu.id)}`, open: units.length <= 8 },

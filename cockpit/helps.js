@@ -3,7 +3,7 @@
 // beyond them.
 
 import { h, mark, title } from "./dom.js";
-import { fixNode, fixParts, gpuList, inWords, unique } from "./words.js";
+import { fixNode, gpuList, inWords, unique } from "./words.js";
 
 const _ = cockpit.gettext;
 
@@ -22,13 +22,14 @@ function together(entries) {
     return [...all.values()];
 }
 
-function ofReasons(report) {
+/** `told`: codes of reasons that a finding has told. */
+function ofReasons(report, told) {
     const entries = [];
     for (const gpu of report.gpus)
         for (const [backend, view] of Object.entries(gpu.backends))
             for (const reason of view.usable ? [] : view.reasons) {
                 const { text, fix } = inWords(reason);
-                if (fix)
+                if (fix && !told.has(reason.code))
                     entries.push({ text, fix, tone: view.usable === false ? "warning" : "plain", about: [gpu.id], backends: [backend] });
             }
     return together(entries);
@@ -49,8 +50,7 @@ function entryNode({ text, fix, commands, tone, about, backends }, gpus) {
 /** `findings`: the doctor's, or null where they are not known. */
 export function helpsNode(report, findings) {
     const found = ofFindings((findings ?? []).filter(finding => finding.fix || finding.severity === "error"));
-    const told = new Set(found.map(entry => fixParts(entry.fix).command));
-    const entries = [...found, ...ofReasons(report).filter(entry => !told.has(fixParts(entry.fix).command || entry))];
+    const entries = [...found, ...ofReasons(report, new Set((findings ?? []).map(finding => finding.id)))];
     if (!entries.length)
         return null;
     return [title("helps", _("What helps")), h("ul", { class: "plain entries" }, entries.map(entry => entryNode(entry, report.gpus)))];

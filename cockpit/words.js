@@ -64,27 +64,27 @@ export function unique(values) {
     return [...new Set(values)];
 }
 
-// How a command in the daemon's sentences begins.
-const COMMAND = /(?:^|: |\(|, then |; or |, or )((?:sudo|gpuprobectl|sed|journalctl|lspci|dpkg|unset|modprobe|nvidia-smi)\b.*)$/;
+// How a command in the daemon's sentences begins, and where one stands: alone, behind the last colon, in parentheses.
+const PROGRAM = "(?:sudo|gpuprobectl|sed|journalctl|lspci|dpkg|unset|modprobe|nvidia-smi)\\b";
+const ALONE = new RegExp(`^${PROGRAM}.*$`);
+const BEHIND = new RegExp(`^(.*)(?:: |, then |; or |, or )(${PROGRAM}.*)$`);
+const WITHIN = new RegExp(`\\((${PROGRAM}[^),]*)\\)`);
 
-/** The command that ends a fix: {words, command}; command is "" where it is words alone. */
+/** The command in a fix: {words, command}; command is "" where it is words alone. What is within a sentence stays there. */
 export function fixParts(fix) {
-    const found = COMMAND.exec(fix);
-    if (!found)
-        return { words: fix, command: "" };
-    const isInParentheses = found[0].startsWith("(");
-    const command = isInParentheses ? found[1].split(")")[0] : found[1];
-    // What is in the middle of a sentence stays there; what ends it stands alone.
-    const words = isInParentheses ? fix : fix.slice(0, found.index).replace(/[:;,]$/, "");
-    return { words, command };
+    if (ALONE.test(fix))
+        return { words: "", command: fix };
+    const behind = BEHIND.exec(fix);
+    if (behind)
+        return { words: behind[1], command: behind[2] };
+    return { words: fix, command: WITHIN.exec(fix)?.[1] ?? "" };
 }
 
 /** A fix with a button for each of its commands; these are told, or found in its words. */
 export function fixNode(fix, commands = []) {
     const { words, command } = fixParts(fix);
-    const isTold = commands.length > 0;
-    const all = isTold ? commands : [command].filter(Boolean);
-    const sentence = isTold && !(all.length === 1 && all[0] === command) ? fix : words;
+    const all = commands.length ? commands : [command].filter(Boolean);
+    const sentence = all.length === 1 && all[0] === command ? words : fix;
     return h("div", { class: "fix" }, sentence && !all.includes(sentence) ? h("p", {}, sentence) : null,
         all.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
 }

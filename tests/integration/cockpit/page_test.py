@@ -42,8 +42,9 @@ class FourAlike(PageCase):
         self.show()
         helps = self.text("#helps")
         self.assertRegex(helps, r"NVIDIA H200 × 4: ! .*libEGL_nvidia\.so\.0")
-        command = "sed s/libGLX/libEGL/ /usr/share/vulkan/icd.d/nvidia_icd.json | sudo tee /etc/vulkan/icd.d/nvidia_egl.json"
-        self.assertEqual(helps.count(command), 1)
+        command = self.text("#helps code")
+        self.assertRegex(command, r"^sed s/libGLX/libEGL/ \S+/nvidia_icd\.json \| (sudo )?tee \S+$")
+        self.assertEqual(helps.count("sed s/libGLX"), 1)
         self.ask("clipboard")
         self.ask("click", selector="#helps button.copy")
         self.see("#helps button.copy", "Copied")
@@ -85,6 +86,25 @@ class FourAlike(PageCase):
             self.assertIn(words, answer)
         self.ask("choose", selector="#install-product", value="llama.cpp")
         self.see("#install-answer", "ubuntu-x64")
+
+
+class Fixes(PageCase):
+    MACHINE = "software-only"
+
+    def test_their_commands_are_found_in_the_sentences_of_the_daemon(self):
+        self.show()
+        for fix, words, command in (
+            ("ask the drivers: gpuprobectl probe", "ask the drivers", "gpuprobectl probe"),
+            ("sudo nvidia-modprobe -u -c0", "", "sudo nvidia-modprobe -u -c0"),
+            ("load the GPU's kernel driver", "load the GPU's kernel driver", ""),
+            ("start it with one: --gpus all", "start it with one: --gpus all", ""),
+            ("look for it in the kernel log (journalctl -k)", "look for it in the kernel log (journalctl -k)", "journalctl -k"),
+            ("create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C makes it), or switch MIG off: sudo nvidia-smi -mig 0",
+             "create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C makes it), or switch MIG off", "sudo nvidia-smi -mig 0"),
+            ("give a manifest: sed s/a:b/c/ x | sudo tee y", "give a manifest", "sed s/a:b/c/ x | sudo tee y"),
+        ):
+            parts = self.ask("run", script=f"import('./words.js').then(words => words.fixParts({json.dumps(fix)}))")
+            self.assertEqual(parts, {"words": words, "command": command})
 
 
 class Keyboard(PageCase):
@@ -150,8 +170,8 @@ def divided(folder):
     nvml = json.loads(path.read_text(encoding="utf-8"))
     gib = 1 << 30
     nvml["devices"][0].update(mig_mode=True, mig_devices=[
-        {"index": 0, "name": "1g.18gb", "uuid": MIG + "1", "memory": {"total": 16 * gib, "free": 15 * gib}},
-        {"index": 1, "name": "3g.71gb", "uuid": MIG + "2", "memory": {"total": 69 * gib, "free": 69 * gib}}])
+        {"index": 0, "name": "NVIDIA H200 MIG 1g.18gb", "uuid": MIG + "1", "memory": {"total": 16 * gib, "free": 15 * gib}},
+        {"index": 1, "name": "NVIDIA H200 MIG 3g.71gb", "uuid": MIG + "2", "memory": {"total": 69 * gib, "free": 69 * gib}}])
     path.write_text(json.dumps(nvml), encoding="utf-8")
 
 
