@@ -14,13 +14,13 @@ using namespace gpuprobe;
 /// More memory never makes an answer worse.
 void check_placement(const Model& model) {
     for (const std::uint64_t context : {std::uint64_t{1}, std::uint64_t{4096}, kMaxContext}) {
-        const auto load = load_of(model, {.context = context, .streams = 3});
+        const Load load{.model = &model, .run = {.context = context, .streams = 3}};
         const auto small = fit_of(load, {{.budget = gib(8), .overhead = mib(300)}});
         const auto large = fit_of(load, {{.budget = gib(16), .overhead = mib(300)}});
         if (large > small)  // Fits before Tight before No
             std::abort();
     }
-    (void)max_context_of(model, {}, {{.budget = gib(80)}, {.budget = gib(8)}});
+    (void)max_context_of({.model = &model}, {{.budget = gib(80)}, {.budget = gib(8)}});
 }
 
 }  // namespace
