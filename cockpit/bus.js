@@ -135,10 +135,13 @@ export function products() {
     return call(ROOT, MANAGER, "ListProducts", "", []);
 }
 
-/** Asks the drivers again (stage "query"), or has the GPUs compute ("measure"). Takes as long as that takes. */
+/**
+ * Asks the drivers again (stage "query"), or has the GPUs compute ("measure"). Takes as long as that takes; where polkit wants
+ * a password it may ask for one.
+ */
 export function probe(stage) {
     const options = { stage: cockpit.variant("s", stage) };
-    return call(ROOT, MANAGER, "Probe", "aoasa{sv}", [[], [], options], { timeout: 600000 });
+    return call(ROOT, MANAGER, "Probe", "aoasa{sv}", [[], [], options], { timeout: 600000, flags: "i" });
 }
 
 /** Whether the model with this header fits. `header` is GGUF without its weights. */
