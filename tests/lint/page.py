@@ -69,6 +69,9 @@ def check(source):
     json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for path in folder.glob("*.xml"):
         xml.etree.ElementTree.parse(path)
+        if shutil.which("appstreamcli"):
+            done = subprocess.run(["appstreamcli", "validate", "--no-net", path], capture_output=True, text=True, check=False)
+            found += [done.stdout] if done.returncode else []
     return found
 
 
