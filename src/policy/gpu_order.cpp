@@ -30,7 +30,8 @@ std::vector<const Gpu*> in_order(const Report& report) {
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
     const auto gpus = in_order(report);
     const auto found = std::ranges::find_if(gpus, [&chosen](const Gpu* gpu) {
-        return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly : gpu->id == whole_id(chosen.front());
+        return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly
+                              : gpu->id == whole_id(chosen.front());
     });
     return found == gpus.end() ? nullptr : *found;
 }

@@ -28,6 +28,9 @@ public:
             judged_.candidate.verdict = Verdict::Unknown;
         judged_.candidate.reasons.push_back(std::move(reason));
     }
+    [[nodiscard]] bool is_rejected() const {
+        return judged_.candidate.verdict == Verdict::Rejected;
+    }
     void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
     [[nodiscard]] Judged end() && { return std::move(judged_); }
 
@@ -203,16 +206,24 @@ void weigh(const BuildNeeds& way, const Facts& facts, Trial& trial) {
         trial.remark(because("library-not-listed", {{"library", library}, {"build", way.build}}));
 }
 
-/// Of the ways in which the installed build can use the backend, one must be open.
-void try_installed(const SelectQuestion& question, const Facts& facts, Trial& trial) {
-    for (const auto& installed : question.installed) {
-        const auto found = installed.find(facts.subject().backend);
-        if (question.is_simulated || found == installed.end())
-            continue;
-        const auto best = std::ranges::max_element(
-            found->second, {}, [&facts](const BuildNeeds& way) { return nearness(way, facts); });
-        weigh(*best, facts, trial);
-    }
+/// Of the ways in which a build can use the backend, one must be open.
+void try_build(const InstalledNeeds& build, const Facts& facts, Trial& trial) {
+    const auto found = build.find(facts.subject().backend);
+    if (found == build.end())
+        return;
+    const auto best = std::ranges::max_element(
+        found->second, {}, [&facts](const BuildNeeds& way) { return nearness(way, facts); });
+    weigh(*best, facts, trial);
+}
+
+/// Published builds say nothing new about a GPU that can't be used anyway.
+void try_builds(const SelectQuestion& question, const Facts& facts, Trial& trial) {
+    if (question.is_simulated)
+        return;
+    for (const auto& installed : question.installed)
+        try_build(installed, facts, trial);
+    if (!trial.is_rejected())
+        try_build(question.published, facts, trial);
 }
 
 /// Whether the GPU's vendor is one that the backend serves at all: of another's nothing else is
@@ -346,7 +357,7 @@ Judged judge(const SelectQuestion& question,
     try_gpu(question, gpu, is_spare, trial);
     if (is_served(gpu, backend)) {
         try_floors(question, facts, trial);
-        try_installed(question, facts, trial);
+        try_builds(question, facts, trial);
     }
     try_experience(question, backend, &gpu, trial);
     auto judged = std::move(trial).end();
@@ -394,7 +405,7 @@ Judged judge_cpu(const SelectQuestion& question, const Report& report) {
         for (const auto& predicate : *rules)
             if (is_about_host(predicate))
                 weigh(test_predicate(predicate, facts), trial);
-    try_installed(question, facts, trial);
+    try_builds(question, facts, trial);
     try_experience(question, cpu, nullptr, trial);
     auto judged = std::move(trial).end();
     judged.score = report.host.cpu.score;

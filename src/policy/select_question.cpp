@@ -177,8 +177,8 @@ void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& quest
 }
 
 /// Who does not say which build there is has one of those that are published. What nobody knows of
-/// the GPU is not held against them, and a backend that is published nowhere is the profile's
-/// alone.
+/// the GPU is not held against them, nor is the host, which recommend asks about; a backend that is
+/// published nowhere is the profile's alone.
 InstalledNeeds published_needs(const Manifest& product, const Report& report) {
     const Facts host{{.report = report}};
     std::vector<std::string> names;
@@ -188,8 +188,10 @@ InstalledNeeds published_needs(const Manifest& product, const Report& report) {
     auto needs = needs_of(names, product, host).value_or({});
     needs.erase(std::string{kCpu});
     for (auto& [backend, ways] : needs)
-        for (auto& way : ways)
+        for (auto& way : ways) {
             way.takes_doubt = true;
+            std::erase_if(way.terms, [](const Term& term) { return is_about_host(term); });
+        }
     return needs;
 }
 
@@ -210,7 +212,7 @@ Status note_installed(const SelectRequest& request,
     for (const auto& needs : question.installed)
         note_built(needs, is_told, question);
     if (product && !is_told && question.installed.empty())
-        question.installed.push_back(published_needs(*product, report));
+        question.published = published_needs(*product, report);
     return Done{};
 }
 

@@ -31,6 +31,7 @@ struct SelectQuestion {
     bool requires_verified = false;
     bool is_simulated = false;  ///< the report's GPUs are made up: they have no facts
     std::vector<std::string> require = {};
+    InstalledNeeds published = {};  ///< of the variants there are, where nobody tells the build
     /// Of the variants and of the build that the request tells of; each must be met.
     std::vector<InstalledNeeds> installed = {};
     bool strict = false;

@@ -72,7 +72,7 @@ class NodeLlamaCpp(unittest.TestCase):
                 self.assertEqual(self.devices(self.told(consumer, "--backend=none")), [])
 
     def test_it_opens_none_of_an_api_that_was_not_chosen(self):
-        told = self.told("node-llama-cpp", "--backend=cuda")
+        told = self.told("llama.cpp", "--backend=cuda")
         self.assertTrue(told["CUDA_VISIBLE_DEVICES"].startswith("GPU-"))
         self.assertEqual(self.devices(told), [])
 

@@ -187,12 +187,15 @@ class Corpus(ScenarioCase):
         """One integrated or discrete GPU at a time: which of its backends Ollama takes."""
         orin = Machine().nvidia(capability="8.7", vulkan=False)
         orin.probes["cuda"]["devices"][0]["type"] = "integrated"
+        no_rocm = Machine().amd(gfx="gfx1030", hip=False)
+        no_rocm.nodes["/dev/kfd"]["mode"] = 0o600  # Ollama brings what is above it
+        no_rocm.nodes["/dev/kfd"]["accessible"] = False
         for machine, chosen in (
             (orin, "cuda"),
             (Machine().amd(integrated=True, hip=False), "cpu"),
             (Machine().amd(integrated=True, gfx="gfx1103", vulkan=False), "cpu"),
             (Machine().amd(integrated=True, gfx="gfx1151", vulkan=False), "rocm"),
-            (Machine().amd(gfx="gfx1030", hip=False), "vulkan"),
+            (no_rocm, "vulkan"),
         ):
             self.assertEqual(self.select(machine, "ollama").backend, chosen)
 

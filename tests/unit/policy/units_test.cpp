@@ -74,8 +74,8 @@ TEST(SelectUnits, TakesTheIdOfAGpuForAllOfItsUnits) {
 
 TEST(SelectUnits, NeverPutsAnInstanceBesideAWholeGpu) {
     EXPECT_EQ(decide(with_instances(), {}).gpus, Names{"pci:0000:83:00.0"});
-    const auto small = decide(with_instances(), {.gpus = Names{kSmall, kLarge}});
-    EXPECT_EQ(small.gpus, Names{kLarge});
+    EXPECT_EQ(decide(with_instances(), {.gpus = Names{kSmall, kLarge}}).gpus, Names{kSmall});
+    EXPECT_EQ(decide(with_instances(), {.gpus = Names{kLarge, kSmall}}).gpus, Names{kLarge});
 }
 
 TEST(SelectUnits, HoldsARequestAgainstTheUnitsMemory) {
