@@ -11,9 +11,10 @@ import unittest
 
 from page_case import BIN, MACHINES, SOURCE, PageCase
 
-sys.path.insert(0, str(SOURCE / "tests/integration/cli"))
+sys.path[:0] = [str(SOURCE / "tests/integration/cli"), str(SOURCE / "tests/runtimes")]
 
 import gguf_writer  # noqa: E402
+import shapes  # noqa: E402
 
 MODELS = SOURCE / "tests/data/models"
 
@@ -47,33 +48,33 @@ class Fit(PageCase):
         self.ask("drop", selector=".drop", name="llama.gguf", base64=content)
         self.see("#fit-answer", "Llama 3.1 8B")
         answer = self.text("#fit-answer")
-        for words in ("llama, 32 layers, trained for 131072 tokens", "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.1 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
+        for words in ("llama, 32 layers, trained for 131072 tokens", "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.3 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
             self.assertIn(words, answer)
         self.assertIn("The file ends before its weights do", answer)  # this one is a header alone
         self.take_pictures("fit")
 
     def test_every_model_has_the_plan_of_the_whole_file(self):
         """The header that is sent is as good as the file: tokens and templates have gone, and nothing that counts."""
-        more = [("tokenizer.ggml.tokens", (gguf_writer.ARRAY, gguf_writer.STRING), ["token"] * 150_000),
-                ("tokenizer.ggml.scores", (gguf_writer.ARRAY, gguf_writer.F32), [0.5] * 150_000),
-                ("tokenizer.chat_template", gguf_writer.STRING, "x" * 100_000), ("general.quantized", gguf_writer.BOOL, True)]
-        for name, (pairs, tensors) in gguf_writer.MODELS.items():
+        lists = {"tokenizer.ggml.tokens": ["token"] * 150_000, "tokenizer.ggml.scores": [0.5] * 150_000}
+        for name in shapes.PUBLISHED:
             file = pathlib.Path(self.folder) / f"{name}.gguf"
-            gguf_writer.write(file, [*more[:2], *pairs, *more[2:]], tensors)
+            model = shapes.published(name)
+            model.keys = {**lists, **model.keys, "tokenizer.chat_template": "x" * 100_000, "general.quantized": True}
+            model.write(file)
             self.choose(file.name)
             wanted = self.planned(file)
             self.see("#fit-answer", wanted["model"]["name"])
             sent = self.ask("run", script="""Promise.all([import("./gguf.js"), import("./bus.js")]).then(async ([gguf, bus]) => {
                 const { header, isWhole } = await gguf.readHeader([...document.getElementById("fit-file").files]);
                 return [header.length, isWhole, await bus.plan(header, { context: 4096, cache: "f16" })] })""")
-            self.assertLess(sent[0], 16384)
+            self.assertLessEqual(sent[0], len(shapes.published(name).header()[0]))
             self.assertTrue(sent[1])
             for member in ("model", "run", "need", "together"):
                 self.assertEqual(sent[2][member], wanted[member], name)
             self.assertNotIn("The file ends", self.text("#fit-answer"))
 
     def test_follows_context_and_cache(self):
-        gguf_writer.write(pathlib.Path(self.folder) / "a.gguf", *gguf_writer.MODELS["llama-3.1-8b"])
+        shapes.published("llama-3.1-8b").write(pathlib.Path(self.folder) / "a.gguf")
         self.choose("a.gguf")
         self.see("#fit-answer", "cache of the context 512 MiB")
         self.ask("type", selector="#fit-context", text="32768")
@@ -83,12 +84,14 @@ class Fit(PageCase):
         self.see("#fit-answer", "cache of the context 2.1 GiB")
 
     def test_a_split_model_needs_all_its_parts(self):
-        pairs, tensors = gguf_writer.MODELS["qwen2.5-14b"]
+        tensors = list(shapes.published("qwen2.5-14b").tensors.items())
         half = len(tensors) // 2
         for number, part in enumerate((tensors[:half], tensors[half:])):
-            split = [("split.no", gguf_writer.U16, number), ("split.count", gguf_writer.U16, 2),
-                     ("split.tensors.count", gguf_writer.I32, len(tensors))]
-            gguf_writer.write(pathlib.Path(self.folder) / f"m-0000{number + 1}-of-00002.gguf", [*(pairs if number == 0 else []), *split], part)
+            model = shapes.published("qwen2.5-14b")
+            model.keys = {**(model.keys if number == 0 else {}), "split.no": number, "split.count": 2,
+                          "split.tensors.count": len(tensors)}
+            model.tensors = dict(part)
+            model.write(pathlib.Path(self.folder) / f"m-0000{number + 1}-of-00002.gguf")
         self.choose("m-00002-of-00002.gguf")
         self.see("#fit-answer", "this model has 2 parts: drop all of them together")
         self.choose("m-00002-of-00002.gguf", "m-00001-of-00002.gguf")
@@ -122,8 +125,9 @@ class Fit(PageCase):
             self.see("#fit-answer", name)
 
     def test_every_cut_of_a_header_is_refused_at_once(self):
-        pairs, tensors = gguf_writer.MODELS["gemma-3-27b"]
-        content = gguf_writer.header(pairs, tensors[:2])[0]
+        model = shapes.published("gemma-3-27b")
+        model.tensors = dict(list(model.tensors.items())[:2])
+        content = model.header()[0]
         refused = self.ask("run", script=f"""import("./gguf.js").then(async gguf => {{
             const bytes = Uint8Array.from(atob("{base64.b64encode(content).decode()}"), letter => letter.charCodeAt(0));
             let count = 0;

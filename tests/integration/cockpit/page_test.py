@@ -81,7 +81,7 @@ class FourAlike(PageCase):
     def test_are_what_a_build_is_recommended_for(self):
         self.show()
         answer = self.text("#install-answer")
-        for words in ("✓ cu130 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu130", "Where that fails, try cu132, cu126, cpu",
+        for words in ("✓ cu132 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu132", "Where that fails, try cu130, cu126, cu129, cu128, cpu",
                       "rocm7.2\trocm\t✗ cannot be used\tfor GPUs of another vendor than NVIDIA"):
             self.assertIn(words, answer)
         self.ask("choose", selector="#install-product", value="llama.cpp")
