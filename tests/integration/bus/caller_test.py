@@ -51,7 +51,7 @@ class Callers(BusCase):
             with self.subTest(who):
                 decision = self.selected(**who)
                 self.assertEqual(decision["backend"], "cuda")
-                self.assertEqual(decision["environment"], {"CUDA_VISIBLE_DEVICES": UUID})
+                self.assertEqual(decision["environment"]["CUDA_VISIBLE_DEVICES"], UUID)
         for who in ({}, {"groups": [RENDER + 1]}):
             with self.subTest(who):
                 decision = self.selected(**who)

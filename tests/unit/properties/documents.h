@@ -11,6 +11,7 @@
 #include "policy/profile_set.h"
 #include "policy/recommend.h"
 #include "policy/select.h"
+#include "report/compute_view.h"
 
 /// Every consumer and product that the program brings, and what it answers them.
 namespace gpuprobe::testing_properties {
@@ -66,8 +67,11 @@ inline std::vector<Recommendation> all_advice(const Report& report) {
     return all;
 }
 
+/// The GPU of that id, or whose unit has it.
 inline const Gpu* gpu_called(const Report& report, std::string_view id) {
-    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    if (found == report.gpus.end())
+        found = std::ranges::find(report.gpus, whole_id(id), &Gpu::id);
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
