@@ -67,7 +67,8 @@ class Fit(PageCase):
             sent = self.ask("run", script="""Promise.all([import("./gguf.js"), import("./bus.js")]).then(async ([gguf, bus]) => {
                 const { header, isWhole } = await gguf.readHeader([...document.getElementById("fit-file").files]);
                 return [header.length, isWhole, await bus.plan(header, { context: 4096, cache: "f16" })] })""")
-            self.assertLessEqual(sent[0], len(shapes.published(name).header()[0]))
+            model.keys = {key: value for key, value in model.keys.items() if not key.startswith("tokenizer.")}
+            self.assertLessEqual(sent[0], len(model.header()[0]) + 64)  # what a file without a tokenizer has
             self.assertTrue(sent[1])
             for member in ("model", "run", "need", "together"):
                 self.assertEqual(sent[2][member], wanted[member], name)
