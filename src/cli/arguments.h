@@ -113,6 +113,7 @@ struct Arguments {
     std::string stage = "query";                     ///< of probe
     bool measures_in_use = false;                    ///< of probe and bench
     std::optional<std::string> plot = {};            ///< of bench: a file
+    std::optional<std::string> bundle = {};          ///< of doctor: a file for a bug report
     bool warnings_count = false;                     ///< of doctor
     std::optional<std::string> capture_folder = {};  ///< of capture
     bool redacts = false;                            ///< of capture
@@ -121,6 +122,7 @@ struct Arguments {
     OutcomeArguments outcome = {};                   ///< of report-outcome
     QuarantineArguments quarantine = {};             ///< of quarantine
     bool shows_all = false;                          ///< of env: index forms as well
+    bool wants_script = false;                       ///< of doctor: the safe fixes
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< of all that is about variants
     FleetArguments fleet = {};

@@ -40,9 +40,9 @@ Status write_report(const std::string& file,
 Result<ExitCode> run(Context& context) {
     const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
-    if (context.arguments.plot)
-        TRY(write_report(*context.arguments.plot, report, findings));
-    if (context.arguments.shows_all)
+    if (context.arguments.bundle)
+        TRY(write_report(*context.arguments.bundle, report, findings));
+    if (context.arguments.wants_script)
         print(fix_script(findings));
     else if (context.wants_json())
         print_json(context.arguments, to_value(diagnosis_of(findings)));
@@ -68,11 +68,11 @@ Exit status 6 when an error was found; warnings and things to know do not count.
                          .take = put<&Arguments::warnings_count>},
                         {.names = "--fix-script",
                          .help = "print a shell script of the safe fixes; nothing is run",
-                         .take = put<&Arguments::shows_all>},
+                         .take = put<&Arguments::wants_script>},
                         {.names = "--report",
                          .value = {.name = "FILE", .names = kFiles},
                          .help = "write findings and report, without identities, for a bug report",
-                         .take = put<&Arguments::plot>}},
+                         .take = put<&Arguments::bundle>}},
             .run = run};
 }
 
