@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <span>
 
 #include <grp.h>
@@ -100,12 +101,18 @@ Surroundings surroundings_here(const FileSystem& files,
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
                       .cdi_specs = listed(files, kCdiFolders, {".json", ".yaml", ".yml"}),
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
-                      .is_root = ::geteuid() == 0,
-                      .new_groups = new_groups(files),
                       .kernel_log = kernel_log()};
     for (const auto& [name, kind] : knowledge::Causes::current().variables())
         if (const char* value = variable(name.c_str()))
             here.environment.emplace(name, scrubbed(value, kMaxText));
+    return here;
+}
+
+Surroundings own_surroundings(const FileSystem& files) {
+    auto here =
+        surroundings_here(files, [](const char* name) -> const char* { return std::getenv(name); });
+    here.is_root = ::geteuid() == 0;
+    here.new_groups = new_groups(files);
     return here;
 }
 

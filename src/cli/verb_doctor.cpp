@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-
 #include "base/files.h"
 #include "base/record.h"
 #include "base/value_json.h"
@@ -18,8 +16,7 @@ namespace {
 Surroundings surroundings_of(const Report& report) {
     if (report.source == ReportSource::Replay)
         return {};
-    return surroundings_here(RootedFiles{},
-                             [](const char* name) -> const char* { return std::getenv(name); });
+    return own_surroundings(RootedFiles{});
 }
 
 ExitCode exit_code_of(Severity severity, bool is_strict) {
