@@ -41,12 +41,28 @@ constexpr Entry kForeign[] = {
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.NameHasNoOwner"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.NoReply"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.Timeout"},
+    {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.TimedOut"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.Disconnected"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.NoServer"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.FileNotFound"},
     {ErrorCode::NotAuthorized, "org.freedesktop.DBus.Error.AccessDenied"},
     {ErrorCode::InvalidRequest, "org.freedesktop.DBus.Error.InvalidArgs"},
 };
+
+/// How the names of errors begin with which a bus and the service manager behind it say that a
+/// service cannot be started: disabled, masked, failed, not permitted. Source:
+/// dbus/dbus-protocol.h, DBUS_ERROR_SPAWN_*; systemd, src/libsystemd/sd-bus/bus-common-errors.h.
+constexpr std::string_view kNotStarted[] = {"org.freedesktop.DBus.Error.Spawn.",
+                                            "org.freedesktop.systemd1."};
+
+ErrorCode foreign_code(std::string_view name) {
+    if (const auto* entry = std::ranges::find(kForeign, name, &Entry::name);
+        entry != std::end(kForeign))
+        return entry->code;
+    return std::ranges::any_of(kNotStarted, [&](auto start) { return name.starts_with(start); })
+               ? ErrorCode::Unavailable
+               : ErrorCode::Internal;
+}
 
 }  // namespace
 
@@ -70,9 +86,7 @@ Error error_from(const sdbus::Error& error) {
     const std::string& name = error.getName();
     if (const auto code = error_code(name))
         return Error{*code, error.getMessage()};
-    const auto* foreign = std::ranges::find(kForeign, name, &Entry::name);
-    const auto code = foreign == std::end(kForeign) ? ErrorCode::Internal : foreign->code;
-    return Error{code, error.getMessage().empty() ? name : error.getMessage()};
+    return Error{foreign_code(name), error.getMessage().empty() ? name : error.getMessage()};
 }
 
 }  // namespace gpuprobe::bus

@@ -66,7 +66,7 @@ class Bus:
         config.write_text(
             '<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" '
             '"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>session</type>'
-            f"<listen>unix:path={self.folder.name}/bus</listen>"
+            f"<listen>unix:path={self.folder.name}/bus</listen><servicedir>{self.folder.name}</servicedir>"
             '<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>',
             encoding="utf-8",
         )
@@ -77,6 +77,13 @@ class Bus:
             text=True,
         )
         self.address = self.daemon.stdout.readline().strip()
+
+    def starts(self, command):
+        """From now on the bus starts the daemon by this command, as /usr/share/dbus-1/system-services would."""
+        service = f"[D-BUS Service]\nName=org.gpuprobe.GpuProbe1\nExec={command}\n"
+        pathlib.Path(self.folder.name, "org.gpuprobe.GpuProbe1.service").write_text(service, encoding="utf-8")
+        reload = [f"--address={self.address}", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus"]
+        subprocess.run(["busctl", *reload, "org.freedesktop.DBus", "ReloadConfig"], check=True)
 
     def start_fake(self, *files):
         fake = subprocess.Popen(

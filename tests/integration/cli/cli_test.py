@@ -242,6 +242,15 @@ class NoDaemon(unittest.TestCase):
             "gpuprobectl: no daemon answers on the system bus; asking the machine directly",
         )
 
+    def test_a_daemon_that_cannot_be_started_is_no_daemon(self):
+        for command in ("/bin/false", "/nonexistent/gpuprobed"):
+            bus = Bus()
+            self.addCleanup(bus.close)
+            bus.starts(command)
+            done = run("list", "--worker=/bin/false", "--no-cache", DBUS_SYSTEM_BUS_ADDRESS=bus.address)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("asking the machine directly", done.stderr, command)
+
     def test_quiet_keeps_the_remark_back(self):
         self.assertEqual(run("-q", "list", "--worker=/bin/false", "--no-cache").stderr, "")
 

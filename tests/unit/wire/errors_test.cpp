@@ -34,6 +34,14 @@ TEST(ErrorFrom, TellsNobodyThereFromForbidden) {
     EXPECT_EQ(code_of("org.gpuprobe.GpuProbe1.Error.NoMatch"), ErrorCode::NoMatch);
 }
 
+TEST(ErrorFrom, ADaemonThatCannotBeStartedIsNotThere) {
+    for (const char* name :
+         {"org.freedesktop.DBus.Error.TimedOut", "org.freedesktop.DBus.Error.Spawn.ChildExited",
+          "org.freedesktop.DBus.Error.Spawn.ServiceNotFound", "org.freedesktop.systemd1.LoadFailed",
+          "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.UnitMasked"})
+        EXPECT_EQ(error_from(make_error(name, "x")).code, ErrorCode::Unavailable) << name;
+}
+
 TEST(Guard, LetsNothingOutButBusErrors) {
     const auto name_of_thrown = [](const auto& body) -> std::string {
         try {
