@@ -8,6 +8,7 @@
 #include "explain/sizes.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
+#include "report/identity.h"
 
 namespace gpuprobe {
 namespace {
@@ -56,8 +57,8 @@ std::string vendor_title(std::string_view vendor) {
 }
 
 std::string gpu_title(const Gpu& gpu) {
-    if (gpu.name)
-        return *gpu.name;
+    if (auto name = short_name_of(gpu))
+        return *std::move(name);
     const auto vendor = gpu.vendor ? vendor_title(*gpu.vendor) : std::string{};
     if (gpu.pci && gpu.pci->vendor_id && gpu.pci->device_id)
         return vendor + (vendor.empty() ? "[" : " [") + *gpu.pci->vendor_id + ":" +

@@ -237,4 +237,50 @@ std::optional<std::string> name_of(const Subject& subject) {
     return *pci->vendor_id + ":" + *pci->device_id;
 }
 
+namespace {
+
+/// As pci.ids calls the maker: "Advanced Micro Devices, Inc. [AMD/ATI]".
+std::optional<std::string> listed_maker(const Gpu& gpu) {
+    const auto listed = gpu.apis.find("pci");
+    return listed == gpu.apis.end() ? std::nullopt
+                                    : fact(listed->second.device, facts::kVendorName);
+}
+
+std::string without_signs(std::string name) {
+    for (const std::string_view sign : {" (R)", "(R)", " (TM)", "(TM)", " (tm)", "(tm)"})
+        for (auto at = name.find(sign); at != std::string::npos; at = name.find(sign))
+            name.erase(at, sign.size());
+    return name;
+}
+
+std::string_view model_in(std::string_view name, const std::optional<std::string>& maker) {
+    if (maker && name.starts_with(*maker + " "))
+        name.remove_prefix(maker->size() + 1);
+    const auto bracket = name.rfind('[');
+    return name.ends_with(']') && bracket != std::string_view::npos
+               ? name.substr(bracket + 1, name.size() - bracket - 2)
+               : name;
+}
+
+bool is_ids(const Gpu& gpu) {
+    return gpu.pci &&
+           gpu.name == gpu.pci->vendor_id.value_or("") + ":" + gpu.pci->device_id.value_or("");
+}
+
+}  // namespace
+
+std::optional<std::string> short_name_of(const Gpu& gpu) {
+    if (!gpu.name || is_ids(gpu))
+        return std::nullopt;
+    const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_maker(gpu)))});
+    const bool is_shown_by_host = gpu.kind == GpuKind::Virtual || gpu.kind == GpuKind::DisplayOnly;
+    const auto* maker = gpu.vendor ? knowledge::Chips::current().maker(*gpu.vendor) : nullptr;
+    if (model.empty())
+        return gpu.name;
+    if (!maker || is_shown_by_host ||
+        lower_case(model).find(lower_case(maker->name)) != std::string::npos)
+        return model;
+    return maker->name + " " + model;
+}
+
 }  // namespace gpuprobe

@@ -34,7 +34,7 @@ class Bench(unittest.TestCase):
         told.install(self.folder, FAST)
         table = self.ask("bench", "--no-legend")
         card, processor = table.splitlines()[-2:]
-        self.assertEqual(card.split()[:6], [GPU, "Fake", "H200", "cuda", "verified", "4.00"])
+        self.assertEqual(card.split()[:6], [GPU, "NVIDIA", "Fake", "H200", "cuda", "verified"])
         self.assertIn("60.0 T", card)
         self.assertIn("20.0 G", processor)
         self.assertIn(f"cuda  {GPU}: verified; reads 4.00 TB/s", self.ask("status"))
@@ -56,7 +56,7 @@ class Bench(unittest.TestCase):
         root = xml.etree.ElementTree.parse(picture).getroot()
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
-        self.assertIn('cuda, A <b> & "c"', texts)
+        self.assertIn('cuda, NVIDIA A <b> & "c"', texts)
         self.assertIn("4.00 TB/s", texts)
 
     def test_tells_what_it_found_where_no_picture_can_be_written(self):

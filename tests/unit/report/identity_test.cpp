@@ -181,5 +181,52 @@ TEST(IdentityOf, HasTheNodeOfTheKernelsTopologyOrElseOfHsa) {
     EXPECT_EQ(gpu_at(report, "pci:0000:0b:00.0").identity.kfd_node, std::nullopt);
 }
 
+struct ShortNameCase {
+    const char* test;
+    const char* name;
+    const char* vendor;
+    const char* want;
+    const char* listed_maker = nullptr;
+    GpuKind kind = GpuKind::Discrete;
+};
+class ShortName : public testing::TestWithParam<ShortNameCase> {};
+
+TEST_P(ShortName, IsWhatPeopleSay) {
+    Gpu gpu{.kind = GetParam().kind, .vendor = GetParam().vendor, .name = GetParam().name};
+    if (GetParam().listed_maker)
+        gpu.apis["pci"].device = Value{Value::Object{{"vendor_name", GetParam().listed_maker}}};
+    EXPECT_EQ(short_name_of(gpu), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    ShortName,
+    testing::Values(
+        ShortNameCase{"Bracket",
+                      "Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT]", "amd",
+                      "AMD Radeon RX 7900 XT"},
+        ShortNameCase{"NoBracket", "Advanced Micro Devices, Inc. [AMD/ATI] Phoenix1", "amd",
+                      "AMD Phoenix1", "Advanced Micro Devices, Inc. [AMD/ATI]"},
+        ShortNameCase{"Company", "NVIDIA Corporation AD103 [GeForce RTX 4080]", "nvidia",
+                      "NVIDIA GeForce RTX 4080"},
+        ShortNameCase{"MakerIsThere", "NVIDIA H200", "nvidia", "NVIDIA H200"},
+        ShortNameCase{"Signs", "AMD Radeon (TM) RX 480 Graphics", "amd",
+                      "AMD Radeon RX 480 Graphics"},
+        ShortNameCase{"TwoSigns", "Intel(R) Arc(TM) A770 Graphics", "intel",
+                      "Intel Arc A770 Graphics"},
+        ShortNameCase{"MakerIsMissing", "Tesla T4", "nvidia", "NVIDIA Tesla T4"},
+        ShortNameCase{"EmptyBracket", "Thing []", "amd", "Thing []"},
+        ShortNameCase{"UnknownMaker", "Some GPU", "acme", "Some GPU"},
+        ShortNameCase{"OfTheHost", "GPU of the host", "microsoft", "GPU of the host", nullptr,
+                      GpuKind::Virtual}),
+    [](const auto& one) { return std::string{one.param.test}; });
+
+TEST(ShortNameOfIds, IsNone) {
+    Gpu gpu{.vendor = "amd",
+            .name = "1002:744c",
+            .pci = PciInfo{.vendor_id = "1002", .device_id = "744c"}};
+    EXPECT_EQ(short_name_of(gpu), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gpuprobe::test
