@@ -66,6 +66,37 @@ std::string place_of(const BenchRow& row) {
     return row.kind == "software" ? scrubbed(row.name.value_or("software")) : "the processor";
 }
 
+bool went_well(const BenchRow& row) {
+    const bool is_right =
+        !row.verification || row.verification->result == VerificationResult::Verified;
+    return is_right && (!row.measurement || row.measurement->outcome == Outcome::Answered);
+}
+
+/// One line of what was computed, for a device and for others of which the same is said.
+struct Told {
+    std::string backend = {};
+    std::string place = {};
+    std::string words = {};
+    std::size_t others = 0;
+};
+
+Told told_of(const BenchRow& row, const Promise& promise) {
+    return {.backend = scrubbed(row.backend),
+            .place = place_of(row),
+            .words = measured_words(row.verification, row.measurement, row.score, promise)};
+}
+
+void tell(std::vector<Told>& told, const BenchRow& row, const Promise& promise) {
+    auto now = told_of(row, promise);
+    const auto same = std::ranges::find_if(told, [&now](const Told& one) {
+        return one.backend == now.backend && one.words == now.words;
+    });
+    if (same == told.end())
+        told.push_back(std::move(now));
+    else
+        ++same->others;
+}
+
 }  // namespace
 
 std::string measured_words(const std::optional<Verification>& verification,
@@ -88,20 +119,31 @@ std::string measured_words(const std::optional<Verification>& verification,
 }
 
 std::string measured_section(const Report& report, const Screen& screen) {
+    std::vector<Told> told;
+    const BenchRow* best = nullptr;
+    std::size_t as_well = 0;
     const auto rows = bench_rows(report, {});
-    if (rows.empty())
-        return "";
-    std::size_t width = 0;
-    for (const auto& row : rows)
-        width = std::max(width, display_width(row.backend));
-    auto lines = "\n" + toned(screen, Tone::Strong, "Computed") + "\n";
     for (const auto& row : rows) {
-        const auto words =
-            measured_words(row.verification, row.measurement, row.score, promise_for(report, row));
-        lines += hanging(screen, "  " + padded_right(scrubbed(row.backend), width) + "  ",
-                         kIndent + width + 2, place_of(row) + ": " + words);
+        if (!went_well(row))
+            tell(told, row, promise_for(report, row));
+        else if (as_well++; !best || row.score.value_or(0) > best->score.value_or(0))
+            best = &row;
     }
-    return lines;
+    if (best)
+        told.insert(told.begin(), told_of(*best, promise_for(report, *best)));
+    std::size_t width = 0;
+    for (const auto& one : told)
+        width = std::max(width, display_width(one.backend));
+    std::string lines;
+    for (const auto& one : told) {
+        const auto others = one.others > 0 ? fmt::format(" and {} more", one.others) : "";
+        lines += hanging(screen, "  " + padded_right(one.backend, width) + "  ",
+                         kIndent + width + 2, one.place + others + ": " + one.words);
+    }
+    if (as_well > 1)
+        lines += fmt::format("  {} more computed right{}gpuprobectl bench shows all\n", as_well - 1,
+                             screen.dot());
+    return lines.empty() ? "" : "\n" + toned(screen, Tone::Strong, "Computed") + "\n" + lines;
 }
 
 }  // namespace gpuprobe

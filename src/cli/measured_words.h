@@ -19,8 +19,9 @@ std::string measured_words(const std::optional<Verification>& verification,
                            const std::optional<double>& score,
                            const Promise& promise);
 
-/// The section of `status`: a line for each backend of each GPU, software implementation and the
-/// processor that was tried; "" where none was.
+/// The section of `status`: the device and backend with the highest score, how many others computed
+/// right, and each that did not, those of which the same is said in one line. "" where nothing was
+/// tried.
 std::string measured_section(const Report& report, const Screen& screen);
 
 }  // namespace gpuprobe

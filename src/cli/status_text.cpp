@@ -2,6 +2,7 @@
 #include "cli/status_text.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kIndent = 2;
+constexpr std::size_t kMaxRows = 8;
 
 /// Hints in the order in which their causes are shown, each once.
 class Hints {
@@ -107,6 +109,30 @@ std::string host_line(const Report& report, const Screen& screen) {
     return toned(screen, Tone::Faint, cut_to(line, columns, screen.ellipsis())) + "\n";
 }
 
+std::vector<std::vector<Cell>> gpu_rows(const Report& report, const Screen& screen) {
+    std::vector<std::vector<Cell>> rows;
+    for (const auto& gpu : report.gpus)
+        rows.push_back(
+            {{.text = gpu.id},
+             {.text = gpu_title(gpu), .tone = Tone::Strong},
+             {.text = kind_title(gpu), .tone = gpu.health == "ok" ? Tone::Plain : Tone::Unsure},
+             {.text = driver_title(gpu.driver, screen)},
+             {.text = size_or_dash(offered_memory(gpu.memory), screen)},
+             backends_cell(gpu, screen)});
+    return rows;
+}
+
+/// Behind the last of the rows from `start` on that say the same of another GPU.
+std::size_t end_of_likes(const std::vector<std::vector<Cell>>& rows, std::size_t start) {
+    const auto differs = [&first = rows[start]](const std::vector<Cell>& row) {
+        return !std::ranges::equal(std::views::drop(row, 1), std::views::drop(first, 1));
+    };
+    return static_cast<std::size_t>(
+        std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(start), rows.end(), differs) -
+        rows.begin());
+}
+
+/// One screen, however many GPUs there are: of more than these, those that are alike share a row.
 std::string gpu_table(const Report& report, const Screen& screen) {
     Table table{{{.title = "GPU"},
                  {.title = "NAME", .may_shrink = true},
@@ -114,14 +140,15 @@ std::string gpu_table(const Report& report, const Screen& screen) {
                  {.title = "DRIVER", .may_shrink = true, .may_go = true},
                  {.title = "MEMORY", .is_right_aligned = true},
                  {.title = "BACKENDS"}}};
-    for (const auto& gpu : report.gpus)
-        table.add(
-            {{.text = gpu.id},
-             {.text = gpu_title(gpu), .tone = Tone::Strong},
-             {.text = kind_title(gpu), .tone = gpu.health == "ok" ? Tone::Plain : Tone::Unsure},
-             {.text = driver_title(gpu.driver, screen)},
-             {.text = size_or_dash(offered_memory(gpu.memory), screen)},
-             backends_cell(gpu, screen)});
+    const auto rows = gpu_rows(report, screen);
+    for (std::size_t i = 0; i < rows.size();) {
+        const auto end = report.gpus.size() > kMaxRows ? end_of_likes(rows, i) : i + 1;
+        auto row = rows[i];
+        if (end > i + 1)
+            row.front().text += fmt::format(" and {} more", end - i - 1);
+        table.add(std::move(row));
+        i = end;
+    }
     return table.empty() ? "" : "\n" + table.text(screen, kIndent);
 }
 

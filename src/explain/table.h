@@ -11,6 +11,7 @@ namespace gpuprobe {
 struct Cell {
     std::string text = {};
     Tone tone = Tone::Plain;
+    bool operator==(const Cell&) const = default;
 };
 
 struct Column {
