@@ -27,8 +27,8 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
         document["results"] = to_value(rows);
         return print_json(context.arguments, document);
     }
-    print(rows.empty() ? "Nothing here computes.\n" : bench_text(rows, context.screen));
-    if (context.screen.has_legend && !rows.empty())
+    print(bench_text(rows, context.screen));
+    if (context.screen.has_legend)
         print("\n" +
               toned(context.screen, Tone::Faint,
                     "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
@@ -50,6 +50,10 @@ Result<ExitCode> run(Context& context) {
     TRY(run_stage(context, order, kMeasureStage, "measuring"));
     const auto report = TRY(context.client.report());
     const auto rows = bench_rows(report, order.gpus);
+    if (rows.empty())
+        return Error{ErrorCode::NoMatch, report.source == ReportSource::Replay
+                                             ? "this capture holds no measurements of it"
+                                             : "nothing here could be verified or measured"};
     const auto drawn =
         arguments.plot ? write_atomically(*arguments.plot, bench_plot(rows)) : Status{Done{}};
     // What took so long is told without a picture too; but JSON is one document, also for errors.
