@@ -105,6 +105,38 @@ class Quickstart(unittest.TestCase):
         for wanted in ("default cpu" if not pathlib.Path("/dev/nvidia0").exists() else "default",
                        "Candidates", "requested=auto", '"Backend"', "busctl call"):
             self.assertIn(wanted, result.stdout)
+        self.assertIn(". tools/env", result.stdout.split("what to type next")[1])
+
+    def test_refuses_what_it_does_not_know(self):
+        for words in (["--nope"], ["--package"], ["--package", "/nonexistent.deb"]):
+            result = subprocess.run([SOURCE / "tools/quickstart", *words], capture_output=True, text=True, timeout=20)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertIn("--package", result.stderr)
+
+
+class Environment(unittest.TestCase):
+    """`. tools/env`, in a tree where only the program is built."""
+
+    def test_puts_the_built_programs_first(self):
+        with tempfile.TemporaryDirectory() as tree:
+            for name in ("tools/env", "data/completions/gpuprobectl.bash"):
+                target = pathlib.Path(tree, name)
+                target.parent.mkdir(parents=True)
+                shutil.copy(SOURCE / name, target)
+            built = pathlib.Path(tree, "build/release/src/gpuprobectl")
+            built.parent.mkdir(parents=True)
+            built.symlink_to(BIN / "gpuprobectl")
+            for shell, folder in (("bash", "/"), ("zsh", "/"), ("dash", tree)):
+                script = f"cd {folder}; . {tree}/tools/env; command -v gpuprobectl"
+                found = subprocess.run([shell, "-c", script], capture_output=True, text=True, timeout=20)
+                self.assertEqual((found.stdout, found.stderr), (f"{built}\n", ""), shell)
+
+    def test_says_how_to_build_where_nothing_is(self):
+        with tempfile.TemporaryDirectory() as tree:
+            pathlib.Path(tree, "tools").mkdir()
+            shutil.copy(SOURCE / "tools/env", pathlib.Path(tree, "tools"))
+            told = subprocess.run(["bash", "-c", f". {tree}/tools/env"], capture_output=True, text=True, timeout=20)
+            self.assertIn("tools/quickstart", told.stderr)
 
 
 if __name__ == "__main__":
