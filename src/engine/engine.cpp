@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/parse.h"
 #include "engine/capture.h"
@@ -66,12 +67,16 @@ struct Engine::Impl {
     [[nodiscard]] CallerContext caller(uid_t uid, const Report& seen) const {
         return {.uid = uid, .machine = publisher.report(), .seen = seen, .now = clock.wall()};
     }
-    [[nodiscard]] bool is_probing() const { return queries.running() || !trials.empty(); }
+    [[nodiscard]] bool is_probing() const {
+        return queries.running() || !trials.empty() || is_to_ask;
+    }
     void start();
     void watch_hardware();
     void load_cache();
     void start_due_queries();
     [[nodiscard]] bool rescan();
+    [[nodiscard]] bool has_changed();
+    void hardware_seen();
     void hardware_settled();
     void woke_up();
     void query(const ProbeRequest& request, ProbeWaiter waiter);
@@ -87,7 +92,12 @@ struct Engine::Impl {
     ProbedMachine machine;
     ProbeLedger ledger{machine.files(), machine.hardware, clock, options.state_folder};
     SystemSleep sleep{loop, clock, [this] { woke_up(); }};
-    HardwareWatch hardware{loop, options.settle, [this] { hardware_settled(); }};
+    HardwareWatch hardware{
+        loop,
+        options.settle,
+        {.seen = [this] { hardware_seen(); }, .settled = [this] { hardware_settled(); }}};
+    bool is_to_ask =
+        false;  ///< the machine is another one, and its drivers are asked once it is calm
     EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
     Publisher publisher{context, decisions, [this] { return is_probing(); }};
     Queries queries{context, publisher, [this] { end_round(); }};
@@ -150,10 +160,21 @@ bool Engine::Impl::rescan() {
     return true;
 }
 
-void Engine::Impl::hardware_settled() {
-    if (rescan())
-        queries.start_all();
+void Engine::Impl::hardware_seen() {
+    is_to_ask = rescan() || is_to_ask;
     publisher.publish();  // also if only other users' access to a node has changed
+}
+
+void Engine::Impl::hardware_settled() {
+    if (has_changed())
+        queries.start_all();
+    publisher.publish();
+}
+
+/// The same as rescan(), also for what was seen before and nobody has been asked about.
+bool Engine::Impl::has_changed() {
+    const bool was_seen = std::exchange(is_to_ask, false);
+    return rescan() || was_seen;
 }
 
 void Engine::Impl::woke_up() {
@@ -165,13 +186,13 @@ void Engine::Impl::woke_up() {
 }
 
 void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
-    const bool has_changed = !machine.is_replay() && rescan();
+    const bool is_another = !machine.is_replay() && has_changed();
     const auto is_wanted = [&request](const ProbeTarget& target) {
         return request.apis.empty() ||
                std::ranges::find(request.apis, target.api) != request.apis.end();
     };
     queries.start(is_wanted, request.allow_wake);
-    if (has_changed)
+    if (is_another)
         queries.start_all();  // the other results are out of date as well
     queries.wait(std::move(waiter));
 }
@@ -180,10 +201,10 @@ void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
 void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
     if (quiet_start)
         start_due_queries();
-    const bool has_changed = rescan();
-    if (has_changed)
+    const bool is_another = has_changed();
+    if (is_another)
         queries.start_all();
-    trials.prepare(request, has_changed);
+    trials.prepare(request, is_another);
     queries.wait(
         {.done = [this, request, waiter = std::move(waiter)] { trials.begin(request, waiter); }});
 }
@@ -192,7 +213,8 @@ void Engine::Impl::end_round() {
     publisher.round_ended();
     ledger.settle(trials.running());
     publisher.publish();
-    publisher.save_cache(trials.worth_caching());
+    if (!is_to_ask)  // else what is known is another machine's
+        publisher.save_cache(trials.worth_caching());
     for (const auto& waiter : queries.end_round())
         if (waiter.done)
             waiter.done();

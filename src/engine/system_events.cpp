@@ -12,6 +12,7 @@ void Debounce::event(MonotonicTime now) {
         window_ = 4 * settle_;
     }
     last_ = now;
+    is_seen_ = false;
     if (!first_)
         first_ = now;
 }
@@ -23,14 +24,20 @@ std::optional<MonotonicTime> Debounce::due() const {
                     *first_ + std::max(settle_, std::min(window_, kLongestSettle)));
 }
 
-void Debounce::scanned() {
+std::optional<MonotonicTime> Debounce::look_due() const {
+    if (!first_ || is_seen_ || *last_ + settle_ >= due())
+        return std::nullopt;
+    return *last_ + settle_;
+}
+
+void Debounce::asked() {
     first_.reset();
     calm_ = std::min(4 * calm_, kLongestCalm);
     window_ = std::min(8 * window_, kLongestSettle);
 }
 
-HardwareWatch::HardwareWatch(EventLoop& loop, Duration settle, std::function<void()> settled)
-    : loop_{loop}, debounce_{settle}, settled_{std::move(settled)} {}
+HardwareWatch::HardwareWatch(EventLoop& loop, Duration settle, Callbacks callbacks)
+    : loop_{loop}, debounce_{settle}, callbacks_{std::move(callbacks)} {}
 
 Status HardwareWatch::listen() {
     monitor_ = TRY(HardwareMonitor::create(loop_, [this] { changed(); }));
@@ -50,19 +57,23 @@ void HardwareWatch::wait() {
     const auto due = debounce_.due();
     if (!due)
         return;
-    const auto left = std::max(*due - loop_.now(), Duration::zero());
-    timer_ = loop_.after(left, [this] {
-        if (debounce_.due() > loop_.now())
-            wait();
-        else
-            settle();
-    });
+    const auto next = debounce_.look_due().value_or(*due);
+    timer_ = loop_.after(std::max(next - loop_.now(), Duration::zero()), [this] { act(); });
 }
 
-void HardwareWatch::settle() {
+void HardwareWatch::act() {
     timer_.reset();
-    debounce_.scanned();
-    settled_();
+    const auto now = loop_.now();
+    if (debounce_.due() <= now) {
+        debounce_.asked();
+        callbacks_.settled();
+        return;
+    }
+    if (const auto look = debounce_.look_due(); look && *look <= now) {
+        debounce_.looked();
+        callbacks_.seen();
+    }
+    wait();
 }
 
 SystemSleep::SystemSleep(EventLoop& loop, const Clock& clock, std::function<void()> woke)

@@ -12,15 +12,17 @@
 
 namespace gpuprobe::engine {
 
-/// Decides when to scan the machine while hardware events keep coming.
+/// Decides when to look at the machine, and when to ask its drivers, while hardware events keep
+/// coming.
 ///
-/// A series of events is followed by a scan once no event has come for `settle`, or once the series
-/// has lasted four times that long. Each further scan in the same series waits for four times the
-/// calm, and at most eight times as long in all. A loose plug then makes the engine probe all
-/// drivers only now and then, and the final state is seen soon after the last event.
+/// A series of events is followed by a round of questions once no event has come for `settle`, or
+/// once the series has lasted four times that long. Each further round in the same series waits for
+/// four times the calm, and at most eight times as long in all: a loose plug makes the engine ask
+/// all drivers only now and then. What is there, and what is gone, is looked at whenever no event
+/// has come for `settle`.
 class Debounce {
 public:
-    /// The longest calm to wait for, and the longest time without a scan. A longer `settle` takes
+    /// The longest calm to wait for, and the longest time without a round. A longer `settle` takes
     /// their place.
     static constexpr Duration kLongestCalm = std::chrono::seconds{5};
     static constexpr Duration kLongestSettle = std::chrono::seconds{30};
@@ -30,35 +32,43 @@ public:
     explicit Debounce(Duration settle) : settle_{settle} {}
 
     void event(MonotonicTime now);
-    /// When to scan if no further event comes; nullopt when there was no event since the last scan.
+    /// When to ask if no further event comes; nullopt when there was no event since the last round.
     [[nodiscard]] std::optional<MonotonicTime> due() const;
-    void scanned();
+    /// When to look if no further event comes; nullopt when that was done, or is due with due().
+    [[nodiscard]] std::optional<MonotonicTime> look_due() const;
+    void looked() { is_seen_ = true; }
+    void asked();
 
 private:
     Duration settle_ = {};
     Duration calm_ = {};                       ///< time without an event to wait for
     Duration window_ = {};                     ///< longest wait from the first event on
-    std::optional<MonotonicTime> first_ = {};  ///< since the last scan
+    bool is_seen_ = false;                     ///< what the last event left
+    std::optional<MonotonicTime> first_ = {};  ///< since the last round
     std::optional<MonotonicTime> last_ = {};
 };
 
-/// Calls back when the hardware has changed and the events have settled.
+/// Calls back when the hardware has changed.
 class HardwareWatch {
 public:
-    HardwareWatch(EventLoop& loop, Duration settle, std::function<void()> settled);
+    struct Callbacks {
+        std::function<void()> seen;     ///< to look again at what is there
+        std::function<void()> settled;  ///< to ask the drivers, too
+    };
+    HardwareWatch(EventLoop& loop, Duration settle, Callbacks callbacks);
 
     /// Starts listening to the kernel. Errors: those of HardwareMonitor::create().
     Status listen();
-    /// Something has changed: calls back once that has settled.
+    /// Something has changed: calls back as Debounce says.
     void changed();
 
 private:
     void wait();
-    void settle();
+    void act();
 
     EventLoop& loop_;
     Debounce debounce_;
-    std::function<void()> settled_;
+    Callbacks callbacks_;
     EventHandle timer_ = {};
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };

@@ -166,6 +166,27 @@ class Removal(HotPlugCase):
         self.assert_same_daemon()
 
 
+class LooseContact(HotPlugCase):
+    """A GPU that comes and goes: its drivers are asked ever later, but what is there is told at once."""
+
+    SETTLE_MS = 250
+
+    def test_a_removed_gpu_is_gone_before_drivers_are_asked_again(self):
+        for turn in range(2):
+            devices = self.plug()
+            self.wait_until(lambda: self.gpus() == [PATH], "the GPU")
+            self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+            rounds = self.rounds()
+            self.unplug(*reversed(devices))
+            self.wait_until(lambda: self.gpus() == [], "no GPU")
+            self.assertEqual(self.property(ROOT, MANAGER, "DefaultGpu"), "/")
+            if turn == 1:
+                self.assertEqual(self.rounds(), rounds, "the drivers are still to be asked")
+            self.assertEqual(self.property(ROOT, MANAGER, "State"), "probing")
+            self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+            self.assertEqual(self.rounds(), rounds + 1)
+
+
 class Storm(HotPlugCase):
     """As many events as a loose plug makes, of a GPU that is another one each time somebody looks."""
 
@@ -196,7 +217,7 @@ class Storm(HotPlugCase):
               f"{self.processor_seconds() - processor:.2f} s of processor time")
         self.assertGreater(self.rounds() - rounds, 0)
         # What has come is told when it is seen, and again when its drivers have answered. On a machine that is so
-        # busy that the storm takes long, it is looked at in between (engine/burst.h).
+        # busy that the storm takes long, it is looked at in between (engine/system_events.h).
         most = 2 + (lasted > 9) + lasted // 30
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)

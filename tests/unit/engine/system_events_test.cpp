@@ -24,7 +24,7 @@ std::vector<Duration> looks_at(Debounce& debounce,
     const auto look_until = [&](MonotonicTime now) {
         while (debounce.due() && *debounce.due() <= now) {
             looks.push_back(*debounce.due() - start);
-            debounce.scanned();
+            debounce.asked();
         }
     };
     for (auto now = start; now < start + lasts; now += gap) {
@@ -102,9 +102,28 @@ TEST(Debounce, WaitsAsLongAsItIsTold) {
     Debounce patient{seconds{40}};
     patient.event(MonotonicTime{});
     EXPECT_EQ(patient.due(), MonotonicTime{seconds{40}});
-    patient.scanned();
+    patient.asked();
     patient.event(MonotonicTime{seconds{41}});
     EXPECT_EQ(patient.due(), MonotonicTime{seconds{81}});
+}
+
+TEST(Debounce, LooksAtOnceAtWhatItAsksLater) {
+    Debounce debounce{kSettle};
+    auto now = MonotonicTime{};
+    for (int i = 0; i < 3; ++i) {
+        debounce.event(now);
+        EXPECT_EQ(debounce.look_due(), std::nullopt) << "asked at the same time";
+        debounce.asked();
+        debounce.event(now += seconds{1});
+        EXPECT_EQ(debounce.look_due(), now + kSettle);
+        EXPECT_GT(debounce.due(), now + kSettle);
+        debounce.looked();
+        EXPECT_EQ(debounce.look_due(), std::nullopt) << "once for an event";
+        debounce.event(now += milliseconds{500});
+        EXPECT_EQ(debounce.look_due(), now + kSettle);
+        debounce.asked();
+        now += minutes{1};
+    }
 }
 
 struct SetClock final : Clock {
