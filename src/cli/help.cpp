@@ -32,10 +32,15 @@ std::string option_words(const Option& option) {
     return option.value.name.empty() ? text : fmt::format("{}={}", text, option.value.name);
 }
 
-/// The words, and behind them at that column the text, in as many lines as it takes.
+/// The words, and behind them at that column the text, in as many lines as it takes; below them if
+/// they reach that far.
 std::string entry(const std::string& words, std::string_view text, std::size_t column) {
     auto lead = padded_right("  " + words, column - 1) + " ";
     std::string page;
+    if (display_width(lead) > column)
+        page += "  " + words + "\n";
+    if (!page.empty())
+        lead = std::string(column, ' ');
     for (const auto paragraph : split(text, '\n'))
         for (const auto& line : wrapped(paragraph, kColumns - column)) {
             page += lead + line + "\n";

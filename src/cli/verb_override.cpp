@@ -97,9 +97,10 @@ Verb override_verb() {
         .overview = {{"override", "set, clear or list what you decided for a consumer"}},
         .usage = {"override set CONSUMER OPTION…", "override clear CONSUMER", "override [list]"},
         .about = R"(
-What select and recommend answer CONSUMER from now on, until it is cleared. An override reorders or narrows the
-choice; it never makes a backend usable that is not, and its --backend holds where the consumer asks
-for none itself. Of the daemon it needs an administrator; with --direct it is yours alone.
+What select and recommend answer CONSUMER from now on, until it is cleared. An override reorders or
+narrows the choice; it never makes a backend usable that is not, and its --backend holds where the
+consumer asks for none itself. Of the daemon it needs an administrator; with --direct it is yours
+alone.
 )",
         .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},
