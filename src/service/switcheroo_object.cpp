@@ -29,20 +29,54 @@ std::string path_tag(const PciAddress& address) {
     return tag;
 }
 
+const std::vector<std::string> kOffloadToNvidia = {"__GLX_VENDOR_LIBRARY_NAME", "nvidia",
+                                                   "__NV_PRIME_RENDER_OFFLOAD", "1",
+                                                   "__VK_LAYER_NV_optimus",     "NVIDIA_only"};
+
 /// NVIDIA's own driver is called by its offload variables, all others by Mesa's. Nothing where the
 /// place has no name.
 std::vector<std::string> environment_of(const Report& report, const Gpu& gpu) {
-    std::vector<std::string> environment;
     if (gpu.driver.name == "nvidia")
-        return {"__GLX_VENDOR_LIBRARY_NAME", "nvidia",     "__NV_PRIME_RENDER_OFFLOAD", "1",
-                "__VK_LAYER_NV_optimus",     "NVIDIA_only"};
+        return kOffloadToNvidia;
     if (gpu.pci && gpu.pci->address)
         return {"DRI_PRIME", path_tag(*gpu.pci->address)};
+    std::vector<std::string> environment;
     for (const auto& selector : gpu_selectors(report, gpu))
         if (selector.api == "opengl" && environment.empty())
             for (const auto& [name, value] : selector.variables)
                 environment.insert(environment.end(), {name, value});
     return environment;
+}
+
+std::vector<std::string> environment_of(const RenderNode& node) {
+    if (node.driver == "nvidia")
+        return kOffloadToNvidia;
+    return node.path_tag.empty() ? std::vector<std::string>{}
+                                 : std::vector<std::string>{"DRI_PRIME", node.path_tag};
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+}
+
+/// Maker and model, with the signs of their trade marks as switcheroo-control writes them.
+/// Source: switcheroo-control 2.6, src/info-cleanup.c.
+std::string name_of(const RenderNode& node) {
+    if (!node.vendor || !node.model)
+        return node.model.value_or(node.vendor.value_or(kNoName));
+    auto name = *node.vendor + " " + *node.model;
+    replace_all(name, "Intel(R)", "Intel®");
+    replace_all(name, "AMD", "AMD®");
+    replace_all(name, "Graphics Controller", "Graphics");
+    return name;
+}
+
+bool is_discrete(const Report& report, const RenderNode& node) {
+    return std::ranges::any_of(report.gpus, [&node](const Gpu& gpu) {
+        return gpu.kind == GpuKind::Discrete &&
+               std::ranges::find(gpu.nodes, node.path, &DeviceNode::path) != gpu.nodes.end();
+    });
 }
 
 }  // namespace
@@ -62,9 +96,23 @@ std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report) {
     return gpus;
 }
 
+std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report,
+                                           const std::vector<RenderNode>& nodes) {
+    std::vector<SwitcherooGpu> gpus;
+    for (const auto& node : nodes)
+        if (auto environment = environment_of(node); !environment.empty())
+            gpus.push_back({.name = bus::bus_text(name_of(node)),
+                            .environment = std::move(environment),
+                            .is_default = node.is_boot_display,
+                            .is_discrete = is_discrete(report, node)});
+    if (gpus.size() == 1)
+        gpus.front().is_default = true;
+    return gpus;
+}
+
 SwitcherooObject::SwitcherooObject(sdbus::IConnection& connection, engine::Engine& engine)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{kPath}}, engine_{engine} {
-    announced_ = switcheroo_gpus(engine_.report());
+    announced_ = now();
     registerAdaptor();
 }
 
@@ -73,17 +121,24 @@ SwitcherooObject::~SwitcherooObject() {
 }
 
 void SwitcherooObject::update() {
-    auto now = switcheroo_gpus(engine_.report());
-    if (now == announced_)
+    auto gpus = now();
+    if (gpus == announced_)
         return;
-    announced_ = std::move(now);
+    announced_ = std::move(gpus);
     (void)bus::attempt(
         [this] { emitPropertiesChangedSignal(SwitcherooControl_adaptor::INTERFACE_NAME); });
 }
 
 std::vector<SwitcherooGpu> SwitcherooObject::current() {
     engine_.catch_up();
-    return switcheroo_gpus(engine_.report());
+    return now();
+}
+
+/// A recorded machine, and a container without udevd, is told as the report has it.
+std::vector<SwitcherooGpu> SwitcherooObject::now() {
+    const auto nodes = engine_.is_replayed() ? std::vector<RenderNode>{} : render_nodes();
+    return nodes.empty() ? switcheroo_gpus(engine_.report())
+                         : switcheroo_gpus(engine_.report(), nodes);
 }
 
 std::uint32_t SwitcherooObject::NumGPUs() {

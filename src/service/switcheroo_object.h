@@ -8,6 +8,7 @@
 #include <net.hadess.SwitcherooControl.adaptor.h>
 
 #include "engine/engine.h"
+#include "inventory/render_nodes.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe {
@@ -25,6 +26,11 @@ struct SwitcherooGpu {
 /// default: the primary one, else the only one.
 /// Source: switcheroo-control 2.6, src/switcheroo-control.c.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report);
+
+/// The same as udev knows them, with its names and in its order, which are the original's. Those
+/// that no variable chooses are left out, as there.
+std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report,
+                                           const std::vector<RenderNode>& nodes);
 
 /// What desktops ask when they offer to start a program on another GPU.
 class SwitcherooObject final
@@ -46,6 +52,7 @@ private:
 
     /// What is known now: events that arrived are heard first.
     [[nodiscard]] std::vector<SwitcherooGpu> current();
+    [[nodiscard]] std::vector<SwitcherooGpu> now();
 
     engine::Engine& engine_;
     std::vector<SwitcherooGpu> announced_ = {};
