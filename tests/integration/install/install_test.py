@@ -42,15 +42,24 @@ EXPECTED = [
 ]
 
 
+def configured_prefix():
+    cache = pathlib.Path(BUILD, "CMakeCache.txt").read_text(encoding="utf-8")
+    return re.search(r"^CMAKE_INSTALL_PREFIX:\w+=(.*)$", cache, re.M)[1]
+
+
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.root = pathlib.Path(tempfile.mkdtemp())
-        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.root], check=True, capture_output=True)
+        cls.stage = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.stage)
+        subprocess.run(["cmake", "--install", BUILD], check=True, capture_output=True, env={**os.environ, "DESTDIR": cls.stage})
+        cls.root = pathlib.Path(cls.stage + configured_prefix())
 
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.root)
+    def test_another_prefix_is_refused(self):
+        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", "/opt/gpus"], capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("-DCMAKE_INSTALL_PREFIX=/opt/gpus", done.stderr)
+        self.assertFalse(pathlib.Path("/opt/gpus").exists())
 
     def test_everything_is_in_its_place(self):
         for name in EXPECTED:
