@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks gpuprobe which GPUs this machine has, and which backend to use. Answers are the documents that
+// `gpuprobectl -j` prints. The daemon is asked on its socket; where none answers, `gpuprobectl --direct` asks the
+// machine, unless daemonOnly was given.
+import { spawn } from "node:child_process";
+import { createConnection } from "node:net";
+
+export const SOCKET = "/run/gpuprobe/org.gpuprobe";
+const PROGRAM = "gpuprobectl";
+const MAX_ANSWER = 64 << 20; // bytes; a report has some hundred thousand
+const USUAL_TIMEOUT = 25_000; // milliseconds
+const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer one ends at once
+
+// Failures -----------------------------------------------------------------------------------------------------
+
+/** There is no answer. */
+export class Failure extends Error {}
+
+/** Nobody answers: neither the daemon nor gpuprobectl. */
+export class Unavailable extends Failure {}
+
+/** No answer in time. */
+export class TimedOut extends Failure {}
+
+/** The question was understood and is not answered. */
+export class Refused extends Failure {
+  constructor(name, details) {
+    super(details.message || `${name}: ${JSON.stringify(details)}`);
+    this.refusal = name;
+    this.details = details;
+  }
+}
+
+/** Nothing on this machine satisfies the request. */
+export class NoMatch extends Refused {}
+
+/** No consumer, product or GPU of that name. */
+export class UnknownName extends Refused {}
+
+/** A key or a word of the request is wrong. */
+export class InvalidRequest extends Refused {}
+
+/** Only administrators may do that. */
+export class NotAuthorized extends Refused {}
+
+for (const kind of [Failure, Unavailable, TimedOut, Refused, NoMatch, UnknownName, InvalidRequest, NotAuthorized])
+  Object.defineProperty(kind.prototype, "name", { value: kind.name });
+
+const KINDS = {
+  NoMatch,
+  UnknownConsumer: UnknownName,
+  NotFound: UnknownName,
+  NoSuchGpu: UnknownName,
+  InvalidRequest,
+  InvalidParameter: InvalidRequest,
+  NotAuthorized,
+};
+
+function refusal(name, details) {
+  const kind = String(name).split(".").pop();
+  return new (Object.hasOwn(KINDS, kind) ? KINDS[kind] : Refused)(name, details);
+}
+
+/** The connection ended before the answer did. */
+class Ended extends Error {}
+
+// What goes over the socket ------------------------------------------------------------------------------------
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+const fullName = (method) => (method.includes(".") ? method : `org.gpuprobe.${method}`);
+
+function callText(method, parameters, more) {
+  const call = { method: fullName(method), parameters: parameters ?? {} };
+  return JSON.stringify(more ? { ...call, more } : call) + "\0";
+}
+
+function documentFrom(text) {
+  try {
+    const document = JSON.parse(text);
+    if (isObject(document)) return document;
+  } catch (problem) {
+    throw new Failure(`no answer: ${problem.message}`, { cause: problem });
+  }
+  throw new Failure("no answer: it is no object");
+}
+
+/** The answer, and whether another one follows. */
+function answerFrom(text) {
+  const reply = documentFrom(text);
+  const parameters = isObject(reply.parameters) ? reply.parameters : {};
+  if (reply.error) throw refusal(parameters.name ?? reply.error, parameters);
+  return { answer: parameters, continues: reply.continues === true };
+}
+
+/** Texts that end with a NUL, as they come. */
+class Messages {
+  #blocks = [];
+  #size = 0;
+  whole = [];
+
+  /** Throws Failure where one is longer than an answer can be. */
+  add(block) {
+    for (let end = block.indexOf(0); end >= 0; end = block.indexOf(0)) {
+      this.#keep(block.subarray(0, end));
+      this.whole.push(Buffer.concat(this.#blocks).toString("utf8"));
+      this.#blocks = [];
+      this.#size = 0;
+      block = block.subarray(end + 1);
+    }
+    this.#keep(block);
+  }
+
+  #keep(block) {
+    this.#size += block.length;
+    if (this.#size > MAX_ANSWER) throw new Failure(`an answer of more than ${MAX_ANSWER} bytes`);
+    if (block.length > 0) this.#blocks.push(block);
+  }
+}
+
+/** One connection. It keeps the process alive only while somebody waits. */
+class Connection {
+  #socket;
+  #messages = new Messages();
+  #problem = null;
+  #waiting = null;
+
+  static open(path) {
+    return new Promise((done, failed) => {
+      const socket = createConnection({ path });
+      const refuse = (problem) => failed(new Unavailable(`${path}: ${problem.message}`, { cause: problem }));
+      socket.once("error", refuse);
+      socket.once("connect", () => {
+        socket.off("error", refuse);
+        done(new Connection(socket));
+      });
+    });
+  }
+
+  constructor(socket) {
+    this.#socket = socket;
+    socket.unref();
+    socket.on("data", (block) => this.#take(block));
+    socket.on("error", (problem) => this.close(new Ended(problem.message, { cause: problem })));
+    socket.on("close", () => this.close(new Ended("the daemon ended the connection")));
+  }
+
+  send(text) {
+    this.#socket.write(text);
+  }
+
+  /** The next message. */
+  receive() {
+    return new Promise((done, failed) => {
+      this.#waiting = { done, failed };
+      this.#socket.ref();
+      this.#wake();
+    });
+  }
+
+  /** Whoever waits, or comes later, hears of the problem. */
+  close(problem = new Failure("the client was closed")) {
+    this.#problem ??= problem;
+    this.#socket.destroy();
+    this.#wake();
+  }
+
+  #take(block) {
+    try {
+      this.#messages.add(block);
+    } catch (problem) {
+      return this.close(problem);
+    }
+    this.#wake();
+  }
+
+  #wake() {
+    const waiting = this.#waiting;
+    const isThere = this.#messages.whole.length > 0;
+    if (!waiting || (!isThere && !this.#problem)) return;
+    this.#waiting = null;
+    this.#socket.unref();
+    if (isThere) waiting.done(this.#messages.whole.shift());
+    else waiting.failed(this.#problem);
+  }
+}
+
+// gpuprobectl where there is no daemon -------------------------------------------------------------------------
+
+function answerOfProgram(text) {
+  let answer;
+  try {
+    answer = documentFrom(text);
+  } catch (problem) {
+    throw new Unavailable(`no daemon answers, and ${PROGRAM} neither`, { cause: problem });
+  }
+  if (isObject(answer.error)) throw refusal(answer.error.name ?? "", answer.error);
+  return answer;
+}
+
+function answerFromProgram(method, parameters, signal) {
+  return new Promise((done, failed) => {
+    const words = ["--direct", "-j", "-q", "call", fullName(method), "-"];
+    const child = spawn(PROGRAM, words, { stdio: ["pipe", "pipe", "ignore"] });
+    const output = new Messages();
+    const end = (problem) => {
+      child.kill("SIGKILL");
+      failed(problem);
+    };
+    const attempt = (work) => {
+      try {
+        work();
+      } catch (problem) {
+        end(problem);
+      }
+    };
+    signal?.addEventListener("abort", () => end(signal.reason), { once: true });
+    child.on("error", (problem) =>
+      end(new Unavailable(`no daemon answers, and ${PROGRAM} is not there: ${problem.message}`, { cause: problem })),
+    );
+    child.stdout.on("data", (block) => attempt(() => output.add(block)));
+    child.on("close", () =>
+      attempt(() => {
+        output.add(Buffer.from("\0"));
+        done(answerOfProgram(output.whole[0]));
+      }),
+    );
+    child.stdin.on("error", () => {}); // it ended before it read all: its answer says why
+    child.stdin.end(JSON.stringify(parameters ?? {}));
+  });
+}
+
+// The client ---------------------------------------------------------------------------------------------------
+
+/** One connection, made when it is first needed and again when the daemon was restarted. Calls wait for one
+ *  another. */
+export class Client {
+  #path;
+  #timeout;
+  #daemonOnly;
+  #connection = null;
+  #turn = Promise.resolve();
+
+  /** timeout: milliseconds that a call may take; null: for ever. */
+  constructor({ socket, timeout = USUAL_TIMEOUT, daemonOnly = false } = {}) {
+    this.#path = socket || process.env.GPUPROBE_SOCKET || SOCKET;
+    this.#timeout = timeout;
+    this.#daemonOnly = daemonOnly;
+  }
+
+  close() {
+    this.#connection?.close();
+    this.#connection = null;
+  }
+
+  /** Any method of org.gpuprobe: "Query". Rejects with Refused, Unavailable, TimedOut. */
+  async call(method, parameters) {
+    const answer = this.#turn.then(() => this.#answer(method, parameters));
+    this.#turn = answer.catch(() => {});
+    return answer;
+  }
+
+  /** All answers of a method that has several, on a connection of its own. */
+  async *stream(method, parameters) {
+    let connection;
+    try {
+      connection = await Connection.open(this.#path);
+    } catch (problem) {
+      const isProbe = fullName(method) === "org.gpuprobe.Probe";
+      if (!(problem instanceof Unavailable) || this.#daemonOnly || !isProbe) throw problem;
+      yield answerFromProgram(method, parameters);
+      return;
+    }
+    try {
+      connection.send(callText(method, parameters, true));
+      for (let continues = true; continues; ) {
+        const reply = answerFrom(await connection.receive());
+        continues = reply.continues;
+        yield reply.answer;
+      }
+    } catch (problem) {
+      throw problem instanceof Ended ? new Unavailable("the daemon has left", { cause: problem }) : problem;
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** {"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable. */
+  changes() {
+    return this.stream("Subscribe");
+  }
+
+  /** Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last one
+   *  alone. */
+  probe(request = {}) {
+    return this.stream("Probe", request);
+  }
+
+  /** The report on the machine. */
+  describe() {
+    return this.call("Describe");
+  }
+
+  /** {"generation", "gpus"}: every GPU, best first. */
+  gpus() {
+    return this.call("ListGpus");
+  }
+
+  /** The backend that the consumer should use here. Rejects with NoMatch. */
+  select(consumer = "default", request = {}) {
+    return this.call("Select", { consumer, request });
+  }
+
+  /** Which of a product's variants to install here; its status says why there is none. */
+  recommend(product, { manifest = null, ...request } = {}) {
+    return this.call("Recommend", { product, manifest, request });
+  }
+
+  /** Whether so many bytes fit on each GPU, and on several together. */
+  plan(need, more = {}) {
+    return this.call("Plan", { need, ...more });
+  }
+
+  /** Why a GPU is not used, and what helps. Without an environment: that of this process. */
+  diagnose(environment = process.env) {
+    return this.call("Diagnose", { environment });
+  }
+
+  /** Whether terms hold, on each GPU: ["driver>=550"]. */
+  query(terms, { gpus = null } = {}) {
+    return this.call("Query", { terms, gpus });
+  }
+
+  /** The memory of the GPU with that id, read now. */
+  memory(gpu) {
+    return this.call("GetMemory", { gpu });
+  }
+
+  /** How a choice went: "ok" or "failed"; choice: backend, variant or family, gpu, detail. */
+  reportOutcome(consumer, outcome, choice = {}) {
+    return this.call("ReportOutcome", { consumer, outcome, ...choice });
+  }
+
+  async #answer(method, parameters) {
+    try {
+      return await this.#inTime((signal) => this.#askDaemon(callText(method, parameters), signal));
+    } catch (problem) {
+      if (!(problem instanceof Unavailable) || this.#daemonOnly) throw problem;
+    }
+    return this.#inTime((signal) => answerFromProgram(method, parameters, signal));
+  }
+
+  async #askDaemon(text, signal) {
+    const wasConnected = this.#connection !== null;
+    try {
+      return await this.#exchange(text, signal);
+    } catch (problem) {
+      if (!(problem instanceof Ended)) throw problem;
+      if (!wasConnected) throw new Unavailable(problem.message, { cause: problem });
+    }
+    return this.#askDaemon(text, signal); // it was restarted
+  }
+
+  async #exchange(text, signal) {
+    const connection = (this.#connection ??= await Connection.open(this.#path));
+    const giveUp = () => connection.close(signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    let reply;
+    try {
+      signal.throwIfAborted();
+      connection.send(text);
+      reply = await connection.receive();
+    } catch (problem) {
+      this.close(); // what comes later would be taken for the next answer
+      throw problem;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+    return answerFrom(reply).answer;
+  }
+
+  /** `work` is handed the signal that ends it. */
+  async #inTime(work) {
+    const controller = new AbortController();
+    const late = () => controller.abort(new TimedOut(`no answer in ${this.#timeout} ms`));
+    const timer = this.#timeout === null ? null : setTimeout(late, Math.min(this.#timeout, LONGEST_TIMER));
+    try {
+      return await work(controller.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

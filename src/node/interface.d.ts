@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made from the description of org.gpuprobe by the test integration.node.NodeTypes (GPUPROBE_ACCEPT=1).
+// Whole numbers are bytes, microseconds or counts; null is unknown.
+
+/** What drivers and documents say. */
+export type Json = string | number | boolean | null | Json[] | { [member: string]: Json };
+
+export type ReportState = "starting" | "ready" | "probing" | "degraded";
+
+export type ReportSource = "live" | "cache" | "replay";
+
+export type Host = {
+  os: string | null;
+  arch: string | null;
+  kernel: string | null;
+  libc: Libc;
+  cpu: Cpu;
+  memory: HostMemory;
+  container: string | null;
+  virtualization: string | null;
+  wsl: boolean;
+  l4t: string | null;
+  libraries: string[] | null;
+  os_release: OsRelease | null;
+  sandbox: string | null;
+  setup: KernelSetup | null;
+};
+
+export type Libc = {
+  name: string | null;
+  version: string | null;
+};
+
+export type Cpu = {
+  model: string | null;
+  level: string | null;
+  features: string[];
+  cores: number | null;
+  verification: Verification | null;
+  measurement: Measurement | null;
+  score: number | null;
+};
+
+export type Verification = {
+  result: string;
+  words: number | null;
+  wrong_words: number | null;
+  first_wrong: number | null;
+  note: string | null;
+  at_usec: number | null;
+  reasons: Reason[];
+};
+
+export type Reason = {
+  code: string;
+  detail: Json | null;
+};
+
+export type Measurement = {
+  outcome: string;
+  memory_read: number | null;
+  memory_copy: number | null;
+  host_to_device: number | null;
+  device_to_host: number | null;
+  fp32: number | null;
+  fp16: number | null;
+  int8: number | null;
+  launch_usec: number | null;
+  spread: { [key: string]: number };
+  duration_usec: number | null;
+  note: string | null;
+  at_usec: number | null;
+  reasons: Reason[];
+};
+
+export type HostMemory = {
+  total: number | null;
+  available: number | null;
+};
+
+export type OsRelease = {
+  id: string | null;
+  id_like: string[];
+  version_id: string | null;
+  variant_id: string | null;
+};
+
+export type KernelSetup = {
+  parameters: string[] | null;
+  secure_boot: boolean | null;
+  lockdown: string | null;
+  tainted: number | null;
+  blacklist: string[] | null;
+  loaded: string[] | null;
+  installed: string[] | null;
+  options: string[];
+  iommu: boolean | null;
+};
+
+export type Gpu = {
+  id: string;
+  kind: string;
+  basis: GpuBasis | null;
+  vendor: string | null;
+  name: string | null;
+  pci: PciInfo | null;
+  driver: DriverInfo;
+  nodes: DeviceNode[];
+  primary: boolean;
+  memory: GpuMemory;
+  identity: Identity;
+  architecture: Architecture;
+  power: Power;
+  apis: { [key: string]: ApiView };
+  backends: { [key: string]: BackendView };
+  partitions: Unit[];
+  health: string;
+  findings: Reason[];
+};
+
+export type GpuBasis = {
+  role: Basis;
+  kind: Basis;
+  architecture: Basis | null;
+};
+
+export type Basis = "table" | "driver" | "rule";
+
+export type PciInfo = {
+  address: string | null;
+  vendor_id: string | null;
+  device_id: string | null;
+  subsystem_vendor_id: string | null;
+  subsystem_device_id: string | null;
+  class: string | null;
+  revision: string | null;
+  numa_node: number | null;
+  bar: number | null;
+  link_width: number | null;
+  max_link_width: number | null;
+};
+
+export type DriverInfo = {
+  name: string | null;
+  version: string | null;
+  flavour: string | null;
+};
+
+export type DeviceNode = {
+  path: string;
+  device: string | null;
+  mode: number | null;
+  uid: number | null;
+  gid: number | null;
+  group: string | null;
+  acl: AclEntry[];
+  accessible: boolean | null;
+  reason: string | null;
+};
+
+export type AclEntry = {
+  tag: string;
+  id: number | null;
+  mode: number;
+};
+
+export type GpuMemory = {
+  kind: MemoryKind | null;
+  physical: number | null;
+  allocatable: number | null;
+  free: number | null;
+  free_at_usec: number | null;
+  evidence: MemoryReading[];
+};
+
+export type MemoryKind = "dedicated" | "carveout" | "unified";
+
+export type MemoryReading = {
+  source: string;
+  what: string;
+  bytes: number;
+};
+
+export type Identity = {
+  nvidia_uuid: string | null;
+  vulkan_device_uuid: string | null;
+  opencl_uuid: string | null;
+  hip_unique_id: string | null;
+  level_zero_uuid: string | null;
+  canonical_uuid: string | null;
+  drm: DrmNodes;
+  luid: string | null;
+  kfd_node: number | null;
+};
+
+export type DrmNodes = {
+  primary: string | null;
+  render: string | null;
+};
+
+export type Architecture = {
+  cuda_compute_capability: string | null;
+  gfx_target: string | null;
+  intel_ip: string | null;
+};
+
+export type Power = {
+  runtime_status: string | null;
+};
+
+export type ApiView = {
+  outcome: string;
+  version: string | null;
+  index: number | null;
+  driver: string | null;
+  joined_by: string | null;
+  device: Json | null;
+  age_usec: number | null;
+  reasons: Reason[];
+};
+
+export type BackendView = {
+  usable: boolean | null;
+  verified: boolean;
+  score: number | null;
+  verification: Verification | null;
+  measurement: Measurement | null;
+  reasons: Reason[];
+};
+
+export type Unit = {
+  name: string;
+  id: string | null;
+  profile: string | null;
+  gpu_instance: number | null;
+  compute_instance: number | null;
+  gpu_slices: number | null;
+  compute_slices: number | null;
+  multiprocessors: number | null;
+  uuid: string | null;
+  memory: FactMemory | null;
+  node: string | null;
+  nodes: string[];
+  kfd_node: number | null;
+  state: string | null;
+  indices: { [key: string]: number };
+};
+
+export type FactMemory = {
+  total: number | null;
+  free: number | null;
+};
+
+export type SoftwareDevice = {
+  api: string;
+  name: string | null;
+  driver: string | null;
+  device: Json | null;
+  verification: Verification | null;
+  measurement: Measurement | null;
+  score: number | null;
+};
+
+export type Accelerator = {
+  id: string;
+  kind: string | null;
+  vendor: string | null;
+  name: string | null;
+  pci: PciInfo | null;
+  driver: DriverInfo;
+  firmware: string | null;
+  nodes: DeviceNode[];
+  memory: number | null;
+  power: Power;
+  health: string | null;
+  findings: Reason[];
+};
+
+export type RuntimeInfo = {
+  outcome: string;
+  loader: string | null;
+  version: string | null;
+  release: string | null;
+  drivers: RuntimeDriver[];
+};
+
+export type RuntimeDriver = {
+  manifest: string;
+  library: string | null;
+  outcome: string;
+  note: string | null;
+};
+
+export type ProbeEntry = {
+  api: string;
+  driver: string;
+  stage: string;
+  device: string | null;
+  outcome: string;
+  duration_usec: number | null;
+  exit: number | null;
+  signal: number | null;
+  phase: string | null;
+  note: string | null;
+  output: string[] | null;
+};
+
+export type QuarantinedProbe = {
+  api: string;
+  driver: string;
+  stage: string;
+  device: string | null;
+  why: string;
+  times: number;
+  since_usec: number;
+  until_usec: number;
+  note: string | null;
+};
+
+export type SelectRequest = {
+  /** the backends that the consumer is built with: cuda,vulkan,… */
+  built?: string[] | null;
+  /** the build that is installed: a variant, a folder or a file */
+  variant?: string[] | null;
+  /** libraries that the build needs: libcudart.so.13,'glibc>=2.34' */
+  needs?: string[] | null;
+  /** libraries that come with the build */
+  brings?: string[] | null;
+  /** what the build has code for: sm_90,compute_90@9.1,gfx1100 */
+  code?: string[] | null;
+  /** every candidate with the reason for its verdict */
+  explain?: boolean | null;
+  /** backends to try first */
+  prefer?: string[] | null;
+  /** these backends or none */
+  only?: string[] | null;
+  /** backends or GPU ids never to use */
+  deny?: string[] | null;
+  /** these GPUs or none */
+  gpus?: string[] | null;
+  /** this backend or none; 'none' for no GPU */
+  backend?: string | null;
+  /** memory a GPU must offer: 8GiB, 8GB, 8192MiB */
+  min_memory?: number | null;
+  /** fail rather than fall back to the CPU */
+  strict?: boolean | null;
+  /** each backend of the consumer on every vendor's GPUs */
+  any_vendor?: boolean | null;
+  /** what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942' */
+  require?: string[] | null;
+  /** only what computed a checked result: probe --stage=verify */
+  require_verified?: boolean | null;
+  /** documented, or measured: the fastest of what bench has measured */
+  rank?: string | null;
+  /** answer for another machine: darwin-arm64 */
+  platform?: string | null;
+  /** make up a GPU for each of these backends */
+  fake?: string[] | null;
+  /** refuse to */
+  forbid_fake?: boolean | null;
+  /** the caller's own variables, of which those that hide a GPU are told */
+  environment?: { [key: string]: string } | null;
+  /** leave rejected candidates out */
+  include_rejected?: boolean | null;
+};
+
+export type Candidate = {
+  backend: string;
+  gpu: string | null;
+  verdict: Verdict;
+  reasons: Reason[];
+  environment: { [key: string]: string };
+};
+
+export type Verdict = "accepted" | "uncertain" | "rejected" | "unknown";
+
+export type RecommendRequest = {
+  /** these first */
+  prefer?: string[] | null;
+  /** these or none */
+  only?: string[] | null;
+  /** not these: after a failure, family:cuda or the like */
+  exclude?: string[] | null;
+  /** memory that every GPU must offer */
+  need_mib?: number | null;
+  /** of a GPU only what computed a checked result: probe --stage=verify */
+  require_verified?: boolean | null;
+  /** every variant with the reason for its verdict */
+  explain?: boolean | null;
+  /** leave rejected variants out */
+  include_rejected?: boolean | null;
+};
+
+export type VariantCandidate = {
+  variant: string;
+  family: string;
+  tier: number;
+  priority: number;
+  verdict: Verdict;
+  gpus: string[];
+  reasons: Reason[];
+  warnings: Reason[];
+  note: string | null;
+};
+
+export type PlannedModel = {
+  name: string | null;
+  architecture: string;
+  layers: number;
+  trained_context: number | null;
+};
+
+export type PlannedRun = {
+  context: number;
+  batch: number;
+  streams: number;
+  key_type: string;
+  value_type: string;
+  swa_full: boolean;
+};
+
+export type Need = {
+  layers: number;
+  output: number;
+  cache: number;
+  compute: number;
+  embedding: number;
+};
+
+export type GpuPlan = {
+  gpu: string;
+  name: string | null;
+  fit: Fit;
+  budget: Budget;
+  physical: number | null;
+  need: number;
+  overhead: number;
+  flash_attention: boolean;
+  layers: LayerCount | null;
+  max_context: number | null;
+  reasons: Reason[];
+};
+
+export type Fit = "fits" | "tight" | "no" | "unknown";
+
+export type Budget = {
+  available: number | null;
+  source: BudgetSource | null;
+  bytes: number | null;
+  is_shared_with_host: boolean;
+};
+
+export type BudgetSource = "free" | "allocatable" | "physical";
+
+export type LayerCount = {
+  offloaded: number;
+  total: number;
+};
+
+export type SetPlan = {
+  backend: string;
+  gpus: string[];
+  fit: Fit;
+  flash_attention: boolean;
+  layers: LayerCount | null;
+  max_context: number | null;
+  shares: Share[];
+};
+
+export type Share = {
+  gpu: string;
+  need: number;
+  layers: number;
+};
+
+export type HostPlan = {
+  fit: Fit;
+  available: number | null;
+  need: number;
+};
+
+export type Severity = "ok" | "info" | "warning" | "error";
+
+export type Finding = {
+  id: string;
+  severity: Severity;
+  gpu: string | null;
+  gpus: string[];
+  evidence: Json | null;
+  sentence: string;
+  fix: string | null;
+  commands: string[];
+  safe: boolean;
+  on_host: boolean;
+};
+
+export type TestedTerm = {
+  term: string;
+  gpu: string | null;
+  truth: Truth;
+  reason: Reason | null;
+};
+
+export type Truth = "false" | "unknown" | "true";
+
+export type Override = {
+  rule: Json | null;
+  set_at_usec: number;
+  set_by_uid: number;
+};
+
+/** The methods of org.gpuprobe. */
+export interface Methods {
+  /** The report, as its caller may see it. */
+  Describe: { parameters: {}; answer: {
+    schema: number;
+    generation: number;
+    state: ReportState;
+    created_usec: number | null;
+    source: ReportSource;
+    host: Host;
+    gpus: Gpu[];
+    software: SoftwareDevice[];
+    accelerators: Accelerator[];
+    nodes: DeviceNode[];
+    runtimes: { [key: string]: RuntimeInfo };
+    probes: ProbeEntry[];
+    confinement: string[] | null;
+    quarantine: QuarantinedProbe[];
+    notes: Reason[];
+  } };
+  /** Every GPU, best first. */
+  ListGpus: { parameters: {}; answer: {
+    generation: number;
+    gpus: Gpu[];
+  } };
+  /** The consumers that Select knows. */
+  ListConsumers: { parameters: {}; answer: {
+    consumers: string[];
+  } };
+  /** The products that Recommend knows. */
+  ListProducts: { parameters: {}; answer: {
+    products: string[];
+  } };
+  /** The backend that a consumer should use, and what became of the others. Without a consumer: default. */
+  Select: { parameters: {
+    consumer?: string | null;
+    request?: SelectRequest | null;
+  }; answer: {
+    consumer: string;
+    backend: string | null;
+    gpus: string[];
+    environment: { [key: string]: string };
+    answers: { [key: string]: string };
+    messages: string[];
+    candidates: Candidate[];
+    decision: string;
+    generation: number;
+  } };
+  /** Which of a product's variants to install. manifest: its text, in the place of the installed one. */
+  Recommend: { parameters: {
+    product?: string | null;
+    manifest?: string | null;
+    request?: RecommendRequest | null;
+  }; answer: {
+    product: string;
+    version: string | null;
+    status: string;
+    platform: string | null;
+    variant: string | null;
+    verdict: Verdict | null;
+    artifact: Json | null;
+    environment: { [key: string]: string };
+    gpus: string[];
+    fallback: string[];
+    default: string | null;
+    hint: string | null;
+    warnings: Reason[];
+    candidates: VariantCandidate[];
+    manifest_sha256: string;
+    rules: string;
+    generation: number;
+  } };
+  /** Whether so many bytes fit on each GPU, and on several together. */
+  Plan: { parameters: {
+    need: number;
+    margin?: number | null;
+    gpus?: string[] | null;
+  }; answer: {
+    is_estimate: boolean;
+    generation: number;
+    model: PlannedModel | null;
+    asked: number | null;
+    margin: number;
+    run: PlannedRun | null;
+    need: Need | null;
+    flash_attention: boolean;
+    gpus: GpuPlan[];
+    together: SetPlan[];
+    host: HostPlan;
+    notes: Reason[];
+  } };
+  /** Why a GPU is not used, and what helps. environment: of the program that does not use it. */
+  Diagnose: { parameters: {
+    environment?: { [key: string]: string } | null;
+  }; answer: {
+    schema: number;
+    severity: Severity;
+    findings: Finding[];
+  } };
+  /** Whether terms hold: 'driver>=550'. Without GPUs: on each. */
+  Query: { parameters: {
+    terms: string[];
+    gpus?: string[] | null;
+  }; answer: {
+    generation: number;
+    terms: TestedTerm[];
+  } };
+  /** The memory of one GPU, read now, in bytes. Wakes nothing. */
+  GetMemory: { parameters: {
+    gpu: string;
+  }; answer: {
+    kind: MemoryKind | null;
+    physical: number | null;
+    allocatable: number | null;
+    free: number | null;
+    free_at_usec: number | null;
+    source: string;
+    reasons: Reason[];
+    evidence: MemoryReading[];
+  } };
+  /** Asks the drivers again. With more, the progress from 0 to 1 comes first. */
+  Probe: { parameters: {
+    gpus?: string[] | null;
+    apis?: string[] | null;
+    stage?: string | null;
+    allow_wake?: boolean | null;
+    force?: boolean | null;
+  }; answer: {
+    progress: number | null;
+    generation: number | null;
+    probes: ProbeEntry[] | null;
+  } };
+  /** How a choice went; outcome: ok or failed. Answers what was noted. */
+  ReportOutcome: { parameters: {
+    consumer: string;
+    outcome: string;
+    backend?: string | null;
+    variant?: string | null;
+    family?: string | null;
+    detail?: string | null;
+    gpu?: string | null;
+  }; answer: {
+    consumer: string;
+    outcome: string;
+    backend: string | null;
+    variant: string | null;
+    family: string | null;
+    detail: string | null;
+    gpu: string | null;
+  } };
+  /** The generation and the state of the report, now and after each change. Needs more. */
+  Subscribe: { parameters: {}; answer: {
+    generation: number;
+    state: ReportState;
+  } };
+  /** Decides for one consumer, for everybody. For administrators. */
+  SetOverride: { parameters: {
+    consumer: string;
+    rule?: Json | null;
+  }; answer: {
+    consumer: string;
+    set: boolean;
+  } };
+  /** For administrators. */
+  ClearOverride: { parameters: {
+    consumer: string;
+  }; answer: {
+    consumer: string;
+    cleared: boolean;
+  } };
+  /** What administrators decided. */
+  ListOverrides: { parameters: {}; answer: {
+    overrides: { [key: string]: Override };
+  } };
+  /** Drivers that are not asked for now, because of the harm they did. */
+  ListQuarantine: { parameters: {}; answer: {
+    quarantine: QuarantinedProbe[];
+  } };
+  /** Has them asked again: one, or all. For administrators. */
+  ClearQuarantine: { parameters: {
+    api?: string | null;
+    driver?: string | null;
+    all?: boolean | null;
+  }; answer: {
+    cleared: number;
+  } };
+}

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Node package asks a daemon, gpuprobectl where there is none, and says so where there is neither."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+PACKAGE = SOURCE / "src/node"
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(SOURCE / "tests/integration/socket")]
+from interface_types import typescript  # noqa: E402
+from socket_case import BIN, H200, SocketCase  # noqa: E402
+
+NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
+# What each line of a script tells by told() comes back; told(await kind(promise)) is the kind of a failure.
+HEAD = f"""
+import * as gpuprobe from {json.dumps(str(PACKAGE / "gpuprobe.js"))};
+const path = process.env.TESTED_SOCKET;
+const client = new gpuprobe.Client({{ socket: path }});
+const told = (value) => process.stdout.write(JSON.stringify(value) + "\\n");
+const kind = (promise) => promise.then(() => "an answer", (problem) => problem.constructor.name);
+"""
+
+
+def node(script, path, timeout=60, **environment):
+    """What the script told, one value a line. Nothing keeps the process alive but what it waits for."""
+    done = subprocess.run([NODE, "--input-type=module", "-"], input=HEAD + script, capture_output=True, text=True,
+                          timeout=timeout, check=False, env={**os.environ, "TESTED_SOCKET": path, **environment})
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+ANSWERS = """
+const choice = await client.select("ollama", { min_memory: 2 ** 30 });
+told(choice.backend);
+told(await kind(client.select("default", { only: ["sycl"] })));
+told(await kind(client.select("nobody")));
+told(await kind(client.select("default", { onyl: [] })));
+told(await kind(client.call("Nothing")));
+told(await kind(client.plan("much")));
+const ask = [client.describe(), client.gpus(), client.recommend("torch"), client.plan(2 ** 33), client.diagnose(),
+             client.query(["driver>=550"])];
+told((await Promise.all(ask)).map((answer) => Object.keys(answer)[0]));
+told((await client.recommend("torch", { only: ["cpu"] })).variant);
+"""
+ANSWERED = ["cuda", "NoMatch", "UnknownName", "InvalidRequest", "Refused", "InvalidRequest",
+            ["schema", "generation", "product", "is_estimate", "schema", "generation"], "cpu"]
+
+
+@unittest.skipUnless(NODE, "node is not installed")
+class NodePackage(SocketCase):
+    def gpuprobectl_in_path(self, body):
+        program = pathlib.Path(self.folder, "gpuprobectl")
+        program.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return f"{self.folder}:{os.environ['PATH']}"
+
+    def test_asks_the_daemon(self):
+        self.start()
+        self.assertEqual(node(ANSWERS, self.path), ANSWERED)
+
+    def test_asks_gpuprobectl_where_no_daemon_is(self):
+        path = self.gpuprobectl_in_path(f'shift\nexec {BIN}/gpuprobectl --replay={H200} "$@"')
+        self.assertEqual(node(ANSWERS, f"{self.folder}/nothing", PATH=path), ANSWERED)
+
+    def test_says_that_nobody_is_there(self):
+        script = """
+            told(await kind(client.select()));
+            told(await kind(new gpuprobe.Client({ socket: path, daemonOnly: true }).describe()));
+            told(await kind(client.changes().next()));
+            told(await kind(client.probe().next()));"""
+        self.assertEqual(node(script, f"{self.folder}/nothing", PATH=self.folder), ["Unavailable"] * 4)
+
+    def test_waits_for_gpuprobectl_no_longer_than_for_a_daemon(self):
+        path = self.gpuprobectl_in_path("exec sleep 60")
+        script = "told(await kind(new gpuprobe.Client({ socket: path, timeout: 100 }).select()));"
+        self.assertEqual(node(script, f"{self.folder}/nothing", timeout=20, PATH=path), ["TimedOut"])
+
+    def test_tells_nonsense_of_gpuprobectl_apart(self):
+        for body in ("echo nonsense", "exit 1", "echo '[1]'"):
+            path = self.gpuprobectl_in_path(body)
+            self.assertEqual(node("told(await kind(client.select()));", f"{self.folder}/nothing", PATH=path),
+                             ["Unavailable"], body)
+
+    def test_connects_again_when_the_daemon_was_restarted(self):
+        script = """
+            import { createInterface } from "node:readline";
+            const alone = new gpuprobe.Client({ socket: path, daemonOnly: true });
+            for await (const _ of createInterface({ input: process.stdin })) told(await kind(alone.select()));"""
+        self.start()
+        file = pathlib.Path(self.folder, "script.mjs")
+        file.write_text(HEAD + script, encoding="utf-8")
+        with subprocess.Popen([NODE, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "TESTED_SOCKET": self.path}) as program:
+            def ask():
+                print("once more", file=program.stdin, flush=True)
+                return json.loads(program.stdout.readline())
+            self.assertEqual(ask(), "an answer")
+            self.end_daemon()
+            self.assertEqual(ask(), "Unavailable")
+            self.start()
+            self.assertEqual(ask(), "an answer")
+            self.end_daemon()
+            self.start()
+            self.assertEqual(ask(), "an answer")
+            program.stdin.close()
+
+    def test_answers_calls_in_turn(self):
+        self.start()
+        script = """
+            const names = ["default", "ollama", "llama.cpp"];
+            const asked = Array.from({ length: 300 }, (_, at) => names[at % 3]);
+            const answers = await Promise.all(asked.map((name) => client.select(name)));
+            told(answers.filter((answer, at) => answer.consumer !== asked[at]).length);"""
+        self.assertEqual(node(script, self.path), [0])
+
+    def test_follows_changes(self):
+        self.start(f"--state-dir={self.folder}")
+        script = """
+            const seen = [];
+            for await (const change of client.changes()) {
+              seen.push(change.generation);
+              if (seen.length === 1) await client.call("SetOverride", { consumer: "default", rule: { strict: true } });
+              else break;
+            }
+            told(seen[1] > seen[0]);"""
+        self.assertEqual(node(script, self.path), [True])
+        self.wait_for_descriptors(self.descriptors())
+
+    def test_follows_a_probe(self):
+        self.start()
+        script = """
+            const heard = [];
+            try { for await (const step of client.probe({ apis: ["vulkan"] })) heard.push(step); }
+            catch (problem) { told(problem.refusal); }
+            told(heard.length);"""
+        told = node(script, self.path)
+        with self.client() as plain:
+            plain.send("Probe", {"apis": ["vulkan"]}, more=True)
+            try:
+                self.assertIn("parameters", plain.receive())
+                self.assertGreater(told[-1], 0)
+            except Exception as refused:  # a replayed machine has no drivers to ask
+                self.assertEqual(told[0], refused.parameters["name"])
+
+    def test_is_a_program(self):
+        self.start()
+        command = [NODE, PACKAGE / "main.js", f"--socket={self.path}"]
+
+        def run(*words):
+            return subprocess.run([*command, *words], capture_output=True, text=True, check=False, timeout=60)
+        done = run("select", "ollama")
+        printed = self.gpuprobectl(f"--socket={self.path}", "-j", "select", "ollama")
+        self.assertEqual((done.returncode, done.stdout), (0, printed.stdout), done.stderr)
+        done = run("select", "nobody")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("UnknownConsumer", json.loads(done.stdout)["error"]["name"])
+        self.assertEqual(run("org.gpuprobe.Select", '{"request":{"only":["sycl"]}}').returncode, 3)
+        for words in (["nothing"], ["--wrong"], ["recommend"], ["org.gpuprobe.Query", "{"]):
+            self.assertEqual(run(*words).returncode, 2, words)
+
+
+class Server:
+    """A daemon that answers as it is told: `serve` gets each connection, and the number of those before it."""
+
+    def __init__(self, test, serve):
+        self.path = f"{test.folder}/fake"
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(self.path)
+        self.socket.listen()
+        test.addCleanup(self.socket.close)
+        test.addCleanup(pathlib.Path(self.path).unlink)
+        self.serve = serve
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        before = 0
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection, before), daemon=True).start()
+            before += 1
+
+
+def heard(connection):
+    """The next call; None at the end."""
+    text = b""
+    while not text.endswith(b"\0"):
+        block = connection.recv(1 << 20)
+        if not block:
+            return None
+        text += block
+    return json.loads(text[:-1])
+
+
+def answers(text):
+    def serve(connection, _):
+        with connection:
+            while heard(connection):
+                connection.sendall(text)
+    return serve
+
+
+@unittest.skipUnless(NODE, "node is not installed")
+class NodeAgainstServers(SocketCase):
+    KIND = "told(await kind(new gpuprobe.Client({ socket: path, daemonOnly: true, timeout: 5000 }).select()));"
+
+    def test_gives_up_on_a_slow_daemon_and_asks_anew(self):
+        def serve(connection, before):
+            with connection:
+                asked = heard(connection)
+                if before == 0:
+                    heard(connection)  # the end
+                    return
+                consumer = json.dumps(asked["parameters"]["consumer"]).encode()
+                connection.sendall(b'{"parameters":{"consumer":%b}}\0' % consumer)
+                heard(connection)
+        script = """
+            const hasty = new gpuprobe.Client({ socket: path, timeout: 200 });
+            told(await kind(hasty.select("first")));
+            told((await hasty.select("second")).consumer);"""
+        self.assertEqual(node(script, Server(self, serve).path), ["TimedOut", "second"])
+
+    def test_takes_no_half_answer(self):
+        def serve(connection, _):
+            with connection:
+                heard(connection)
+                connection.sendall(b'{"parameters":{"backend":"cu')
+        self.assertEqual(node(self.KIND, Server(self, serve).path), ["Unavailable"])
+
+    def test_puts_pieces_together(self):
+        def serve(connection, _):
+            with connection:
+                heard(connection)
+                for byte in '{"parameters":{"word":"ü"}}\0'.encode():
+                    connection.sendall(bytes([byte]))
+                heard(connection)
+        self.assertEqual(node("told((await client.describe()).word);", Server(self, serve).path), ["ü"])
+
+    def test_takes_a_big_answer(self):
+        text = b'{"parameters":{"word":"' + b"x" * (30 << 20) + b'"}}\0'
+        self.assertEqual(node("told((await client.describe()).word.length);", Server(self, answers(text)).path),
+                         [30 << 20])
+
+    def test_takes_no_endless_answer(self):
+        def serve(connection, _):
+            with connection:
+                heard(connection)
+                try:
+                    for _ in range(80):
+                        connection.sendall(b"x" * (1 << 20))
+                except OSError:
+                    pass  # it went away, as it should
+        self.assertEqual(node(self.KIND, Server(self, serve).path), ["Failure"])
+
+    def test_tells_nonsense_apart(self):
+        for text in (b"nonsense\0", b"[1]\0", b"\0", b"null\0"):
+            self.assertEqual(node(self.KIND, Server(self, answers(text)).path), ["Failure"], text)
+            self.doCleanups()
+            self.setUp()
+
+    def test_knows_what_a_refusal_is(self):
+        text = b'{"error":"org.gpuprobe.constructor","parameters":{"message":"no"}}\0'
+        self.assertEqual(node(self.KIND, Server(self, answers(text)).path), ["Refused"])
+
+    def test_a_stream_ends_where_the_daemon_says_or_goes(self):
+        def serve(connection, before):
+            with connection:
+                self.assertTrue(heard(connection)["more"])
+                connection.sendall(b'{"parameters":{"progress":0.5},"continues":true}\0{"parameters":{"progress":1}')
+                connection.sendall(b"}\0" if before == 0 else b"")
+        script = """
+            for (const _ of [1, 2]) {
+              const steps = [];
+              const all = async () => { for await (const step of client.probe()) steps.push(step.progress); };
+              told(await kind(all()));
+              told(steps);
+            }"""
+        self.assertEqual(node(script, Server(self, serve).path), ["an answer", [0.5, 1], "Unavailable", [0.5]])
+
+    def test_an_idle_client_does_not_keep_the_process(self):
+        text = b'{"parameters":{}}\0'
+        self.assertEqual(node("await client.describe(); told(1);", Server(self, answers(text)).path, timeout=20), [1])
+
+
+class NodeTypes(SocketCase):
+    FILE = PACKAGE / "interface.d.ts"
+
+    def test_are_the_interface(self):
+        self.start()
+        made = typescript(self.call("org.varlink.service.GetInterfaceDescription",
+                                    {"interface": "org.gpuprobe"})["description"])
+        if os.environ.get("GPUPROBE_ACCEPT"):
+            self.FILE.write_text(made, encoding="utf-8")
+        self.assertEqual(self.FILE.read_text(encoding="utf-8"), made)
+
+    def compile(self, text):
+        pathlib.Path(self.folder, "node_modules").mkdir()
+        pathlib.Path(self.folder, "node_modules/gpuprobe").symlink_to(PACKAGE)
+        pathlib.Path(self.folder, "used.mts").write_text(text, encoding="utf-8")
+        return subprocess.run(["tsc", "--noEmit", "--strict", "--module", "nodenext", "--moduleResolution", "nodenext",
+                               "--target", "es2022", "used.mts"], cwd=self.folder, capture_output=True,
+                              text=True, timeout=120, check=False).stdout.splitlines()
+
+    @unittest.skipUnless(shutil.which("tsc"), "tsc is not installed")
+    def test_hold_for_a_program(self):
+        right = """
+            import { Client, NoMatch, SOCKET, type Gpu } from "gpuprobe";
+            const client = new Client({ socket: SOCKET, timeout: null });
+            const names = (gpus: Gpu[]) => gpus.map((gpu) => gpu.name ?? "unknown");
+            console.log(names((await client.gpus()).gpus), (await client.select("ollama", { min_memory: 1 })).backend);
+            for await (const step of client.probe({ apis: ["cuda"] })) console.log(step.progress?.toFixed(2));
+            for await (const change of client.changes()) if (change.state === "ready") break;
+            try { await client.call("Plan", { need: 1 }); }
+            catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message); }
+            const info = await client.call("org.varlink.service.GetInfo");
+            declare const console: { log(...words: unknown[]): void };
+        """
+        self.assertEqual(self.compile(right), [])
+
+    @unittest.skipUnless(shutil.which("tsc"), "tsc is not installed")
+    def test_refuse_what_the_interface_does_not_have(self):
+        wrong = ['client.select("ollama", { minimum_memory: 1 })', 'client.call("Nothing")', "client.plan({})",
+                 '(await client.gpus()).gpus[0].nam', '(await client.describe()).state === "asleep"',
+                 'client.call("Plan", {})', "client.select(1)"]
+        lines = ['import { Client } from "gpuprobe";', "const client = new Client();"]
+        found = self.compile("\n".join([*lines, *(f"{text};" for text in wrong)]))
+        told = {int(found_at[1]) for line in found if (found_at := re.match(r"used\.mts\((\d+),", line))}
+        self.assertEqual(told, set(range(3, 3 + len(wrong))), found)
+
+
+if __name__ == "__main__":
+    unittest.main()
