@@ -34,6 +34,8 @@ EXPECTED = [
     "share/gpuprobe/schema/report.schema.json",
     "share/gpuprobe/profiles/default.json",
     "share/gpuprobe/catalogue/llama.cpp.json",
+    "lib/python3/dist-packages/gpuprobe/_client.py",
+    "share/nodejs/gpuprobe/main.js",
     "include/gpuprobe/client.h",
     "include/gpuprobe/gpuprobe.h",
     "share/bash-completion/completions/gpuprobectl",
@@ -127,6 +129,19 @@ class Installed(unittest.TestCase):
                                 capture_output=True, text=True)
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertIn("pci", answer.stdout)
+
+    def test_programs_in_python_and_node_ask(self):
+        nowhere = {"PATH": f"{self.root}/bin:/usr/bin:/bin", "GPUPROBE_SOCKET": "/nonexistent", "HOME": str(self.root)}
+        where = str(self.root / "lib/python3/dist-packages")
+        text = "import gpuprobe, importlib.metadata as m; print(gpuprobe.Client().select(only=['cpu'])['backend'], m.version('gpuprobe'))"
+        done = subprocess.run(["/usr/bin/python3", "-B", "-c", text], env={**nowhere, "PYTHONPATH": where}, capture_output=True,
+                              text=True, timeout=100, check=False)
+        self.assertRegex(done.stdout, r"^cpu \d", done.stderr)
+        if not shutil.which("node"):
+            self.skipTest("node is not installed")
+        done = subprocess.run([shutil.which("node"), self.root / "share/nodejs/gpuprobe/main.js", "org.gpuprobe.Select",
+                               '{"request":{"only":["cpu"]}}'], env=nowhere, capture_output=True, text=True, timeout=100, check=False)
+        self.assertIn('"backend":"cpu"', done.stdout, done.stderr)
 
     def test_bus_files_are_well_formed_and_name_the_bus(self):
         policy = ElementTree.parse(self.root / "share/dbus-1/system.d/org.gpuprobe.GpuProbe1.conf")

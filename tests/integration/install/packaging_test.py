@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages of other distributions: their recipes are read by the tools that these have, and hold what is installed."""
+import json
 import os
 import pathlib
 import re
@@ -35,6 +36,8 @@ class Recipes(unittest.TestCase):
         version = re.search(r"project\(gpuprobe VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
         self.assertIn(f"\nVersion:        {version}\n", SPEC.read_text(encoding="utf-8"))
         self.assertIn(f"\npkgver={version}\n", (FOLDER / "PKGBUILD").read_text(encoding="utf-8"))
+        self.assertIn(f'\nversion = "{version}"\n', (SOURCE / "src/python/pyproject.toml").read_text(encoding="utf-8"))
+        self.assertEqual(json.loads((SOURCE / "src/node/package.json").read_text(encoding="utf-8"))["version"], version)
 
     @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --system")
     def test_rpmbuild_packages_all_that_is_installed(self):
