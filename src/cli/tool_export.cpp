@@ -15,7 +15,7 @@ namespace gpuprobe {
 namespace {
 
 constexpr ToolForm kForms[] = {
-    {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _GLIBC and _ARCHSPEC, for mamba and pixi too"},
+    {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
     {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of a PRODUCT UV_TORCH_BACKEND"},
     {"wheel", "what the providers of wheel variants take"},
     {"pip", "--index-url of the recommended variant of PRODUCT"},

@@ -2,10 +2,12 @@
 #include "policy/exports.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/parse.h"
 #include "policy/fact.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe {
 namespace {
@@ -103,6 +105,48 @@ std::optional<Version> cuda_of(const std::vector<const Facts*>& gpus) {
     return gpus.empty() ? std::nullopt : gpus.front()->version(FactId::Cuda).value;
 }
 
+/// {11, 0, 1} of "gfx1101": the last two digits are hexadecimal. Source: LLVM, AMDGPUUsage.
+std::optional<std::array<unsigned, 3>> isa_of(std::string_view target) {
+    constexpr std::string_view kLead = "gfx";
+    if (!target.starts_with(kLead) || target.size() < kLead.size() + 3)
+        return std::nullopt;
+    const auto digits = target.substr(kLead.size());
+    const auto major = parse_number<unsigned>(digits.substr(0, digits.size() - 2));
+    const auto minor = parse_number<unsigned>(digits.substr(digits.size() - 2, 1), 16);
+    const auto stepping = parse_number<unsigned>(digits.substr(digits.size() - 1), 16);
+    if (!major || !minor || !stepping)
+        return std::nullopt;
+    return std::array{*major, *minor, *stepping};
+}
+
+std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
+    for (const auto* api : {"hip", "drm"})
+        if (const auto view = gpu.apis.find(api); view != gpu.apis.end())
+            if (const auto count = fact_in<std::uint64_t>(view->second.device, "compute_units"))
+                return count;
+    return std::nullopt;
+}
+
+/// Of a GPU that the kernel's driver shows to ROCm alone: it is what the architecture is for.
+void add_conda_amd(const Report& report, Variables& variables) {
+    bool is_present = false;
+    std::optional<std::pair<std::optional<std::uint64_t>, std::array<unsigned, 3>>> best;
+    for (const auto& gpu : report.gpus) {
+        if (gpu.vendor != "amd" || gpu.driver.name != "amdgpu")
+            continue;
+        is_present = true;
+        const auto isa = isa_of(gpu.architecture.gfx_target.value_or(""));
+        if (isa && (gpu.identity.kfd_node || gpu.apis.contains("hip")))
+            best = std::max(best, std::optional{std::pair{compute_units_of(gpu), *isa}});
+    }
+    std::string arch;
+    if (best)
+        for (const auto part : best->second)
+            arch += (arch.empty() ? "" : ".") + std::to_string(part);
+    variables.emplace_back("CONDA_OVERRIDE_AMDGPU", is_present ? "0" : "");
+    variables.emplace_back("CONDA_OVERRIDE_AMDGPU_ARCH", arch);
+}
+
 void add_intel(const MachineFacts& machine, Variables& variables) {
     std::set<std::string> ips;
     for (const auto* gpu : usable_by(machine, Api::LevelZero))
@@ -151,6 +195,7 @@ Variables conda_variables(const Report& report, const Rules& rules) {
     const auto& level = machine.host.version(FactId::CpuLevel).value;
     Variables variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
                         {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
+    add_conda_amd(report, variables);
     if (glibc)
         variables.emplace_back("CONDA_OVERRIDE_GLIBC", text_of(*glibc));
     if (level && report.host.arch == "x86_64")

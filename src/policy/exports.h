@@ -16,8 +16,10 @@ namespace gpuprobe {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// What conda's and pixi's solvers take for this machine's virtual packages: CONDA_OVERRIDE_CUDA
-/// (empty: no CUDA), _CUDA_ARCH (the lowest capability there is), _GLIBC and _ARCHSPEC.
-/// Sources: conda's "Managing virtual packages"; CEP 30 and 46.
+/// (empty: no CUDA), _CUDA_ARCH (the lowest capability there is), _AMDGPU (0, or empty: none),
+/// _AMDGPU_ARCH (of the GPU with most compute units), _GLIBC and _ARCHSPEC.
+/// Sources: conda's "Managing virtual packages"; CEP 30 and 46; conda/rattler#2806 for AMD's, which
+/// chooses among several GPUs as it is told here, where the draft conda/ceps#189 takes the highest.
 Variables conda_variables(const Report& report, const Rules& rules);
 
 /// What uv takes for this machine: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best

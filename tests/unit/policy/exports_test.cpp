@@ -20,6 +20,8 @@ TEST(CondaVariables, GiveTheLowestCapability) {
     EXPECT_EQ(map_of(conda_variables(machine("G08"), rules())),
               (std::map<std::string, std::string>{{"CONDA_OVERRIDE_CUDA", "13.0"},
                                                   {"CONDA_OVERRIDE_CUDA_ARCH", "6.1"},
+                                                  {"CONDA_OVERRIDE_AMDGPU", ""},
+                                                  {"CONDA_OVERRIDE_AMDGPU_ARCH", ""},
                                                   {"CONDA_OVERRIDE_GLIBC", "2.39"},
                                                   {"CONDA_OVERRIDE_ARCHSPEC", "x86_64_v3"}}));
 }
@@ -28,6 +30,36 @@ TEST(CondaVariables, SayThatThereIsNoCuda) {
     const auto variables = map_of(conda_variables(machine("G28"), rules()));
     EXPECT_EQ(variables.at("CONDA_OVERRIDE_CUDA"), "");
     EXPECT_EQ(variables.at("CONDA_OVERRIDE_CUDA_ARCH"), "");
+}
+
+Gpu radeon(const char* target, std::optional<std::uint64_t> compute_units, bool has_kfd = true) {
+    Gpu gpu{.id = target, .vendor = "amd"};
+    gpu.driver.name = "amdgpu";
+    gpu.architecture.gfx_target = target;
+    if (has_kfd)
+        gpu.identity.kfd_node = 1;
+    if (compute_units)
+        gpu.apis["drm"].device = Value{Value::Object{{"compute_units", Value{*compute_units}}}};
+    return gpu;
+}
+
+std::string amd_of(std::vector<Gpu> gpus) {
+    const Report report{.gpus = std::move(gpus)};
+    const auto variables = map_of(conda_variables(report, rules()));
+    return variables.at("CONDA_OVERRIDE_AMDGPU") + " " + variables.at("CONDA_OVERRIDE_AMDGPU_ARCH");
+}
+
+TEST(CondaVariables, GiveTheArchitectureOfTheBiggestRadeon) {
+    EXPECT_EQ(amd_of({radeon("gfx90a", 104)}), "0 9.0.10");
+    EXPECT_EQ(amd_of({radeon("gfx1100", 96), radeon("gfx1201", 2)}), "0 11.0.0");
+    EXPECT_EQ(amd_of({radeon("gfx1036", 2), radeon("gfx1030", 2)}), "0 10.3.6");
+    EXPECT_EQ(amd_of({radeon("gfx1100", std::nullopt), radeon("gfx906", 60)}), "0 9.0.6");
+    EXPECT_EQ(amd_of({radeon("gfx1100", 96, false)}), "0 ");
+    for (const auto* target : {"gfx9-generic", "gfx", "gfx1", "gfx11X0", ""})
+        EXPECT_EQ(amd_of({radeon(target, 1)}), "0 ") << target;
+    auto display = radeon("gfx1100", 96);
+    display.driver.name = "vfio-pci";
+    EXPECT_EQ(amd_of({display}), " ");
 }
 
 TEST(WheelVariables, GiveTheHighestCapability) {
