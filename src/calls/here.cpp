@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <span>
 
 #include <grp.h>
@@ -94,8 +95,8 @@ std::vector<std::string> kernel_log() {
     return lines;
 }
 
-}  // namespace
-
+/// What surrounds whoever asks on the running machine, but who they are. `variable` looks one up in
+/// their environment, as getenv(3) does. What can't be read is unknown.
 Surroundings surroundings_here(const FileSystem& files,
                                const std::function<const char*(const char* name)>& variable) {
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
@@ -106,6 +107,22 @@ Surroundings surroundings_here(const FileSystem& files,
         if (const char* value = variable(name.c_str()))
             here.environment.emplace(name, scrubbed(value, kMaxText));
     return here;
+}
+
+}  // namespace
+
+std::vector<Finding> findings_for(uid_t caller,
+                                  const std::map<std::string, std::string>& environment,
+                                  const Report& seen,
+                                  const FileSystem& files) {
+    if (seen.source == ReportSource::Replay)
+        return examine(seen, {});
+    auto here = surroundings_here(files, [&environment](const char* name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? nullptr : found->second.c_str();
+    });
+    here.is_root = caller == 0;
+    return examine(seen, here);
 }
 
 Surroundings own_surroundings(const FileSystem& files) {

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
 
 #include "base/files.h"
 #include "explain/doctor.h"
 
 namespace gpuprobe {
 
-/// What surrounds whoever asks on the running machine, but who they are. `variable` looks one up in
-/// their environment, as getenv(3) does. What can't be read is unknown.
-Surroundings surroundings_here(const FileSystem& files,
-                               const std::function<const char*(const char* name)>& variable);
+/// Why GPUs are not used, as the daemon tells a caller on every door: of the report that the caller
+/// may see. `environment` is of the program that the caller asks for. Nothing surrounds a captured
+/// machine. The caller's account is not looked up, which may take a while.
+std::vector<Finding> findings_for(uid_t caller,
+                                  const std::map<std::string, std::string>& environment,
+                                  const Report& seen,
+                                  const FileSystem& files);
 
 /// What surrounds this process, with its account. Looks the account up, which may take a while.
 Surroundings own_surroundings(const FileSystem& files);

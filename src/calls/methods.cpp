@@ -158,17 +158,10 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
     waiting->finish_one();
 }
 
-/// Nothing surrounds a captured machine.
 void diagnose(const DiagnoseParameters& in, const Asking& ask) {
-    if (ask.machine.seen.source == ReportSource::Replay)
-        return ask.send(diagnosis_of(examine(ask.machine.seen, {})));
     const auto environment = in.environment.value_or(std::map<std::string, std::string>{});
-    auto here = surroundings_here(ask.machine.files, [&environment](const char* name) {
-        const auto found = environment.find(name);
-        return found == environment.end() ? nullptr : found->second.c_str();
-    });
-    here.is_root = ask.call.uid == 0;
-    ask.send(diagnosis_of(examine(ask.machine.seen, here)));
+    ask.send(
+        diagnosis_of(findings_for(ask.call.uid, environment, ask.machine.seen, ask.machine.files)));
 }
 
 void query_terms(const QueryParameters& in, const Asking& ask) {

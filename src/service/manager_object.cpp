@@ -4,8 +4,8 @@
 #include "base/value_json.h"
 #include "base/version.h"
 #include "calls/documents.h"
+#include "calls/here.h"
 #include "calls/power.h"
-#include "explain/doctor.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"
 #include "service/answers.h"
@@ -149,7 +149,7 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
 Result<std::string> ManagerObject::diagnosis(const std::string& sender,
                                              const Caller& caller) const {
     const auto& seen = *access_.views.report_for(caller).report;
-    const auto findings = examine(seen, {.is_root = caller.uid == kRoot});
+    const auto findings = findings_for(caller.uid, {}, seen, context_.files);
     const auto json = json_line(to_value(diagnosis_of(findings)));
     TRY(context_.budget.take(sender, Bytes{json.size()}));
     return bus::bus_text(json, kMaxReport);
