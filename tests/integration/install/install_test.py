@@ -35,6 +35,8 @@ EXPECTED = [
     "share/gpuprobe/profiles/default.json",
     "share/gpuprobe/catalogue/llama.cpp.json",
     "lib/python3/dist-packages/gpuprobe/_client.py",
+    "lib/python3/dist-packages/gpuprobe_variant_provider/__main__.py",
+    "lib/systemd/system/gpuprobe-export@wheel-variants.service.d/folder.conf",
     "share/nodejs/gpuprobe/main.js",
     "include/gpuprobe/client.h",
     "include/gpuprobe/gpuprobe.h",
@@ -137,6 +139,10 @@ class Installed(unittest.TestCase):
         done = subprocess.run(["/usr/bin/python3", "-B", "-c", text], env={**nowhere, "PYTHONPATH": where}, capture_output=True,
                               text=True, timeout=100, check=False)
         self.assertRegex(done.stdout, r"^cpu \d", done.stderr)
+        text = "import importlib.metadata as m; print([e.load().namespace for e in m.entry_points(group='variant_plugins')])"
+        done = subprocess.run(["/usr/bin/python3", "-B", "-S", "-c", text], env={**nowhere, "PYTHONPATH": where}, capture_output=True,
+                              text=True, timeout=100, check=False)
+        self.assertEqual(done.stdout, "['nvidia', 'amd', 'intel']\n", done.stderr)
         if not shutil.which("node"):
             self.skipTest("node is not installed")
         done = subprocess.run([shutil.which("node"), self.root / "share/nodejs/gpuprobe/main.js", "org.gpuprobe.Select",
