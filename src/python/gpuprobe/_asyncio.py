@@ -7,7 +7,9 @@ from typing import Any, AsyncIterator, Mapping, Optional, Tuple
 
 from ._client import _ABSENT, _ENDED
 from ._messages import (
+    MAX_ANSWER,
     Answer,
+    Failure,
     Questions,
     Unavailable,
     answer_from,
@@ -18,7 +20,6 @@ from ._messages import (
     socket_path,
 )
 
-_MAX_ANSWER = 64 << 20  # bytes
 _Streams = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -59,11 +60,31 @@ class AsyncClient(Questions):
 
     async def changes(self) -> AsyncIterator[Answer]:
         """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
-        reader, writer = await self._connect()
+        async for change in self._stream(await self._connect(), "Subscribe"):
+            yield change
+
+    async def probe(self, **request: Any) -> AsyncIterator[Answer]:
+        """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
+        one alone."""
         try:
-            writer.write(call_text("Subscribe", None, more=True))
-            while True:
-                yield answer_from(await self._receive(reader))[0]
+            streams = await self._connect()
+        except Unavailable:
+            if self._daemon_only:
+                raise
+            yield await self._run("Probe", request)
+            return
+        async for step in self._stream(streams, "Probe", request):
+            yield step
+
+    async def _stream(self, streams: _Streams, method: str,
+                      parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Answer]:
+        reader, writer = streams
+        try:
+            writer.write(call_text(method, parameters, more=True))
+            continues = True
+            while continues:
+                answer, continues = answer_from(await self._receive(reader))
+                yield answer
         except _ENDED:
             raise Unavailable("the daemon has left") from None
         finally:
@@ -78,7 +99,7 @@ class AsyncClient(Questions):
 
     async def _connect(self) -> _Streams:
         try:
-            return await asyncio.open_unix_connection(self._path, limit=_MAX_ANSWER)
+            return await asyncio.open_unix_connection(self._path, limit=MAX_ANSWER)
         except _ABSENT as problem:
             raise Unavailable(f"{self._path}: {problem.strerror}") from problem
 
@@ -87,6 +108,8 @@ class AsyncClient(Questions):
             return (await reader.readuntil(b"\0"))[:-1]
         except asyncio.IncompleteReadError:
             raise ConnectionResetError from None
+        except asyncio.LimitOverrunError:
+            raise Failure(f"an answer of more than {MAX_ANSWER} bytes") from None
 
     async def _call_daemon(self, text: bytes) -> Answer:
         was_connected = self._streams is not None

@@ -8,7 +8,9 @@ import threading
 from typing import Any, Iterator, Mapping, Optional
 
 from ._messages import (
+    MAX_ANSWER,
     Answer,
+    Failure,
     Questions,
     Unavailable,
     answer_from,
@@ -59,11 +61,29 @@ class Client(Questions):
 
     def changes(self) -> Iterator[Answer]:
         """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
-        with self._connect(None) as connection:
-            connection.send(call_text("Subscribe", None, more=True))
+        yield from self._stream(self._connect(None), "Subscribe")
+
+    def probe(self, **request: Any) -> Iterator[Answer]:
+        """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
+        one alone."""
+        try:
+            connection = self._connect(None)
+        except Unavailable:
+            if self._daemon_only:
+                raise
+            yield self._run("Probe", request)
+            return
+        yield from self._stream(connection, "Probe", request)
+
+    def _stream(self, connection: "_Connection", method: str,
+                parameters: Optional[Mapping[str, Any]] = None) -> Iterator[Answer]:
+        with connection:
             try:
-                while True:
-                    yield answer_from(connection.receive())[0]
+                connection.send(call_text(method, parameters, more=True))
+                continues = True
+                while continues:
+                    answer, continues = answer_from(connection.receive())
+                    yield answer
             except _ENDED:
                 raise Unavailable("the daemon has left") from None
 
@@ -136,11 +156,14 @@ class _Connection:
         self._socket.sendall(text)
 
     def receive(self) -> bytes:
-        blocks = [self._rest]
+        blocks, size = [self._rest], len(self._rest)
         while b"\0" not in blocks[-1]:
             block = self._socket.recv(1 << 18)
             if not block:
                 raise ConnectionResetError
             blocks.append(block)
+            size += len(block)
+            if size > MAX_ANSWER:
+                raise Failure(f"an answer of more than {MAX_ANSWER} bytes")
         message, _, self._rest = b"".join(blocks).partition(b"\0")
         return message

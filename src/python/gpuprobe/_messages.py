@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 SOCKET = "/run/gpuprobe/org.gpuprobe"
 PROGRAM = "gpuprobectl"
+MAX_ANSWER = 64 << 20  # bytes; a report has some hundred thousand
 
 Answer = Dict[str, Any]
 

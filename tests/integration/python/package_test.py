@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import threading
@@ -64,6 +65,20 @@ class PythonPackage(SocketCase):
         os.environ["PATH"] = f"{self.folder}:{before}"
         self.assert_answers(f"{self.folder}/nothing")
 
+    def test_a_probe_falls_back_too(self):
+        program = pathlib.Path(self.folder, "gpuprobectl")
+        program.write_text('#!/bin/sh\ncat >/dev/null\necho \'{"generation":7}\'\n', encoding="utf-8")
+        program.chmod(0o755)
+        before = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+        os.environ["PATH"] = f"{self.folder}:{before}"
+        with gpuprobe.Client(f"{self.folder}/nothing") as client:
+            self.assertEqual([step["generation"] for step in client.probe()], [7])
+
+        async def follow():
+            return [step["generation"] async for step in gpuprobe.AsyncClient(f"{self.folder}/nothing").probe()]
+        self.assertEqual(asyncio.run(follow()), [7])
+
     def test_says_that_nobody_is_there(self):
         before = os.environ["PATH"]
         self.addCleanup(os.environ.__setitem__, "PATH", before)
@@ -111,6 +126,44 @@ class PythonPackage(SocketCase):
             async for change in gpuprobe.AsyncClient(self.path).changes():
                 return change
         self.assertEqual(asyncio.run(follow())["state"], "ready")
+
+    def test_follows_a_probe(self):
+        self.start()
+
+        async def follow(path, **more):
+            async with gpuprobe.AsyncClient(path, **more) as client:
+                return [step async for step in client.probe(apis=["vulkan"])]
+
+        def wait(path, **more):
+            with gpuprobe.Client(path, **more) as client:
+                return list(client.probe(apis=["vulkan"]))
+        for ask in (wait, lambda *words, **more: asyncio.run(follow(*words, **more))):
+            try:
+                steps = ask(self.path)
+                self.assertIsNotNone(steps[-1]["generation"])
+            except gpuprobe.Refused as refused:  # a replayed machine has no drivers to ask
+                self.assertIn("Error.", refused.name)
+            self.assertRaises(gpuprobe.Unavailable, ask, f"{self.folder}/nothing", daemon_only=True)
+
+    def test_takes_no_endless_answer(self):
+        path = f"{self.folder}/fake"
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+
+            def pour():
+                for _ in range(2):
+                    connection, _ = server.accept()
+                    with connection:
+                        try:
+                            for _ in range(80):
+                                connection.sendall(b"x" * (1 << 20))
+                        except OSError:
+                            pass  # it went away, as it should
+            thread = threading.Thread(target=pour)
+            thread.start()
+            self.assertEqual(both(path, "select"), [gpuprobe.Failure] * 2)
+            thread.join()
 
     def test_is_a_program(self):
         self.start()
