@@ -5,11 +5,15 @@
 #include <bitset>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 
-#include <pthread.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/handle.h"
@@ -59,7 +63,6 @@ constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
                                             SCMP_SYS(link),
                                             SCMP_SYS(linkat),
                                             SCMP_SYS(listxattr),
-
                                             SCMP_SYS(lseek),
                                             SCMP_SYS(lstat),
                                             SCMP_SYS(lstat64),
@@ -71,7 +74,6 @@ constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
                                             SCMP_SYS(newfstatat),
                                             SCMP_SYS(open),
                                             SCMP_SYS(openat),
-                                            SCMP_SYS(openat2),
                                             SCMP_SYS(_llseek),
                                             SCMP_SYS(pipe),
                                             SCMP_SYS(pipe2),
@@ -158,11 +160,6 @@ constexpr auto kWaiting = std::to_array<int>({SCMP_SYS(alarm),
                                               SCMP_SYS(get_robust_list),
                                               SCMP_SYS(getitimer),
                                               SCMP_SYS(gettimeofday),
-                                              SCMP_SYS(io_cancel),
-                                              SCMP_SYS(io_destroy),
-                                              SCMP_SYS(io_getevents),
-                                              SCMP_SYS(io_setup),
-                                              SCMP_SYS(io_submit),
                                               SCMP_SYS(nanosleep),
                                               SCMP_SYS(_newselect),
                                               SCMP_SYS(pause),
@@ -299,47 +296,61 @@ Status load(const Filter& filter) {
     return Done{};
 }
 
-/// Once for each call, and no longer than there is somebody to ask.
-void* tell_refusals(void* descriptor) {
-    const int told_by = static_cast<int>(reinterpret_cast<std::intptr_t>(descriptor));
-    std::bitset<1024> told;
+/// Prints the number of a call once.
+void tell(int call) {
+    static std::bitset<1024> told;
+    const auto number = static_cast<std::size_t>(call);
+    if (number >= told.size() || told[number])
+        return;
+    told.set(number);
+    std::array<char, 96> line;
+    const int length = std::snprintf(line.data(), line.size(),
+                                     "system call %zu is not among those for drivers\n", number);
+    (void)!::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
+}
+
+struct Telling {
+    int descriptor = -1;
+    pid_t worker = -1;
+};
+
+/// What the process that answers for unknown calls does, until the worker's first thread ends. It
+/// keeps the output open and nothing else.
+int tell_refusals(void* passed) {
+    const auto* telling = static_cast<const Telling*>(passed);
+    (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (::getppid() != telling->worker || ::dup2(telling->descriptor, STDIN_FILENO) < 0)
+        return EXIT_FAILURE;
+    (void)::dup2(STDERR_FILENO, STDOUT_FILENO);
+    (void)::syscall(SYS_close_range, static_cast<unsigned>(STDERR_FILENO) + 1, ~0U, 0U);
     for (;;) {
         seccomp_notif asked = {};
-        if (seccomp_notify_receive(told_by, &asked) != 0) {
+        if (seccomp_notify_receive(STDIN_FILENO, &asked) != 0) {
             if (errno == EINTR || errno == ENOENT)
                 continue;
-            return nullptr;
+            return EXIT_FAILURE;
         }
-        const auto call = static_cast<std::size_t>(asked.data.nr);
-        if (call < told.size() && !told[call]) {
-            told.set(call);
-            std::array<char, 96> line;
-            const int length = std::snprintf(
-                line.data(), line.size(), "system call %zu is not among those for drivers\n", call);
-            (void)!::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
-        }
+        tell(asked.data.nr);
         seccomp_notif_resp answer = {.id = asked.id, .val = 0, .error = -ENOSYS, .flags = 0};
-        (void)seccomp_notify_respond(told_by, &answer);
+        (void)seccomp_notify_respond(STDIN_FILENO, &answer);
     }
 }
 
-/// A driver that crowds this process out of memory has no need of it either.
+/// In a process of its own, that the driver cannot reach: whoever holds the descriptor may let the
+/// calls through as well. No signal tells of its end, so that a driver that waits for its children
+/// does not wait for this one (clone(2), "__WCLONE").
 void start_teller(int descriptor) {
-    pthread_attr_t attributes;
-    ::pthread_attr_init(&attributes);
-    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    ::pthread_attr_setstacksize(&attributes, std::size_t{64} << 10U);
-    // A driver's handlers would wait here for an answer of this thread's own.
+    alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
+    Telling telling{.descriptor = descriptor, .worker = ::getpid()};
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    const auto passed = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
-    if (::pthread_create(&thread, &attributes, tell_refusals, passed) != 0)
-        ::close(descriptor);  // calls then fail with ENOSYS at once
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    ::pthread_attr_destroy(&attributes);
+    ::sigprocmask(SIG_SETMASK, &all, &before);
+    (void)::clone(tell_refusals, stack.data() + stack.size(), 0, &telling);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    // Without anybody who answers, calls fail with ENOSYS at once.
+    ::close(descriptor);
 }
 
 }  // namespace
