@@ -9,10 +9,12 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backends/known_calls.h"
@@ -55,14 +57,16 @@ constexpr std::array kRefused = {
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
-/// What programs try first and can do without. Those that the headers here do not know are unknown
-/// by their absence from the list of what is known.
+/// What programs try first and can do without: what has no form that a filter can judge (clone3,
+/// openat2), and the requests of which a machine has a fixed number (io_setup). Those that the
+/// headers here do not know are unknown by their absence from the list of what is known.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
                                  SCMP_SYS(fsopen),         SCMP_SYS(fsconfig),
                                  SCMP_SYS(fsmount),        SCMP_SYS(fspick),
-                                 SCMP_SYS(mount_setattr)};
+                                 SCMP_SYS(mount_setattr),  SCMP_SYS(openat2),
+                                 SCMP_SYS(io_setup),       SCMP_SYS(io_submit)};
 
 constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
@@ -70,7 +74,16 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
 
 /// Requests that put input into a terminal as if its user had typed it, and those that choose whom
 /// a descriptor signals.
-constexpr std::array<scmp_datum_t, 4> kRequests = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
+constexpr std::array<scmp_datum_t, 5> kRequests = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP,
+                                                   FS_IOC_SETVERSION};
+/// Programs that the kernel runs on what a socket receives.
+constexpr std::array<scmp_datum_t, 4> kSocketPrograms = {
+    SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
+/// Kinds of requests that change files and file systems, for which a descriptor to read is enough:
+/// attributes, generations, encryption, snapshots. Source: Documentation/userspace-api/ioctl/
+/// ioctl-number.rst of Linux 6.12; no driver of GPUs has one of these.
+constexpr std::array<scmp_datum_t, 3> kFileSystemKinds = {'f', 'X', 0x94};
+constexpr scmp_datum_t kKind = 0xFF00;
 constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
 
 /// Which argument holds the flags; clone(2), "C library/kernel differences".
@@ -103,6 +116,30 @@ void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
         step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
                               SCMP_A0(SCMP_CMP_NE, AF_UNIX)));
     step(seccomp_rule_add(filter, kDenied, SCMP_SYS(sendto), 1, SCMP_A4(SCMP_CMP_NE, 0)));
+    for (const auto program : kSocketPrograms)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(setsockopt), 2,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, SOL_SOCKET),
+                              SCMP_A2(SCMP_CMP_MASKED_EQ, kLowHalf, program)));
+}
+
+/// Refuses a mode that makes whoever runs a file its owner, where files are made; modes of files
+/// that are there are refused altogether.
+void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
+    for (const scmp_datum_t bit : {S_ISUID, S_ISGID}) {
+        const auto with = [bit](unsigned argument) {
+            return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, bit, bit);
+        };
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(creat), 1, with(1)));
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknod), 1, with(1)));
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknodat), 1, with(2)));
+        for (const scmp_datum_t flag : {O_CREAT, O_TMPFILE}) {
+            const auto made = [flag](unsigned argument) {
+                return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag);
+            };
+            step(seccomp_rule_add(filter, kDenied, SCMP_SYS(open), 2, made(1), with(2)));
+            step(seccomp_rule_add(filter, kDenied, SCMP_SYS(openat), 2, made(2), with(3)));
+        }
+    }
 }
 
 /// Whether this process is in a namespace of processes that its parent is not in.
@@ -154,6 +191,10 @@ void refuse(scmp_filter_ctx filter, Steps& step) {
     for (const auto request : kRequests)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
+    for (const auto kind : kFileSystemKinds)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kKind, kind << 8U)));
+    refuse_set_id(filter, step);
     refuse_sockets(filter, step);
     refuse_others(filter, step);
 }
