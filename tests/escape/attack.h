@@ -19,6 +19,8 @@ extern const struct attack kFileAttacks[];
 extern const struct attack kHomeAttacks[];
 extern const struct attack kSocketAttacks[];
 extern const struct attack kKernelAttacks[];
+extern const struct attack kDoorAttacks[];
+extern const struct attack kExhaustAttacks[];
 
 enum { kMostPids = 256 };
 

@@ -4,7 +4,8 @@
 The driver is a libcuda.so.1 of our own (attacks.c). What it says of its success is printed and not believed; the rows
 that call breach() are the exception, since nobody else can see whether a system call was allowed.
 
-ESCAPE_ONLY=name,name runs only these attacks, ESCAPE_RESULTS=file adds the table to a file.
+ESCAPE_ONLY=name,name runs only these attacks, ESCAPE_RESULTS=file adds the table to a file. With ESCAPE_BUILT=folder
+nothing is compiled: the driver and the canary lie there, and their victims are described in ESCAPE_FOLDER.
 """
 import ctypes
 import json
@@ -14,10 +15,13 @@ import pwd
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import unicodedata
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parent.parent / "integration/bus")]
@@ -25,11 +29,12 @@ from attack_table import ATTACKS  # noqa: E402
 from bus_case import BIN, MANAGER, NAME, OPEN_POLICY, PROPERTIES, ROOT, Bus, Notify  # noqa: E402
 from gi.repository import Gio, GLib  # noqa: E402
 from victims import (  # noqa: E402
-    CANARY_KEY, KEY, MARK, Canary, Files, Listeners, Queue, SystemV, Terminal, Watch, differences, left_in_the_system,
-    remove, standing, strays)
+    CANARY_KEY, KEY, MARK, Canary, Files, Listeners, Queue, SystemV, Terminal, Watch, descendants, differences,
+    left_in_the_system, remove, standing, strays)
 
 HERE = pathlib.Path(__file__).parent
-FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
+FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", "/nonexistent"))
+BUILT = os.environ.get("ESCAPE_BUILT")
 LIBRARIES = f"{FAKES}/nvidia/healthy:{FAKES}/intel/healthy"
 PATIENCE = 20  # seconds for one question
 SLOWEST = 12  # a question that took longer was held up
@@ -69,6 +74,21 @@ def own(report):
     return next(probe for probe in report["probes"] if probe["api"] == "cuda")
 
 
+def texts(value):
+    """Every string of a document."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for entry in (*value, *value.values()) for text in texts(entry))
+    elif isinstance(value, list):
+        yield from (text for entry in value for text in texts(entry))
+
+
+def moves_a_terminal(text):
+    """Whether it holds what is no character to show: controls but ends of lines and tabs, and turned directions."""
+    return any(unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in "\n\t" for one in text)
+
+
 class Trouble(Exception):
     """There was no answer."""
 
@@ -82,6 +102,7 @@ class World:
         self.prefix = (["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
                        if user else [])
         self.worker = folder / "worker"
+        self.kept = [folder / name for name in ("home", "state", "cache", "tmp")]
         self.victims = folder / "victims"
         self.mark = f"{PLACE}={folder}".encode()
         self.build()
@@ -94,15 +115,19 @@ class World:
         for name in ("drivers", "state", "cache", "tmp", "home", "sockets", "vulkan", "opencl", "services"):
             (self.folder / name).mkdir()
         library = self.folder / "drivers/libcuda.so.1"
-        sources = sorted(str(path) for path in HERE.glob("*.c") if path.name != "canary.c")
-        compile_c(["-shared", "-fPIC", f'-DVICTIMS="{self.victims}"', *sources, "-o", str(library)])
+        if BUILT:
+            shutil.copy(f"{BUILT}/libcuda.so.1", library)
+            shutil.copy(f"{BUILT}/canary", self.folder)
+        else:
+            compile_driver(self.victims, library)
+            compile_c([str(HERE / "canary.c"), "-o", str(self.folder / "canary")])
         self.check_names(library)
-        compile_c([str(HERE / "canary.c"), "-o", str(self.folder / "canary")])
         for name in ("none", *(row.name for row in ATTACKS)):
             (self.folder / "drivers" / name).mkdir()
             os.link(library, self.folder / "drivers" / name / "libcuda.so.1")
-        shutil.copy(FAKES / "vulkan/gpu/gpu.json", self.folder / "vulkan")
-        shutil.copy(FAKES / "opencl/gpu/gpu.icd", self.folder / "opencl")
+        if not BUILT:
+            shutil.copy(FAKES / "vulkan/gpu/gpu.json", self.folder / "vulkan")
+            shutil.copy(FAKES / "opencl/gpu/gpu.icd", self.folder / "opencl")
         self.worker.write_text(WORKER.format(folder=self.folder, place=PLACE, libraries=LIBRARIES, bin=BIN),
                                encoding="utf-8")
         self.worker.chmod(0o755)
@@ -143,6 +168,8 @@ class World:
     def choose(self, name, pace="-"):
         self.victims.unlink(missing_ok=True)
         (self.folder / "attack").write_text(f"{name} {pace}\n", encoding="utf-8")
+        (self.folder / "new").symlink_to(f"drivers/{name}")
+        (self.folder / "new").rename(self.folder / "current")
         self.files.before = self.files.look()
 
     def describe(self, name, daemon, **more):
@@ -152,7 +179,7 @@ class World:
                 "canary_in_tmp": self.files.shared[0], "canary_in_shm": f"/{self.files.shared[1].name}",
                 "canary_queue": self.queue.name, "key": KEY, "canary_key": CANARY_KEY,
                 "terminal": self.terminal.name, "gpuprobectl": BIN / "gpuprobectl", "folder": self.folder,
-                **self.listeners.names, **more}
+                "journal": self.listeners.names["path_datagram"], **self.listeners.names, **more}
         new = self.victims.with_suffix(".new")
         new.write_text("".join(f"{key}={value}\n" for key, value in text.items()), encoding="utf-8")
         new.rename(self.victims)
@@ -166,13 +193,13 @@ class World:
     def left_at_home(self):
         """Names of the attack's in our folders, and its text in what the daemon keeps."""
         found = []
-        for place in ("home", "state", "cache", "tmp"):
-            for path in [self.folder / place, *self.tree(self.folder / place)]:
+        for place in self.kept:
+            for path in [place, *self.tree(place)]:
                 if MARK in path.name:
                     found.append(path)
                 elif path.is_file() and path.stat().st_size < 1 << 20 and MARK.encode() in path.read_bytes():
                     found.append(path)
-        names = sorted(re.sub(r"\d+", "N", path.relative_to(self.folder).as_posix().replace(MARK, "MARK-"))
+        names = sorted(re.sub(r"\d+", "N", path.as_posix().replace(f"{self.folder}/", "").replace(MARK, "MARK-"))
                        for path in found)
         return [f"left: {len(found)} files: {', '.join(dict.fromkeys(names))[:160]}"] if found else []
 
@@ -200,6 +227,11 @@ def compile_c(arguments):
     subprocess.run(["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", *arguments, "-lrt", "-lpthread", "-ldl"], check=True)
 
 
+def compile_driver(victims, library):
+    sources = sorted(str(path) for path in HERE.glob("*.c") if path.name != "canary.c")
+    compile_c(["-shared", "-fPIC", f'-DVICTIMS="{victims}"', *sources, "-o", str(library)])
+
+
 class Cage(unittest.TestCase):
     """What all ways of starting a worker have in common."""
 
@@ -207,15 +239,19 @@ class Cage(unittest.TestCase):
     USER = None
 
     def setUp(self):
-        if not shutil.which("cc"):
-            self.skipTest("no C compiler")
-        if not os.access(BIN.parent, os.W_OK):
-            self.skipTest(f"{BIN.parent} cannot be written")
-        self.world = World(pathlib.Path(tempfile.mkdtemp(prefix="escape-", dir=BIN.parent)), self.USER)
+        self.world = World(self.new_folder(), self.USER)
         self.addCleanup(self.world.end)
         self.watch = None
         self.addCleanup(lambda: self.watch and self.watch.end())
         results[type(self).__name__] = self.results = {}
+
+    def new_folder(self):
+        """A folder of its own."""
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler")
+        if not os.access(BIN.parent, os.W_OK):
+            self.skipTest(f"{BIN.parent} cannot be written")
+        return pathlib.Path(tempfile.mkdtemp(prefix="escape-", dir=BIN.parent))
 
     def run_all(self):
         self.begin()
@@ -256,7 +292,11 @@ class Cage(unittest.TestCase):
     def look_after(self, pid):
         """Everything that this process starts from here on."""
         seen = self.watch.end() if self.watch else {}
-        self.watch = Watch(f"{self.world.victims}.peers", pid, seen)
+        self.watch = Watch(f"{self.world.victims}.peers", lambda: self.peers(pid), seen)
+
+    def peers(self, pid):
+        """The processes of workers now."""
+        return descendants(pid)
 
     def judge(self, row, report):
         problems = differences("answer", self.calm, others(report))
@@ -268,6 +308,7 @@ class Cage(unittest.TestCase):
             problems.append(f"the attack did not run: {note[:80]}")
         if breached := re.search(r"breach: ?([^;]*);", note):
             problems += [f"allowed: {breached[1].strip(' ,')}"] if breached[1].strip() else []
+        problems += [f"shows a terminal: {text[:80]!r}" for text in texts(report) if moves_a_terminal(text)]
         problems += [f"quarantine: {entry['api']}" for entry in report["quarantine"] if entry["api"] != "cuda"]
         return problems
 
@@ -293,8 +334,74 @@ class Cage(unittest.TestCase):
                 file.write("\n".join(lines) + "\n")
 
 
+class OnBus(Cage):
+    """A daemon that is asked on a bus and has a socket."""
+
+    ASKED = ("cuda", "nvml", "level_zero", "opencl", "vulkan")
+
+    def call(self, interface, method, parameters=None, path=ROOT):
+        try:
+            return self.connection.call_sync(NAME, path, interface, method, parameters, None, Gio.DBusCallFlags.NONE,
+                                             PATIENCE * 1000, None).unpack()
+        except GLib.Error as error:
+            raise Trouble(self.state_of_daemon() or f"{method}: {error.message[:100]}") from None
+
+    def state_of_daemon(self):
+        for _ in range(20):
+            if self.daemon.poll() is not None:
+                return f"daemon: ended: {self.daemon.returncode}"
+            time.sleep(0.01)
+        return None
+
+    def ask(self, name):
+        self.look_after(self.daemon.pid)
+        self.world.describe(name, self.daemon.pid, **self.places())
+        self.call(MANAGER, "ClearQuarantine", GLib.Variant("(a{sv})", ({"all": GLib.Variant("b", True)},)))
+        self.call(MANAGER, "Probe", GLib.Variant("(aoasa{sv})", (
+            [], self.ASKED, {})))
+        return json.loads(self.call(MANAGER, "Describe")[0])
+
+    def after(self):
+        try:
+            return self.changes_of_daemon()
+        except Trouble as trouble:
+            return [str(trouble)]
+
+    def changes_of_daemon(self):
+        problems = [self.state_of_daemon()] if self.daemon.poll() is not None else []
+        if problems:
+            return problems
+        problems += differences("daemon", self.standing, standing(self.daemon.pid))
+        self.call("org.freedesktop.DBus.Peer", "Ping")
+        if overrides := self.call(MANAGER, "ListOverrides")[0]:
+            problems.append(f"overrides: {sorted(overrides)}")
+        level = self.call(PROPERTIES, "Get", GLib.Variant("(ss)", ("org.freedesktop.LogControl1", "LogLevel")),
+                          "/org/freedesktop/LogControl1")[0]
+        if level != "info":
+            problems.append(f"log level: {level}")
+        problems += ["notify: was spoken to" for text in self.drain_notices() if b"forged" in text]
+        return problems + self.changes_of_socket()
+
+    def changes_of_socket(self):
+        """It is the daemon that answers there."""
+        try:
+            with socket.socket(socket.AF_UNIX) as asked:
+                asked.settimeout(PATIENCE)
+                asked.connect(str(self.places()["varlink"]))
+                asked.sendall(b'{"method":"org.varlink.service.GetInfo"}\0')
+                whom = struct.unpack("3i", asked.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+                said = asked.recv(65536)
+        except OSError as error:
+            return [f"socket: {error}"]
+        return [] if b"org.gpuprobe" in said and whom in self.owners() else [f"socket: process {whom} says {said[:80]}"]
+
+    def owners(self):
+        """Who has made the socket."""
+        return (self.daemon.pid,)
+
+
 @unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
-class Spawn(Cage):
+class Spawn(OnBus):
     """A daemon on a bus, whose workers are its children."""
 
     LAUNCHED_BY = ()
@@ -315,6 +422,12 @@ class Spawn(Cage):
         self.addCleanup(self.end_daemon)
         self.start()
 
+    def places(self):
+        """Where the daemon is, for the attack."""
+        folder = self.world.folder
+        return {"state": folder / "state", "cache": folder / "cache", "bus": self.bus.address, "notify": self.notify.path,
+                "varlink": folder / "varlink"}
+
     def start(self):
         folder = self.world.folder
         self.world.choose("none")
@@ -323,7 +436,7 @@ class Spawn(Cage):
         self.daemon = subprocess.Popen(
             [*self.LAUNCHED_BY, str(BIN / "gpuprobed"), f"--bus={self.bus.address}", "--launcher=spawn", f"--worker={self.world.worker}",
              f"--state-dir={folder}/state", f"--cache-dir={folder}/cache", f"--vulkan-drivers={folder}/vulkan",
-             f"--opencl-vendors={folder}/opencl", "--deadline-ms=4000"],
+             f"--opencl-vendors={folder}/opencl", f"--socket={folder}/varlink", "--deadline-ms=4000"],
             env={**os.environ, "NOTIFY_SOCKET": self.notify.path, "HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp"},
             stderr=log, start_new_session=True)
         self.world.describe("none", self.daemon.pid)
@@ -370,50 +483,6 @@ class Spawn(Cage):
         self.notify.socket.settimeout(0.1)
         return found
 
-    def call(self, interface, method, parameters=None, path=ROOT):
-        try:
-            return self.connection.call_sync(NAME, path, interface, method, parameters, None, Gio.DBusCallFlags.NONE,
-                                             PATIENCE * 1000, None).unpack()
-        except GLib.Error as error:
-            raise Trouble(self.state_of_daemon() or f"{method}: {error.message[:100]}") from None
-
-    def state_of_daemon(self):
-        for _ in range(20):
-            if self.daemon.poll() is not None:
-                return f"daemon: ended: {self.daemon.returncode}"
-            time.sleep(0.01)
-        return None
-
-    def ask(self, name):
-        self.look_after(self.daemon.pid)
-        self.world.describe(name, self.daemon.pid, state=self.world.folder / "state",
-                            cache=self.world.folder / "cache", bus=self.bus.address, notify=self.notify.path)
-        self.call(MANAGER, "ClearQuarantine", GLib.Variant("(a{sv})", ({"all": GLib.Variant("b", True)},)))
-        self.call(MANAGER, "Probe", GLib.Variant("(aoasa{sv})", (
-            [], ["cuda", "nvml", "level_zero", "opencl", "vulkan"], {})))
-        return json.loads(self.call(MANAGER, "Describe")[0])
-
-    def after(self):
-        try:
-            return self.changes_of_daemon()
-        except Trouble as trouble:
-            return [str(trouble)]
-
-    def changes_of_daemon(self):
-        problems = [self.state_of_daemon()] if self.daemon.poll() is not None else []
-        if problems:
-            return problems
-        problems += differences("daemon", self.standing, standing(self.daemon.pid))
-        self.call("org.freedesktop.DBus.Peer", "Ping")
-        if overrides := self.call(MANAGER, "ListOverrides")[0]:
-            problems.append(f"overrides: {sorted(overrides)}")
-        level = self.call(PROPERTIES, "Get", GLib.Variant("(ss)", ("org.freedesktop.LogControl1", "LogLevel")),
-                          "/org/freedesktop/LogControl1")[0]
-        if level != "info":
-            problems.append(f"log level: {level}")
-        problems += ["notify: was spoken to" for text in self.drain_notices() if b"forged" in text]
-        return problems
-
 
 class SpawnWithoutNamespaces(Spawn):
     """The same where a container or the administrator allows no namespaces: Landlock and the filters hold."""
@@ -432,7 +501,9 @@ class SpawnWithoutNamespaces(Spawn):
 class Direct(Cage):
     """gpuprobectl, whose workers are its children."""
 
-    SKIPPED = ("set-override", "start-by-bus", "notify-readiness")
+    # There is no daemon.
+    SKIPPED = ("set-override", "start-by-bus", "notify-readiness", "varlink-connect", "varlink-decide",
+               "varlink-impersonate")
 
     def test_each_costs_its_own_answer_only(self):
         self.run_all()

@@ -5,21 +5,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/fsverity.h>
 #include <mqueue.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -195,6 +203,186 @@ static void lock_state(void) {
     pause_ms(300);
 }
 
+/// Whoever runs such a file becomes its owner. A mode can be given where a file is made.
+static void set_user_id(void) {
+    struct stat info;
+    const char* file = marked(own_home(), "set-user-id");
+    const char* folder = marked(own_home(), "set-group-id");
+    see("open", open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 06755));
+    breach("file", stat(file, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) ? 0 : -1);
+    unlink(file);
+    see("creat", creat(file, 06755));
+    breach("creat", stat(file, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) ? 0 : -1);
+    unlink(file);
+    see("mknod", mknod(file, S_IFREG | 06755, 0));
+    breach("node", stat(file, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) ? 0 : -1);
+    unlink(file);
+    struct {
+        unsigned long long flags, mode, resolve;
+    } how = {.flags = O_CREAT | O_WRONLY, .mode = 06755};
+    see("openat2", syscall(SYS_openat2, AT_FDCWD, file, &how, sizeof how));
+    breach("openat2", stat(file, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) ? 0 : -1);
+    see("mkdir", mkdir(folder, 02777));
+    breach("folder", stat(folder, &info) == 0 && (info.st_mode & S_ISGID) ? 0 : -1);
+}
+
+/// What file systems change by ioctl needs no descriptor to write to. The test sees flags.
+static void change_flags(void) {
+    static const char* const kNames[] = {"canary", "empty", "."};
+    for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+        const int fd = open(outside(kNames[i]), O_RDONLY | O_CLOEXEC);
+        int flags = FS_NODUMP_FL | FS_NOATIME_FL | FS_APPEND_FL;
+        struct fsxattr more = {.fsx_xflags = FS_XFLAG_NODUMP, .fsx_projid = 12345};
+        struct fsverity_enable_arg verity = {.version = 1, .hash_algorithm = 1, .block_size = 4096};
+        long generation = 12345;
+        see("flags", ioctl(fd, FS_IOC_SETFLAGS, &flags));
+        flags = FS_NODUMP_FL | FS_NOATIME_FL;
+        see("harmless flags", ioctl(fd, FS_IOC_SETFLAGS, &flags));
+        see("extended", ioctl(fd, FS_IOC_FSSETXATTR, &more));
+        breach("version", ioctl(fd, FS_IOC_SETVERSION, &generation));
+        see("verity", ioctl(fd, FS_IOC_ENABLE_VERITY, &verity));
+        see("label", ioctl(fd, FS_IOC_SETFSLABEL, "forged"));
+        see("high half", syscall(SYS_ioctl, fd, 0x100000000UL | FS_IOC_SETFLAGS, &flags));
+        close(fd);
+    }
+}
+
+/// Memory that maps a file to read, written to by way of /proc.
+static void write_by_own_memory(void) {
+    const int file = open(outside("canary"), O_RDONLY | O_CLOEXEC);
+    char* text = mmap(NULL, 8, PROT_READ, MAP_SHARED, file, 0);
+    const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    see("open", memory);
+    see("write", pwrite(memory, "forged", 6, (off_t)(size_t)text));
+    see("protect", mprotect(text, 8, PROT_READ | PROT_WRITE));
+}
+
+/// A descriptor to read, opened again to write.
+static void reopen(void) {
+    char path[64];
+    const int fd = open(outside("canary"), O_RDONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    see("append", write_text(path, O_APPEND, "forged"));
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    see("truncate", write_text(path, O_TRUNC, "forged"));
+    const int place = open(outside("canary"), O_PATH | O_CLOEXEC);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+    see("by place", write_text(path, O_APPEND, "forged"));
+    see("link", linkat(place, "", AT_FDCWD, marked(victim("outside"), "reopened"), AT_EMPTY_PATH));
+    (void)fcntl(fd, F_SETFL, O_APPEND | O_NOATIME);
+}
+
+/// Bytes that come from elsewhere than a buffer.
+static void copy_outside(void) {
+    int pipe_ends[2] = {-1, -1};
+    const int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const int to = open(outside("canary"), O_RDONLY | O_CLOEXEC);
+    off_t start = 0;
+    see("clone", ioctl(to, FICLONE, from));
+    see("copy", copy_file_range(from, &start, to, NULL, 16, 0));
+    see("sendfile", sendfile(to, from, &start, 16));
+    (void)!pipe2(pipe_ends, O_CLOEXEC);
+    (void)!write(pipe_ends[1], "forged", 6);
+    see("splice", splice(pipe_ends[0], NULL, to, NULL, 6, 0));
+    see("into pipe", splice(to, &start, pipe_ends[1], NULL, 8, 0));
+    see("over it", write(pipe_ends[1], "forged", 6));
+}
+
+/// A lock on a range, which a descriptor to read is enough for.
+static void lock_ranges(void) {
+    const char* const files[] = {outside("canary"), path_in(victim("state"), "quarantine.lock"),
+                                 path_in(victim("state"), "quarantine"), path_in(victim("state"), "overrides")};
+    for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+        struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+        const int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+        see("lock", fcntl(fd, F_SETLK, &all));
+        see("of the file", fcntl(fd, F_OFD_SETLK, &all));
+        see("flock", flock(fd, LOCK_SH | LOCK_NB));
+    }
+    pause_ms(300);
+}
+
+/// Sockets with names where others look for theirs.
+static void bind_outside(void) {
+    static const char* const kFolders[] = {"", "/tmp", "/run", "/dev", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < sizeof kFolders / sizeof *kFolders; ++i) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/%ssock",
+                       i == 0 ? victim("outside") : kFolders[i], victim("mark"));
+        const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        see(kFolders[i], bind(fd, (const struct sockaddr*)&address, sizeof address));
+    }
+}
+
+static void semaphore(void) {
+    char name[256];
+    (void)snprintf(name, sizeof name, "/%ssemaphore", victim("mark"));
+    see("sem_open", sem_open(name, O_CREAT, 0600, 1) == SEM_FAILED ? -1 : 0);
+}
+
+/// Which pages of a file somebody has read; and they are dropped, so that he reads them again.
+static void page_cache(void) {
+    const int fd = open(outside("canary"), O_RDONLY | O_CLOEXEC);
+    unsigned char pages[1] = {0};
+    unsigned long range[2] = {0, 4096};
+    unsigned long found[5] = {0};
+    void* text = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    see("mincore", mincore(text, 4096, pages));
+    breach("cachestat", syscall(451, fd, range, found, 0));
+    see("drop", posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+    see("cold", madvise(text, 4096, MADV_PAGEOUT));
+}
+
+static void* spy(void* unused) {
+    const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    (void)inotify_add_watch(watch, victim("outside"), IN_ALL_EVENTS);
+    (void)inotify_add_watch(watch, victim("state"), IN_ALL_EVENTS);
+    (void)inotify_add_watch(watch, "/", IN_ALL_EVENTS);
+    pause_ms(300);
+    return unused;
+}
+
+/// It may learn that others use files; they do not notice.
+static void spy_on_files(void) {
+    (void)spy(NULL);
+    see("fanotify", syscall(SYS_fanotify_mark, -1, 1, 8, AT_FDCWD, "/"));
+}
+
+/// A process that exchanges a folder and a link while somebody removes them.
+static void clean_race(void) {
+    char folder[4096];
+    char link[4096];
+    (void)snprintf(folder, sizeof folder, "%s", marked(own_home(), "race"));
+    (void)snprintf(link, sizeof link, "%s", marked(own_home(), "race-link"));
+    (void)mkdir(folder, 0700);
+    for (int i = 0; i < 500; ++i) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%d", i);
+        (void)mkdir(path_in(folder, name), i % 2 ? 0700 : 0);
+    }
+    see("symlink", symlink(victim("outside"), link));
+    const pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        for (const long late = now_ms() + 5000; now_ms() < late;)
+            (void)syscall(SYS_renameat2, AT_FDCWD, folder, AT_FDCWD, link, 2);  // RENAME_EXCHANGE
+        _exit(0);
+    }
+    pause_ms(50);
+}
+
+static void strange_names(void) {
+    char longest[256];
+    memset(longest, 'x', 255);
+    longest[255] = 0;
+    static const char* const kNames[] = {"-rf", "a\nb", "\xff\xfe", "\033[2J", "...", " ", "*", "$(touch x)", "%n%s"};
+    see("longest", mkdir(path_in(own_home(), longest), 0700));
+    for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+        see("file", write_text(marked(own_home(), kNames[i]), O_CREAT, "x"));
+        see("folder", mkdir(path_in(own_home(), kNames[i]), 0));
+    }
+}
+
 const struct attack kFileAttacks[] = {
     {"write-outside", write_outside},
     {"thread-writes", thread_writes},
@@ -212,5 +400,17 @@ const struct attack kFileAttacks[] = {
     {"message-queue", message_queue},
     {"overwrite-state", overwrite_state},
     {"lock-state", lock_state},
+    {"set-user-id", set_user_id},
+    {"change-flags", change_flags},
+    {"write-by-own-memory", write_by_own_memory},
+    {"reopen", reopen},
+    {"copy-outside", copy_outside},
+    {"lock-ranges", lock_ranges},
+    {"bind-outside", bind_outside},
+    {"semaphore", semaphore},
+    {"page-cache", page_cache},
+    {"spy-on-files", spy_on_files},
+    {"clean-race", clean_race},
+    {"strange-names", strange_names},
     {0},
 };

@@ -119,6 +119,30 @@ static void plant_libraries(void) {
     }
 }
 
+/// Settings and auditors that loaders, compilers and drivers look for in a home; LD_AUDIT and the like for what is
+/// started from here.
+static void plant_settings(void) {
+    static const char* const kFiles[][2] = {
+        {".drirc", "<driconf/>"}, {"ld.so.preload", ""}, {"pocl.conf", ""},
+        {"vk_loader_settings.json", "{\"file_format_version\":\"1.0.0\",\"settings\":{}}"}};
+    for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
+        (void)write_text(path_in(own_home(), kFiles[i][0]), O_CREAT, kFiles[i][1][0] ? kFiles[i][1] : own_path());
+    for (const char* const* folder = (const char* const[]){"vulkan", "vulkan/implicit_layer.d", "pocl", "pocl/kcache", ".nv",
+                                                           "OpenCL", "OpenCL/vendors", NULL}; *folder; ++folder) {
+        (void)mkdir(path_in(own_home(), *folder), 0755);
+        (void)write_text(marked(path_in(own_home(), *folder), "evil.icd"), O_CREAT, own_path());
+        (void)symlink(own_path(), marked(path_in(own_home(), *folder), "auditor.so"));
+    }
+    (void)setenv("ESCAPE_AUDITED", "1", 1);
+    (void)setenv("LD_AUDIT", own_path(), 1);
+    (void)setenv("LD_PRELOAD", own_path(), 1);
+    (void)setenv("OCL_ICD_VENDORS", own_home(), 1);
+    const char* const audited[] = {victim("gpuprobectl"), "version", NULL};
+    see("audited", run_program(audited));
+    (void)unsetenv("LD_PRELOAD");
+    (void)unsetenv("LD_AUDIT");
+}
+
 /// The next run of this driver finds this and crashes.
 static void persist(void) {
     static const char* const kFolders[] = {"", "/tmp", "/var/tmp", "/dev/shm"};
@@ -204,6 +228,7 @@ const struct attack kHomeAttacks[] = {
     {"plant-folder-link", plant_folder_link},
     {"plant-file-link", plant_file_link},
     {"plant-libraries", plant_libraries},
+    {"plant-settings", plant_settings},
     {"persist", persist},
     {"fill-disk", fill_disk},
     {"fill-files", fill_files},

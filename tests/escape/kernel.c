@@ -23,11 +23,14 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_open_tree_attr
@@ -147,6 +150,7 @@ static void devices(void) {
 static void typing(void) {
     const int terminal = open(victim("terminal"), O_RDWR | O_NOCTTY | O_CLOEXEC);
     see("open", terminal);
+    see("write", write(terminal, "forged", 6));
     see("TIOCSTI", ioctl(terminal, TIOCSTI, "!"));
     setsid();
     see("TIOCSCTTY", ioctl(terminal, TIOCSCTTY, 1));
@@ -298,6 +302,98 @@ static void own_protection(void) {
     see("mm", prctl(PR_SET_MM, 11, -1, 0, 0));
 }
 
+/// Opened only; nothing is written.
+static void device_settings(void) {
+    static const char* const kFiles[] = {"/sys/bus/pci/rescan", "/sys/bus/pci/drivers_probe", "/sys/power/state",
+                                         "/sys/kernel/debug", "/sys/class/drm/card0/device/remove",
+                                         "/sys/class/drm/card0/device/reset", "/sys/class/drm/card0/device/power/control",
+                                         "/sys/class/drm/card0/device/power_dpm_force_performance_level",
+                                         "/sys/module/nvidia/drivers/pci:nvidia/unbind", "/proc/bus/pci/00/00.0",
+                                         "/proc/sys/fs/binfmt_misc/register", "/proc/sys/user/max_user_namespaces",
+                                         "/proc/sys/kernel/yama/ptrace_scope", "/proc/irq/default_smp_affinity",
+                                         "/proc/mtrr", "/proc/driver/nvidia/params", "/proc/sys/vm/drop_caches",
+                                         "/sys/firmware/efi/efivars", "/sys/kernel/security/apparmor/.load"};
+    for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
+        breach(kFiles[i], open(kFiles[i], O_WRONLY | O_CLOEXEC));
+}
+
+/// Whoever waits for pressure makes the kernel measure it more often.
+static void pressure(void) {
+    static const char* const kFiles[] = {"/proc/pressure/memory", "/proc/pressure/cpu", "/proc/pressure/io"};
+    for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
+        breach(kFiles[i], write_text(kFiles[i], 0, "some 100000 1000000"));
+}
+
+/// Timers that wake a machine up.
+static void wake_alarm(void) {
+    timer_t timer = 0;
+    breach("timer", timer_create(CLOCK_BOOTTIME_ALARM, NULL, &timer));
+    breach("timerfd", timerfd_create(CLOCK_REALTIME_ALARM, TFD_CLOEXEC));
+}
+
+#if defined(__x86_64__)
+static long call_of_32_bits(long number, const void* one, long two) {
+    long result = number;
+    __asm__ volatile("int $0x80" : "+a"(result) : "b"(one), "c"(two), "d"(0777L) : "memory");
+    errno = result < 0 ? (int)-result : 0;
+    return result < 0 ? -1 : result;
+}
+
+/// Numbers of another architecture, for which a filter would have to be another.
+static void calls_of_32_bits(void) {
+    char* text = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    if (text == MAP_FAILED)
+        return;
+    (void)snprintf(text, 4096, "%s/canary", victim("outside"));
+    breach("open", call_of_32_bits(5, text, O_WRONLY));
+    see("chmod", call_of_32_bits(15, text, 0777));
+    see("unlink", call_of_32_bits(10, text, 0));
+    breach("unshare", call_of_32_bits(310, (const void*)CLONE_NEWUSER, 0));
+    breach("ptrace", call_of_32_bits(26, NULL, 0));
+    for (unsigned i = 0; i < 16; ++i)
+        breach("x32", syscall(0x40000000 | (512 + (int)i), -1, 0, 0, 0));
+}
+#else
+static void calls_of_32_bits(void) {}
+#endif
+
+/// Arguments whose upper half the kernel ignores, and a filter that compares must not.
+static void high_halves(void) {
+    const unsigned long high = 0x100000000UL;
+    const struct rlimit some = {.rlim_cur = 100, .rlim_max = 100};
+    int ends[2] = {-1, -1};
+    (void)!pipe(ends);
+    breach("owner", syscall(SYS_fcntl, ends[0], high | F_SETOWN, canary_pid()));
+    see("kill", syscall(SYS_kill, high | (unsigned long)canary_pid(), SIGUSR1));
+    see("tgkill", syscall(SYS_tgkill, high | (unsigned long)canary_pid(), canary_pid(), SIGUSR1));
+    see("limit", syscall(SYS_prlimit64, high | (unsigned long)canary_pid(), RLIMIT_NOFILE, &some, NULL));
+    see("priority", syscall(SYS_setpriority, high | PRIO_PROCESS, canary_pid(), 19));
+    breach("inet", syscall(SYS_socket, high | 2, SOCK_DGRAM, 0));
+    breach("namespace", syscall(SYS_clone, high | CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0));
+    breach("moved", syscall(SYS_move_pages, high | (unsigned long)canary_pid(), 0UL, NULL, NULL, NULL, 0));
+}
+
+static void refused_call(const char* what, long number) {
+    const long result = syscall(number, -1, 0, 0, 0, 0, 0);
+    if (result >= 0 || (errno != ENOSYS && errno != EPERM))
+        breach(what, 0);
+    see(what, -1);
+}
+
+/// Numbers that came after this list of ours was made, or that no driver was seen to need.
+static void new_calls(void) {
+    static const struct {
+        const char* name;
+        long number;
+    } kCalls[] = {{"fchmodat2", 452},       {"quotactl_fd", 443},     {"landlock", 444},     {"memfd_secret", 447},
+                  {"process_mrelease", 448}, {"cachestat", 451},      {"statmount", 457},    {"listmount", 458},
+                  {"lsm_set_self_attr", 460}, {"setxattrat", 463},    {"removexattrat", 466}, {"open_tree_attr", 467},
+                  {"file_getattr", 468},    {"file_setattr", 469},    {"listns", 470},       {"a later one", 500},
+                  {"pidfd_getfd", 438},     {"process_madvise", 440}};
+    for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls; ++i)
+        refused_call(kCalls[i].name, kCalls[i].number);
+}
+
 const struct attack kKernelAttacks[] = {
     {"kernel-programs", kernel_programs},
     {"io-uring", io_uring},
@@ -319,5 +415,11 @@ const struct attack kKernelAttacks[] = {
     {"program-in-memory", program_in_memory},
     {"privileged-programs", privileged_programs},
     {"own-protection", own_protection},
+    {"device-settings", device_settings},
+    {"pressure", pressure},
+    {"wake-alarm", wake_alarm},
+    {"calls-of-32-bits", calls_of_32_bits},
+    {"high-halves", high_halves},
+    {"new-calls", new_calls},
     {0},
 };

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -383,6 +384,98 @@ static void exec_away(void) {
     see("sleep", child);
 }
 
+/// A stopped process, and one that waits for a child that shares its memory, are ended as well.
+static void outlive_stopped(void) {
+    const pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)signal(SIGCONT, SIG_IGN);
+        (void)raise(SIGSTOP);
+        stay();
+    }
+    if (fork() == 0) {
+        if (vfork() == 0)
+            stay();
+        stay();
+    }
+    pause_ms(30);
+}
+
+static void* stay_in_thread(void* unused) {
+    pause_ms(60000);
+    return unused;
+}
+
+/// The first thread ends, and the process does not.
+static void outlive_as_thread(void) {
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, stay_in_thread, NULL);
+    (void)syscall(SYS_exit, 0);
+}
+
+/// A child of the keeper's that ends well, beside a worker that does not.
+static void impostor(void) {
+    for (int i = 0; i < 50; ++i)
+        if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0) == 0)
+            _exit(0);
+    pause_ms(20);
+    (void)raise(SIGSEGV);
+}
+
+/// Whatever may be signalled at all.
+static void kill_everyone(void) {
+    (void)signal(SIGUSR2, SIG_IGN);
+    see("all", kill(-1, SIGUSR2));
+    see("group", kill(0, SIGUSR2));
+    see("group of 1", kill(-1 * 1, SIGUSR2));
+    see("all by tgkill", syscall(SYS_tgkill, -1, canary_pid(), SIGUSR2));
+    see("all by queue", syscall(SYS_rt_sigqueueinfo, -1, SIGUSR2, NULL));
+}
+
+/// By user and by group, and not by process.
+static void priority_by_user(void) {
+    see("user's nice", setpriority(PRIO_USER, getuid(), 19));
+    see("own user's nice", setpriority(PRIO_USER, 0, 19));
+    see("group's nice", setpriority(PRIO_PGRP, (id_t)getpgid(canary_pid()), 19));
+    see("user's ioprio", syscall(SYS_ioprio_set, 3, getuid(), kIdle));
+    see("group's ioprio", syscall(SYS_ioprio_set, 2, getpgid(canary_pid()), kIdle));
+}
+
+/// Before all others.
+static void real_time(void) {
+    const struct sched_param first = {.sched_priority = 50};
+    const struct rlimit all = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    struct {
+        unsigned size, policy;
+        unsigned long long flags;
+        int nice;
+        unsigned priority;
+        unsigned long long runtime, deadline, period;
+    } deadline = {.size = 48, .policy = 6, .runtime = 9000000, .deadline = 10000000, .period = 10000000};
+    (void)setrlimit(RLIMIT_RTPRIO, &all);
+    (void)setrlimit(RLIMIT_NICE, &all);
+    breach("fifo", sched_setscheduler(0, SCHED_FIFO, &first));
+    breach("round robin", sched_setscheduler(0, SCHED_RR, &first));
+    breach("deadline", syscall(SYS_sched_setattr, 0, &deadline, 0));
+    breach("nice", setpriority(PRIO_PROCESS, 0, -20));
+    breach("ioprio", syscall(SYS_ioprio_set, kWhoProcess, 0, 1 << 13));
+}
+
+/// Processes that share a core with nobody else: prctl(2), PR_SCHED_CORE.
+static void core_scheduling(void) {
+    enum { kSchedCore = 62, kCreate = 1, kShareTo = 2, kShareFrom = 3 };
+    breach("share to", prctl(kSchedCore, kShareTo, canary_pid(), 0, 0));
+    breach("create for", prctl(kSchedCore, kCreate, canary_pid(), 0, 0));
+    breach("share from", prctl(kSchedCore, kShareFrom, daemon_pid(), 0, 0));
+}
+
+/// Others are to be ended before it.
+static void oom_score(void) {
+    breach("lower", write_text("/proc/self/oom_score_adj", 0, "-500"));
+    breach("lower by thread", write_text("/proc/thread-self/oom_score_adj", 0, "-1000"));
+}
+
 const struct attack kProcessAttacks[] = {
     {"procmem-daemon", procmem_daemon},
     {"procmem-peers", procmem_peers},
@@ -411,5 +504,13 @@ const struct attack kProcessAttacks[] = {
     {"fork-bomb", fork_bomb},
     {"sibling", sibling},
     {"exec-away", exec_away},
+    {"outlive-stopped", outlive_stopped},
+    {"outlive-as-thread", outlive_as_thread},
+    {"impostor", impostor},
+    {"kill-everyone", kill_everyone},
+    {"priority-by-user", priority_by_user},
+    {"real-time", real_time},
+    {"core-scheduling", core_scheduling},
+    {"oom-score", oom_score},
     {0},
 };

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/if_alg.h>
 #include <linux/netlink.h>
 #include <linux/vm_sockets.h>
@@ -195,6 +196,56 @@ static void start_by_bus(void) {
     see("log level", run_program(level));
 }
 
+/// Programs that the kernel runs for each message.
+static void socket_programs(void) {
+    struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, 0xffff)};
+    const struct sock_fprog program = {.len = 1, .filter = all};
+    int ends[2] = {-1, -1};
+    (void)socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends);
+    breach("filter", setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
+    breach("choice", setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program));
+    const int none = -1;
+    const int result = setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_BPF, &none, sizeof none);
+    breach("bpf", result < 0 && errno == EBADF ? 0 : result);
+}
+
+/// Descriptors on their way are counted for each user, and outlive whoever sent them.
+static void descriptors_in_flight(void) {
+    char room[CMSG_SPACE(sizeof(int))] = {0};
+    char text[] = "x";
+    struct iovec part = {.iov_base = text, .iov_len = 1};
+    int ends[2] = {-1, -1};
+    (void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    struct cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &ends[1], sizeof(int));
+    breach("sendmsg", sendmsg(ends[0], &message, 0));
+    struct mmsghdr many = {.msg_hdr = message};
+    breach("sendmmsg", sendmmsg(ends[0], &many, 1, 0));
+}
+
+static void netlink_events(void) {
+    static const struct {
+        const char* name;
+        int protocol;
+    } kFamilies[] = {{"uevent", NETLINK_KOBJECT_UEVENT}, {"selinux", NETLINK_SELINUX}, {"rdma", NETLINK_RDMA},
+                     {"crypto", NETLINK_CRYPTO},         {"scsi", NETLINK_SCSITRANSPORT}, {"iscsi", NETLINK_ISCSI}};
+    for (size_t i = 0; i < sizeof kFamilies / sizeof *kFamilies; ++i)
+        for (int type = SOCK_DGRAM; type <= SOCK_RAW; ++type)
+            breach(kFamilies[i].name, socket(AF_NETLINK, type | SOCK_CLOEXEC, kFamilies[i].protocol));
+}
+
+/// A pipe that the kernel writes to: watch_queue, of keys and of others' mounts.
+static void notification_pipe(void) {
+    int ends[2] = {-1, -1};
+    const int made = pipe2(ends, O_EXCL);
+    see("pipe", made);
+    breach("size", made == 0 ? ioctl(ends[0], _IO('W', 0x60), 8) : -1);
+}
+
 // ------------------------------------------------------------------------------------------------
 // Descriptors.
 
@@ -289,6 +340,10 @@ const struct attack kSocketAttacks[] = {
     {"notify-readiness", notify_readiness},
     {"set-override", set_override},
     {"start-by-bus", start_by_bus},
+    {"socket-programs", socket_programs},
+    {"descriptors-in-flight", descriptors_in_flight},
+    {"netlink-events", netlink_events},
+    {"notification-pipe", notification_pipe},
     {"guess-descriptors", guess_descriptors},
     {"close-descriptors", close_descriptors},
     {"forge-frames", forge_frames},

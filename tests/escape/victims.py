@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that an attack could change, and what of it has changed."""
+import contextlib
 import ctypes
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -9,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import termios
 import threading
@@ -21,6 +24,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBRT = ctypes.CDLL("librt.so.1", use_errno=True)
 IOPRIO_GET = {"x86_64": 252, "aarch64": 31}.get(os.uname().machine)
 KEY = 0x45500000 + os.getpid() % 0x10000
+FS_IOC_GETFLAGS = 0x80086601  # ioctl_iflags(2); of 64-bit machines
 CANARY_KEY = 0x45600000 + os.getpid() % 0x10000
 MARK = f"gpuprobe-escape-{os.getpid()}-"
 TEXT = b"a canary, 32 bytes and a line.\n\n"
@@ -68,6 +72,15 @@ def descendants(root):
     return found
 
 
+def processes_of(user, but=()):
+    """Whatever runs as that user."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) not in but and f"\nUid:\t{user}\t" in f"\n{read(f'/proc/{name}/status')}":
+            found.append(int(name))
+    return found
+
+
 def standing(pid):
     """How the kernel treats a process, as far as others can change that."""
     try:
@@ -101,8 +114,21 @@ def picture(folder):
             entry += [info.st_size, info.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest()[:12]]
         if not path.is_symlink():
             entry.append(os.listxattr(path))
+        if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode):
+            entry.append(flags_of(path))
         found[path.relative_to(folder).as_posix()] = entry
     return found
+
+
+def flags_of(path):
+    """What chattr(1) changes; None where the file system has none."""
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return struct.unpack("i", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(4)))[0]
+        finally:
+            os.close(fd)
+    return None
 
 
 def differences(what, before, after):
@@ -199,15 +225,17 @@ class Terminal:
         self.name = os.ttyname(self.slave)
         os.chmod(self.name, 0o666)
         os.set_blocking(self.slave, False)
+        os.set_blocking(self.master, False)
         settings = termios.tcgetattr(self.slave)
         settings[3] = 0  # byte by byte, without echo
         termios.tcsetattr(self.slave, 0, settings)
 
     def changes(self):
-        try:
-            return [f"terminal: typed {os.read(self.slave, 64)!r}"]
-        except BlockingIOError:
-            return []
+        found = []
+        for what, fd in (("typed", self.slave), ("shown", self.master)):
+            with contextlib.suppress(BlockingIOError):
+                found.append(f"terminal: {what} {os.read(fd, 64)!r}")
+        return found
 
     def end(self):
         os.close(self.master)
@@ -356,17 +384,17 @@ def leave_group(path):
 class Watch(threading.Thread):
     """Tells the attack which processes there are: the file that it reads is always of now."""
 
-    def __init__(self, path, pid, seen):
+    def __init__(self, path, find, seen):
         super().__init__(daemon=True)
         self.path = path
-        self.pid = pid
+        self.find = find
         self.seen = dict(seen)  # each with when it started
         self.is_over = threading.Event()
         self.start()
 
     def run(self):
         while not self.is_over.wait(0.02):
-            found = descendants(self.pid)
+            found = self.find()
             for pid in found:
                 if pid not in self.seen:
                     self.seen[pid] = started(pid)

@@ -3,10 +3,13 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -14,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +78,16 @@ long map_code() {
                : 0;
 }
 
+/// By a descriptor of its own on which the kernel asks: no other one takes this request.
+long answer_for_unknown_calls() {
+    std::uint64_t nothing = 0;
+    for (int fd = 3; fd < 1024; ++fd)
+        if (::ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &nothing) == 0 || errno == ENOENT)
+            return 0;
+    errno = EBADF;
+    return -1;
+}
+
 /// Each is refused for another reason, or works, in a process that is not confined.
 struct Case {
     const char* name;
@@ -91,6 +105,14 @@ INSTANTIATE_TEST_SUITE_P(
     ConfinedProcess,
     ::testing::Values(
         Case{"Fork", fork_and_wait, 0},
+        Case{"WaitForAllItsChildren",
+             [] { return ::wait(nullptr) < 0 && errno == ECHILD ? 0L : -1L; }, 0},
+        Case{"MakeFilesThatItRuns",
+             [] {
+                 const int file = ::open("confined", O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+                 return file < 0 ? -1L : long{::close(file) | ::unlink("confined")};
+             },
+             0},
         Case{"SignalItself", [] { return static_cast<long>(::kill(::getpid(), 0)); }, 0},
         Case{"MapMemoryToRunCodeFrom", map_code, 0},
         Case{"OpenUnixSockets", [] { return open_socket(AF_UNIX, SOCK_STREAM); }, 0},
@@ -207,6 +229,26 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ChangeSegments", [] { return ::syscall(SYS_modify_ldt, 0, nullptr, 0); }, ENOSYS},
         Case{"BecomeSomebodyElse", [] { return long{::setuid(::getuid())}; }, EPERM},
         Case{"CallWhatNobodyKnows", [] { return ::syscall(1000); }, ENOSYS},
+        Case{"AnswerForSuchCallsItself", answer_for_unknown_calls, EBADF},
+        Case{"MakeAFileThatMakesItsUserItsOwner",
+             [] { return long{::open("confined", O_CREAT | O_WRONLY | O_CLOEXEC, 04700)}; }, EPERM},
+        Case{"MakeSuchAFileWithoutAName",
+             [] { return long{::open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 02700)}; }, EPERM},
+        Case{"MakeSuchANode", [] { return long{::mknod("confined", S_IFREG | 04700, 0)}; }, EPERM},
+        Case{"OpenByAStructure", [] { return ::syscall(SYS_openat2, AT_FDCWD, ".", nullptr, 0); },
+             ENOSYS},
+        Case{"ChangeFlagsOfFiles",
+             [] {
+                 int flags = FS_NODUMP_FL;
+                 return long{::ioctl(0, FS_IOC_SETFLAGS, &flags)};
+             },
+             EPERM},
+        Case{"ChangeExtendedFlagsOfFiles",
+             [] { return long{::ioctl(0, FS_IOC_FSSETXATTR, nullptr)}; }, EPERM},
+        Case{"LabelFileSystems", [] { return long{::ioctl(0, FS_IOC_SETFSLABEL, "")}; }, EPERM},
+        Case{"AttachPrograms",
+             [] { return long{::setsockopt(0, SOL_SOCKET, SO_ATTACH_FILTER, nullptr, 0)}; }, EPERM},
+        Case{"TakeTheMachinesRequests", [] { return ::syscall(SYS_io_setup, 1, nullptr); }, ENOSYS},
         Case{"OpenInternetSockets", [] { return open_socket(AF_INET, SOCK_DGRAM); }, EAFNOSUPPORT},
         Case{"OpenPacketSockets", [] { return open_socket(AF_PACKET, SOCK_RAW); }, EAFNOSUPPORT},
         Case{"OpenCryptoSockets", [] { return open_socket(AF_ALG, SOCK_SEQPACKET); },
