@@ -43,8 +43,9 @@ ATTACKS = (
     Attack("limit-others", "limits of other processes", beside=True),
     Attack("exit-signal", "a signal by the death of a child"),
     Attack("death-signal", "a signal by the death of a parent"),
-    Attack("kill-by-int80", "a signal by a system call of 32 bits"),
-    Attack("kill-by-x32", "a signal by a system call of x32"),
+    # systemd's own filter ends a program that calls by another architecture's numbers.
+    Attack("kill-by-int80", "a signal by a system call of 32 bits", OWN_DEATH),
+    Attack("kill-by-x32", "a signal by a system call of x32", OWN_DEATH),
     # processes.c
     Attack("procmem-daemon", "the code of whoever asks is overwritten", beside=True),
     Attack("procmem-peers", "the code of other workers is overwritten", OWN_DEATH, beside=True),
@@ -172,7 +173,7 @@ ATTACKS = (
     Attack("device-settings", "settings of devices"),
     Attack("pressure", "the kernel measures pressure for it"),
     Attack("wake-alarm", "the machine is woken up"),
-    Attack("calls-of-32-bits", "system calls by numbers of 32 bits"),
+    Attack("calls-of-32-bits", "system calls by numbers of 32 bits", OWN_DEATH),
     Attack("high-halves", "arguments that a filter takes for others"),
     Attack("new-calls", "system calls that are on no list"),
     # doors.c

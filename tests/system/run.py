@@ -18,7 +18,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PATIENCE = {"container": 300, "vm": 3600}
+PATIENCE = {"container": 1800, "vm": 3600}
+# Of the machine under test, where a driver that attacks lies, and its victims are described: tests/escape.
+ATTACKED = "/srv/gpuprobe-escape"
 GPU = {"driver": "bochs-display", "id": "gpu", "bus": "port0"}
 
 
@@ -54,7 +56,21 @@ def fill(share, package):
     shutil.copytree(HERE.parents[1] / "debian", share / "source/debian")
     subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-o", share / "crashing_driver.so", HERE / "crashing_driver.c"],
                    check=True)
+    fill_attacks(share / "escape")
     make_later_version(package, share / "later")
+
+
+def fill_attacks(folder):
+    """The driver that attacks, and what judges it: the machine has no compiler."""
+    attacks = HERE.parent / "escape"
+    folder.mkdir()
+    for file in [*attacks.glob("*.py"), HERE.parent / "integration/bus/bus_case.py"]:
+        shutil.copy(file, folder)
+    sources = sorted(str(path) for path in attacks.glob("*.c") if path.name != "canary.c")
+    compiler = ["cc", "-std=gnu11", "-O1", "-Wall"]
+    subprocess.run([*compiler, "-shared", "-fPIC", f'-DVICTIMS="{ATTACKED}/victims"', *sources, "-o", folder / "libcuda.so.1",
+                    "-lrt", "-lpthread", "-ldl"], check=True)
+    subprocess.run([*compiler, attacks / "canary.c", "-o", folder / "canary"], check=True)
 
 
 def make_later_version(package, folder):
