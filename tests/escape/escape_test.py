@@ -89,6 +89,21 @@ def moves_a_terminal(text):
     return any(unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in "\n\t" for one in text)
 
 
+def judged(row, calm, report):
+    """What is other than its own answer in the report, with what the others said before."""
+    problems = differences("answer", calm, others(report))
+    probe = own(report)
+    note = probe["note"] or ""
+    if probe["outcome"] not in row.outcomes:
+        problems.append(f"cuda: {probe['outcome']}: {note[:80]}")
+    elif probe["outcome"] == "failed" and f"attack={row.name};" not in note and not row.silent:
+        problems.append(f"the attack did not run: {note[:80]}")
+    if breached := re.search(r"breach: ?([^;]*);", note):
+        problems += [f"allowed: {breached[1].strip(' ,')}"] if breached[1].strip() else []
+    problems += [f"shows a terminal: {text[:80]!r}" for text in texts(report) if moves_a_terminal(text)]
+    return problems + [f"quarantine: {entry['api']}" for entry in report["quarantine"] if entry["api"] != "cuda"]
+
+
 class Trouble(Exception):
     """There was no answer."""
 
@@ -277,7 +292,7 @@ class Cage(unittest.TestCase):
         try:
             for _ in range(2 if row.again else 1):
                 report = self.ask(row.name)
-                problems += self.judge(row, report)
+                problems += judged(row, self.calm, report)
         except Trouble as trouble:
             problems.append(str(trouble))
         if (taken := time.monotonic() - started) > SLOWEST:
@@ -297,20 +312,6 @@ class Cage(unittest.TestCase):
     def peers(self, pid):
         """The processes of workers now."""
         return descendants(pid)
-
-    def judge(self, row, report):
-        problems = differences("answer", self.calm, others(report))
-        probe = own(report)
-        note = probe["note"] or ""
-        if probe["outcome"] not in row.outcomes:
-            problems.append(f"cuda: {probe['outcome']}: {note[:80]}")
-        elif probe["outcome"] == "failed" and f"attack={row.name};" not in note and not row.silent:
-            problems.append(f"the attack did not run: {note[:80]}")
-        if breached := re.search(r"breach: ?([^;]*);", note):
-            problems += [f"allowed: {breached[1].strip(' ,')}"] if breached[1].strip() else []
-        problems += [f"shows a terminal: {text[:80]!r}" for text in texts(report) if moves_a_terminal(text)]
-        problems += [f"quarantine: {entry['api']}" for entry in report["quarantine"] if entry["api"] != "cuda"]
-        return problems
 
     def prepare(self, row):
         """Before each attack."""

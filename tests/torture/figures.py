@@ -23,6 +23,7 @@ class Figures:
         self.wrong, self.grown = [], []
         self.resident, self.descriptors, self.children = [None, None], [None, None], 0
         self.latency, self.device_memory = None, None
+        self.by_attack = {}  # name -> door -> what its client waited
 
     def before(self, patient):
         self.resident[0], self.descriptors[0] = patient.resident(), patient.descriptors()
@@ -47,7 +48,7 @@ class Figures:
                 "outcomes": dict(sorted(self.outcomes.items())), "deaths": self.deaths, "kills": self.kills, "late": self.late,
                 "wrong": self.wrong, "grown": self.grown, "resident": self.resident,
                 "descriptors": self.descriptors, "children": self.children, "latency_ms": self.latency,
-                "device_memory": self.device_memory, "good": self.is_good}
+                "device_memory": self.device_memory, "by_attack": self.by_attack, "good": self.is_good}
 
     def rows(self):
         yield self.what, f"{self.count} in {self.seconds:.1f} s ({self.count / max(self.seconds, 0.001):.0f} a second)"
@@ -69,9 +70,17 @@ class Figures:
                 "unknown" if size is None else f"{size / MIB:.0f} MiB" for size in self.device_memory)
 
     def text(self):
-        lines = [f"{name:<14} {text}" for name, text in self.rows()]
+        lines = [f"{name:<14} {text}" for name, text in self.rows()] + list(self.table())
         lines += [f"WRONG {text}" for text in self.wrong[:20]] + [f"GREW {text}" for text in self.grown]
         return "\n".join(lines)
+
+    def table(self):
+        """What clients waited while each attack ran; milliseconds."""
+        if self.by_attack:
+            yield f"{'meanwhile':<26} {'bus p50':>9} {'p99':>9} {'longest':>9} {'socket p50':>11} {'p99':>9} {'longest':>9}"
+        for name, doors in self.by_attack.items():
+            bus, socket = (doors[door] or ("-", "-", "-") for door in ("bus", "socket"))
+            yield f"{name:<26} {bus[0]:>9} {bus[1]:>9} {bus[2]:>9} {socket[0]:>11} {socket[1]:>9} {socket[2]:>9}"
 
     def json(self):
         return json.dumps(self.value())

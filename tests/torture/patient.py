@@ -47,7 +47,7 @@ class Bus:
 class Patient:
     """The daemon under torture. Its log is in the folder."""
 
-    def __init__(self, program, *arguments, limits=None):
+    def __init__(self, program, *arguments, limits=None, socket=False):
         self.program = program
         self.temporary = tempfile.TemporaryDirectory(prefix="gpuprobe-torture-")
         self.folder = self.temporary.name
@@ -55,7 +55,7 @@ class Patient:
         self.log = open(f"{self.folder}/log", "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
             [program, f"--bus=unix:path={self.bus.path}", "--no-cache", f"--state-dir={self.folder}/state",
-             *arguments],
+             *([f"--socket={self.folder}/varlink"] if socket else []), *arguments],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             env={**os.environ, "HOME": self.folder, "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus.path}"})
         self.wait_for_name()

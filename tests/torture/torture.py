@@ -16,6 +16,8 @@ def arguments(words):
     parser.add_argument("--runs", type=int, default=0, metavar="N", help="so many hostile workers at least")
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="so many hostile calls")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
+    parser.add_argument("--attacks", type=int, default=0, metavar="N",
+                        help="so many of the attacks in tests/escape, and what clients wait meanwhile")
     parser.add_argument("--real", action="store_true",
                         help="--runs with this machine's own drivers, whose workers are killed at random moments")
     parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
@@ -26,8 +28,8 @@ def arguments(words):
     parser.add_argument("--deadline-ms", type=int, metavar="MS", help="of a worker (1000; 15000 with --real)")
     parser.add_argument("-j", "--json", action="store_true", help="one line of JSON for each")
     chosen = parser.parse_args(words)
-    if not (chosen.runs or chosen.calls or chosen.fuzz):
-        parser.error("say what to do: --runs N, --calls N or --fuzz N")
+    if not (chosen.runs or chosen.attacks or chosen.calls or chosen.fuzz):
+        parser.error("say what to do: --runs N, --attacks N, --calls N or --fuzz N")
     if chosen.real and not chosen.runs:
         parser.error("--real is about --runs N")
     if not shutil.which("dbus-daemon"):
@@ -36,6 +38,8 @@ def arguments(words):
     chosen.daemon = program(parser, chosen.bin, "gpuprobed", "src")
     if chosen.runs and not chosen.real:
         chosen.worker = program(parser, chosen.bin, "hostile_worker", "tests/fakes")
+    if chosen.attacks and not shutil.which("cc"):
+        parser.error("--attacks builds its driver: apt-get install gcc")
     if (chosen.calls or chosen.fuzz) and not chosen.replay.is_dir():
         parser.error(f"--replay: no folder {chosen.replay}")
     return chosen
@@ -56,6 +60,7 @@ def progress(done, wanted):
 def main(words=None):
     options = arguments(words)
     options.progress = progress
+    import attacks
     import calls
     import fuzz
     import workers
@@ -63,7 +68,7 @@ def main(words=None):
     is_good = True
     with tempfile.TemporaryDirectory(prefix="gpuprobe-torture-") as folder:
         options.folder = folder
-        for wanted, kind in ((options.runs, workers), (options.calls, calls), (options.fuzz, fuzz)):
+        for wanted, kind in ((options.runs, workers), (options.attacks, attacks), (options.calls, calls), (options.fuzz, fuzz)):
             if not wanted:
                 continue
             figures = kind.run(options)

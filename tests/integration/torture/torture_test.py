@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,15 @@ class ShortTortures(unittest.TestCase):
         self.assertGreaterEqual(shown["count"], 150)
         for outcome in ("answered", "failed", "crashed"):
             self.assertGreater(shown["outcomes"].get(outcome, 0), 0, shown)
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_attacks_of_a_driver(self):
+        if os.environ.get("GPUPROBE_SANITIZE"):
+            self.skipTest("a sanitizer does what attacks are refused")
+        shown = self.survives("--attacks=5")
+        self.assertEqual(shown["count"], 5)
+        self.assertIn("(nothing)", shown["by_attack"])
+        self.assertTrue(shown["by_attack"]["(nothing)"]["socket"], shown)
 
     def test_hostile_calls(self):
         shown = self.survives("--calls=2000")
