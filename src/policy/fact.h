@@ -115,8 +115,7 @@ struct FactRow {
     bool is_nameable = true;        ///< a term that is written as text may name it
     bool is_likeness = false;       ///< GPUs that differ in it are not asked together
     std::optional<Api> api = {};    ///< the API that it is about
-    /// Without a default, so that a row without it does not compile.
-    AnyFact (*read)(const Facts& facts);
+    AnyFact (*read)(const Facts& facts) = nullptr;
 };
 
 /// The whole table, in the order of FactId.

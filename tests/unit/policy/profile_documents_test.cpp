@@ -143,6 +143,11 @@ TEST(MachineFacts, AreDocumentedAndNoOthers) {
     EXPECT_EQ(documented, nameable);
 }
 
+TEST(MachineFacts, CanAllBeRead) {
+    for (const auto& row : fact_rows())
+        EXPECT_TRUE(row.read) << row.key;
+}
+
 TEST(Situations, AreDocumented) {
     const auto documented = matches(file("/docs/profiles.md"), "`([a-z-]+)`");
     const auto code = file("/src/policy/messages.cpp");
