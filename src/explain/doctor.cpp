@@ -40,6 +40,7 @@ struct ReadCause {
     const Cause* row = nullptr;  // borrowed from Causes::current()
     Severity severity = Severity::Info;
     std::vector<Source> from = {};
+    std::vector<Condition> eased = {};
     std::vector<Condition> when = {};
     std::vector<Condition> unless = {};
     std::vector<Member> show = {};
@@ -78,6 +79,7 @@ Result<ReadCause> read_cause(const Cause& row) {
     ReadCause cause{.row = &row, .severity = *severity};
     for (const auto& from : row.from)
         cause.from.push_back(TRY(source_from(from)));
+    cause.eased = TRY(conditions(row.eased));
     cause.when = TRY(conditions(row.when));
     cause.unless = TRY(conditions(row.unless));
     for (const auto& [member, path] : row.show)
@@ -312,6 +314,10 @@ private:
                  const TermRoots& roots) const {
         if (device && report_.host.container)
             evidence["container"] = *report_.host.container;
+        const bool is_eased = !cause.eased.empty() &&
+                              std::ranges::all_of(cause.eased, [&](const Condition& condition) {
+                                  return holds(condition, roots, evidence) == Truth::True;
+                              });
         const Remedy* remedy = nullptr;
         for (std::size_t i = 0; !remedy && i < cause.fixes.size(); ++i)
             if (std::ranges::all_of(cause.fixes[i], [&](const Condition& condition) {
@@ -322,8 +328,8 @@ private:
             evidence["case"] = *remedy->case_name;
         Finding finding{
             .id = cause.row->id, .severity = cause.severity, .evidence = std::move(evidence)};
-        if (remedy && remedy->severity)
-            finding.severity = enum_from<Severity>(*remedy->severity).value_or(finding.severity);
+        if (is_eased)
+            finding.severity = std::min(finding.severity, Severity::Warning);
         if (device && device->gpu)
             finding.severity = tempered(finding, *device->gpu);
         if (device)

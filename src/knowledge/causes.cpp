@@ -20,7 +20,6 @@ template <class Visitor>
 void describe(Visitor& visit, Remedy& remedy) {
     visit("when", remedy.when);
     visit("case", remedy.case_name);
-    visit("severity", remedy.severity);
     visit("text", remedy.text);
     visit("fix", remedy.fix);
     visit("run", remedy.run);
@@ -45,6 +44,7 @@ void describe(Visitor& visit, Cause& cause) {
     visit("alone", is_alone);
     cause.is_alone = is_alone.value_or(false);
     visit("severity", cause.severity);
+    visit("eased", cause.eased);
     visit("text", cause.text);
     visit("fixes", cause.fixes);
 }

@@ -27,8 +27,7 @@ namespace gpuprobe::knowledge {
 struct Remedy {
     std::vector<std::string> when = {};         ///< terms; none: always
     std::optional<std::string> case_name = {};  ///< told in the evidence as `case`
-    std::optional<std::string> severity = {};   ///< in place of the cause's
-    std::optional<std::string> text = {};       ///< likewise
+    std::optional<std::string> text = {};       ///< in place of the cause's
     std::optional<std::string> fix = {};        ///< for people; commands follow it
     std::vector<std::string> run = {};          ///< commands of a shell
     bool is_safe = false;  ///< the commands change nothing that can't be undone as easily
@@ -46,6 +45,7 @@ struct Cause {
     std::map<std::string, std::string> show = {};  ///< members of the evidence, and where they are
     bool is_alone = false;  ///< only where nothing graver was found on the device
     std::string severity = {};
+    std::vector<std::string> eased = {};  ///< where all hold, it is a warning at most
     std::string text = {};
     std::vector<Remedy> fixes = {};
 };
