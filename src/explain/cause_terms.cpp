@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+
+#include <fnmatch.h>
 
 #include "base/parse.h"
 
@@ -10,28 +13,6 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxMet = 4096;
-
-bool is_one(std::string_view text, std::string_view pattern) {
-    std::size_t at = 0;
-    std::size_t in = 0;
-    std::size_t star = std::string_view::npos;
-    std::size_t retry = 0;
-    while (at < text.size()) {
-        if (in < pattern.size() && (pattern[in] == '?' || pattern[in] == text[at])) {
-            ++at;
-            ++in;
-        } else if (in < pattern.size() && pattern[in] == '*') {
-            star = in++;
-            retry = at;
-        } else if (star != std::string_view::npos) {
-            in = star + 1;
-            at = ++retry;
-        } else {
-            return false;
-        }
-    }
-    return pattern.find_first_not_of('*', in) == std::string_view::npos;
-}
 
 /// Where an operator begins, outside of brackets; the whole length where there is none.
 std::size_t operator_in(std::string_view text) {
@@ -88,61 +69,47 @@ Result<PathTerm> path_term(std::string_view text) {
         term.other.push_back(TRY(parse_path(value.substr(1))));
     else
         for (const auto word : split(value, '|'))
-            term.words.push_back(lower_case(word));
+            term.words.emplace_back(word);
     return term;
 }
 
-class Walk {
-public:
-    Walk(const Value& evidence, const TermRoots& roots) : evidence_{evidence}, roots_{roots} {}
+bool fits(const PathStep& step, const Value& value, const Scene& scene);
 
-    void go(const Value& value, std::span<const PathStep> steps, std::string_view key) {
-        if (const auto* items = value.as_array()) {
-            for (const auto& item : *items)
-                go(item, steps, key);
-        } else if (!steps.empty()) {
-            descend(value, steps, key);
-        } else if (!value.is_null() && met_.size() < kMaxMet) {
-            met_.push_back({&value, key});
-        }
+/// The name of a step; "{api}" stands for that member of the evidence.
+std::string name_of(const PathStep& step, const Scene& scene) {
+    const std::string_view name{step.name};
+    const bool is_filled = name.starts_with('{') && name.ends_with('}');
+    return is_filled ? word_of(scene.evidence->at(name.substr(1, name.size() - 2))) : step.name;
+}
+
+void walk(const Value& value,
+          std::span<const PathStep> steps,
+          std::string_view key,
+          const Scene& scene,
+          std::vector<Met>& met) {
+    if (const auto* items = value.as_array()) {
+        for (const auto& item : *items)
+            walk(item, steps, key, scene, met);
+        return;
     }
-    std::vector<Met> met_ = {};
-
-private:
-    void descend(const Value& value, std::span<const PathStep> steps, std::string_view key) {
-        const auto& step = steps.front();
-        const auto* members = value.as_object();
-        if (!members)
-            return;
-        if (step.name != "*")
-            return keep(value.at(name_of(step)), steps, key);
+    if (steps.empty()) {
+        if (!value.is_null() && met.size() < kMaxMet)
+            met.push_back({&value, key});
+        return;
+    }
+    const auto into = [&](const Value& member, std::string_view name) {
+        const auto* items = member.as_array();
+        for (const auto& item : items ? std::span{*items} : std::span{&member, 1})
+            if (fits(steps.front(), item, scene))
+                walk(item, steps.subspan(1), name, scene, met);
+    };
+    const auto* members = value.as_object();
+    if (members && steps.front().name == "*")
         for (const auto& member : *members)
-            keep(member.value, steps, member.key);
-    }
-
-    [[nodiscard]] std::string name_of(const PathStep& step) const {
-        const auto& name = step.name;
-        const bool is_filled = name.size() > 2 && name.front() == '{' && name.back() == '}';
-        return is_filled ? word_of(evidence_.at(name.substr(1, name.size() - 2))) : name;
-    }
-
-    void keep(const Value& value, std::span<const PathStep> steps, std::string_view key) {
-        const auto& filter = steps.front().filter;
-        if (filter.empty())
-            return go(value, steps.subspan(1), key);
-        if (const auto* items = value.as_array()) {
-            for (const auto& item : *items)
-                keep(item, steps, key);
-        } else if (fits(filter.front(), value)) {
-            go(value, steps.subspan(1), key);
-        }
-    }
-
-    [[nodiscard]] bool fits(const PathTerm& term, const Value& value) const;
-
-    const Value& evidence_;
-    const TermRoots& roots_;
-};
+            into(member.value, member.key);
+    else if (members)
+        into(value.at(name_of(steps.front(), scene)), key);
+}
 
 bool is_something(const Met& met) {
     const auto word = lower_case(word_of(*met.value));
@@ -150,34 +117,24 @@ bool is_something(const Met& met) {
     return is_whole || (!word.empty() && word != "false" && word != "0");
 }
 
-bool compares(std::string_view have, std::string_view want, Relation relation) {
+bool compares(const std::string& have, const std::string& want, Relation relation) {
     if (relation == Relation::Is || relation == Relation::IsNot)
-        return is_one(lower_case(have), lower_case(want));
+        return fnmatch(want.c_str(), have.c_str(), FNM_NOESCAPE | FNM_CASEFOLD) == 0;
     const auto left = leading_version(have);
     const auto right = leading_version(want);
     if (!left || !right)
         return false;
-    switch (relation) {
-        case Relation::Less:
-            return *left < *right;
-        case Relation::AtMost:
-            return *left <= *right;
-        case Relation::More:
-            return *left > *right;
-        default:
-            return *left >= *right;
-    }
+    const bool takes_equal = relation == Relation::AtMost || relation == Relation::AtLeast;
+    const bool is_upper = relation == Relation::Less || relation == Relation::AtMost;
+    return *left == *right ? takes_equal : (*left < *right) == is_upper;
 }
 
-Truth truth_of(const PathTerm& term,
-               const std::vector<Met>& met,
-               const TermRoots& roots,
-               const Value& evidence) {
+Truth truth_of(const PathTerm& term, const std::vector<Met>& met, const Scene& scene) {
     if (term.relation == Relation::Never)
         return gpuprobe::truth_of(std::ranges::any_of(met, is_something));
     auto words = term.words;
     for (const auto& path : term.other)
-        for (const auto& other : met_by(path, roots, evidence))
+        for (const auto& other : met_by(path, scene))
             words.push_back(word_of(*other.value));
     if (met.empty() || words.empty())
         return Truth::Unknown;
@@ -189,23 +146,26 @@ Truth truth_of(const PathTerm& term,
     return gpuprobe::truth_of(is_any != (term.relation == Relation::IsNot));
 }
 
-bool Walk::fits(const PathTerm& term, const Value& value) const {
-    Walk inner{evidence_, roots_};
-    inner.go(value, term.path.steps, {});
-    return truth_of(term, inner.met_, roots_, evidence_) == Truth::True;
+bool fits(const PathStep& step, const Value& value, const Scene& scene) {
+    if (step.filter.empty())
+        return true;
+    const auto& term = step.filter.front();
+    std::vector<Met> met;
+    walk(value, term.path.steps, {}, scene, met);
+    return truth_of(term, met, scene) == Truth::True;
 }
 
-const Value& root_of(const Path& path, const TermRoots& roots, const Value& evidence) {
-    if (path.root.empty())
-        return evidence;
-    if (path.root == "report")
-        return *roots.report;
-    if (path.root == "host")
-        return roots.report->at("host");
+const Value& root_of(const Path& path, const Scene& scene) {
     static const Value kNothing;
+    if (path.root.empty())
+        return scene.evidence ? *scene.evidence : kNothing;
+    if (path.root == "report")
+        return *scene.report;
+    if (path.root == "host")
+        return scene.report->at("host");
     if (path.root == "gpu" || path.root == "accelerator" || path.root == "device")
-        return roots.device ? *roots.device : kNothing;
-    return roots.more->at(path.root);
+        return scene.device ? *scene.device : kNothing;
+    return scene.more->at(path.root);
 }
 
 constexpr auto kRoots = std::to_array<std::string_view>(
@@ -276,17 +236,17 @@ Result<Condition> parse_condition(std::string_view text) {
     return condition;
 }
 
-std::vector<Met> met_by(const Path& path, const TermRoots& roots, const Value& evidence) {
-    Walk walk{evidence, roots};
-    walk.go(root_of(path, roots, evidence), path.steps, {});
-    return std::move(walk.met_);
+std::vector<Met> met_by(const Path& path, const Scene& scene) {
+    std::vector<Met> met;
+    walk(root_of(path, scene), path.steps, {}, scene, met);
+    return met;
 }
 
-Truth holds(const Condition& condition, const TermRoots& roots, const Value& evidence) {
+Truth holds(const Condition& condition, const Scene& scene) {
     const auto of_one = [&](const std::variant<PathTerm, Term>& term) {
         if (const auto* own = std::get_if<PathTerm>(&term))
-            return truth_of(*own, met_by(own->path, roots, evidence), roots, evidence);
-        return holds(std::get<Term>(term), *roots.facts);
+            return truth_of(*own, met_by(own->path, scene), scene);
+        return holds(std::get<Term>(term), *scene.facts);
     };
     auto all = Truth::True;
     for (const auto& clause : condition.clauses) {

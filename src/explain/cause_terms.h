@@ -23,12 +23,13 @@
 /// alone holds where something is there that is not false, empty or 0.
 namespace gpuprobe {
 
-/// What a path can begin with. All are borrowed.
-struct TermRoots {
+/// What a path can begin with, and the evidence at hand. All are borrowed.
+struct Scene {
     const Value* report = nullptr;
     const Value* device = nullptr;  ///< null for what is of the machine
     const Value* more = nullptr;    ///< an object with `here`, `place` and `apis`
     const Facts* facts = nullptr;   ///< of the same machine and device, for policy's terms
+    const Value* evidence = nullptr;
 };
 
 /// A value that a path leads to, and the last name that a `*` stood for.
@@ -47,8 +48,8 @@ struct Path {
 struct PathTerm {
     Path path = {};
     Relation relation = Relation::Never;  ///< Never: something is there
-    std::vector<std::string> words = {};  ///< in lower case
-    std::vector<Path> other = {};         ///< one, in place of the words
+    std::vector<std::string> words = {};
+    std::vector<Path> other = {};  ///< one, in place of the words
 };
 
 struct PathStep {
@@ -70,8 +71,8 @@ Result<Condition> parse_condition(std::string_view text);
 Result<Path> parse_path(std::string_view text);
 
 /// What the path leads to; null values are not met.
-std::vector<Met> met_by(const Path& path, const TermRoots& roots, const Value& evidence);
-Truth holds(const Condition& condition, const TermRoots& roots, const Value& evidence);
+std::vector<Met> met_by(const Path& path, const Scene& scene);
+Truth holds(const Condition& condition, const Scene& scene);
 
 /// A text, number or flag as terms compare it, in its own case; empty for anything else.
 std::string word_of(const Value& value);

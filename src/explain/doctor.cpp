@@ -20,12 +20,12 @@ using knowledge::Cause;
 using knowledge::Causes;
 using knowledge::Remedy;
 
-/// Where a cause finds its evidence: reasons of some codes ("said driver-crashed|driver-failed"),
-/// or a path.
+/// Where a cause finds its evidence: a path, or one of reasons of some codes: "finding CODES" of
+/// the device, "judged CODES" of a backend, "note CODES" of the report, "said CODES" of an API.
 struct Source {
-    enum class Kind { Findings, Said, Judged, Notes, Path } kind = Kind::Path;
-    std::vector<std::string> codes = {};
     Path path = {};
+    std::vector<std::string> codes = {};  ///< none: what the path leads to is the evidence
+    bool is_said = false;                 ///< the path leads to APIs, each with reasons
 };
 
 /// A member of the evidence: what a path leads to, or a text.
@@ -48,14 +48,18 @@ struct ReadCause {
 };
 
 Result<Source> source_from(std::string_view text) {
-    using enum Source::Kind;
-    constexpr auto kKinds = std::to_array<std::pair<std::string_view, Source::Kind>>(
-        {{"finding ", Findings}, {"said ", Said}, {"judged ", Judged}, {"note ", Notes}});
-    for (const auto& [word, kind] : kKinds) {
+    constexpr auto kReasons = std::to_array<std::array<std::string_view, 3>>(
+        {{"finding ", "device.findings[code=", "].detail"},
+         {"judged ", "device.backends.*.reasons[code=", "].detail"},
+         {"note ", "report.notes[code=", "].detail"},
+         {"said ", "device.apis.*", ""}});
+    for (const auto& [word, lead, end] : kReasons) {
         if (!text.starts_with(word))
             continue;
-        Source source{.kind = kind};
-        for (const auto code : split(text.substr(word.size()), '|'))
+        const auto codes = text.substr(word.size());
+        const auto path = std::string{lead}.append(end.empty() ? end : codes).append(end);
+        Source source{.path = TRY(parse_path(path)), .is_said = end.empty()};
+        for (const auto code : split(codes, '|'))
             if (!find_reason(code))
                 return Error{ErrorCode::InvalidRequest, scrubbed(code, 64) + ": no such code"};
             else
@@ -115,30 +119,47 @@ Value shown(const std::vector<Met>& met) {
     return list;
 }
 
+bool has(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+bool all_hold(const std::vector<Condition>& conditions, const Scene& scene) {
+    return std::ranges::all_of(conditions, [&](const Condition& condition) {
+        return holds(condition, scene) == Truth::True;
+    });
+}
+
 /// How many members are known.
 std::ptrdiff_t fullness(const Value& evidence) {
     return std::ranges::count_if(*evidence.as_object(),
                                  [](const auto& member) { return !member.value.is_null(); });
 }
 
-Value of_api(const std::string& api, const ApiView& view, const Reason& reason) {
-    auto evidence = reason.detail;
-    evidence["api"] = api;
-    if (evidence.at("driver").is_null() || evidence.at("driver") == Value{""})
-        evidence["driver"] = view.driver && !view.driver->empty() ? Value{*view.driver} : Value{};
-    const auto output = std::ranges::find_if(
-        view.reasons, [](const Reason& other) { return other.is("worker-output"); });
-    if (output != view.reasons.end())
-        evidence["output"] = output->detail.at("lines");
+/// What an API said, with its driver and what that wrote.
+Value of_api(const Met& api, const Value& reason) {
+    auto evidence = reason.at("detail");
+    evidence["api"] = Value{api.key};
+    if (word_of(evidence.at("driver")).empty())
+        evidence["driver"] =
+            word_of(api.value->at("driver")).empty() ? Value{} : api.value->at("driver");
+    for (const auto& other : *api.value->at("reasons").as_array())
+        if (other.at("code") == Value{"worker-output"} && evidence.at("output").is_null())
+            evidence["output"] = other.at("detail").at("lines");
     return evidence;
 }
 
-/// A GPU or an accelerator, as far as causes ask.
+Value item_of(const Met& met) {
+    Value item = met.value->is_object() ? *met.value : Value{Value::Object{{"value", *met.value}}};
+    if (!met.key.empty() && item.at("key").is_null())
+        item["key"] = Value{met.key};
+    return item;
+}
+
+/// A GPU or an accelerator, as far as causes ask; neither for what is of the machine.
 struct Device {
-    std::string id = {};
+    std::optional<std::string> id = {};
     const Gpu* gpu = nullptr;
-    const std::vector<Reason>* findings = nullptr;
-    Value value = {};
+    const Value* value = nullptr;
 };
 
 bool is_usable(const Gpu& gpu) {
@@ -159,16 +180,16 @@ public:
     }
 
     std::vector<Finding> findings() {
-        examine_all(nullptr, "machine");
-        for (const auto& gpu : report_.gpus)
-            examine_device(
-                {.id = gpu.id, .gpu = &gpu, .findings = &gpu.findings, .value = to_value(gpu)},
-                "gpu");
-        for (const auto& accelerator : report_.accelerators)
-            examine_device({.id = accelerator.id,
-                            .findings = &accelerator.findings,
-                            .value = to_value(accelerator)},
-                           "accelerator");
+        examine_all({}, "machine");
+        for (std::size_t i = 0; i < report_.gpus.size(); ++i)
+            examine_all({.id = report_.gpus[i].id,
+                         .gpu = &report_.gpus[i],
+                         .value = &(*value_.at("gpus").as_array())[i]},
+                        "gpu");
+        for (std::size_t i = 0; i < report_.accelerators.size(); ++i)
+            examine_all({.id = report_.accelerators[i].id,
+                         .value = &(*value_.at("accelerators").as_array())[i]},
+                        "accelerator");
         return std::move(findings_);
     }
 
@@ -197,109 +218,80 @@ private:
         return here;
     }
 
-    void examine_device(const Device& device, std::string_view kind) {
-        begin_ = findings_.size();
-        examine_all(&device, kind);
-        for (auto i = begin_; i < findings_.size(); ++i)
-            findings_[i].gpu = device.id;
-        merge(begin_);
+    void examine_all(const Device& device, std::string_view kind) {
+        const Facts facts{{.report = report_, .gpu = device.gpu}};
+        const Scene scene{
+            .report = &value_, .device = device.value, .more = &more_, .facts = &facts};
+        std::vector<Finding> own;
+        for (const auto& cause : read_causes()) {
+            const bool is_of = cause.row->of == kind || (device.id && cause.row->of == "device");
+            const bool is_explained = cause.row->is_alone && gravest(own) >= Severity::Warning;
+            if (is_of && !is_explained)
+                for (auto& evidence : evidence_of(cause, device, scene))
+                    own.push_back(told(cause, std::move(evidence), device, scene));
+        }
+        for (auto& finding : own)
+            add_or_join(std::move(finding));
     }
 
-    void examine_all(const Device* device, std::string_view kind) {
-        const Facts facts{{.report = report_, .gpu = device ? device->gpu : nullptr}};
-        const TermRoots roots{.report = &value_,
-                              .device = device ? &device->value : nullptr,
-                              .more = &more_,
-                              .facts = &facts};
-        for (const auto& cause : read_causes())
-            if (cause.row->of == kind || (device && cause.row->of == "device"))
-                examine_one(cause, device, roots);
-    }
-
-    void examine_one(const ReadCause& cause, const Device* device, const TermRoots& roots) {
-        const bool is_explained =
-            std::any_of(findings_.begin() + static_cast<long>(begin_), findings_.end(),
-                        [](const Finding& other) { return other.severity >= Severity::Warning; });
-        if (cause.row->is_alone && is_explained)
-            return;
-        std::vector<Value> found;
-        for (auto& evidence : evidence_of(cause, device, roots))
-            add_once(std::move(evidence), cause, roots, found);
-        for (auto& evidence : found)
-            findings_.push_back(told(cause, std::move(evidence), device, roots));
+    /// What is the same for a device before it is told there.
+    void add_or_join(Finding finding) {
+        const auto earlier = std::ranges::find_if(findings_, [&](const Finding& other) {
+            return other.gpu && other.gpu != finding.gpu && other.id == finding.id &&
+                   other.severity == finding.severity && other.evidence == finding.evidence &&
+                   other.fix == finding.fix && other.sentence == finding.sentence;
+        });
+        if (earlier == findings_.end())
+            findings_.push_back(std::move(finding));
+        else
+            earlier->gpus.push_back(*finding.gpu);
     }
 
     /// Of several with the same `once` the fullest is kept.
-    void add_once(Value evidence,
-                  const ReadCause& cause,
-                  const TermRoots& roots,
-                  std::vector<Value>& found) const {
-        const auto is_true = [&](const Condition& condition) {
-            return holds(condition, roots, evidence) == Truth::True;
-        };
-        if (!std::ranges::all_of(cause.when, is_true) || std::ranges::any_of(cause.unless, is_true))
-            return;
-        const bool is_item = !cause.from.empty() && cause.from.front().kind == Source::Kind::Path;
-        Value members = is_item && !cause.show.empty() ? Value{Value::Object{}} : evidence;
-        for (const auto& [name, path, text] : cause.show)
-            members[name] = text ? Value{*text} : shown(met_by(path, roots, evidence));
-        const auto same = std::ranges::find_if(found, [&](const Value& other) {
-            return cause.row->once ? other.at(*cause.row->once) == members.at(*cause.row->once)
-                                   : other == members;
-        });
-        if (same == found.end())
-            found.push_back(std::move(members));
-        else if (fullness(members) > fullness(*same))
-            *same = std::move(members);
+    static std::vector<Value> evidence_of(const ReadCause& cause,
+                                          const Device& device,
+                                          Scene scene) {
+        std::vector<Value> found;
+        for (auto& evidence : candidates(cause, device, scene)) {
+            scene.evidence = &evidence;
+            if (!all_hold(cause.when, scene) ||
+                std::ranges::any_of(cause.unless, [&](const Condition& condition) {
+                    return holds(condition, scene) == Truth::True;
+                }))
+                continue;
+            const bool is_item = !cause.from.empty() && cause.from.front().codes.empty();
+            Value members = is_item && !cause.show.empty() ? Value{Value::Object{}} : evidence;
+            for (const auto& [name, path, text] : cause.show)
+                members[name] = text ? Value{*text} : shown(met_by(path, scene));
+            const auto same = std::ranges::find_if(found, [&](const Value& other) {
+                return cause.row->once ? other.at(*cause.row->once) == members.at(*cause.row->once)
+                                       : other == members;
+            });
+            if (same == found.end())
+                found.push_back(std::move(members));
+            else if (fullness(members) > fullness(*same))
+                *same = std::move(members);
+        }
+        return found;
     }
 
-    std::vector<Value> evidence_of(const ReadCause& cause,
-                                   const Device* device,
-                                   const TermRoots& roots) const {
+    static std::vector<Value> candidates(const ReadCause& cause,
+                                         const Device& device,
+                                         const Scene& scene) {
         if (cause.from.empty())
             return {Value{Value::Object{}}};
         std::vector<Value> all;
         for (const auto& source : cause.from)
-            add_from(source, device, roots, all);
+            for (const auto& met : met_by(source.path, scene))
+                if (source.codes.empty())
+                    all.push_back(item_of(met));
+                else if (!source.is_said)
+                    all.push_back(*met.value);
+                else if (device.gpu && is_served(*device.gpu))
+                    for (const auto& reason : *met.value->at("reasons").as_array())
+                        if (has(source.codes, word_of(reason.at("code"))))
+                            all.push_back(of_api(met, reason));
         return all;
-    }
-
-    void add_from(const Source& source,
-                  const Device* device,
-                  const TermRoots& roots,
-                  std::vector<Value>& all) const {
-        using enum Source::Kind;
-        const auto is_meant = [&source](const Reason& reason) {
-            return std::ranges::find(source.codes, reason.code) != source.codes.end();
-        };
-        const auto add = [&](const std::vector<Reason>& reasons) {
-            for (const auto& reason : reasons)
-                if (is_meant(reason))
-                    all.push_back(reason.detail);
-        };
-        if (source.kind == Path)
-            for (const auto& met : met_by(source.path, roots, {}))
-                all.push_back(item_of(met));
-        else if (source.kind == Notes)
-            add(report_.notes);
-        else if (source.kind == Findings && device)
-            add(*device->findings);
-        else if (device && device->gpu && source.kind == Judged)
-            for (const auto& [name, backend] : device->gpu->backends)
-                add(backend.reasons);
-        else if (device && device->gpu && is_served(*device->gpu))
-            for (const auto& [api, view] : device->gpu->apis)
-                for (const auto& reason : view.reasons)
-                    if (is_meant(reason))
-                        all.push_back(of_api(api, view, reason));
-    }
-
-    static Value item_of(const Met& met) {
-        Value item =
-            met.value->is_object() ? *met.value : Value{Value::Object{{"value", *met.value}}};
-        if (!met.key.empty() && item.at("key").is_null())
-            item["key"] = Value{met.key};
-        return item;
     }
 
     /// A GPU that only shows pictures, and one that no driver serves here, misses nothing.
@@ -308,34 +300,30 @@ private:
                !has_reason_with(gpu.findings, ReasonTraits::Unserved);
     }
 
-    Finding told(const ReadCause& cause,
-                 Value evidence,
-                 const Device* device,
-                 const TermRoots& roots) const {
-        if (device && report_.host.container)
+    Finding told(const ReadCause& cause, Value evidence, const Device& device, Scene scene) const {
+        if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
-        const bool is_eased = !cause.eased.empty() &&
-                              std::ranges::all_of(cause.eased, [&](const Condition& condition) {
-                                  return holds(condition, roots, evidence) == Truth::True;
-                              });
-        const Remedy* remedy = nullptr;
-        for (std::size_t i = 0; !remedy && i < cause.fixes.size(); ++i)
-            if (std::ranges::all_of(cause.fixes[i], [&](const Condition& condition) {
-                    return holds(condition, roots, evidence) == Truth::True;
-                }))
-                remedy = &cause.row->fixes[i];
+        scene.evidence = &evidence;
+        const auto fitting = std::ranges::find_if(
+            cause.fixes, [&](const auto& when) { return all_hold(when, scene); });
+        const auto* remedy =
+            fitting == cause.fixes.end()
+                ? nullptr
+                : &cause.row->fixes[static_cast<std::size_t>(fitting - cause.fixes.begin())];
+        const bool is_eased = !cause.eased.empty() && all_hold(cause.eased, scene);
         if (remedy && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         Finding finding{
-            .id = cause.row->id, .severity = cause.severity, .evidence = std::move(evidence)};
-        if (is_eased)
-            finding.severity = std::min(finding.severity, Severity::Warning);
-        if (device && device->gpu)
-            finding.severity = tempered(finding, *device->gpu);
-        if (device)
-            finding.gpus = {device->id};
-        const auto& text = remedy && remedy->text ? *remedy->text : cause.row->text;
-        finding.sentence = filled(text, lookup(finding.evidence, &Place::install_words));
+            .id = cause.row->id,
+            .severity = is_eased ? std::min(cause.severity, Severity::Warning) : cause.severity,
+            .gpu = device.id,
+            .evidence = std::move(evidence)};
+        if (device.gpu)
+            finding.severity = tempered(finding, *device.gpu);
+        if (device.id)
+            finding.gpus = {*device.id};
+        finding.sentence = filled(remedy && remedy->text ? *remedy->text : cause.row->text,
+                                  lookup(finding.evidence));
         if (remedy)
             add_fix(*remedy, finding);
         return finding;
@@ -351,15 +339,14 @@ private:
     }
 
     /// What a placeholder stands for: a member of the evidence, or something of this place.
-    [[nodiscard]] WordLookup lookup(const Value& evidence,
-                                    std::string (Place::*install)(const std::string&) const) const {
-        return [this, &evidence, install](std::string_view word) -> std::optional<std::string> {
+    [[nodiscard]] WordLookup lookup(const Value& evidence) const {
+        return [this, &evidence](std::string_view word) -> std::optional<std::string> {
             const auto colon = std::min(word.find(':'), word.size());
             const auto name = word.substr(0, colon);
             const std::string of{word.substr(std::min(colon + 1, word.size()))};
             const auto object = detail_word(evidence, of);
             if (name == "install")
-                return (place_.*install)(of);
+                return place_.install_words(of);
             if (name == "engine")
                 return place_.engine(of, detail_word(evidence, "node").value_or("/dev/dri"));
             if (name == "place")
@@ -377,7 +364,7 @@ private:
     [[nodiscard]] std::optional<std::string> command(std::string_view pattern,
                                                      const Value& evidence) const {
         bool is_whole = true;
-        const auto words = lookup(evidence, &Place::install_words);
+        const auto words = lookup(evidence);
         auto text = filled(pattern, [&](std::string_view word) -> std::optional<std::string> {
             const bool installs = word.starts_with("install:");
             const bool is_own = word.find(':') == std::string_view::npos;
@@ -390,7 +377,7 @@ private:
     }
 
     void add_fix(const Remedy& remedy, Finding& finding) const {
-        const auto words = lookup(finding.evidence, &Place::install_words);
+        const auto words = lookup(finding.evidence);
         auto fix = remedy.fix ? filled(*remedy.fix, words) : std::string{};
         std::string_view between = fix.empty() ? "" : ": ";
         for (const auto& pattern : remedy.run) {
@@ -407,41 +394,18 @@ private:
             finding.fix = place_.as_caller(std::move(fix));
     }
 
-    /// What is the same for a device before it is told there.
-    void merge(std::size_t begin) {
-        for (auto i = begin; i < findings_.size();) {
-            auto& later = findings_[i];
-            const auto earlier =
-                std::find_if(findings_.begin(), findings_.begin() + static_cast<long>(begin),
-                             [&later](const Finding& other) { return is_same(other, later); });
-            if (earlier == findings_.begin() + static_cast<long>(begin)) {
-                ++i;
-                continue;
-            }
-            earlier->gpus.push_back(later.gpus.front());
-            findings_.erase(findings_.begin() + static_cast<long>(i));
-        }
-    }
-
-    static bool is_same(const Finding& left, const Finding& right) {
-        return left.gpu && left.id == right.id && left.severity == right.severity &&
-               left.evidence == right.evidence && left.fix == right.fix &&
-               left.sentence == right.sentence;
-    }
-
     const Report& report_;
     Place place_;
     Value value_;
     Value more_{Value::Object{}};
     std::vector<Finding> findings_ = {};
-    std::size_t begin_ = 0;  ///< of the device's own
 };
 
 /// Whether a cause of that id rests on reasons of that code.
 bool rests_on(std::string_view id, std::string_view code) {
     return std::ranges::any_of(read_causes(), [&](const ReadCause& cause) {
         return cause.row->id == id && std::ranges::any_of(cause.from, [&](const Source& source) {
-                   return std::ranges::find(source.codes, code) != source.codes.end();
+                   return has(source.codes, code);
                });
     });
 }
