@@ -48,7 +48,7 @@ private:
     bool remember_ambiguous(const ApiDevice& device, const std::vector<Subject*>& candidates);
     std::vector<Subject*> candidates_for(const ApiDevice& device);
     void drop_transports();
-    [[nodiscard]] bool has_twin(const ApiDevice& device) const;
+    [[nodiscard]] bool has_twin(const ApiDevice& device, const Subject& subject) const;
     std::string new_id(const ApiDevice& device) const;
 
     Joined joined_ = {};
@@ -218,12 +218,13 @@ bool Joiner::described_hardware(const ApiDevice& device) {
     return device.probe->api == "pci";
 }
 
-bool Joiner::has_twin(const ApiDevice& device) const {
-    const auto alike = [&](const ApiDevice& other) {
-        return other.probe == device.probe && other.vendor == device.vendor &&
-               !differ(other.facts->device_id, device.facts->device_id);
+/// Another device that the same driver lists may be that subject too.
+bool Joiner::has_twin(const ApiDevice& device, const Subject& subject) const {
+    const auto may_be_it = [&](const ApiDevice& other) {
+        return other.probe == device.probe && may_be(other, subject) &&
+               memory_agrees(other, subject);
     };
-    return std::ranges::count_if(twins_, alike) > 1;
+    return std::ranges::count_if(twins_, may_be_it) > 1;
 }
 
 /// Hardware is a candidate whatever its memory: it is there, and the record may be about it. What
@@ -236,10 +237,21 @@ std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     return candidates;
 }
 
+/// Of several that a record may be, it is the one whose memory is as large, where the memory of
+/// each other contradicts.
+void keep_by_memory(const ApiDevice& device, std::vector<Subject*>& candidates) {
+    const auto is_as_large = [&](const Subject* one) { return has_size_of(device, *one); };
+    const auto may_be_it = [&](const Subject* one) { return memory_agrees(device, *one); };
+    if (std::ranges::count_if(candidates, is_as_large) == 1 &&
+        std::ranges::count_if(candidates, may_be_it) == 1)
+        std::erase_if(candidates, [&](const Subject* one) { return !is_as_large(one); });
+}
+
 bool Joiner::weakly(const ApiDevice& device) {
-    const auto candidates = candidates_for(device);
-    const bool is_only = candidates.size() == 1 && !has_twin(device);
-    if (!is_only || !device.vendor || !memory_agrees(device, *candidates.front()))
+    auto candidates = candidates_for(device);
+    keep_by_memory(device, candidates);
+    if (candidates.size() != 1 || !device.vendor || !memory_agrees(device, *candidates.front()) ||
+        has_twin(device, *candidates.front()))
         return false;
     candidates.front()->claims.push_back(
         Claim{.device = device,

@@ -36,7 +36,7 @@ struct Joined {
 /// Joins by PCI address, DRM device number, what makes it a unit of a divided GPU (KFD node, render
 /// node, slot on the bus, UUID of a MIG instance), UUID within one driver family, LUID, and at last
 /// by vendor and device id where exactly one record and one device are left and their memory agrees
-/// ("weak"). Names are never compared.
+/// ("weak"). A name joins nothing; another model's number in it, or architecture, refutes that.
 ///
 /// A record whose address or node belongs to a device of another vendor is left out with the note
 /// `conflict`; one whose address and node are of two GPUs goes by its address, with that note. One

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/parse.h"
 #include "report/chip.h"
 #include "report/fact_key.h"
 #include "report/identity.h"
@@ -47,9 +48,12 @@ bool vendors_differ(const ApiDevice& device, const Subject& subject) {
                             : differ(device.vendor, vendor_of(subject));
 }
 
-/// "11" of gfx1100, "8" of compute capability 8.6; an override may change what follows.
-std::string_view generation_of(std::string_view architecture) {
+/// "11" of gfx1100, "20" of Intel's 20.4.4, as an override may change what follows; the whole of a
+/// compute capability, which nothing changes.
+std::string_view generation_of(std::string_view architecture, bool is_capability) {
     constexpr std::string_view kGfx = "gfx";
+    if (is_capability)
+        return architecture;
     if (!architecture.starts_with(kGfx))
         return architecture.substr(0, architecture.find('.'));
     architecture.remove_prefix(kGfx.size());
@@ -59,14 +63,105 @@ std::string_view generation_of(std::string_view architecture) {
         0, architecture.size() - std::min(architecture.size(), kMinorAndStepping));
 }
 
-/// Whether a driver tells an architecture that the device with that id cannot have.
-bool generations_differ(const ApiDevice& device, const HardwareDevice& hardware) {
-    const auto* chip = chip_of(hardware);
-    auto told = fact(*device.facts, facts::kGfxTarget);
-    if (!told)
-        told = fact(*device.facts, facts::kComputeCapability);
-    return chip && chip->architecture && told &&
-           generation_of(*chip->architecture) != generation_of(*told);
+std::optional<std::string> architecture_of(const DeviceFacts& device) {
+    for (const auto key : {facts::kGfxTarget, facts::kComputeCapability, facts::kIntelIp})
+        if (auto told = fact(device, key))
+            return told;
+    return std::nullopt;
+}
+
+bool generations_differ(const DeviceFacts& device, const std::optional<std::string>& architecture) {
+    const auto told = architecture_of(device);
+    const bool is_capability = fact(device, facts::kComputeCapability).has_value();
+    return architecture && told &&
+           generation_of(*architecture, is_capability) != generation_of(*told, is_capability);
+}
+
+/// The numbers of a model's name: "6600" of "Radeon RX 6600 XT", none of fewer than three digits.
+std::vector<std::string_view> numbers_in(std::string_view name) {
+    constexpr std::string_view kDigits = "0123456789";
+    constexpr std::size_t kFewest = 3;
+    std::vector<std::string_view> numbers;
+    for (auto at = name.find_first_of(kDigits); at != std::string_view::npos;
+         at = name.find_first_of(kDigits, at)) {
+        const auto end = std::min(name.find_first_not_of(kDigits, at), name.size());
+        if (end - at >= kFewest)
+            numbers.push_back(name.substr(at, end - at));
+        at = end;
+    }
+    return numbers;
+}
+
+/// What people call it, without driver and chip in parentheses; of "Navi 23 [Radeon RX 6600]" what
+/// stands in brackets. A list of PCI ids has names of chips and of processors outside them.
+std::string_view model_in(std::string_view name, bool is_listed) {
+    const auto open = name.find('[');
+    if (open != std::string_view::npos)
+        return name.substr(open + 1, name.find(']', open) - open - 1);
+    return is_listed ? std::string_view{} : name.substr(0, name.find(" ("));
+}
+
+/// "navi23" of "AMD Radeon RX 6600 (RADV NAVI23)".
+std::string chip_in(std::string_view name) {
+    for (const std::string_view mark : {"(RADV ", "(NVK "})
+        if (const auto at = name.find(mark); at != std::string_view::npos) {
+            const auto word = name.substr(at + mark.size());
+            return lower_case(word.substr(0, word.find_first_of(" ,)")));
+        }
+    return {};
+}
+
+/// Two numbered chips of one line: "navi23" and "navi31".
+bool chips_differ(std::string_view left, std::string_view right) {
+    const auto line = [](std::string_view chip) {
+        return chip.substr(0, chip.find_last_not_of("0123456789") + 1);
+    };
+    const bool are_numbered = line(left) != left && line(right) != right;
+    return are_numbered && left != right && line(left) == line(right);
+}
+
+/// No number of one is of a series of the other, so that an RX 6600 is no RX 7900 XTX. One device
+/// id has several numbers of a series ("RX 5500", "RX 5300M").
+bool numbers_differ(std::string_view left, std::string_view right) {
+    const auto ours = numbers_in(left);
+    const auto theirs = numbers_in(right);
+    const auto are_alike = [](std::string_view one, std::string_view other) {
+        return one.size() == other.size() && one.front() == other.front();
+    };
+    const auto has_one_alike = [&](std::string_view one) {
+        return std::ranges::any_of(theirs,
+                                   [&](std::string_view other) { return are_alike(one, other); });
+    };
+    return !ours.empty() && !theirs.empty() && std::ranges::none_of(ours, has_one_alike);
+}
+
+bool names_differ(const DeviceFacts& device, const Subject& subject) {
+    if (!device.name)
+        return false;
+    const auto model = model_in(*device.name, false);
+    const bool is_told_otherwise = std::ranges::any_of(subject.claims, [&](const Claim& claim) {
+        const auto& name = claim.device.facts->name;
+        const bool is_listed = claim.device.probe->api == "pci";
+        return name && numbers_differ(model, model_in(*name, is_listed));
+    });
+    if (is_told_otherwise || !subject.hardware)
+        return is_told_otherwise;
+    const auto& own = subject.hardware->model;
+    const auto* chip = chip_of(*subject.hardware);
+    return (own && numbers_differ(model, model_in(*own, false))) ||
+           (chip && chip->name && numbers_differ(model, model_in(*chip->name, false))) ||
+           (chip && chip->chip && chips_differ(chip_in(*device.name), *chip->chip));
+}
+
+/// Whether a driver tells an architecture or a name that this device cannot have.
+bool models_differ(const DeviceFacts& device, const Subject& subject) {
+    const auto* chip = subject.hardware ? chip_of(*subject.hardware) : nullptr;
+    const bool is_of_another = chip && generations_differ(device, chip->architecture);
+    const auto contradicts_claim = [&device](const Claim& claim) {
+        return generations_differ(device, architecture_of(*claim.device.facts));
+    };
+    return is_of_another || std::ranges::any_of(subject.claims, contradicts_claim) ||
+           names_differ(device, subject);
 }
 
 }  // namespace
@@ -101,6 +196,12 @@ bool memory_agrees(const ApiDevice& device, const Subject& subject) {
     return !own || !theirs || similar_sizes(*own, *theirs);
 }
 
+bool has_size_of(const ApiDevice& device, const Subject& subject) {
+    const auto own = total_of(subject);
+    const auto theirs = device.facts->memory ? device.facts->memory->total : std::nullopt;
+    return kind_of(subject) == GpuKind::Discrete && own && theirs && similar_sizes(*own, *theirs);
+}
+
 bool may_be(const ApiDevice& device, const Subject& subject) {
     if (subject.hardware && role_of(*subject.hardware) != Role::Gpu)
         return false;
@@ -111,10 +212,9 @@ bool may_be(const ApiDevice& device, const Subject& subject) {
         return false;
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
         return device.facts->type == DeviceType::Virtual;
-    if (subject.hardware && generations_differ(device, *subject.hardware))
-        return false;
     return !vendors_differ(device, subject) &&
-           !differ(device.facts->device_id, device_id_of(subject));
+           !differ(device.facts->device_id, device_id_of(subject)) &&
+           !models_differ(*device.facts, subject);
 }
 
 bool similar_sizes(Bytes left, Bytes right) {

@@ -25,7 +25,11 @@ bool is_claimed_by(const Subject& subject, const ProbeResult& probe);
 /// Totals are similar or not comparable; APIs count an integrated GPU's memory in many ways.
 bool memory_agrees(const ApiDevice& device, const Subject& subject);
 
-/// Nothing that is known speaks against the record being this subject.
+/// Both tell a size, of a GPU with memory of its own, and they are similar.
+bool has_size_of(const ApiDevice& device, const Subject& subject);
+
+/// Nothing that is known speaks against the record being this subject: neither address, maker and
+/// ids, nor architecture, nor the numbers in the models' names.
 bool may_be(const ApiDevice& device, const Subject& subject);
 
 }  // namespace gpuprobe
