@@ -29,6 +29,8 @@ gpuprobe_fake_nvidia(full cuda libcuda.so.1 0 false)
 gpuprobe_fake_nvidia(full nvml libnvidia-ml.so.1 0 false NoMemory)
 # One in MIG mode.
 gpuprobe_fake_nvidia(divided nvml libnvidia-ml.so.1 0 false Divided)
+gpuprobe_fake_nvidia(divided cuda libcuda.so.1 0 false)
+target_compile_definitions(fake_cuda_divided PRIVATE FAKE_DIVIDED)
 
 # Two that do not load: one wants a version of a symbol that the library beside it does not have, and one crashes
 # while the linker asks it which of its functions to take.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kPci = "pci:";
 constexpr std::string_view kIndex = "index:";
+constexpr std::string_view kUuid = "uuid:";
 
 /// 256 KiB to the device, and as much on it.
 constexpr std::size_t kWords = 65536;
@@ -99,6 +100,8 @@ bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts) {
         const auto wanted = parse_text(name.substr(kPci.size()), std::type_identity<PciAddress>{});
         return wanted && facts.pci == wanted;
     }
+    if (name.starts_with(kUuid))
+        return facts.uuid == name.substr(kUuid.size());
     if (!name.starts_with(kIndex))
         return false;
     const auto wanted = parse_number<std::uint32_t>(name.substr(kIndex.size()));

@@ -31,7 +31,7 @@ Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
 /// Whether these are the facts of the device that the target is about: "pci:0000:00:06.0" by its
-/// address, "index:N" by its position. Anything else, and no device at all, is none.
+/// address, "index:N" by its position, "uuid:MIG-…" by its UUID. Anything else is none.
 bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts);
 
 /// The stage of the device that the target is about. Where the API's devices do not include it,

@@ -85,9 +85,11 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
         written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
     facts.vendor_id = "10de";
     facts.pci = pci_of(api, device);
+    // As CUDA_VISIBLE_DEVICES has it. A MIG instance, which CUDA names so, has a UUID of its own.
+    const bool is_instance = facts.name && facts.name->find(" MIG ") != std::string::npos;
     cuda::Uuid uuid;
     if (api.uuid && api.uuid(&uuid, device) == kSuccess)
-        facts.uuid = "GPU-" + uuid_text(uuid.bytes);  // as CUDA_VISIBLE_DEVICES has it
+        facts.uuid = (is_instance ? "MIG-" : "GPU-") + uuid_text(uuid.bytes);
     std::size_t total = 0;
     if (api.total_memory(&total, device) == kSuccess && total > 0)
         facts.memory = FactMemory{.total = Bytes{total}};

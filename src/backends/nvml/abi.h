@@ -80,6 +80,7 @@ struct Symbols : SymbolTable {
     OptionalSymbol<Return(int*)> cuda_version{*this, "nvmlSystemGetCudaDriverVersion_v2"};
     OptionalSymbol<Return(const char*, Device*)> by_address{*this,
                                                             "nvmlDeviceGetHandleByPciBusId_v2"};
+    OptionalSymbol<Return(const char*, Device*)> by_uuid{*this, "nvmlDeviceGetHandleByUUID"};
     OptionalSymbol<Return(Device, MemoryV2*)> memory_v2{*this, "nvmlDeviceGetMemoryInfo_v2"};
     OptionalSymbol<Return(Device, int*, int*)> compute_capability{
         *this, "nvmlDeviceGetCudaComputeCapability"};

@@ -8,11 +8,13 @@
 #include "backends/nvml/nvml.h"
 #include "base/parse.h"
 #include "base/record.h"
+#include "report/uuid.h"
 
 namespace gpuprobe::backends {
 namespace {
 
 constexpr std::string_view kPci = "pci:";
+constexpr std::string_view kUuid = "uuid:";
 constexpr std::string_view kDriver = "/proc/driver/nvidia/";
 constexpr Bytes kMaxInformation = kib(16);
 
@@ -23,9 +25,18 @@ bool is_partitioned(const FileSystem& files, std::string_view minor) {
                         *names, [](const std::string& name) { return name.starts_with("gi"); });
 }
 
+/// Nothing else from a request gets into the environment.
+bool is_mig_uuid(std::string_view text) {
+    constexpr std::string_view kMig = "MIG-";
+    return text.starts_with(kMig) && uuid_digits(text.substr(kMig.size()));
+}
+
 }  // namespace
 
 std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target) {
+    if (target.device && target.device->starts_with(kUuid) &&
+        is_mig_uuid(target.device->substr(kUuid.size())))
+        return target.device->substr(kUuid.size());
     if (!target.device || !target.device->starts_with(kPci))
         return std::nullopt;
     const auto address = target.device->substr(kPci.size());
@@ -51,7 +62,8 @@ void start_only_wanted(const ProbeTarget& target) {
 Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts) {
     if (facts.vendor_id != "10de" || !facts.pci)
         return std::optional<Bytes>{};
-    const auto free = nvml_free_memory(*facts.pci);
+    const bool is_instance = facts.uuid && is_mig_uuid(*facts.uuid);
+    const auto free = is_instance ? nvml_free_memory(*facts.uuid) : nvml_free_memory(*facts.pci);
     if (!free || *free >= kMinNvidiaFree)
         return free;
     return Refusal{.code = "out-of-memory",

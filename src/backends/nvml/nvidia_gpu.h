@@ -13,7 +13,7 @@ namespace gpuprobe::backends {
 
 /// The UUID of the NVIDIA GPU that a later stage is about, "GPU-…", as the kernel's driver tells
 /// it. nullopt for another vendor's, for one that has not been started yet, and for one in MIG
-/// mode, whose instances have UUIDs of their own.
+/// mode, whose instances have UUIDs of their own: of "uuid:MIG-…" that UUID.
 /// Source: open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c.
 std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target);
 

@@ -171,6 +171,22 @@ Answer refused(const Symbols& api, const char* function, nvml::Return code) {
     return answer;
 }
 
+using FindDevice = OptionalSymbol<nvml::Return(const char*, Device*)> Symbols::*;
+
+/// What is free on the device that NVML has under that name.
+std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
+    const auto library = DynamicLibrary::open(kLibrary);
+    const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;
+    if (!api || !*api || !((**api).*find) || (*api)->init() != kSuccess)
+        return std::nullopt;
+    Device device = nullptr;
+    if (((**api).*find)(name.c_str(), &device) != kSuccess)
+        return std::nullopt;
+    DeviceFacts facts;
+    add_memory(**api, device, facts);
+    return facts.memory ? facts.memory->free : std::nullopt;
+}
+
 }  // namespace
 
 Answer query_nvml(const ProbeTarget&, Sink& sink) {
@@ -201,16 +217,11 @@ Answer query_nvml(const ProbeTarget&, Sink& sink) {
 }
 
 std::optional<Bytes> nvml_free_memory(const PciAddress& address) {
-    const auto library = DynamicLibrary::open(kLibrary);
-    const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;
-    if (!api || !*api || !(*api)->by_address || (*api)->init() != kSuccess)
-        return std::nullopt;
-    Device device = nullptr;
-    if ((*api)->by_address(text_of(address).c_str(), &device) != kSuccess)
-        return std::nullopt;
-    DeviceFacts facts;
-    add_memory(**api, device, facts);
-    return facts.memory ? facts.memory->free : std::nullopt;
+    return free_of(&Symbols::by_address, text_of(address));
+}
+
+std::optional<Bytes> nvml_free_memory(const std::string& uuid) {
+    return free_of(&Symbols::by_uuid, uuid);
 }
 
 }  // namespace gpuprobe::backends

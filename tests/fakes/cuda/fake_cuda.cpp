@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
 /// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
-/// query, FAKE_FAULT is what is wrong once it computes. So does the variable FAULT (../fault.h), at
-/// load, instance, enumerate and query.
+/// query, FAKE_FAULT is what is wrong once it computes. With FAKE_DIVIDED its GPU is in MIG mode:
+/// it shows the instance that CUDA_VISIBLE_DEVICES names, or else the first. So does the variable
+/// FAULT (../fault.h), at load, instance, enumerate and query.
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "../fault.h"
 
 namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
+#if defined(FAKE_DIVIDED)
+constexpr bool kIsDivided = true;
+#else
+constexpr bool kIsDivided = false;
+#endif
+
+/// First byte of the UUID of the instance that is shown, as fake_nvml.cpp has them; 0: none is.
+int shown_instance() {
+    const char* wanted = std::getenv("CUDA_VISIBLE_DEVICES");
+    const std::string_view name = wanted ? wanted : "MIG-10010203-0405-0607-0809-0a0b0c0d0e00";
+    return name == "MIG-10010203-0405-0607-0809-0a0b0c0d0e00"   ? 0x10
+           : name == "MIG-20010203-0405-0607-0809-0a0b0c0d0e00" ? 0x20
+                                                                : 0;
+}
 }  // namespace
 
 #include "fake_cuda_compute.h"
@@ -59,7 +76,11 @@ int cuGetErrorName(int code, const char** name) {
 }
 int cuDeviceGetCount(int* count) {
     fake::at("enumerate");
-    *count = fake::lies("negative-devices") ? -1 : fake::lies("endless-devices") ? 0x7fffffff : 2;
+    *count = fake::lies("negative-devices")  ? -1
+             : fake::lies("endless-devices") ? 0x7fffffff
+             : !kIsDivided                   ? 2
+             : shown_instance() != 0         ? 1
+                                             : 0;
     return kSuccess;
 }
 int cuDeviceGet(int* device, int index) {
@@ -70,13 +91,18 @@ int cuDeviceGetName(char* name, int size, int device) {
     fake::at("query");
     if (FAKE_CRASH && device == 1)
         std::raise(SIGSEGV);
-    std::strncpy(name, "Fake CUDA GPU", static_cast<std::size_t>(size));
+    std::strncpy(name, kIsDivided ? "Fake CUDA GPU MIG 1g.12gb" : "Fake CUDA GPU",
+                 static_cast<std::size_t>(size));
     return kSuccess;
 }
 int cuDeviceGetUuid_v2(FakeUuid* uuid, int device) {
     for (unsigned char i = 0; i < 16; ++i)
         uuid->bytes[i] = i;
     uuid->bytes[15] = static_cast<unsigned char>(device);
+    if (kIsDivided) {
+        uuid->bytes[0] = static_cast<unsigned char>(shown_instance());
+        uuid->bytes[15] = 0;
+    }
     return kSuccess;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) {

@@ -9,8 +9,8 @@ from worker_process import run_worker
 FAKES = os.path.join(os.environ["GPUPROBE_FAKES"], "nvidia")
 
 
-def ask(api, variant):
-    return run_worker(api, library_path=os.path.join(FAKES, variant))
+def ask(api, variant, *options):
+    return run_worker(api, *options, library_path=os.path.join(FAKES, variant))
 
 
 class Cuda(unittest.TestCase):
@@ -56,6 +56,32 @@ class Cuda(unittest.TestCase):
         answer = run_worker("cuda")
         self.assertEqual(answer.done["outcome"], "absent")
         self.assertIn("libcuda.so.1", answer.done["note"])
+
+
+class DividedGpu(unittest.TestCase):
+    FIRST = "MIG-10010203-0405-0607-0809-0a0b0c0d0e00"
+    SECOND = "MIG-20010203-0405-0607-0809-0a0b0c0d0e00"
+
+    def test_is_its_first_instance_to_cuda(self):
+        (device,) = ask("cuda", "divided").devices
+        self.assertEqual(device["uuid"], self.FIRST)
+
+    def test_computes_on_the_instance_that_was_named(self):
+        for stage in ("verify", "measure"):
+            for uuid in (self.FIRST, self.SECOND):
+                with self.subTest(stage=stage, uuid=uuid):
+                    answer = ask("cuda", "divided", "--stage", stage, "--device", f"uuid:{uuid}")
+                    (device,) = answer.devices
+                    self.assertEqual(device["uuid"], uuid)
+                    if stage == "verify":
+                        self.assertEqual(device["check"]["result"], "verified")
+                    else:
+                        self.assertIn("measured", device)
+
+    def test_computes_on_no_other(self):
+        answer = ask("cuda", "divided", "--stage", "verify", "--device", "uuid:MIG-30010203-0405-0607-0809-0a0b0c0d0e00")
+        self.assertEqual(answer.done["reasons"][0]["code"], "device-not-found")
+        self.assertEqual(answer.devices, [])
 
 
 class Nvml(unittest.TestCase):

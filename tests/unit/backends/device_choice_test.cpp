@@ -18,6 +18,13 @@ TEST(DeviceChoice, GoesByAddressOrPosition) {
     EXPECT_TRUE(wants("index:1"));
 }
 
+TEST(DeviceChoice, OfAMigInstanceGoesByItsUuid) {
+    const DeviceFacts instance{.index = 0, .pci = PciAddress{.bus = 1}, .uuid = "MIG-1"};
+    EXPECT_TRUE(is_wanted(ProbeTarget{.device = "uuid:MIG-1"}, instance));
+    EXPECT_FALSE(is_wanted(ProbeTarget{.device = "uuid:MIG-2"}, instance));
+    EXPECT_FALSE(is_wanted(ProbeTarget{.device = "uuid:MIG-1"}, kDevice));
+}
+
 TEST(DeviceChoice, TakesNoOtherForIt) {
     for (const auto* other : {"pci:0000:01:00.1", "pci:0000:02:00.0", "pci:", "pci:x", "index:0",
                               "index:", "index:-1", "index:1 ", "index:4294967297", "1", ""})

@@ -45,5 +45,14 @@ TEST_F(OnlyNvidiaGpu, IsLeftAloneInMigMode) {
     EXPECT_EQ(wanted("pci:0000:00:06.0"), std::nullopt);
 }
 
+TEST_F(OnlyNvidiaGpu, IsAMigInstanceByItsUuid) {
+    const std::string uuid = "MIG-cc6fa451-659b-5d3c-8f90-6aa751d8323a";
+    EXPECT_EQ(wanted(("uuid:" + uuid).c_str()), uuid);
+    for (const auto* other : {"uuid:", "uuid:MIG-", "uuid:MIG-1,0", "uuid:0",
+                              "uuid:GPU-cc6fa451-659b-5d3c-8f90-6aa751d8323a",
+                              "uuid:MIG-cc6fa451-659b-5d3c-8f90-6aa751d8323a,0"})
+        EXPECT_EQ(wanted(other), std::nullopt) << other;
+}
+
 }  // namespace
 }  // namespace gpuprobe::backends
