@@ -107,6 +107,9 @@ struct Profile {
     /// What the consumer has with it and the host need not have: an API's user-space libraries by
     /// its backend's word ("rocm"), or single libraries ("libcudart").
     std::vector<std::string> brings = {};
+    /// Exit statuses by which the program says that it could not use the backend it was to use;
+    /// `gpuprobectl run --fallback` then tries the next one.
+    std::vector<int> failed_statuses = {};
     /// An integrated GPU for which one of these predicates holds counts as a discrete one.
     std::vector<std::string> as_discrete = {};
     /// Word → our backends that it asks for; absent: the profile's own, each by its names.
@@ -138,6 +141,7 @@ void describe(Visitor& visit, Profile& profile) {
     visit("forwards", profile.forwards);
     visit("floors", profile.floors);
     visit("brings", profile.brings);
+    visit("failed_statuses", profile.failed_statuses);
     visit("as_discrete", profile.as_discrete);
     visit("requests", profile.requests);
     visit("unknown_request", profile.unknown_request);

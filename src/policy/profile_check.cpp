@@ -29,6 +29,8 @@ constexpr std::size_t kMaxReads = 64;
 constexpr std::size_t kMaxPlatforms = 32;
 constexpr std::size_t kMaxAnswers = 32;
 constexpr std::size_t kMaxMessages = 128;
+constexpr std::size_t kMaxStatuses = 16;
+constexpr int kMaxStatus = 125;  // those above are the shell's, and of what runs a program
 
 constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -213,6 +215,15 @@ ReadProblem brings_problem(const Profile& profile) {
     return {};
 }
 
+ReadProblem statuses_problem(const Profile& profile) {
+    if (profile.failed_statuses.size() > kMaxStatuses)
+        return ReadProblem{"more than 16"}.in("failed_statuses");
+    for (const int status : profile.failed_statuses)
+        if (status < 1 || status > kMaxStatus)
+            return ReadProblem{"expected exit statuses from 1 to 125"}.in("failed_statuses");
+    return {};
+}
+
 ReadProblem requests_problem(const Profile& profile) {
     if (!profile.requests)
         return {};
@@ -289,8 +300,8 @@ ReadProblem profile_problem(const Profile& profile) {
         return ReadProblem{"not 1"}.in("schema");
     for (const auto check :
          {name_problem, order_problem, vendors_problem, translate_problem, reads_problem,
-          environment_problem, floors_problem, brings_problem, requests_problem, platforms_problem,
-          answers_problem, messages_problem})
+          environment_problem, floors_problem, brings_problem, statuses_problem, requests_problem,
+          platforms_problem, answers_problem, messages_problem})
         if (auto problem = check(profile); !problem.empty())
             return problem;
     return {};
