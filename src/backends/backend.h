@@ -74,6 +74,7 @@ struct Backend {
     Query query = nullptr;         ///< the stage "query"; null: the inventory knows it
     Enumerate compute = nullptr;   ///< the devices of "verify" and "measure"; null: runs nothing
     const char* device = nullptr;  ///< the one that is meant where the target names none
+    Query processes = nullptr;     ///< the stage "processes": who uses the devices
 };
 
 /// The registry: one line per API.

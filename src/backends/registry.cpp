@@ -35,7 +35,7 @@ std::span<const Backend> registry() {
                 .query = query_devices<visit_level_zero>,
                 .compute = visit_level_zero},
         Backend{.api = word_of(Api::LevelZeroSysman), .query = query_level_zero_sysman},
-        Backend{.api = word_of(Api::Nvml), .query = query_nvml},
+        Backend{.api = word_of(Api::Nvml), .query = query_nvml, .processes = list_nvml_processes},
         Backend{.api = word_of(Api::OpenCl),
                 .query = query_devices<visit_opencl>,
                 .compute = visit_opencl},

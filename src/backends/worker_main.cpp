@@ -35,9 +35,8 @@ constexpr int kHighFd = 100;  // out of the way of drivers that guess at numbers
 constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
-    "Usage: gpuprobe-worker API [--stage query|verify|measure] [--driver MANIFEST] [--library "
-    "NAME]\n"
-    "                       [--device pci:ADDRESS|index:N] 3>FRAMES\n"
+    "Usage: gpuprobe-worker API [--stage query|verify|measure|processes] [--driver MANIFEST]\n"
+    "                       [--library NAME] [--device pci:ADDRESS|index:N] 3>FRAMES\n"
     "       gpuprobe-worker --socket [--peer USER] [--setenv NAME=VALUE]...\n"
     "       gpuprobe-worker --list | --version | --help\n"
     "\n"

@@ -172,8 +172,9 @@ Status SpawnLauncher::prepare_home() {
 
 /// In namespaces of its own; where the machine gives none, without, from then on.
 Result<SpawnedProcess> SpawnLauncher::start(SpawnOrder& order,
-                                            const std::vector<std::string>& needed) {
-    if (!has_namespaces_)
+                                            const std::vector<std::string>& needed,
+                                            bool is_apart) {
+    if (!has_namespaces_ || !is_apart)
         return spawn(order);
     const Namespaces namespaces{order.folder, needed_paths(needed, extra_environment_)};
     order.namespaces = &namespaces;
@@ -197,8 +198,9 @@ Result<std::unique_ptr<Worker>> SpawnLauncher::launch_order(
                      .frames = frames,
                      .output = output,
                      .folder = folder.path()};
-    auto process = TRY(start(order, {folder_of(program_), folder_of(target.driver), vendors,
-                                     folder_of(target.library.value_or(""))}));
+    const std::vector<std::string> needed = {folder_of(program_), folder_of(target.driver), vendors,
+                                             folder_of(target.library.value_or(""))};
+    auto process = TRY(start(order, needed, target.stage != kProcessesStage));
     return std::unique_ptr<Worker>{
         std::make_unique<SpawnedWorker>(std::move(process), std::move(own_frames.read),
                                         std::move(own_output.read), std::move(folder))};

@@ -80,7 +80,8 @@ public:
 private:
     [[nodiscard]] Status prepare_home();
     [[nodiscard]] Result<SpawnedProcess> start(SpawnOrder& order,
-                                               const std::vector<std::string>& needed);
+                                               const std::vector<std::string>& needed,
+                                               bool is_apart);
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch_order(
         const ProbeTarget& target, int frames, int output, Pipe own_frames, Pipe own_output);
 

@@ -4,12 +4,18 @@
 #include <compare>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
 #include "report/facts.h"
 
 namespace gpuprobe {
+
+/// Asks a management library which processes use its devices. Such a worker shares our PID
+/// namespace, without which it would see nobody, and so has no namespaces at all; what else holds a
+/// worker (docs/sandbox.md) holds it too.
+constexpr std::string_view kProcessesStage = "processes";
 
 /// One worker's job: one API, for Vulkan and OpenCL one driver manifest of it, and in the later
 /// stages one device of that.
@@ -19,7 +25,7 @@ struct ProbeTarget {
         {};  ///< path of the ICD manifest or .icd file; "" for the API's only driver
     /// What that manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
-    std::string stage = "query";  ///< "query", "verify" or "measure"
+    std::string stage = "query";  ///< "query", "verify", "measure" or kProcessesStage
     /// Which of the driver's devices a later stage is about: "pci:0000:00:06.0" where the query
     /// gave an address, else "index:N". nullopt for the query, which is about all of them.
     std::optional<std::string> device = {};

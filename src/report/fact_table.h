@@ -238,6 +238,9 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      R"(`[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", )"
      R"("compute_slices", "multiprocessors", "memory_size", "memory"}]`, those that can be seen)",
      "", "", "free"},
+    {"processes", Device, "nvml", List, Moment,
+     R"(`[{"pid", "memory_used", "computes", "gpu_instance"}]`, by the stage `processes` alone: )"
+     "who has a context on it, as the worker's PID namespace numbers them; in no report"},
     // ---- hip
     {"gfx_target", Device, "hip", Text, Model, "`gfx90a`; null by HIP alone"},
     {"compute_units", Device, "hip", Number, Model, "how many there are"},

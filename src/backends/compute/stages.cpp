@@ -65,10 +65,12 @@ Answer not_offered(const ProbeTarget& target) {
 }  // namespace
 
 bool is_stage(std::string_view stage) {
-    return stage == "query" || later_stage(stage);
+    return stage == "query" || stage == kProcessesStage || later_stage(stage);
 }
 
 Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
+    if (target.stage == kProcessesStage)
+        return backend.processes ? backend.processes(target, sink) : not_offered(target);
     const auto stage = later_stage(target.stage);
     if (!stage)
         return backend.query ? backend.query(target, sink) : not_offered(target);

@@ -7,7 +7,7 @@
 /// The stages of a probe, written once for every API.
 namespace gpuprobe::backends {
 
-/// "query", "verify" and "measure".
+/// "query", "verify", "measure" and kProcessesStage.
 bool is_stage(std::string_view stage);
 
 /// The stage that the target names. Failed with `stage-not-offered` where the backend lacks it.

@@ -11,6 +11,7 @@ namespace gpuprobe::backends::nvml {
 using Return = int;
 constexpr Return kSuccess = 0;
 constexpr Return kNotSupported = 3;
+constexpr Return kInsufficientSize = 7;
 constexpr Return kDriverNotLoaded = 9;
 constexpr Return kLibraryNotFound = 12;
 constexpr Return kVersionMismatch = 18;
@@ -64,6 +65,18 @@ struct Utilization {
     unsigned memory = 0;
 };
 
+/// What a process has on a device; the third version of the function fills in the same as the
+/// second, the first leaves out the instances.
+struct ProcessInfo {
+    unsigned pid = 0;
+    unsigned long long used = 0;  ///< bytes; all ones: not known
+    unsigned gpu_instance = 0;    ///< all ones: of the whole device
+    unsigned compute_instance = 0;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+constexpr unsigned long long kUsedNotKnown = ~0ULL;
+constexpr unsigned kNoInstance = ~0U;
+
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Return()> init{*this, "nvmlInit_v2"};
@@ -99,6 +112,12 @@ struct Symbols : SymbolTable {
         *this, "nvmlDeviceGetVirtualizationMode"};
     OptionalSymbol<Return(Device, Utilization*)> utilization{*this,
                                                              "nvmlDeviceGetUtilizationRates"};
+    OptionalSymbol<Return(Device, unsigned*, ProcessInfo*)> compute_processes{
+        *this, "nvmlDeviceGetComputeRunningProcesses_v3",
+        "nvmlDeviceGetComputeRunningProcesses_v2"};
+    OptionalSymbol<Return(Device, unsigned*, ProcessInfo*)> graphics_processes{
+        *this, "nvmlDeviceGetGraphicsRunningProcesses_v3",
+        "nvmlDeviceGetGraphicsRunningProcesses_v2"};
 };
 
 }  // namespace gpuprobe::backends::nvml

@@ -23,6 +23,7 @@ constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
 constexpr unsigned kMaxMigDevices = 64;
 constexpr unsigned long long kMaxInstanceMib = 1ULL << 30U;
+constexpr unsigned kMaxProcesses = 4096;  // of one device and kind
 
 /// The text that a query about the library or a device fills in.
 template <class Query, class... Subject>
@@ -139,6 +140,61 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     return facts;
 }
 
+using ListProcesses = nvml::Return (*)(Device, unsigned*, nvml::ProcessInfo*);
+
+/// Those that one function lists; nullopt where it cannot tell. The list may grow between two
+/// calls. A process of another PID namespace has no number here.
+std::optional<std::vector<nvml::ProcessInfo>> listed(ListProcesses list, Device device) {
+    std::vector<nvml::ProcessInfo> found(64);
+    while (list) {
+        auto count = static_cast<unsigned>(found.size());
+        const auto result = list(device, &count, found.data());
+        if (result == kSuccess) {
+            found.resize(std::min<std::size_t>(count, found.size()));
+            std::erase_if(found, [](const auto& process) { return process.pid == 0; });
+            return found;
+        }
+        if (result != nvml::kInsufficientSize || found.size() >= kMaxProcesses)
+            return std::nullopt;
+        const auto more = std::max<std::size_t>(count, found.size()) * 2;
+        found.resize(std::min<std::size_t>(more, kMaxProcesses));
+    }
+    return std::nullopt;
+}
+
+Value process_entry(const nvml::ProcessInfo& process, bool computes) {
+    const bool is_known = process.used != nvml::kUsedNotKnown;
+    const bool has_instance = process.gpu_instance != nvml::kNoInstance;
+    Value entry;
+    entry["pid"] = process.pid;
+    entry["memory_used"] = is_known ? Value{process.used} : Value{};
+    entry["computes"] = computes;
+    entry["gpu_instance"] = has_instance ? Value{process.gpu_instance} : Value{};
+    return entry;
+}
+
+/// Null where NVML tells of neither kind.
+Value processes_on(const Symbols& api, Device device) {
+    const auto computing = listed(api.compute_processes, device);
+    const auto drawing = listed(api.graphics_processes, device);
+    if (!computing && !drawing)
+        return Value{};
+    Value entries{Value::Array{}};
+    for (const auto& process : computing.value_or(std::vector<nvml::ProcessInfo>{}))
+        entries.push_back(process_entry(process, true));
+    for (const auto& process : drawing.value_or(std::vector<nvml::ProcessInfo>{}))
+        entries.push_back(process_entry(process, false));
+    return entries;
+}
+
+DeviceFacts facts_on_processes(const Symbols& api, Device device, unsigned index) {
+    DeviceFacts facts;
+    facts.index = index;
+    add_pci(api, device, facts);
+    facts.extra["processes"] = processes_on(api, device);
+    return facts;
+}
+
 void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
     auto runtime = runtime_of(library);
     runtime["driver_version"] = to_value(text(api.driver_version));
@@ -189,7 +245,12 @@ std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
 
 }  // namespace
 
-Answer query_nvml(const ProbeTarget&, Sink& sink) {
+namespace {
+
+using FactsOf = DeviceFacts (*)(const Symbols& api, Device device, unsigned index);
+
+/// What `facts` says of each device.
+Answer each_device(Sink& sink, FactsOf facts_of, bool with_runtime) {
     const auto library = TRY(open_library(kLibrary, sink));
     const auto api = TRY(query_functions<Symbols>(library));
     const auto refuse = [&](const char* function, nvml::Return code) {
@@ -197,7 +258,8 @@ Answer query_nvml(const ProbeTarget&, Sink& sink) {
     };
     sink.phase("instance");
     (void)TRY(call(refuse, api.init));
-    send_runtime(api, library, sink);
+    if (with_runtime)
+        send_runtime(api, library, sink);
     sink.phase("enumerate");
     unsigned count = 0;
     (void)TRY(call(refuse, api.count, &count));
@@ -211,9 +273,19 @@ Answer query_nvml(const ProbeTarget&, Sink& sink) {
             sink.device(facts);
             continue;
         }
-        sink.device(device_facts(api, device, index));
+        sink.device(facts_of(api, device, index));
     }
     return Answer{};
+}
+
+}  // namespace
+
+Answer query_nvml(const ProbeTarget&, Sink& sink) {
+    return each_device(sink, device_facts, true);
+}
+
+Answer list_nvml_processes(const ProbeTarget&, Sink& sink) {
+    return each_device(sink, facts_on_processes, false);
 }
 
 std::optional<Bytes> nvml_free_memory(const PciAddress& address) {

@@ -10,6 +10,12 @@ namespace gpuprobe::backends {
 /// machines measured.
 Answer query_nvml(const ProbeTarget& target, Sink& sink);
 
+/// Who has a context on each device and how much of its memory: the fact `processes`, null where
+/// NVML does not tell. The ids are those of this process's PID namespace; a process outside it is
+/// left out (nvidia.ko translates them; open-gpu-kernel-modules, kernel-open/nvidia/os-interface.c,
+/// os_find_ns_pid) or, with an old driver, has the id of the first namespace.
+Answer list_nvml_processes(const ProbeTarget& target, Sink& sink);
+
 /// What is free on the GPU at this address, and on no other: NVML takes some milliseconds for each
 /// that it is asked about. nullopt where it does not know.
 std::optional<Bytes> nvml_free_memory(const PciAddress& address);

@@ -172,6 +172,33 @@ int nvmlDeviceGetUtilizationRates(int*, FakeUtilization* rates) {
     rates->memory = 12;
     return kSuccess;
 }
+struct FakeProcess {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+/// A hundred that compute, of which the last runs in an instance.
+int nvmlDeviceGetComputeRunningProcesses_v3(int*, unsigned* count, FakeProcess* processes) {
+    constexpr int kInsufficientSize = 7;
+    constexpr unsigned kAll = 100;
+    if (fake::lies("endless-processes"))
+        *count = 0xffffffff;
+    if (fake::lies("endless-processes") || *count < kAll) {
+        *count = fake::lies("endless-processes") ? 0xffffffff : kAll;
+        return kInsufficientSize;
+    }
+    for (unsigned place = 0; place < kAll; ++place)
+        processes[place] = {1000 + place, 1024ULL * place, place == kAll - 1 ? 3 : 0xffffffff,
+                            0xffffffff};
+    *count = fake::lies("more-processes-than-asked") ? 0xffffffff : kAll;
+    return kSuccess;
+}
+/// One that draws, whose memory is not known. An older version of the function.
+int nvmlDeviceGetGraphicsRunningProcesses_v2(int*, unsigned* count, FakeProcess* processes) {
+    processes[0] = {77, ~0ULL, 0xffffffff, 0xffffffff};
+    *count = 1;
+    return kSuccess;
+}
 int nvmlDeviceGetCudaComputeCapability(int*, int* major, int* minor) {
     *major = 8;
     *minor = 9;

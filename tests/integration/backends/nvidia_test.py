@@ -128,6 +128,25 @@ class Nvml(unittest.TestCase):
         self.assertEqual(answer.done["outcome"], "failed")
         self.assertEqual(answer.done["reasons"][0]["code"], "driver-mismatch")
 
+    def processes(self, **variables):
+        answer = run_worker("nvml", "--stage", "processes", library_path=os.path.join(FAKES, "healthy"),
+                            variables=variables)
+        self.assertEqual(answer.done["outcome"], "answered")
+        self.assertIn("error", answer.devices[1], "a lost GPU hides no other")
+        self.assertEqual(answer.devices[0]["pci"], "0000:c1:00.0")
+        return answer.devices[0]["processes"]
+
+    def test_lists_who_uses_a_gpu(self):
+        listed = self.processes()
+        self.assertEqual(len(listed), 101)
+        self.assertEqual(listed[5], {"pid": 1005, "memory_used": 5120, "computes": True, "gpu_instance": None})
+        self.assertEqual(listed[99]["gpu_instance"], 3)
+        self.assertEqual(listed[100], {"pid": 77, "memory_used": None, "computes": False, "gpu_instance": None})
+
+    def test_takes_no_more_processes_than_it_asked_for(self):
+        self.assertEqual(self.processes(FAULT="more-processes-than-asked"), self.processes())
+        self.assertEqual([each["pid"] for each in self.processes(FAULT="endless-processes")], [77])
+
 
 if __name__ == "__main__":
     unittest.main()
