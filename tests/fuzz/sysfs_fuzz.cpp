@@ -16,6 +16,9 @@
 #include "inventory/scan.h"
 #include "report/pci_address.h"
 #include "report/uuid.h"
+#include "support/memory_files.h"
+#include "watch/process_files.h"
+#include "watch/process_tree.h"
 
 namespace {
 
@@ -47,6 +50,25 @@ void check_address(std::string_view text) {
         std::abort();
 }
 
+/// A process whose files in /proc say this.
+void check_process(std::string_view text) {
+    testing::MemoryFiles files;
+    files.link("/proc/7/fd/3", "/dev/dri/renderD128");
+    files.link("/proc/7/fd/4", std::string{text.substr(0, 256)});
+    files.write("/proc/7/fdinfo/3", std::string{text});
+    files.write("/proc/7/maps", std::string{text});
+    files.write("/proc/7/stat", std::string{text});
+    files.write("/sys/class/kfd/kfd/proc/7/vram_1", std::string{text});
+    for (const auto& name : watch::files_of(files, 7).mapped)
+        check_printable(name);
+    (void)watch::kfd_memory(files, 7);
+    if (watch::ProcessTree{files, 7}.look().size() > 1)
+        std::abort();
+    const auto process = watch::process_from(text);
+    if (process && process->pid <= 0)
+        std::abort();
+}
+
 }  // namespace
 
 /// Texts and bytes of the kernel, each to the functions that take it apart.
@@ -54,6 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto text = testing::text_of_input(data, size);
     check_event(text);
     check_address(text);
+    check_process(text);
     const auto module = parse_nvidia_version(text);
     check_printable(module.version);
     check_printable(module.flavour);

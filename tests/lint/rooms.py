@@ -21,13 +21,14 @@ ARROWS = {
     "export": ["base", "report", "policy"],
     "inventory": ["base", "knowledge", "report"],
     "probe": ["base", "report"],
+    "watch": ["base", "report", "probe"],
     "backends": ["base", "report", "probe"],
     "store": ["base", "report"],
     "engine": ["base", "report", "policy", "inventory", "probe", "store"],
     "wire": ["base", "report", "policy"],
     "calls": ["base", "knowledge", "report", "policy", "store", "engine", "wire", "plan", "explain"],
     "service": ["base", "report", "policy", "inventory", "probe", "store", "engine", "wire", "calls", "explain", "export"],
-    "cli": ["base", "knowledge", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export"],
+    "cli": ["base", "knowledge", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export", "watch"],
 }
 
 # foreign header -> where it may be included: rooms, or single files.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/files.h"
+#include "watch/drm_client.h"
+
+namespace gpuprobe::watch {
+
+/// What one process has open and mapped of devices and libraries at one moment.
+struct ProcessFiles {
+    std::vector<std::string> nodes = {};   ///< device nodes that are open, each once
+    std::vector<DrmClient> drm = {};       ///< of those, what DRM drivers tell; one for each file
+    std::vector<std::string> mapped = {};  ///< nodes, and base names of other files; sorted
+    bool is_open_known = false;            ///< the descriptors could be listed
+    bool is_mapped_known = false;          ///< likewise what is mapped; not read without a node
+    bool is_gone = false;                  ///< it has ended meanwhile
+};
+
+/// Reads /proc/PID/fd, fdinfo and maps. The kernel lets everybody look into their own processes,
+/// unless these have changed their user or closed themselves (PR_SET_DUMPABLE), and root into all.
+ProcessFiles files_of(const FileSystem& files, pid_t pid);
+
+/// KFD's own count: bytes of its memory that a process has on each GPU, by KFD's number of the GPU.
+/// Everybody may read it. nullopt where there is none: another driver, an older kernel, or a
+/// process without KFD. Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_process.c, "vram_%u" in
+/// /sys/class/kfd/kfd/proc/PID, by numbers of the first PID namespace.
+std::optional<std::map<std::string, Bytes>> kfd_memory(const FileSystem& files, pid_t pid);
+
+/// KFD's number of each GPU's node: topology/nodes/N/gpu_id to N.
+std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files);
+
+}  // namespace gpuprobe::watch

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/watcher.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "report/fact_key.h"
+
+namespace gpuprobe::watch {
+namespace {
+
+constexpr std::string_view kNvidia = "/dev/nvidia";
+/// Mapped by a process that has a CUDA context; opened alone by one that only asked for devices.
+/// Watched with 580.159 on an H200: mapped after cuCtxCreate, not after cuInit.
+constexpr std::string_view kUnifiedMemory = "/dev/nvidia-uvm";
+constexpr std::string_view kKfdNode = "/dev/kfd";
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+Bytes sum(Bytes one, Bytes other) {
+    const auto room = std::numeric_limits<std::uint64_t>::max() - one.count;
+    return Bytes{one.count + std::min(other.count, room)};
+}
+
+void add(std::optional<Bytes>& total, const std::optional<Bytes>& more) {
+    if (more)
+        total = sum(total.value_or(Bytes{}), *more);
+}
+
+/// What is told twice, by two sources, counts once.
+void raise(std::optional<Bytes>& most, const std::optional<Bytes>& other) {
+    if (other)
+        most = std::max(most.value_or(Bytes{}), *other);
+}
+
+std::vector<std::string> paths_of(const std::vector<DeviceNode>& nodes) {
+    std::vector<std::string> paths;
+    for (const auto& node : nodes)
+        paths.push_back(node.path);
+    return paths;
+}
+
+/// The library that a program opens to use the API: the first of its row.
+bool has_loader(const ApiInfo& api, const std::vector<std::string>& mapped) {
+    const auto loader = api.libraries.substr(0, api.libraries.find(' '));
+    return !loader.empty() && std::ranges::any_of(mapped, [loader](const std::string& name) {
+        return name.starts_with(loader);
+    });
+}
+
+}  // namespace
+
+Watcher::Watcher(const FileSystem& files, const Report& report, pid_t root, std::string mark)
+    : files_{files}, tree_{files, root, std::move(mark)}, root_{root} {
+    add_devices(report);
+    for (const auto& [id, number] : kfd_node_numbers(files))
+        for (std::size_t place = 0; place < devices_.size(); ++place)
+            if (devices_[place].kfd_node == number)
+                kfd_[id] = place;
+}
+
+void Watcher::add_devices(const Report& report) {
+    for (const auto& gpu : report.gpus) {
+        Device device{.id = gpu.id,
+                      .vendor = gpu.vendor.value_or(""),
+                      .shares_memory = gpu.memory.kind && *gpu.memory.kind != MemoryKind::Dedicated,
+                      .has_nvml = gpu.driver.name == "nvidia",
+                      .pci = gpu.pci ? gpu.pci->address : std::nullopt,
+                      .nodes = paths_of(gpu.nodes),
+                      .kfd_node = gpu.identity.kfd_node};
+        for (const auto& node : {gpu.identity.drm.primary, gpu.identity.drm.render})
+            if (node)
+                device.nodes.push_back(*node);
+        devices_.push_back(std::move(device));
+    }
+    for (const auto& accelerator : report.accelerators)
+        devices_.push_back({.id = accelerator.id,
+                            .vendor = accelerator.vendor.value_or(""),
+                            .pci = accelerator.pci ? accelerator.pci->address : std::nullopt,
+                            .nodes = paths_of(accelerator.nodes)});
+}
+
+std::optional<std::size_t> Watcher::device_at(const std::optional<PciAddress>& pci) const {
+    const auto found = std::ranges::find_if(
+        devices_, [&pci](const Device& device) { return pci && device.pci == pci; });
+    return found == devices_.end() ? std::nullopt
+                                   : std::optional<std::size_t>{found - devices_.begin()};
+}
+
+std::optional<std::size_t> Watcher::device_of_node(std::string_view path) const {
+    const auto found = std::ranges::find_if(
+        devices_, [path](const Device& device) { return contains(device.nodes, path); });
+    return found == devices_.end() ? std::nullopt
+                                   : std::optional<std::size_t>{found - devices_.begin()};
+}
+
+/// A SoC's driver has no address to tell: then it is the device whose node is open.
+std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
+                                              const ProcessFiles& open) const {
+    if (client.pci)
+        return device_at(client.pci);
+    std::set<std::size_t> places;
+    for (const auto& node : open.nodes)
+        if (const auto place = device_of_node(node); place && !devices_[*place].pci)
+            places.insert(*place);
+    return places.size() == 1 ? std::optional{*places.begin()} : std::nullopt;
+}
+
+/// A file that several processes share is the first one's.
+void Watcher::add_drm(const ProcessFiles& open, Shares& shares) {
+    for (const auto& client : open.drm) {
+        const auto place = device_of(client, open);
+        if (!place || (client.id && !counted_.emplace(client.pci, *client.id).second))
+            continue;
+        auto& share = shares[*place];
+        const bool is_in_host = client.on_device.value_or(Bytes{}).count == 0;
+        add(share.memory, client.on_device);
+        if (is_in_host || devices_[*place].shares_memory)
+            add(share.memory, client.in_host);
+        share.is_used = share.is_used || client.has_worked.value_or(false) ||
+                        share.memory.value_or(Bytes{}) >= kLeast;
+    }
+}
+
+/// In a container the numbers are other processes'; none of them has the node open here.
+void Watcher::add_kfd(pid_t pid, const ProcessFiles& open, Shares& shares) const {
+    if (open.is_open_known && !contains(open.nodes, kKfdNode))
+        return;
+    const auto told = kfd_memory(files_, pid).value_or(std::map<std::string, Bytes>{});
+    for (const auto& [id, memory] : told) {
+        const auto place = kfd_.find(id);
+        if (place == kfd_.end() || memory < kLeast)
+            continue;
+        auto& share = shares[place->second];
+        raise(share.memory, memory);
+        share.is_used = share.computes = true;
+    }
+}
+
+void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares) {
+    for (const auto& entry : entries) {
+        auto& share = shares[entry.device];
+        raise(share.memory, entry.memory);
+        (entry.computes ? share.computes : share.draws) = true;
+        share.is_used = true;
+    }
+}
+
+void Watcher::add_share(const Share& share, Share& total) {
+    add(total.memory, share.memory);
+    total.apis.insert(share.apis.begin(), share.apis.end());
+    ++total.processes;
+}
+
+/// What NVML said of this process; and what can be seen without it.
+void Watcher::add_nvidia(const Process& process,
+                         const ProcessFiles& open,
+                         MonotonicTime now,
+                         Shares& shares) {
+    std::set<std::size_t> places;
+    bool has_node = false;
+    for (const auto& node : open.nodes) {
+        has_node |= node.starts_with(kNvidia);
+        const auto place = device_of_node(node);
+        if (place && devices_[*place].has_nvml)
+            places.insert(*place);
+    }
+    if (has_node || !places.empty())
+        nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
+            .first->second.mapped = open.mapped;
+    wants_nvml_ |= has_node || !places.empty();
+    // An old driver in a container tells the numbers of other processes.
+    const bool may_be_another = open.is_open_known && !has_node && places.empty();
+    const auto told = nvml_.find(process.pid);
+    if (told != nvml_.end() && !may_be_another)
+        return add_entries(told->second, shares);
+    // Of several open devices this says not which.
+    if (contains(open.mapped, kUnifiedMemory) && places.size() == 1)
+        shares[*places.begin()].is_used = shares[*places.begin()].computes = true;
+}
+
+/// Whether a node is open of a driver that tells nothing: whoever holds it may use it.
+bool Watcher::is_silent(const ProcessFiles& open) const {
+    return std::ranges::any_of(open.nodes, [&](const std::string& node) {
+        const auto place = device_of_node(node);
+        if (!place || devices_[*place].has_nvml || node == kKfdNode)
+            return false;
+        return std::ranges::none_of(open.drm, [&](const DrmClient& client) {
+            const bool tells = client.on_device || client.in_host || client.has_worked;
+            return tells && device_of(client, open) == place;
+        });
+    });
+}
+
+void Watcher::note_silent(const Process& process, const ProcessFiles& open, MonotonicTime now) {
+    const ProcessKey key{process.pid, process.started};
+    if (!is_silent(open))
+        silent_since_.erase(key);
+    else if (now - silent_since_.try_emplace(key, now).first->second >= kHeld)
+        doubts_.insert(Doubt::NodeOpen);
+}
+
+/// Those of the device's maker where a context only computes, those of everybody where one draws;
+/// all that are loaded where nobody tells which.
+std::set<Api> Watcher::apis_of(const Device& device,
+                               const Share& share,
+                               const std::vector<std::string>& mapped) const {
+    std::set<Api> of_maker;
+    std::set<Api> of_all;
+    for (const auto* api : computing_apis()) {
+        if (!has_loader(*api, mapped) || (!api->vendor.empty() && api->vendor != device.vendor))
+            continue;
+        (api->vendor.empty() ? of_all : of_maker).insert(api->id);
+    }
+    if (share.computes && !share.draws && !of_maker.empty())
+        return of_maker;
+    if (share.draws && !share.computes && !of_all.empty())
+        return of_all;
+    of_all.merge(of_maker);
+    return of_all;
+}
+
+Watcher::Shares Watcher::shares_of(const Process& process, MonotonicTime now) {
+    Shares shares;
+    const auto open = files_of(files_, process.pid);
+    if (process.pid == root_)
+        sees_root_ = open.is_open_known;
+    if (!open.is_open_known && !open.is_gone) {
+        doubts_.insert(Doubt::NotReadable);
+        wants_nvml_ |= std::ranges::any_of(devices_, &Device::has_nvml);
+    }
+    add_drm(open, shares);
+    add_kfd(process.pid, open, shares);
+    add_nvidia(process, open, now, shares);
+    note_silent(process, open, now);
+    for (auto& [place, share] : shares)
+        share.apis = apis_of(devices_[place], share, open.mapped);
+    return shares;
+}
+
+std::vector<DeviceUse> Watcher::look(MonotonicTime now) {
+    counted_.clear();
+    Shares all;
+    const auto processes = tree_.look();
+    running_ = processes.size();
+    sees_root_ = wants_nvml_ = false;
+    if (!tree_.is_whole())
+        doubts_.insert(Doubt::TooMany);
+    for (const auto& process : processes)
+        for (const auto& [place, share] : shares_of(process, now)) {
+            if (!share.is_used)
+                continue;
+            add_share(share, all[place]);
+        }
+    keep_most(all);
+    return uses_of(all);
+}
+
+void Watcher::keep_most(const Shares& shares) {
+    for (const auto& [place, share] : shares) {
+        auto& most = most_[place];
+        raise(most.memory, share.memory);
+        most.apis.insert(share.apis.begin(), share.apis.end());
+        most.processes = std::max(most.processes, share.processes);
+    }
+}
+
+/// Those that were there when NVML was asked, and may have ended before the next look.
+void Watcher::count_nvml() {
+    Shares all;
+    for (const auto& [process, open] : nvidia_open_) {
+        const auto told = nvml_.find(process.first);
+        if (told == nvml_.end())
+            continue;
+        Shares shares;
+        add_entries(told->second, shares);
+        for (auto& [place, share] : shares) {
+            share.apis = apis_of(devices_[place], share, open.mapped);
+            add_share(share, all[place]);
+        }
+    }
+    keep_most(all);
+}
+
+void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
+    bool is_whole = answer.outcome == Outcome::Answered;
+    std::map<pid_t, std::vector<NvmlEntry>> listed;
+    for (const auto& facts : answer.devices) {
+        const auto* entries = facts.extra.at("processes").as_array();
+        const auto place = device_at(facts.pci);
+        is_whole &= entries != nullptr;
+        for (const auto& entry : entries ? *entries : Value::Array{}) {
+            const auto pid = entry.at("pid").as_int();
+            if (!pid || *pid <= 0 || *pid > std::numeric_limits<pid_t>::max() || !place)
+                continue;
+            const auto used = entry.at("memory_used").as_unsigned();
+            listed[static_cast<pid_t>(*pid)].push_back(
+                {.device = *place,
+                 .memory = used ? std::optional{Bytes{*used}} : std::nullopt,
+                 .computes = entry.at("computes").as_bool().value_or(true)});
+        }
+    }
+    if (answer.outcome != Outcome::Answered)
+        return;
+    nvml_ = std::move(listed);
+    for (auto& [process, open] : nvidia_open_)
+        open.is_asked |= is_whole && open.since <= asked;
+    count_nvml();
+}
+
+std::vector<DeviceUse> Watcher::uses_of(const Shares& shares) const {
+    std::vector<DeviceUse> uses;
+    for (const auto& [place, share] : shares) {
+        auto& use = uses.emplace_back(DeviceUse{
+            .device = devices_[place].id, .memory = share.memory, .processes = share.processes});
+        for (const auto api : share.apis)
+            use.apis.emplace_back(info_of(api).word);
+    }
+    std::ranges::sort(uses, {}, &DeviceUse::device);
+    return uses;
+}
+
+std::vector<DeviceUse> Watcher::most() const {
+    return uses_of(most_);
+}
+
+void Watcher::finish() {
+    const bool took_nvidia = std::ranges::any_of(
+        most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
+    const bool was_missed =
+        std::ranges::any_of(nvidia_open_, [](const auto& entry) { return !entry.second.is_asked; });
+    if (was_missed && !took_nvidia)
+        doubts_.insert(Doubt::EndedTooSoon);
+}
+
+}  // namespace gpuprobe::watch
