@@ -20,7 +20,7 @@ struct SignalName {
     int number;
     std::string_view name;
 };
-constexpr std::array<SignalName, 13> kSignals = {{{SIGABRT, "SIGABRT"},
+constexpr std::array<SignalName, 15> kSignals = {{{SIGABRT, "SIGABRT"},
                                                   {SIGALRM, "SIGALRM"},
                                                   {SIGBUS, "SIGBUS"},
                                                   {SIGFPE, "SIGFPE"},
@@ -29,9 +29,11 @@ constexpr std::array<SignalName, 13> kSignals = {{{SIGABRT, "SIGABRT"},
                                                   {SIGINT, "SIGINT"},
                                                   {SIGKILL, "SIGKILL"},
                                                   {SIGPIPE, "SIGPIPE"},
+                                                  {SIGQUIT, "SIGQUIT"},
                                                   {SIGSEGV, "SIGSEGV"},
                                                   {SIGSYS, "SIGSYS"},
                                                   {SIGTERM, "SIGTERM"},
+                                                  {SIGTRAP, "SIGTRAP"},
                                                   {SIGXCPU, "SIGXCPU"}}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
