@@ -172,10 +172,27 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
     return last_first;
 }
 
+/// What stands behind the first "--", if a verb in front of it takes a program; those words are not
+/// ours to read. `words` keeps the others.
+std::vector<std::string> program_words(std::vector<std::string>& words) {
+    const auto dashes = std::ranges::find(words, "--");
+    const auto is_such = [](const std::string& word) {
+        const auto* verb = find_verb(word);
+        return verb && verb->takes_program;
+    };
+    if (dashes == words.end() || std::none_of(words.begin(), dashes, is_such))
+        return {};
+    std::vector<std::string> program{dashes + 1, words.end()};
+    words.erase(dashes, words.end());
+    return program;
+}
+
 }  // namespace
 
-Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal) {
+Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_terminal) {
+    auto words = all_words;
     Arguments arguments;
+    arguments.run.program = program_words(words);
     CLI::App app;
     app.set_help_flag();
     app.require_subcommand(0, 1);

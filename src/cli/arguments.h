@@ -80,6 +80,17 @@ struct FleetArguments {
     std::string platform = {};
 };
 
+/// The words after "run"; of watch, the process.
+struct RunArguments {
+    std::vector<std::string> program = {};   ///< behind "--"
+    std::optional<std::string> expect = {};  ///< a backend or an API; "cpu": no GPU
+    bool falls_back = false;                 ///< to the next candidate when one fails
+    std::optional<std::string> report = {};  ///< a file
+    bool wants_json = false;                 ///< on standard error: the program has the other
+    std::optional<std::uint64_t> pid = {};   ///< of watch
+    bool looks_once = false;                 ///< of watch
+};
+
 struct CallArguments {
     std::string method = {};
     std::string parameters = "{}";  ///< "-": on standard input
@@ -127,6 +138,7 @@ struct Arguments {
     RecommendArguments recommend = {};  ///< of all that is about variants
     FleetArguments fleet = {};
     CallArguments call = {};
+    RunArguments run = {};
 };
 
 /// A command line that asks for nothing to be done: help, or a mistake.

@@ -29,6 +29,13 @@ enum class ExitCode : int {
     NoDaemon = 4,
     NotAuthorized = 5,
     Found = 6,  ///< doctor: something keeps a GPU from being used
+    // Of `run`, whose other codes are its program's.
+    NotSeen = 123,        ///< what was expected could not be seen
+    NotAsExpected = 124,  ///< the program ended well, and did not take what was expected
+    NotStarted = 125,     ///< our failure, before the program
+    NotExecutable = 126,
+    NotThere = 127,
+    EndedBySignal = 256,  ///< and its number: this process ends by it too
 };
 
 /// To standard output. A reader that went away ends the program quietly, as SIGPIPE would.

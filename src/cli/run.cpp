@@ -10,6 +10,7 @@
 #include "cli/failure.h"
 #include "cli/manual.h"
 #include "cli/open_client.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
@@ -46,11 +47,20 @@ ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     return ExitCode::Usage;
 }
 
+/// A shell's number for it, where the signal does not end us.
+int ended_by(int signal) {
+    die_by(signal);
+    return 128 + signal;
+}
+
 /// What is still buffered has to arrive: a full disk is a failure. (A reader that is gone has
 /// already ended the process by SIGPIPE.)
 int flushed(ExitCode code) {
-    if (std::fflush(stdout) == 0)
+    if (std::fflush(stdout) == 0) {
+        if (code > ExitCode::EndedBySignal)
+            return ended_by(static_cast<int>(code) - static_cast<int>(ExitCode::EndedBySignal));
         return static_cast<int>(code);
+    }
     std::perror("gpuprobectl: standard output");
     return static_cast<int>(ExitCode::Failed);
 }

@@ -74,6 +74,7 @@ struct Verb {
     std::string_view about = {};               ///< paragraphs of at most 100 columns
     std::vector<Operand> operands = {};
     std::vector<Option> options = {};
+    bool takes_program = false;  ///< with its arguments, behind "--"
     /// What is missing or makes no sense together. Errors: InvalidRequest.
     Status (*check)(Arguments&) = nullptr;
     /// One of the two; the other kind of verb asks nobody.

@@ -12,6 +12,8 @@ Verb show_verb();
 Verb describe_verb();
 Verb select_verb();
 Verb env_verb();
+Verb run_verb();
+Verb watch_verb();
 Verb recommend_verb();
 Verb export_verb();
 Verb selector_verb();

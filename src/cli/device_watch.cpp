@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/device_watch.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "cli/places.h"
+#include "probe/spawn.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds{5};
+constexpr Duration kUsualPause = std::chrono::milliseconds{100};
+/// Looking takes at most this part of a processor.
+constexpr int kShare = 20;
+constexpr Duration kLongestPause = std::chrono::seconds{1};
+
+/// A worker that asks NVML takes some 50 ms of a processor: often while a program starts, then
+/// less.
+constexpr Duration kFirstAsk = std::chrono::milliseconds{100};
+constexpr Duration kUsualAsk = std::chrono::milliseconds{400};
+constexpr Duration kLateAsk = std::chrono::seconds{2};
+constexpr Duration kStarts = std::chrono::seconds{15};
+constexpr Duration kNvmlPatience = std::chrono::seconds{5};
+constexpr int kMaxRefusals = 3;
+
+/// What this thread has spent of a processor: on a busy machine looking takes long, and costs the
+/// same.
+Duration processor_time() {
+    timespec spent = {};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return std::chrono::seconds{spent.tv_sec} +
+           std::chrono::duration_cast<Duration>(std::chrono::nanoseconds{spent.tv_nsec});
+}
+
+}  // namespace
+
+DeviceWatch::DeviceWatch(EventLoop& loop,
+                         const Arguments& arguments,
+                         const Report& report,
+                         pid_t root,
+                         std::string mark,
+                         Looked looked)
+    : loop_{loop},
+      arguments_{arguments},
+      looked_{std::move(looked)},
+      watcher_{files_, report, root, std::move(mark)},
+      pause_{kFirstPause},
+      ask_pause_{kFirstAsk} {
+    timer_ = loop_.defer([this] { look(); });
+}
+
+bool DeviceWatch::is_settled() const {
+    return !watcher_.wants_nvml() || was_asked_ || refusals_ >= kMaxRefusals;
+}
+
+void DeviceWatch::look() {
+    const auto began = processor_time();
+    const auto uses = watcher_.look(clock_.monotonic());
+    const auto took = processor_time() - began;
+    pause_ = std::min(std::max(std::min(pause_ * 2, kUsualPause), took * kShare), kLongestPause);
+    timer_ = loop_.after(pause_, [this] { look(); });
+    if (watcher_.wants_nvml())
+        ask_nvml();
+    looked_(uses);
+}
+
+void DeviceWatch::ask_nvml() {
+    const auto now = clock_.monotonic();
+    if (is_asking_ || now < next_ask_ || refusals_ >= kMaxRefusals)
+        return;
+    if (!supervisor_) {
+        first_ask_ = now;
+        const auto program = worker_program(arguments_.worker);
+        if (!program) {
+            refusals_ = kMaxRefusals;
+            return;
+        }
+        shut_out_workers();
+        launcher_.emplace(*program, "");
+        ProbeLimits limits;
+        limits.query = limits.trial = kNvmlPatience;
+        supervisor_ = std::make_unique<Supervisor>(loop_, *launcher_, clock_, limits);
+    }
+    is_asking_ = true;
+    const ProbeTarget target{.api = std::string{info_of(Api::Nvml).word},
+                             .stage = std::string{kProcessesStage}};
+    supervisor_->start(target, [this, now](const ProbeResult& answer) {
+        is_asking_ = false;
+        const bool is_answer = answer.outcome == Outcome::Answered;
+        refusals_ = is_answer ? 0 : refusals_ + 1;
+        was_asked_ |= is_answer;
+        next_ask_ = now + ask_pause_;
+        ask_pause_ = std::min(ask_pause_ * 2, now - first_ask_ < kStarts ? kUsualAsk : kLateAsk);
+        watcher_.add_nvml(answer, now);
+    });
+}
+
+}  // namespace gpuprobe

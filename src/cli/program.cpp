@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/parse.h"
+
+namespace gpuprobe {
+namespace {
+
+/// Those that people and service managers send to a program, and what tells of its end.
+constexpr std::array kPassedOn = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+                                  SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+/// That we block or ignore ourselves (base/event_loop.h, probe/spawn.h), and no program should.
+constexpr std::array kBlockedByUs = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kIgnoredByUs = {SIGIO, SIGURG};
+
+sigset_t watched_signals() {
+    sigset_t all;
+    ::sigemptyset(&all);
+    for (const int signal : kPassedOn)
+        ::sigaddset(&all, signal);
+    ::sigaddset(&all, SIGCHLD);
+    return all;
+}
+
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
+    std::vector<std::string> variables;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string_view text = *entry;
+        if (!more.contains(std::string{text.substr(0, text.find('='))}))
+            variables.emplace_back(text);
+    }
+    for (const auto& [name, value] : more)
+        variables.push_back(name + "=" + value);
+    return variables;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (const auto& text : texts)
+        pointers.push_back(const_cast<char*>(text.c_str()));  // execve writes to neither
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// In the child: allocates nothing.
+[[noreturn]] void become(char* const* words, char* const* variables, sigset_t mask, int report) {
+    for (const int signal : kIgnoredByUs)
+        (void)::signal(signal, SIG_DFL);
+    for (const int signal : kBlockedByUs)
+        ::sigdelset(&mask, signal);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    ::execvpe(words[0], words, variables);
+    const int problem = errno;
+    (void)!::write(report, &problem, sizeof problem);
+    ::_exit(EXIT_FAILURE);
+}
+
+/// What kept the child from running the program; 0 when it runs.
+int problem_from(int report) {
+    int problem = 0;
+    ssize_t count = 0;
+    do {
+        count = ::read(report, &problem, sizeof problem);
+    } while (count < 0 && errno == EINTR);
+    return count == static_cast<ssize_t>(sizeof problem) ? problem : 0;
+}
+
+Error not_run(const std::string& program, int problem) {
+    return errno_error(scrubbed(program), problem);
+}
+
+}  // namespace
+
+Program::Program(pid_t pid, UniqueFd signals, sigset_t before, Ended ended)
+    : pid_{pid}, signals_{std::move(signals)}, before_{before}, ended_{std::move(ended)} {}
+
+Program::~Program() {
+    watch_.reset();
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+Result<std::unique_ptr<Program>> Program::start(EventLoop& loop,
+                                                const std::vector<std::string>& words,
+                                                const std::map<std::string, std::string>& more,
+                                                Ended ended) {
+    const auto variables = environment_with(more);
+    const auto word_pointers = pointers_to(words);
+    const auto variable_pointers = pointers_to(variables);
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return not_run(words.front(), errno);
+    const UniqueFd read_end{ends[0]};
+    UniqueFd write_end{ends[1]};
+    const auto watched = watched_signals();
+    sigset_t before;
+    ::sigprocmask(SIG_BLOCK, &watched, &before);
+    UniqueFd signals{::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK)};
+    const pid_t pid = signals ? ::fork() : -1;
+    if (pid == 0)
+        become(word_pointers.data(), variable_pointers.data(), before, write_end.get());
+    int problem = pid < 0 ? errno : 0;
+    write_end.reset();
+    if (problem == 0 && (problem = problem_from(read_end.get())) != 0)
+        ::waitpid(pid, nullptr, 0);
+    if (problem != 0) {
+        ::sigprocmask(SIG_SETMASK, &before, nullptr);
+        return not_run(words.front(), problem);
+    }
+    std::unique_ptr<Program> program{
+        new Program{pid, std::move(signals), before, std::move(ended)}};
+    program->watch_ =
+        loop.watch(program->signals_.get(), EPOLLIN, EventLoop::Priority::Normal,
+                   [program = program.get()](std::uint32_t) { program->read_signals(); });
+    return program;
+}
+
+void Program::read_signals() {
+    signalfd_siginfo info = {};
+    bool has_children = false;
+    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        const auto signal = static_cast<int>(info.ssi_signo);
+        if (signal == SIGCHLD)
+            has_children = true;
+        else
+            pass_on(signal, info.ssi_code == SI_KERNEL);
+    }
+    if (has_children)
+        wait();
+}
+
+/// The terminal has sent it to the whole group, of which the program is one unless it has left.
+void Program::pass_on(int signal, bool is_of_terminal) const {
+    if (!is_of_terminal || ::getpgid(pid_) != ::getpgrp())
+        ::kill(pid_, signal);
+}
+
+void Program::wait() {
+    siginfo_t info = {};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOHANG) != 0 ||
+        info.si_pid == 0)
+        return;
+    if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED) {
+        // Whoever waits for us, such as a shell, sees us stop with it; SIGCONT is passed on.
+        if (info.si_code == CLD_STOPPED)
+            ::raise(SIGSTOP);
+        return wait();
+    }
+    watch_.reset();
+    const auto ended = std::move(ended_);
+    if (info.si_code == CLD_EXITED)
+        ended({.status = info.si_status});
+    else
+        ended({.signal = info.si_status});
+}
+
+void die_by(int signal) {
+    const rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    (void)::setrlimit(RLIMIT_CORE, &none);  // a dump of ours would say nothing
+    (void)::signal(signal, SIG_DFL);
+    sigset_t only;
+    ::sigemptyset(&only);
+    ::sigaddset(&only, signal);
+    ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    ::raise(signal);
+}
+
+}  // namespace gpuprobe

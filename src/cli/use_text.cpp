@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/use_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "explain/gpu_words.h"
+#include "explain/sizes.h"
+#include "report/api_table.h"
+#include "report/compute_view.h"
+
+namespace gpuprobe {
+namespace {
+
+using watch::DeviceUse;
+using watch::Doubt;
+
+struct DoubtWords {
+    Doubt doubt;
+    std::string_view text;
+};
+constexpr std::array<DoubtWords, 4> kDoubts = {
+    {{Doubt::NotReadable, "one of its processes may not be looked into"},
+     {Doubt::NodeOpen, "a device's driver does not tell what a process has of it"},
+     {Doubt::EndedTooSoon, "it ended before NVIDIA's library could be asked"},
+     {Doubt::TooMany, "it has more processes than are looked at"}}};
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+const Gpu* find_gpu(const Report& report, std::string_view id) {
+    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
+    std::vector<DeviceUse> gpus;
+    std::ranges::copy_if(devices, std::back_inserter(gpus), [&report](const DeviceUse& use) {
+        return find_gpu(report, use.device) != nullptr;
+    });
+    return gpus;
+}
+
+/// Its name; with its id where another has the same.
+std::string device_title(std::string_view id, const Report& report) {
+    const auto whole = whole_id(id);
+    const auto accelerator = std::ranges::find(report.accelerators, whole, &Accelerator::id);
+    if (accelerator != report.accelerators.end())
+        return scrubbed(accelerator->name.value_or(accelerator->id), 128);
+    const auto* gpu = find_gpu(report, whole);
+    if (!gpu)
+        return scrubbed(id, 128);
+    const auto title = gpu_title(*gpu);
+    const auto alike = std::ranges::count_if(
+        report.gpus, [&title](const Gpu& other) { return gpu_title(other) == title; });
+    return scrubbed(alike > 1 ? fmt::format("{} ({})", title, id) : title, 128);
+}
+
+std::string apis_text(const std::vector<std::string>& apis) {
+    std::vector<std::string_view> labels;
+    for (const auto& word : apis) {
+        const auto* api = find_api(word);
+        labels.push_back(api ? api->label : std::string_view{word});
+    }
+    return labels.empty() ? "" : fmt::format(" through {}", fmt::join(labels, " or "));
+}
+
+std::string device_text(const DeviceUse& use, const Report& report) {
+    auto text = device_title(use.device, report);
+    return use.memory ? text + ", " + size_text(*use.memory) : text;
+}
+
+/// What differs from the choice; empty where nothing does, or nobody knows.
+std::string contrast(const SeenUse& seen, const ChosenUse& chosen, const Report& report) {
+    if (is_as_chosen(seen, chosen, report).value_or(true))
+        return "";
+    const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
+        return std::ranges::none_of(chosen.gpus,
+                                    [&use](const auto& id) { return whole_id(id) == use.device; });
+    });
+    return fmt::format(" although {} was chosen",
+                       ids_differ ? chosen_text(chosen, report) : chosen.backend);
+}
+
+std::optional<bool> none_is(bool wanted, const SeenUse& seen) {
+    return seen.doubts.empty() ? std::optional{wanted} : std::nullopt;
+}
+
+/// Whether all that is known of the APIs allows for this one; nullopt where nothing is known.
+std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_view api) {
+    bool is_known = false;
+    for (const auto& use : gpus) {
+        if (contains(use.apis, api))
+            return true;
+        is_known |= !use.apis.empty();
+    }
+    return is_known ? std::optional{false} : std::nullopt;
+}
+
+std::string_view api_word(std::string_view word) {
+    return find_api(word) && computes(*find_api(word)) ? word : api_below(word);
+}
+
+}  // namespace
+
+bool is_expectable(std::string_view word) {
+    return word == kCpu || !api_word(word).empty();
+}
+
+std::optional<bool> is_as_expected(const SeenUse& seen,
+                                   std::string_view word,
+                                   const Report& report) {
+    const auto gpus = gpus_in(seen.devices, report);
+    if (word == kCpu)
+        return gpus.empty() ? none_is(true, seen) : std::optional{false};
+    return gpus.empty() ? none_is(false, seen) : is_through(gpus, api_word(word));
+}
+
+std::optional<bool> is_as_chosen(const SeenUse& seen,
+                                 const ChosenUse& chosen,
+                                 const Report& report) {
+    const auto word = api_below(chosen.backend).empty() ? kCpu : std::string_view{chosen.backend};
+    const auto as_expected = is_as_expected(seen, word, report);
+    if (!as_expected || !*as_expected || word == kCpu || chosen.gpus.empty())
+        return as_expected;
+    return std::ranges::all_of(gpus_in(seen.devices, report), [&chosen](const DeviceUse& use) {
+        return std::ranges::any_of(chosen.gpus,
+                                   [&use](const auto& id) { return whole_id(id) == use.device; });
+    });
+}
+
+std::string doubts_text(const std::set<Doubt>& doubts) {
+    std::vector<std::string_view> texts;
+    for (const auto& words : kDoubts)
+        if (doubts.contains(words.doubt))
+            texts.push_back(words.text);
+    return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::string devices_text(const std::vector<DeviceUse>& devices, const Report& report) {
+    std::string text;
+    for (std::size_t place = 0; place < devices.size(); ++place) {
+        const auto& use = devices[place];
+        const bool is_last = place + 1 == devices.size();
+        text += (place > 0 ? " and " : "") + device_text(use, report);
+        if (is_last || devices[place + 1].apis != use.apis)
+            text += apis_text(use.apis);
+    }
+    return text;
+}
+
+std::string chosen_text(const ChosenUse& chosen, const Report& report) {
+    std::vector<std::string> titles;
+    for (const auto& id : chosen.gpus)
+        titles.push_back(device_title(id, report));
+    const auto backend = scrubbed(chosen.backend, 64);
+    return titles.empty() ? backend : fmt::format("{} on {}", backend, fmt::join(titles, " and "));
+}
+
+std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report) {
+    if (!seen.devices.empty())
+        return "took " + devices_text(seen.devices, report) + contrast(seen, chosen, report);
+    if (!seen.doubts.empty())
+        return "it cannot be told whether a GPU was used: " + doubts_text(seen.doubts);
+    if (api_below(chosen.backend).empty())
+        return "took no GPU, as chosen";
+    return fmt::format("took no GPU although {} was chosen", scrubbed(chosen.backend, 64));
+}
+
+Value devices_document(const std::vector<DeviceUse>& devices, const Report& report) {
+    Value document{Value::Array{}};
+    for (const auto& use : devices) {
+        Value entry;
+        entry["device"] = use.device;
+        entry["name"] = device_title(use.device, report);
+        entry["memory"] = to_value(use.memory);
+        entry["apis"] = to_value(use.apis);
+        entry["processes"] = use.processes;
+        document.push_back(std::move(entry));
+    }
+    return document;
+}
+
+Value doubts_document(const std::set<Doubt>& doubts) {
+    Value document{Value::Array{}};
+    for (const auto doubt : doubts)
+        document.push_back(Value{name_of(doubt)});
+    return document;
+}
+
+}  // namespace gpuprobe

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "base/value_json.h"
+#include "cli/choice.h"
+#include "cli/device_watch.h"
+#include "cli/known_consumers.h"
+#include "cli/program.h"
+#include "cli/shared_options.h"
+#include "cli/terminal.h"
+#include "cli/use_text.h"
+#include "cli/verbs.h"
+#include "explain/explain.h"
+#include "explain/sizes.h"
+
+namespace gpuprobe {
+namespace {
+
+/// A program that fails within this time has failed to start.
+constexpr Duration kStart = std::chrono::minutes{1};
+/// A program that goes on for this long after it took a GPU is told of before its end.
+constexpr Duration kTellsAfter = std::chrono::seconds{10};
+/// For NVML's answer about a program that has ended while it was asked.
+constexpr Duration kLastAnswer = std::chrono::seconds{1};
+
+/// Signals of a program's own faults; others are sent by somebody who wants it to end.
+constexpr std::array kFaults = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+constexpr std::array kRequests = {SIGINT, SIGTERM, SIGHUP};
+
+/// One way to run the program, and what became of it.
+struct Attempt {
+    ChosenUse chosen = {};
+    std::map<std::string, std::string> environment = {};
+    ProgramEnd end = {};
+    Duration lasted = {};
+    SeenUse seen = {};
+    std::optional<bool> as_chosen = {};
+    bool has_failed = false;
+    std::optional<std::string> reported = {};  ///< "ok" or "failed"
+};
+
+/// The attempts of one command line.
+struct Run {
+    Context& context;
+    Decision decision = {};
+    Report report = {};
+    std::vector<int> failed_statuses = {};
+    std::vector<Attempt> attempts = {};
+    std::optional<std::string> not_reported = {};  ///< why an outcome could not be reported
+};
+
+Value text_or_null(const std::optional<int>& signal) {
+    return signal ? Value{signal_name(*signal)} : Value{};
+}
+
+Value document_of(const Attempt& attempt, const Report& report) {
+    Value document;
+    document["backend"] = attempt.chosen.backend;
+    document["gpus"] = to_value(attempt.chosen.gpus);
+    document["environment"] = to_value(attempt.environment);
+    document["status"] = to_value(attempt.end.status);
+    document["signal"] = text_or_null(attempt.end.signal);
+    document["lasted_usec"] = to_value(attempt.lasted);
+    document["took"] = devices_document(attempt.seen.devices, report);
+    document["doubts"] = doubts_document(attempt.seen.doubts);
+    document["as_chosen"] = to_value(attempt.as_chosen);
+    document["failed"] = attempt.has_failed;
+    document["reported"] = to_value(attempt.reported);
+    return document;
+}
+
+std::optional<bool> as_expected(const Run& run) {
+    const auto& word = run.context.arguments.run.expect;
+    return word ? is_as_expected(run.attempts.back().seen, *word, run.report) : std::nullopt;
+}
+
+Value document_of(const Run& run) {
+    const auto& arguments = run.context.arguments.run;
+    Value document;
+    document["consumer"] = run.decision.consumer;
+    document["program"] = scrubbed(arguments.program.front());
+    document["expected"] = to_value(arguments.expect);
+    document["as_expected"] = to_value(as_expected(run));
+    Value attempts{Value::Array{}};
+    for (const auto& attempt : run.attempts)
+        attempts.push_back(document_of(attempt, run.report));
+    document["attempts"] = std::move(attempts);
+    document["not_reported"] = to_value(run.not_reported);
+    return document;
+}
+
+/// One line on standard error: standard output is the program's.
+void tell(const Context& context, const std::string& text, Tone tone) {
+    if (context.arguments.is_quiet || context.arguments.run.wants_json)
+        return;
+    const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
+    const auto line = "gpuprobectl: " + toned(screen, tone, text) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+Tone tone_of(const Attempt& attempt) {
+    if (!attempt.as_chosen)
+        return Tone::Unsure;
+    return *attempt.as_chosen ? Tone::Good : Tone::Bad;
+}
+
+std::string end_text(const Attempt& attempt) {
+    const auto how = attempt.end.signal
+                         ? "was ended by " + signal_name(*attempt.end.signal)
+                         : fmt::format("ended with status {}", attempt.end.status.value_or(0));
+    return fmt::format("{} after {}", how, duration_text(attempt.lasted, "u"));
+}
+
+bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
+    if (attempt.lasted >= kStart)
+        return false;
+    if (attempt.end.signal)
+        return std::ranges::find(kFaults, *attempt.end.signal) != kFaults.end();
+    return std::ranges::find(statuses, attempt.end.status.value_or(0)) != statuses.end();
+}
+
+/// Not known before: it marks what the program starts (watch::ProcessTree).
+std::string new_mark() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return fmt::format("{}-{}", ::getpid(), now.count());
+}
+
+/// Starts the program, looks until it has ended, and tells of it once if it goes on for long.
+/// `is_told`: whether it did. Errors: as Program::start.
+Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
+    constexpr const char* kMark = "GPUPROBE_RUN";
+    const auto& arguments = run.context.arguments;
+    const SystemClock clock;
+    const auto loop = TRY(SystemLoop::create());
+    auto variables = attempt.environment;
+    const auto mark = variables[kMark] = new_mark();
+    std::optional<ProgramEnd> end;
+    const auto began = clock.monotonic();
+    const auto program = TRY(Program::start(*loop, arguments.run.program, variables,
+                                            [&end](ProgramEnd how) { end = how; }));
+    std::optional<MonotonicTime> since;
+    std::unique_ptr<DeviceWatch> watch;
+    const auto look_at_it = [&] {
+        const auto& watcher = watch->watcher();
+        attempt.seen = {.devices = watcher.most(), .doubts = watcher.doubts()};
+        attempt.as_chosen = is_as_chosen(attempt.seen, attempt.chosen, run.report);
+    };
+    const auto looked = [&](const std::vector<watch::DeviceUse>& uses) {
+        if (!uses.empty() && !since)
+            since = clock.monotonic();
+        if (is_told || !since || clock.monotonic() - *since < kTellsAfter)
+            return;
+        is_told = true;
+        look_at_it();
+        tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report), tone_of(attempt));
+    };
+    watch = std::make_unique<DeviceWatch>(*loop, arguments, run.report, program->pid(),
+                                          fmt::format("{}={}", kMark, mark), looked);
+    TRY(loop->run_until([&end] { return end.has_value(); }));
+    attempt.end = *end;
+    attempt.lasted = clock.monotonic() - began;
+    watch->stop();
+    const auto patience = loop->after(kLastAnswer, [] {});
+    const auto deadline = clock.monotonic() + kLastAnswer;
+    TRY(loop->run_until([&] { return !watch->is_asking() || clock.monotonic() >= deadline; }));
+    watch->watcher().finish();
+    look_at_it();
+    attempt.has_failed = has_failed(attempt, run.failed_statuses);
+    return Done{};
+}
+
+/// What is tried after the choice: the other accepted candidates, in their order.
+std::vector<Attempt> ways_of(const Run& run) {
+    const auto& decision = run.decision;
+    std::vector<Attempt> ways{
+        {.chosen = {.backend = decision.backend.value_or(std::string{kCpu}), .gpus = decision.gpus},
+         .environment = decision.environment}};
+    if (!run.context.arguments.run.falls_back)
+        return ways;
+    for (const auto& candidate : decision.candidates) {
+        ChosenUse chosen{.backend = candidate.backend};
+        if (candidate.gpu)
+            chosen.gpus.push_back(*candidate.gpu);
+        const bool is_tried = std::ranges::any_of(ways, [&chosen](const Attempt& way) {
+            const bool has_gpu =
+                chosen.gpus.empty() ||
+                std::ranges::find(way.chosen.gpus, chosen.gpus.front()) != way.chosen.gpus.end();
+            return way.chosen.backend == chosen.backend && has_gpu;
+        });
+        if (candidate.verdict == Verdict::Accepted && !is_tried)
+            ways.push_back({.chosen = std::move(chosen), .environment = candidate.environment});
+    }
+    return ways;
+}
+
+std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
+    const bool is_last = &attempt == &run.attempts.back();
+    const bool took_it = attempt.as_chosen == true;
+    // Where every way fails it is the program, unless it was seen to use the GPU.
+    if (attempt.has_failed)
+        return took_it || !run.attempts.back().has_failed ? std::optional{"failed"} : std::nullopt;
+    const auto& expect = run.context.arguments.run.expect;
+    if (is_last && expect && *expect == attempt.chosen.backend && as_expected(run) == false)
+        return "failed";
+    const bool was_asked_to_end =
+        attempt.end.signal && std::ranges::find(kRequests, *attempt.end.signal) != kRequests.end();
+    const bool went_well = attempt.end.status == 0 || was_asked_to_end || attempt.lasted >= kStart;
+    return took_it && went_well ? std::optional{"ok"} : std::nullopt;
+}
+
+/// Tells whoever answered how the choice went, as report-outcome does.
+void report(Run& run, Attempt& attempt) {
+    const auto outcome = outcome_of(run, attempt);
+    if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
+        return;
+    Value told;
+    told["consumer"] = run.decision.consumer;
+    told["outcome"] = *outcome;
+    told["backend"] = attempt.chosen.backend;
+    if (attempt.chosen.gpus.size() == 1)
+        told["gpu"] = attempt.chosen.gpus.front();
+    if (*outcome == "failed")
+        told["detail"] =
+            end_text(attempt) + "; " + outcome_text(attempt.seen, attempt.chosen, run.report);
+    if (const auto done = run.context.client.report_outcome(told); done)
+        attempt.reported = outcome;
+    else
+        run.not_reported = scrubbed(done.error().text);
+}
+
+Status write_report(const Run& run) {
+    const auto& arguments = run.context.arguments.run;
+    const auto document = document_of(run);
+    if (arguments.wants_json) {
+        const auto line = json_line(document) + "\n";
+        std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+    if (arguments.report)
+        return write_atomically(*arguments.report, json_pretty(document));
+    return Done{};
+}
+
+/// The program's own end, unless it ended well without what was expected.
+ExitCode exit_code_of(const Run& run) {
+    const auto& end = run.attempts.back().end;
+    if (end.signal)
+        return static_cast<ExitCode>(static_cast<int>(ExitCode::EndedBySignal) + *end.signal);
+    if (end.status != 0 || !run.context.arguments.run.expect)
+        return static_cast<ExitCode>(end.status.value_or(0));
+    const auto expected = as_expected(run);
+    if (!expected)
+        return ExitCode::NotSeen;
+    return *expected ? ExitCode::Answered : ExitCode::NotAsExpected;
+}
+
+void tell_problem(const Error& error) {
+    const auto line = "gpuprobectl: " + scrubbed(error.text, 4096) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// As a shell says it.
+ExitCode tell_not_run(const Error& error) {
+    tell_problem(error);
+    return error.code == ErrorCode::NotFound ? ExitCode::NotThere : ExitCode::NotExecutable;
+}
+
+Result<ExitCode> run_ways(Run& run) {
+    const auto ways = ways_of(run);
+    for (std::size_t place = 0; place < ways.size(); ++place) {
+        auto& attempt = run.attempts.emplace_back(ways[place]);
+        bool is_told = false;
+        if (const auto done = attempt_once(run, attempt, is_told); !done)
+            return tell_not_run(done.error());
+        if (!attempt.has_failed || place + 1 == ways.size()) {
+            if (!is_told)
+                tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report),
+                     tone_of(attempt));
+            break;
+        }
+        tell(run.context,
+             fmt::format("{} {}; trying {}", chosen_text(attempt.chosen, run.report),
+                         end_text(attempt), chosen_text(ways[place + 1].chosen, run.report)),
+             Tone::Unsure);
+    }
+    for (auto& attempt : run.attempts)
+        report(run, attempt);
+    TRY(write_report(run));
+    return exit_code_of(run);
+}
+
+bool wants_no_gpu(const Arguments& arguments) {
+    const auto* backend = arguments.select.request.at("backend").as_string();
+    return backend && (*backend == "none" || *backend == "off");
+}
+
+Result<ExitCode> choose_and_run(Context& context) {
+    const auto& arguments = context.arguments;
+    auto decision = TRY(choose(context, arguments.run.falls_back));
+    if (!decision.backend && !wants_no_gpu(arguments)) {
+        (void)report_no_match(context, decision);
+        return ExitCode::NotStarted;
+    }
+    Run run{.context = context,
+            .decision = std::move(decision),
+            .report = TRY(context.client.report())};
+    const auto profiles = known_profiles(arguments.profile_folders);
+    if (const auto* profile = profiles.find(arguments.select.consumer))
+        run.failed_statuses = profile->failed_statuses;
+    return run_ways(run);
+}
+
+/// What went wrong before the program is ours, and has a status that few programs have.
+Result<ExitCode> run(Context& context) {
+    const auto code = choose_and_run(context);
+    if (code)
+        return *code;
+    tell_problem(code.error());
+    return ExitCode::NotStarted;
+}
+
+Status check(Arguments& arguments) {
+    auto& run = arguments.run;
+    if (run.program.empty() || run.program.front().empty())
+        return refusal(
+            "run: which program?\nWrite it behind two dashes: gpuprobectl run "
+            "CONSUMER -- PROGRAM ARGUMENTS…");
+    if (run.expect && !is_expectable(*run.expect))
+        return refusal(
+            fmt::format("--expect: '{}' is no API that programs compute through\nOne of "
+                        "{}, or cpu for none.",
+                        scrubbed(*run.expect, 64), api_words()));
+    run.wants_json = arguments.json != JsonMode::Off;
+    arguments.json = JsonMode::Off;  // errors too are no documents on the program's own output
+    return Done{};
+}
+
+}  // namespace
+
+Verb run_verb() {
+    return {
+        .name = "run",
+        .overview = {{"run CONSUMER -- …",
+                      "start a program with its choice, and see if it keeps it"}},
+        .usage = {"run [CONSUMER] [OPTION…] -- PROGRAM [ARGUMENT…]"},
+        .about = R"page(
+Starts PROGRAM, without a shell, with the environment that 'env CONSUMER' prints, and looks which
+GPU and how much of its memory it and everything it starts take, and through which API. When it has
+ended, or ten seconds after it took a GPU, one line on standard error says so:
+
+  gpuprobectl: took NVIDIA H200, 18.2 GiB through CUDA
+  gpuprobectl: took no GPU although cuda was chosen
+
+Standard input, output and error are the program's; signals are passed on to it. The exit status is
+the program's, and where a signal ended it, that signal ends this too. Else: 127 when PROGRAM is not
+found, 126 when it cannot be run, 125 when nothing could be chosen, 124 when it ended well and
+--expect was not met, 123 when it ended well and whether --expect was met could not be seen.
+
+Memory is the most that was seen at one moment. Descendants are found by the variable GPUPROBE_RUN,
+which is set for that. How the choice went is reported as report-outcome does it: that it worked,
+or that it failed where another way did not fail or the GPU was in use.
+)page",
+        .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
+        .options = joined(
+            {{.names = "--expect",
+              .value = {.name = "API", .offers = kBackendWords},
+              .help = "what the program must use: cuda, vulkan …; cpu: no GPU",
+              .take = put<&Arguments::run, &RunArguments::expect>},
+             {.names = "--fallback",
+              .help = "try the next accepted candidate when the program crashes or fails within a "
+                      "minute",
+              .take = put<&Arguments::run, &RunArguments::falls_back>},
+             {.names = "--report",
+              .value = {.name = "FILE", .names = kFiles},
+              .help = "write what was seen to a file, as JSON; -j writes it to standard error",
+              .take = put<&Arguments::run, &RunArguments::report>}},
+            choice_options()),
+        .takes_program = true,
+        .check = check,
+        .run = run};
+}
+
+}  // namespace gpuprobe
