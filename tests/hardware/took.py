@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whether `gpuprobectl run` and `watch` tell rightly what a CUDA program took of a real NVIDIA GPU.
+
+Usage: tests/hardware/took.py --bin FOLDER [--rounds N]
+
+FOLDER holds gpuprobectl and gpuprobe-worker. A program of some lines (took.c, built with gcc) opens libcuda.so.1 and takes a
+context, or memory, with CUDA present, hidden, and broken in three ways. Each situation is run N times (10); prints a table
+of situations with what was told, and ends with "N runs, N wrong". Everything that is allocated goes with its program.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+GIB = 1 << 30
+CRASHES = 'int cuInit(unsigned flags) { (void)flags; *(volatile int *)0 = 1; return 0; }'
+REFUSES = 'int cuInit(unsigned flags) { (void)flags; return 999; }'
+CPU_AFTER_CRASH = 'if [ -n "$CUDA_VISIBLE_DEVICES" ]; then exec "$0" context 0 0; else echo on the processor; fi'
+
+
+def build(folder, name, text=None, *options):
+    source = HERE / "took.c"
+    if text:
+        source = folder / f"{name}.c"
+        source.write_text(text, encoding="utf-8")
+    target = folder / name
+    target.parent.mkdir(exist_ok=True)
+    subprocess.run(["gcc", "-w", "-O1", str(source), "-o", str(target), *options, "-ldl"], check=True)
+    return target
+
+
+class Machine:
+    def __init__(self, binaries, folder):
+        self.ctl = str(pathlib.Path(binaries) / "gpuprobectl")
+        self.folder = folder
+        self.program = str(build(folder, "took"))
+        for name, text in (("crashes", CRASHES), ("refuses", REFUSES), ("empty", "int nothing;")):
+            (folder / name).mkdir()
+            build(folder / name, "libcuda.so.1", text, "-shared", "-fPIC")
+        self.wrong = []
+        self.told = collections.defaultdict(collections.Counter)
+
+    def run(self, *words, program, **variables):
+        began = time.monotonic()
+        done = subprocess.run([self.ctl, "--direct", "run", "default", *words, "--", *program],
+                              env={**os.environ, "HOME": str(self.folder), **variables}, capture_output=True, text=True,
+                              timeout=120, check=False)
+        return done, time.monotonic() - began
+
+    def expect(self, situation, status, pattern, *words, program, **variables):
+        done, _ = self.run(*words, program=program, **variables)
+        line = done.stderr.strip()
+        self.told[situation][re.sub(r"\d+ ms|\d\.\d s", "… ms", line)] += 1
+        if done.returncode != status or not re.fullmatch(pattern, line):
+            self.wrong.append((situation, done.returncode, line))
+
+    def library(self, name):
+        return {"LD_LIBRARY_PATH": str(self.folder / name)}
+
+
+def situations(machine, gpu):
+    took, none = machine.program, "gpuprobectl: took no GPU although cuda was chosen"
+    memory = [took, "memory", str(4 * GIB), "700"]
+    machine.expect("present", 0, rf"gpuprobectl: took {gpu}, 4\.[4-7] GiB through CUDA", "--expect=cuda", program=memory)
+    machine.expect("present, a context alone", 0, rf"gpuprobectl: took {gpu}(, \d+ MiB)? through CUDA", "--expect=cuda",
+                   program=[took, "context", "0", "300"])
+    machine.expect("present, from a child of a child", 0, rf"gpuprobectl: took {gpu}, 4\.[4-7] GiB through CUDA",
+                   "--expect=cuda", program=["sh", "-c", f"(setsid {' '.join(memory)} &) ; sleep 2.5"])
+    machine.expect("present, not used", 124, none, "--expect=cuda", program=["sleep", "0.3"])
+    machine.expect("present, devices listed alone", 124, none, "--expect=cuda", program=[took, "init", "0", "900"])
+    machine.expect("hidden by the choice", 1, "gpuprobectl: took no GPU, as chosen", "--backend=none", program=memory)
+    machine.expect("hidden behind our back", 1, none, "--expect=cuda", program=["env", "CUDA_VISIBLE_DEVICES=", *memory])
+    machine.expect("broken, cuInit crashes", -signal.SIGSEGV, none, program=memory, **machine.library("crashes"))
+    machine.expect("broken, cuInit refuses", 1, none, program=memory, **machine.library("refuses"))
+    machine.expect("broken, functions missing", 1, none, program=memory, **machine.library("empty"))
+    machine.expect("broken, with --fallback", 0,
+                   rf"gpuprobectl: cuda on {gpu} was ended by SIGSEGV after .*; trying .*\n(.*\n)*gpuprobectl: took no GPU.*",
+                   "--fallback", program=["sh", "-c", CPU_AFTER_CRASH, took], **machine.library("crashes"))
+
+
+def watch(machine, gpu):
+    child = subprocess.Popen([machine.program, "memory", str(2 * GIB), "20000"], stdout=subprocess.PIPE, text=True)
+    try:
+        child.stdout.readline()
+        for user in ({}, {"user": 65534, "group": 65534, "extra_groups": []}):
+            done = subprocess.run([machine.ctl, "--direct", "watch", str(child.pid), "--once", "-j"],
+                                  env={**os.environ, "HOME": "/nonexistent"}, capture_output=True, text=True, timeout=60,
+                                  check=False, **(user if os.geteuid() == 0 else {}))
+            uses = json.loads(done.stdout)["uses"] if done.returncode == 0 else []
+            right = len(uses) == 1 and re.fullmatch(gpu, uses[0]["name"]) and 2 * GIB < uses[0]["memory"] < 3 * GIB
+            machine.told["watch" + (" as another user" if user else "")][json.dumps(uses) or done.stderr] += 1
+            if not right:
+                machine.wrong.append(("watch", user, done.stdout + done.stderr))
+    finally:
+        child.kill()
+        child.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--rounds", type=int, default=10)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="took-") as folder:
+        os.chmod(folder, 0o755)
+        machine = Machine(options.bin, pathlib.Path(folder))
+        report = json.loads(subprocess.run([machine.ctl, "--direct", "describe", "-j"], capture_output=True, text=True,
+                                           env={**os.environ, "HOME": folder}, check=True).stdout)
+        gpu = re.escape(next(each["name"] for each in report["gpus"] if each["vendor"] == "nvidia"))
+        for _ in range(options.rounds):
+            situations(machine, gpu)
+        watch(machine, gpu)
+    runs = sum(sum(lines.values()) for lines in machine.told.values())
+    for situation, lines in machine.told.items():
+        for line, count in lines.items():
+            print(f"{count:4}  {situation:34}  {line}")
+    for wrong in machine.wrong:
+        print("wrong:", wrong)
+    print(f"{runs} runs, {len(machine.wrong)} wrong")
+    return 1 if machine.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
