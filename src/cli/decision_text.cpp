@@ -121,7 +121,8 @@ std::string fixes_text(const std::vector<std::string>& fixes, const Screen& scre
     if (!fixes.empty())
         text += "\n" + toned(screen, Tone::Strong, "What helps") + "\n";
     for (const auto& fix : fixes)
-        text += hanging(screen, "  " + std::string{screen.bullet()} + " ", 4, fix);
+        text +=
+            hanging_fix(screen, "  " + std::string{screen.bullet()} + " ", 4, fix, command_in(fix));
     return text;
 }
 

@@ -68,9 +68,11 @@ std::string finding_lines(const Finding& finding, const Screen& screen) {
     auto text = hanging(screen, "  " + toned(screen, tone_of(finding.severity), word) + "  ",
                         kIndent, finding.sentence);
     if (finding.fix)
-        text +=
-            hanging(screen, std::string(kIndent, ' ') + toned(screen, Tone::Strong, "fix:") + " ",
-                    kIndent + 5, *finding.fix);
+        text += hanging_fix(screen,
+                            std::string(kIndent, ' ') + toned(screen, Tone::Strong, "fix:") + " ",
+                            kIndent + 5, *finding.fix,
+                            finding.commands.empty() ? command_in(*finding.fix)
+                                                     : finding.fix->find(finding.commands.front()));
     return text;
 }
 

@@ -271,7 +271,8 @@ std::string hint_section(const Report& report,
                          const Hints& hints) {
     std::string lines;
     for (const auto& hint : hints.all())
-        lines += hanging(screen, "  " + std::string{screen.bullet()} + " ", kIndent + 2, hint);
+        lines += hanging_fix(screen, "  " + std::string{screen.bullet()} + " ", kIndent + 2, hint,
+                             command_in(hint));
     if (!lines.empty())
         lines = section(screen, "What helps") + lines;
     if (!screen.has_legend)

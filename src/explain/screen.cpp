@@ -102,6 +102,19 @@ std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
     return bytes;
 }
 
+bool starts_a_command(std::string_view text) {
+    return text.starts_with("sudo ") || text.starts_with("gpuprobectl ");
+}
+
+bool is_command(std::string_view text) {
+    return text.find(", ") == std::string_view::npos &&
+           (starts_a_command(text) ||
+            std::ranges::any_of(split(text, ' '), [](std::string_view word) {
+                return word.starts_with('-') || word.starts_with('/') ||
+                       word.find('=') != std::string_view::npos;
+            }));
+}
+
 }  // namespace
 
 std::string toned(const Screen& screen, Tone tone, std::string_view text) {
@@ -122,6 +135,30 @@ std::string hanging(const Screen& screen,
         paragraph += toned(screen, tone, line) + "\n";
     }
     return paragraph;
+}
+
+std::string hanging_fix(const Screen& screen,
+                        std::string_view lead,
+                        std::size_t lead_width,
+                        std::string_view fix,
+                        std::size_t command) {
+    if (command > fix.size() || screen.columns == 0 ||
+        lead_width + display_width(fix) <= screen.columns)
+        return hanging(screen, lead, lead_width, fix);
+    const auto words = trimmed(fix.substr(0, command));
+    const auto start =
+        words.empty() ? std::string{lead}
+                      : hanging(screen, lead, lead_width, words) + std::string(lead_width, ' ');
+    return start + std::string{fix.substr(command)} + "\n";
+}
+
+std::size_t command_in(std::string_view fix) {
+    if (starts_a_command(fix))
+        return 0;
+    const auto colon = fix.find(": ");
+    return colon != std::string_view::npos && is_command(fix.substr(colon + 2))
+               ? colon + 2
+               : std::string_view::npos;
 }
 
 std::size_t display_width(std::string_view text) {

@@ -37,6 +37,19 @@ std::string hanging(const Screen& screen,
                     std::string_view text,
                     Tone tone = Tone::Plain);
 
+/// The same of what helps: a command that does not fit behind its words stands below them,
+/// unbroken, so that it can be copied. `command` is where it starts in `fix`; npos where there is
+/// none.
+std::string hanging_fix(const Screen& screen,
+                        std::string_view lead,
+                        std::size_t lead_width,
+                        std::string_view fix,
+                        std::size_t command);
+
+/// Where the command starts in "words: command", or npos. Told from prose by having no ", ", and an
+/// option, a path, an assignment or one of our programs or sudo in front.
+std::size_t command_in(std::string_view fix);
+
 // UTF-8 text as a terminal lays it out. Input is valid UTF-8 without control characters; a byte
 // that is neither counts as one column.
 

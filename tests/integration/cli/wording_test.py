@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from cli_case import SOURCE, run
+from cli_case import SOURCE, run, run_in_terminal
 
 MACHINES = sorted(path.parent for path in (SOURCE / "tests/data/machines").glob("*/capture.json"))
 
@@ -47,6 +47,18 @@ class CapturedMachines(unittest.TestCase):
                 done = run(f"--replay={machine}", "-j", "select", "--strict")
                 self.assertIn(done.returncode, (0, 3))
                 json.loads(done.stdout)
+
+    def test_no_command_that_helps_is_broken(self):
+        seen = 0
+        for machine in MACHINES[::4]:
+            with self.subTest(machine=machine.name):
+                findings = json.loads(run(f"--replay={machine}", "-j", "doctor").stdout)["findings"]
+                shown = run_in_terminal(60, f"--replay={machine}", "--color=never", "doctor")[1]
+                for finding in findings:
+                    for command in finding["commands"]:
+                        self.assertIn(command, shown)
+                        seen += 1
+        self.assertGreater(seen, 10)
 
 
 if __name__ == "__main__":
