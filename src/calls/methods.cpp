@@ -346,7 +346,7 @@ std::vector<Method> own_methods() {
         method<QueryParameters, TermAnswer, query_terms>(
             "Query", "Whether terms hold: 'driver>=550'. Without GPUs: on each.", kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(
-            "GetMemory", "The memory of one GPU, read now, in bytes. Wakes nothing."),
+            "GetMemory", "The memory of one GPU or unit, read now, in bytes. Wakes nothing."),
         method<ProbeParameters, ProbeProgress, probe_drivers>(
             "Probe", "Asks the drivers again. With more, the progress from 0 to 1 comes first.",
             costly),

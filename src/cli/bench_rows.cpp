@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "explain/gpu_words.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe {
 namespace {
@@ -32,8 +33,12 @@ bool is_own_api(const std::string& backend) {
 
 std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus) {
     std::vector<BenchRow> rows;
-    for (const auto& gpu : report.gpus) {
-        if (!gpus.empty() && std::ranges::find(gpus, gpu.id) == gpus.end())
+    const auto is_named = [&gpus](std::string_view id) {
+        return std::ranges::find(gpus, id) != gpus.end();
+    };
+    const ComputeView units{report};
+    for (const auto& gpu : units.report().gpus) {
+        if (!gpus.empty() && !is_named(gpu.id) && !is_named(whole_id(gpu.id)))
             continue;
         for (const auto& [backend, view] : gpu.backends)
             if (is_own_api(backend))

@@ -10,6 +10,7 @@
 #include "engine/publisher.h"
 #include "engine/queries.h"
 #include "engine/trials.h"
+#include "report/compute_view.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {
@@ -19,10 +20,13 @@ namespace {
 /// starting workers first took 40 of the 54 ms to that answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
-Status check_gpu(const Report& report, const std::string& id) {
-    if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
-        return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
-    return Done{};
+/// The GPU of that id, or the unit as a GPU. Errors: UnknownDevice.
+Result<Gpu> gpu_called(const Report& report, const std::string& id) {
+    const ComputeView view{report};
+    for (const auto* gpus : {&report.gpus, &view.report().gpus})
+        if (const auto gpu = std::ranges::find(*gpus, id, &Gpu::id); gpu != gpus->end())
+            return *gpu;
+    return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
 }
 
 Status check_stage(const ProbeRequest& request, const Report& report) {
@@ -31,7 +35,7 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
         return Error{ErrorCode::InvalidRequest, "stage: " + scrubbed(request.stage, 32) +
                                                     ": expected query, verify or measure"};
     for (const auto& id : request.gpus)
-        TRY(check_gpu(report, id));
+        (void)TRY(gpu_called(report, id));
     return Done{};
 }
 
@@ -371,8 +375,7 @@ Status Engine::probe(const ProbeRequest& request,
 
 Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply) {
     auto& impl = *impl_;
-    TRY(check_gpu(report(), id));
-    const auto& gpu = *std::ranges::find(report().gpus, id, &Gpu::id);
+    const auto gpu = TRY(gpu_called(report(), id));
     const bool is_sleep_near = impl.sleep.is_near();
     if (!is_replayed() && !is_sleep_near)
         return impl.live_memory.read({.gpu = gpu,

@@ -8,6 +8,7 @@
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
+#include "report/compute_view.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::engine {
@@ -55,11 +56,20 @@ bool serves(const ProbeTarget& target, const ApiView& view) {
 std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
                              const std::vector<ProbeResult>& probes,
                              WallTime now) {
-    auto report = assemble(question.machine, probes, ReportContext{.now = now});
-    const auto found = std::ranges::find(report.gpus, question.gpu.id, &Gpu::id);
-    if (found == report.gpus.end())
-        return std::nullopt;
-    return std::move(*found);
+    const auto report = assemble(question.machine, probes, ReportContext{.now = now});
+    const ComputeView view{report};
+    for (const auto* gpus : {&report.gpus, &view.report().gpus})
+        if (const auto found = std::ranges::find(*gpus, question.gpu.id, &Gpu::id);
+            found != gpus->end())
+            return *found;
+    return std::nullopt;
+}
+
+/// The probe told what is free. Of a unit no more is kept than the size.
+bool is_told_by(const ProbeResult& probe, const Gpu& fresh) {
+    if (!fresh.memory.free)
+        return false;
+    return unit_of(fresh) ? told_free(fresh, probe.api) : fresh.memory.free_at == probe.at;
 }
 
 std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult& probe) {
@@ -192,9 +202,11 @@ void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& prob
 }
 
 LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Question& question) {
-    const auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
-    if (fresh && fresh->memory.free && fresh->memory.free_at == probe.at)
+    auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
+    if (fresh && is_told_by(probe, *fresh)) {
+        fresh->memory.free_at = probe.at;
         return kept(fresh->id, fresh->memory, probe.api);
+    }
     auto known = best_known(question.gpu);
     if (fresh)
         if (const auto view = fresh->apis.find(probe.api); view != fresh->apis.end())

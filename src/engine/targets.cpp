@@ -7,6 +7,7 @@
 #include "inventory/linker_cache.h"
 #include "report/api_table.h"
 #include "report/api_view.h"
+#include "report/compute_view.h"
 #include "report/driver_table.h"
 #include "report/trials.h"
 #include "report/vendor.h"
@@ -47,23 +48,39 @@ bool is_among(const Names& names, std::string_view name) {
     return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
+/// How a probe names an API's device.
+std::optional<std::string> key_of(const Value& device) {
+    const auto facts = facts_from(device);
+    return facts ? device_key(*facts) : std::nullopt;
+}
+
+/// A MIG instance goes by its UUID: CUDA shows a process one, in the first place. Other units may
+/// share an address, and go by their place.
+std::optional<std::string> key_of(const Gpu& gpu, std::string_view api) {
+    const auto& view = gpu.apis.at(std::string{api});
+    const auto* unit = unit_of(gpu);
+    if (!unit)
+        return key_of(view.device);
+    if (stands_alone(gpu))
+        return unit->uuid ? std::optional{"uuid:" + *unit->uuid} : std::nullopt;
+    return view.index ? std::optional{"index:" + std::to_string(*view.index)} : std::nullopt;
+}
+
 /// The query's target for one of its devices. nullopt when the machine has no such driver or the
 /// device has no key.
 std::optional<ProbeTarget> target_for(const std::vector<ProbeTarget>& queries,
                                       std::string_view api,
                                       const std::optional<std::string>& driver,
-                                      const Value& device,
+                                      std::optional<std::string> key,
                                       const std::string& stage) {
     const auto found = std::ranges::find_if(queries, [&](const ProbeTarget& query) {
         return query.api == api && (query.driver.empty() || query.driver == driver);
     });
-    const auto facts = facts_from(device);
-    const auto key = facts ? device_key(*facts) : std::nullopt;
     if (found == queries.end() || !key)
         return std::nullopt;
     auto target = *found;
     target.stage = stage;
-    target.device = key;
+    target.device = std::move(key);
     return target;
 }
 
@@ -134,19 +151,27 @@ std::vector<TrialTarget> trial_targets(const Report& report,
         if (target)
             targets.push_back({.target = std::move(*target), .gpu = gpu});
     };
-    for (const auto& gpu : report.gpus)
-        for (const auto& api : kApis) {
-            if (!gpuprobe::computes(api) || !is_among(request.gpus, gpu.id) ||
-                !is_among(request.apis, api.word) || !may_compute(gpu, api))
-                continue;
-            const auto& view = gpu.apis.at(std::string{api.word});
-            add(target_for(queries, api.word, view.driver, view.device, request.stage), &gpu);
+    const ComputeView view{report};
+    for (const auto& whole : report.gpus)
+        for (const auto& gpu : view.report().gpus) {
+            const bool is_asked =
+                whole_id(gpu.id) == whole.id &&
+                (is_among(request.gpus, whole.id) || is_among(request.gpus, gpu.id));
+            for (const auto& api : kApis) {
+                if (!is_asked || !gpuprobe::computes(api) || !is_among(request.apis, api.word) ||
+                    !may_compute(gpu, api))
+                    continue;
+                const auto& driver = gpu.apis.at(std::string{api.word}).driver;
+                add(target_for(queries, api.word, driver, key_of(gpu, api.word), request.stage),
+                    &whole);
+            }
         }
     if (!request.gpus.empty())
         return targets;
     for (const auto& software : report.software)
         if (computes(software.api) && is_among(request.apis, software.api))
-            add(target_for(queries, software.api, software.driver, software.device, request.stage),
+            add(target_for(queries, software.api, software.driver, key_of(software.device),
+                           request.stage),
                 nullptr);
     if (is_among(request.apis, kCpuApi))
         add(ProbeTarget{.api = std::string{kCpuApi}, .stage = request.stage, .device = kCpuDevice},

@@ -49,6 +49,35 @@ void add_trials(const Subject& subject,
     }
 }
 
+/// CUDA has a MIG instance in the first place wherever one is alone: it goes by its UUID.
+bool is_of(const DeviceFacts& device, const Unit& unit, const std::string& api) {
+    if (unit.gpu_instance)
+        return unit.uuid && device.uuid == unit.uuid;
+    const auto index = unit.indices.find(api);
+    return index != unit.indices.end() && device.index == index->second;
+}
+
+/// Trials of a GPU's units, as facts of further devices of the API: report/compute_view.h reads
+/// them.
+void add_trials(const Subject& subject, const std::vector<const ProbeResult*>& probes, Gpu& gpu) {
+    for (auto& [api, view] : gpu.apis) {
+        const auto* claim = preferred_claim(subject, api);
+        for (const auto* probe : probes) {
+            const bool is_trial = claim && probe->stage != kQueryStage && probe->api == api &&
+                                  probe->driver == claim->device.probe->driver &&
+                                  probe->devices.size() == 1;
+            if (!is_trial || std::ranges::none_of(gpu.partitions, [&](const Unit& unit) {
+                    return is_of(probe->devices.front(), unit, api);
+                }))
+                continue;
+            Value entry;
+            entry["driver"] = probe->driver;
+            entry["device"] = value_of(probe->devices.front());
+            view.device["alternatives"].push_back(std::move(entry));
+        }
+    }
+}
+
 void add_trials(const std::vector<const ProbeResult*>& probes, Cpu& cpu) {
     const auto trials = trials_of(probes, kCpuApi, "", kCpuDevice);
     cpu.verification = trials.verification;
@@ -86,6 +115,7 @@ Gpu gpu_of(const Subject& subject,
     gpu.health = health_of(gpu.findings);
     gpu.backends = backend_views(machine, gpu);
     add_trials(subject, probes, gpu.backends);
+    add_trials(subject, probes, gpu);
     return gpu;
 }
 
@@ -136,6 +166,21 @@ void add_devices(const Joined& joined,
     std::ranges::sort(report.gpus, comes_before);
 }
 
+/// A trial of a MIG instance goes by its UUID, which not everybody may see: here by the unit's id.
+void name_units(Report& report) {
+    constexpr std::string_view kUuid = "uuid:";
+    for (auto& probe : report.probes) {
+        if (!probe.device || !probe.device->starts_with(kUuid))
+            continue;
+        const auto uuid = probe.device->substr(kUuid.size());
+        probe.device.reset();
+        for (const auto& gpu : report.gpus)
+            for (const auto& unit : gpu.partitions)
+                if (unit.uuid == uuid)
+                    probe.device = unit.id;
+    }
+}
+
 std::vector<Reason> notes_of(const Machine& machine, const Joined& joined) {
     std::vector<Reason> notes;
     for (const auto& note : machine.notes)
@@ -164,6 +209,7 @@ Report assemble(const Machine& machine,
                   .notes = notes_of(machine, joined)};
     add_trials(sorted, report.host.cpu);
     add_devices(joined, machine, sorted, report, context.now);
+    name_units(report);
     return report;
 }
 

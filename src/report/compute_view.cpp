@@ -5,6 +5,7 @@
 
 #include "report/api_table.h"
 #include "report/fact_key.h"
+#include "report/trials.h"
 #include "report/uuid.h"
 
 namespace gpuprobe {
@@ -127,6 +128,33 @@ void add_absence(const Unit& unit, std::string_view api, Gpu& gpu, BackendView& 
     view = ApiView{.outcome = Outcome::Absent, .age = view.age, .reasons = backend.reasons};
 }
 
+bool is_of(const Value& device, const Unit& unit, const std::string& api) {
+    if (is_mig(unit))
+        return unit.uuid && device.at("uuid") == Value{*unit.uuid};
+    const auto index = unit.indices.find(api);
+    return index != unit.indices.end() && device.at("index") == Value{index->second};
+}
+
+/// What the unit computed: it stands among what the API's drivers told of the GPU.
+Trials trials_of(const ApiView& view, const Unit& unit, const std::string& api) {
+    Trials trials;
+    const auto* others = fact(view.device, facts::kAlternatives);
+    for (std::size_t i = 0; others && i < others->size(); ++i) {
+        const auto& device = (*others)[i].at("device");
+        auto facts = facts_from(device);
+        if (!facts || !is_of(device, unit, api))
+            continue;
+        const ProbeResult probe{.outcome = Outcome::Answered, .devices = {*facts}};
+        if (!device.at("check").is_null())
+            trials.verification = verification_from(probe);
+        if (!device.at("measured").is_null()) {
+            trials.measurement = measurement_from(probe);
+            trials.score = score_of(*trials.measurement);
+        }
+    }
+    return trials;
+}
+
 void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
     for (auto& [word, backend] : gpu.backends) {
         const auto* api = find_api_of_backend(word);
@@ -138,6 +166,9 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
             drop_trials(backend);
         if (place == unit.indices.end() && any_has_place(whole, view->first))
             add_absence(unit, view->first, gpu, backend);
+        if (const auto trials = trials_of(view->second, unit, view->first);
+            trials.verification || trials.measurement)
+            add_trials(trials, backend);
         // Nothing would make a program use it and no other.
         if (place == unit.indices.end() && is_mig(unit) && !unit.uuid && backend.usable == true) {
             backend.usable.reset();

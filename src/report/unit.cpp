@@ -174,9 +174,13 @@ void take(const Claim& claim, Unit& unit) {
         unit.uuid = own_uuid;
     if (!unit.profile && unit.gpu_instance)
         unit.profile = mig_profile(device.facts->name.value_or(""), unit, std::nullopt);
-    const auto total = device.facts->memory ? device.facts->memory->total : std::nullopt;
+    const auto memory = device.facts->memory.value_or(FactMemory{});
+    const auto& total = memory.total;
     if (!unit.memory && total && total->count > 0 && *total <= kMaxGpuMemory)
         unit.memory = FactMemory{.total = total};
+    if (unit.memory && unit.memory->total && !unit.memory->free && memory.free &&
+        *memory.free <= *unit.memory->total)
+        unit.memory->free = memory.free;
 }
 
 /// Gives each device to the unit that it names. Where none names one, they are the first units in

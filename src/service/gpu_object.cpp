@@ -26,6 +26,17 @@ const Gpu* gpu_in(const Report& report, const std::string& id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
+/// The GPU, or the unit of it that the options name. Errors: InvalidRequest for another type.
+Result<std::string> asked_for(const std::string& gpu, const bus::Dictionary& options) {
+    const auto given = options.find("unit");
+    if (given == options.end())
+        return gpu;
+    const auto value = TRY(bus::value_from(given->second));
+    if (!value.is_string())
+        return Error{ErrorCode::InvalidRequest, "unit: expected a string"};
+    return gpu + "/" + *value.as_string();
+}
+
 Error gone(const std::string& id) {
     return Error{ErrorCode::UnknownDevice, id + ": no longer there"};
 }
@@ -125,7 +136,7 @@ void GpuObject::identify_to(const Requester& who,
     });
 }
 
-void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary /*options*/) {
+void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary options) {
     const auto number = ++last_memory_reply_;
     memory_replies_->emplace(number, bus::Reply<bus::Dictionary>{std::move(result)});
     const std::weak_ptr<MemoryReplies> replies = memory_replies_;
@@ -134,7 +145,8 @@ void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictiona
             if (auto reply = waiting->extract(number); !reply.empty())
                 send_memory(reply.mapped(), memory);
     };
-    const auto asked = context_.engine.read_memory(id_, false, answer);
+    const auto id = asked_for(id_, options);
+    const auto asked = id ? context_.engine.read_memory(*id, false, answer) : Status{id.error()};
     if (asked)
         return;
     if (auto reply = memory_replies_->extract(number); !reply.empty())

@@ -44,10 +44,13 @@ Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink) {
     return figures;
 }
 
+/// Not everybody who reads this may see a UUID.
 Answer device_not_found(const ProbeTarget& target) {
+    const auto device = target.device.value_or("");
+    const auto name = device.starts_with(kUuid) ? std::string{"of that UUID"} : device;
     return Answer{.outcome = Outcome::Absent,
-                  .note = "the driver offers no device " + target.device.value_or(""),
-                  .reasons = {because("device-not-found", {{"device", to_value(target.device)}})}};
+                  .note = "the driver offers no device " + name,
+                  .reasons = {because("device-not-found", {{"device", name}})}};
 }
 
 DeviceStage later_stage(std::string_view name) {

@@ -81,6 +81,7 @@ class DividedGpu(unittest.TestCase):
     def test_computes_on_no_other(self):
         answer = ask("cuda", "divided", "--stage", "verify", "--device", "uuid:MIG-30010203-0405-0607-0809-0a0b0c0d0e00")
         self.assertEqual(answer.done["reasons"][0]["code"], "device-not-found")
+        self.assertNotIn("MIG-3", str(answer.done), "not everybody who reads it may see a UUID")
         self.assertEqual(answer.devices, [])
 
 

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
+#include "report/compute_view.h"
 #include "support/places.h"
 #include "support/temporary_folder.h"
 
@@ -56,6 +57,11 @@ public:
         const auto report = assemble(machine_, probes_, ReportContext{.now = kBefore});
         ASSERT_EQ(report.gpus.size(), 1u);
         gpu_ = report.gpus.front();
+    }
+    /// What is read from here on is its first unit's.
+    void take_unit() {
+        const Report report{.gpus = {gpu_}};
+        gpu_ = ComputeView{report}.report().gpus.front();
     }
     Status read(bool allow_wake = false) {
         std::vector<ProbeTarget> targets;
@@ -166,6 +172,49 @@ TEST(LiveMemory, OfAnNvidiaCardIsAskedOfNvmlAlone) {
     EXPECT_EQ(memory.source, "nvml");
     const MemoryReading reading{.source = "nvml", .what = "free", .bytes = gib(30)};
     EXPECT_NE(std::ranges::find(memory.evidence, reading), memory.evidence.end());
+}
+
+/// An answer of NVML with one instance, of which that much is free.
+ProbeResult divided(Bytes free, WallTime at) {
+    auto probe = answered("nvml", gib(80), gib(79), at);
+    Value instance;
+    instance["gpu_instance"] = 1;
+    instance["compute_instance"] = 0;
+    instance["uuid"] = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
+    instance["memory"] = to_value(FactMemory{.total = gib(10), .free = free});
+    auto& extra = probe.devices.front().extra;
+    extra["mig_mode"] = true;
+    extra["mig_devices"].push_back(std::move(instance));
+    return probe;
+}
+
+TEST(LiveMemory, OfAMigInstanceIsItsOwn) {
+    Bench card{"10de", "030200", "nvidia"};
+    card.knows(divided(gib(9), kBefore));
+    card.scan();
+    card.take_unit();
+    ASSERT_EQ(card.gpu().id, kId + "/mig-1");
+    ASSERT_TRUE(card.read());
+    ASSERT_EQ(card.started.size(), 1u);
+    card.started.front().second(divided(gib(3), kNow));
+    const auto memory = card.only_answer();
+    EXPECT_EQ(memory.physical, gib(10));
+    EXPECT_EQ(memory.free, gib(3));
+    EXPECT_EQ(memory.free_at, kNow);
+    EXPECT_EQ(memory.source, "nvml");
+}
+
+TEST(LiveMemory, OfAnInstanceThatIsGoneIsTheLastKnown) {
+    Bench card{"10de", "030200", "nvidia"};
+    card.knows(divided(gib(9), kBefore));
+    card.scan();
+    card.take_unit();
+    ASSERT_TRUE(card.read());
+    card.started.front().second(answered("nvml", gib(80), gib(79), kNow));
+    const auto memory = card.only_answer();
+    EXPECT_EQ(memory.free, gib(9));
+    EXPECT_EQ(memory.free_at, kBefore);
+    EXPECT_EQ(memory.source, "report");
 }
 
 TEST(LiveMemory, IsAskedOfTheVulkanDriverThatServesTheGpu) {

@@ -66,5 +66,53 @@ TEST(SkippedAsleep, NamesTheDevice) {
     EXPECT_EQ(*probe.reasons[0].detail.at("device").as_string(), "pci:0000:01:00.0");
 }
 
+/// A GPU in MIG mode with two instances, of which CUDA shows the first, and the targets for it.
+Gpu divided_gpu(const char* api, const char* backend) {
+    Gpu gpu{.id = "pci:0000:01:00.0"};
+    auto& view = gpu.apis[api];
+    view = {.outcome = Outcome::Answered, .index = 0};
+    view.device = value_of(DeviceFacts{.index = 0, .pci = PciAddress{.bus = 1}});
+    gpu.backends[backend].usable = true;
+    return gpu;
+}
+
+std::vector<std::string> devices_tried(const Gpu& gpu, const char* api, const char* asked) {
+    const Report report{.gpus = {gpu}};
+    const ProbeRequest request{.stage = "verify", .gpus = {asked}};
+    std::vector<std::string> devices;
+    for (const auto& [target, whole] : trial_targets(report, {{.api = api}}, request)) {
+        EXPECT_EQ(whole, &report.gpus.front());
+        devices.push_back(target.device.value_or(""));
+    }
+    return devices;
+}
+
+TEST(TrialTargets, OfADividedGpuAreItsInstances) {
+    using Devices = std::vector<std::string>;
+    auto gpu = divided_gpu("cuda", "cuda");
+    EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0"), Devices{"pci:0000:01:00.0"});
+    gpu.partitions = {{.name = "mig-1",
+                       .id = "pci:0000:01:00.0/mig-1",
+                       .uuid = "MIG-1",
+                       .indices = {{"cuda", 0}}},
+                      {.name = "mig-2", .id = "pci:0000:01:00.0/mig-2", .uuid = "MIG-2"},
+                      {.name = "mig-3", .id = "pci:0000:01:00.0/mig-3"}};  // nothing names it
+    EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0"),
+              (Devices{"uuid:MIG-1", "uuid:MIG-2"}));
+    EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0/mig-2"), Devices{"uuid:MIG-2"});
+}
+
+TEST(TrialTargets, OfPartitionsAtOneAddressGoByTheirPlace) {
+    auto gpu = divided_gpu("hip", "rocm");
+    Value other;
+    other["driver"] = "";
+    other["device"] = value_of(DeviceFacts{.index = 1, .pci = PciAddress{.bus = 1}});
+    gpu.apis.at("hip").device["alternatives"].push_back(std::move(other));
+    gpu.partitions = {{.name = "xcp-0", .id = "pci:0000:01:00.0/xcp-0", .indices = {{"hip", 0}}},
+                      {.name = "xcp-1", .id = "pci:0000:01:00.0/xcp-1", .indices = {{"hip", 1}}}};
+    EXPECT_EQ(devices_tried(gpu, "hip", "pci:0000:01:00.0"),
+              (std::vector<std::string>{"index:0", "index:1"}));
+}
+
 }  // namespace
 }  // namespace gpuprobe::engine

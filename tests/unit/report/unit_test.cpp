@@ -119,6 +119,39 @@ TEST(Units, HaveTheMemoryThatApisAreHeldAgainst) {
     EXPECT_EQ(other.partitions.at(1).indices.at("cuda"), 0U);
 }
 
+ProbeResult trial_of(const char* uuid, const char* result) {
+    DeviceFacts device{.index = 0, .name = "NVIDIA H200 MIG 3g.71gb", .uuid = uuid};
+    device.extra["check"] = json(R"({"words":4,"wrong_words":0})");
+    device.extra["check"]["result"] = result;
+    auto trial = probe("cuda", "", Outcome::Answered, {device});
+    trial.stage = "verify";
+    trial.device = std::string{"uuid:"} + uuid;
+    return trial;
+}
+
+TEST(Units, AreVerifiedOneByOne) {
+    auto scene = scene_with(kTwo);
+    scene.probes.at(0).devices.front().uuid = kInstance;
+    scene.probes.push_back(trial_of(kInstance, "verified"));
+    scene.probes.push_back(trial_of(kOtherInstance, "miscomputed"));
+    scene.probes.push_back(trial_of("MIG-9e611089-1272-699d-8985-ab84fef4311e", "verified"));
+    const auto report = assembled(scene);
+    const ComputeView view{report};
+    const auto& first = view.report().gpus.at(0).backends.at("cuda");
+    EXPECT_TRUE(first.verified);
+    ASSERT_TRUE(first.verification);
+    const auto& second = view.report().gpus.at(1).backends.at("cuda");
+    EXPECT_FALSE(second.verified);
+    EXPECT_EQ(second.usable, false);
+    EXPECT_TRUE(has_reason(second.reasons, "miscomputed"));
+    std::vector<std::optional<std::string>> tried;
+    for (const auto& entry : report.probes)
+        if (entry.stage == "verify")
+            tried.push_back(entry.device);
+    EXPECT_EQ(tried, (std::vector<std::optional<std::string>>{
+                         "pci:0000:00:06.0/mig-1", "pci:0000:00:06.0/mig-5.1", std::nullopt}));
+}
+
 TEST(Units, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
     auto scene = scene_with("[]");
     auto& cuda = scene.probes.at(0).devices.front();
