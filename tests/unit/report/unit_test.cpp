@@ -129,6 +129,23 @@ ProbeResult trial_of(const char* uuid, const char* result) {
     return trial;
 }
 
+std::optional<bool> vulkan_with(const char* profile) {
+    auto scene = scene_with("[]");
+    auto instance = json(R"({"index":0,"gpu_instance":3,"compute_instance":0})");
+    instance["name"] = std::string{"NVIDIA RTX PRO 6000 MIG "} + profile;
+    auto& extra = scene.probes.at(1).devices.front().extra;
+    extra["mig_mode"] = true;
+    extra["mig_devices"].push_back(std::move(instance));
+    return gpu_at(assembled(scene), kCard).backends.at("vulkan").usable;
+}
+
+/// Where its driver works and does not list the GPU.
+TEST(Units, HaveNoVulkanButWithGraphicsInTheirProfile) {
+    EXPECT_EQ(vulkan_with("1g.24gb"), false);
+    EXPECT_EQ(vulkan_with("1g.24gb+me"), false);
+    EXPECT_EQ(vulkan_with("1g.24gb+gfx"), std::nullopt);
+}
+
 TEST(Units, AreVerifiedOneByOne) {
     auto scene = scene_with(kTwo);
     scene.probes.at(0).devices.front().uuid = kInstance;
