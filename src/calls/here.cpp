@@ -78,7 +78,8 @@ std::vector<std::string> kernel_log() {
     constexpr int kMost = 1 << 20;
     constexpr std::array kAbout = std::to_array<std::string_view>(
         {"NVRM", "nvidia", "nouveau", "amdgpu", "radeon", "i915", "xe 0000", "[drm", "kfd",
-         "AMD-Vi", "DMAR", "habanalabs", "intel_vpu", "amdxdna", "hailo", "Lockdown", "module"});
+         "AMD-Vi", "DMAR", "habanalabs", "intel_vpu", "amdxdna", "hailo", "Lockdown", "module",
+         ": BAR "});
     std::string text(kMost, '\0');
     const int size = ::klogctl(kReadAll, text.data(), kMost);
     std::vector<std::string> lines;
