@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "base/parse.h"
 #include "explain/cause_terms.h"
@@ -177,6 +178,15 @@ public:
         for (const auto& api : kApis)
             if (!api.vendor.empty() && computes(api))
                 more_["apis"][api.word] = Value{Value::Object{{"vendor", Value{api.vendor}}}};
+    }
+
+    /// The fix of a cause for such evidence on a device of which nothing else is known.
+    [[nodiscard]] std::optional<std::string> fix_of(const ReadCause& cause,
+                                                    const Value& evidence) const {
+        const Facts facts{{.report = report_}};
+        const Scene scene{
+            .report = &value_, .more = &more_, .facts = &facts, .evidence = &evidence};
+        return all_hold(cause.when, scene) ? told(cause, evidence, {}, scene).fix : std::nullopt;
     }
 
     std::vector<Finding> findings() {
@@ -401,13 +411,24 @@ private:
     std::vector<Finding> findings_ = {};
 };
 
-/// Whether a cause of that id rests on reasons of that code.
-bool rests_on(std::string_view id, std::string_view code) {
-    return std::ranges::any_of(read_causes(), [&](const ReadCause& cause) {
-        return cause.row->id == id && std::ranges::any_of(cause.from, [&](const Source& source) {
-                   return has(source.codes, code);
-               });
-    });
+/// The causes that rest on reasons of a code.
+const std::vector<const ReadCause*>& causes_of(const std::string& code) {
+    static const auto by_code = [] {
+        std::map<std::string, std::vector<const ReadCause*>> found;
+        for (const auto& cause : read_causes())
+            for (const auto& source : cause.from)
+                for (const auto& each : source.codes)
+                    found[each].push_back(&cause);
+        return found;
+    }();
+    static const std::vector<const ReadCause*> kNone;
+    const auto found = by_code.find(code);
+    return found == by_code.end() ? kNone : found->second;
+}
+
+bool rests_on(std::string_view id, const std::string& code) {
+    return std::ranges::any_of(causes_of(code),
+                               [id](const ReadCause* cause) { return cause->row->id == id; });
 }
 
 }  // namespace
@@ -424,6 +445,20 @@ std::optional<std::string> fix_for(const std::vector<Finding>& findings,
                rests_on(finding.id, reason.code);
     });
     return found == findings.end() ? std::nullopt : found->fix;
+}
+
+std::optional<std::string> usual_fix(const Reason& reason) {
+    const auto& causes = causes_of(reason.code);
+    if (causes.empty())
+        return std::nullopt;
+    Report report;
+    if (const auto* container = reason.detail.at("container").as_string())
+        report.host.container = *container;
+    const Examination examination{report, {}};
+    for (const auto* cause : causes)
+        if (auto fix = examination.fix_of(*cause, reason.detail))
+            return fix;
+    return std::nullopt;
 }
 
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings) {

@@ -84,6 +84,10 @@ std::optional<std::string> fix_for(const std::vector<Finding>& findings,
                                    std::string_view api,
                                    const Reason& reason);
 
+/// What helps against a reason wherever it is told: the fix of the first cause that rests on it, as
+/// far as that is known without a report. nullopt where no cause does, or nothing helps.
+std::optional<std::string> usual_fix(const Reason& reason);
+
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
 

@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "explain/doctor.h"
 #include "explain/gpu_words.h"
 #include "explain/sizes.h"
 #include "explain/wording_table.h"
@@ -223,6 +224,8 @@ Explained explain(const Reason& reason) {
     Explained explained{.text = filled(wording->sentence, reason.detail)};
     if (auto fix = filled(wording->fix, reason.detail); !fix.empty())
         explained.fix = std::move(fix);
+    else
+        explained.fix = usual_fix(reason);
     return explained;
 }
 

@@ -13,31 +13,28 @@ namespace gpuprobe {
 struct Wording {
     std::string_view code;
     std::string_view sentence;
-    std::string_view fix = {};  ///< what the reader can do about it; empty when nothing
+    /// What the reader can do about it; empty when nothing, and where a cause of
+    /// data/knowledge/causes rests on the code and knows.
+    std::string_view fix = {};
 };
 
 /// Of reasons, by subject. A sentence has no capital and no full stop: it follows "vulkan: " or a
 /// GPU's id.
 inline constexpr Wording kWordings[] = {
     // How a probe ended.
-    {"driver-crashed", "the driver crashed when asked[ ({note})]",
-     "a crash is a bug of the driver: update it, or remove its manifest[ {driver}]"},
-    {"driver-timed-out", "the driver did not answer in time[ ({note})]",
-     "a driver that hangs often means a stuck GPU: look for it in the kernel log (journalctl -k)"},
+    {"driver-crashed", "the driver crashed when asked[ ({note})]"},
+    {"driver-timed-out", "the driver did not answer in time[ ({note})]"},
     {"driver-failed", "the driver failed when asked[ ({note})]"},
     {"api-refused", "the driver refused[ {call}][ (error {code})]"},
     {"driver-missing", "its driver is not installed[ ({note})]"},
     {"loader-missing", "its loader is not installed[ ({note})]"},
-    {"stub-library", "only a stub of the driver's library is installed",
-     "install the GPU's driver, not only the development files"},
-    {"driver-not-loaded", "the kernel driver is not loaded", "load the GPU's kernel driver"},
-    {"fabric-manager-not-ready", "the NVLink fabric is not ready",
-     "start nvidia-fabricmanager, in the version of the driver"},
+    {"stub-library", "only a stub of the driver's library is installed"},
+    {"driver-not-loaded", "the kernel driver is not loaded"},
+    {"fabric-manager-not-ready", "the NVLink fabric is not ready"},
     {"not-listed", "the driver does not show this GPU"},
     {"no-gpu", "this machine has no GPU for it"},
     {"no-device", "the driver shows no device"},
-    {"mig-without-instance", "MIG is on, and the GPU has no instance that programs could use",
-     "create one, or switch MIG off: gpuprobectl doctor has the commands"},
+    {"mig-without-instance", "MIG is on, and the GPU has no instance that programs could use"},
     {"one-instance-listed",
      "programs see it when they are told its UUID, and one instance at a time"},
     {"inconclusive", "the driver should show this GPU and does not"},
@@ -45,33 +42,24 @@ inline constexpr Wording kWordings[] = {
     {"skipped", "it was not asked"},
     {"not-probed", "it has not been asked yet", "ask the drivers: gpuprobectl probe"},
     {"cancelled", "the probe was cancelled", "ask the drivers: gpuprobectl probe"},
-    {"asleep", "asking would wake a sleeping GPU[: {device}]",
-     "ask anyway: gpuprobectl probe --allow-wake"},
+    {"asleep", "asking would wake a sleeping GPU[: {device}]"},
     {"quarantined",
-     "it did harm before[ ({why})], and is not asked again[ until {until_usec:time}]",
-     "an update of the driver lifts this, and so does: gpuprobectl quarantine clear"},
-    {"unstable", "the driver says something else each time it is asked, since {since_usec:time}",
-     "what it promises least is used; update the driver"},
+     "it did harm before[ ({why})], and is not asked again[ until {until_usec:time}]"},
+    {"unstable", "the driver says something else each time it is asked, since {since_usec:time}"},
     {"worker-not-started", "no probe could be started[: {problem}]"},
     {"worker-lost", "the process that asked it was gone before there was an answer"},
-    {"worker-stuck", "the process that asked it last is stuck in the kernel",
-     "only a reboot ends such a process; look for its cause: journalctl -k"},
+    {"worker-stuck", "the process that asked it last is stuck in the kernel"},
     {"worker-output", "it printed: {lines}"},
     {"malformed-answer", "the probe's answer made no sense[: {problem}]"},
-    {"malformed-manifest", "the driver's manifest is malformed",
-     "reinstall the package that the manifest belongs to"},
+    {"malformed-manifest", "the driver's manifest is malformed"},
     {"unreadable", "a folder or file can't be read[: {note}]"},
     {"unreadable-manifest", "the driver's manifest can't be read"},
     {"nvidia-icd-needs-egl",
-     "the NVIDIA driver works through {library} only: its manifest names the GLX one",
-     "give programs a manifest that works: sed s/libGLX/libEGL/ {manifest} | sudo tee "
-     "/etc/vulkan/icd.d/nvidia_egl.json"},
+     "the NVIDIA driver works through {library} only: its manifest names the GLX one"},
 
     // How computing ended.
-    {"miscomputed", "it computes wrong results[: {wrong_words} of {words} words]",
-     "update the GPU's driver; where it stays so, the GPU itself may be broken"},
-    {"not-computing", "a small kernel on it ended: {result}[ ({note})]",
-     "try again: gpuprobectl probe --stage=verify"},
+    {"miscomputed", "it computes wrong results[: {wrong_words} of {words} words]"},
+    {"not-computing", "a small kernel on it ended: {result}[ ({note})]"},
     {"stage-not-offered", "its API tells facts and runs nothing"},
     {"device-not-found", "the driver does not offer that device now[: {device}]",
      "ask the drivers: gpuprobectl probe"},
@@ -96,24 +84,20 @@ inline constexpr Wording kWordings[] = {
      "[for GPUs of another vendor than {have:vendor}|needs a GPU of another vendor]"
      "[: {needs:vendor}]"},
     {"display-only", "a display adapter without compute"},
-    {"no-driver", "no driver for it",
-     "install the kernel driver of the GPU's vendor, or load it with modprobe"},
+    {"no-driver", "no driver for it"},
     {"driver-mismatch",
-     "kernel module[ {kernel}] and driver libraries[ {userspace}] differ in version",
-     "reboot after a driver update, or reload the kernel module"},
+     "kernel module[ {kernel}] and driver libraries[ {userspace}] differ in version"},
     {"driver-too-old",
      "the driver is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]",
      "update the GPU's driver[ to {need} or later][ to {want} or later]"},
     {"kernel-driver-unfit", "{api} does not work with the kernel driver {driver}",
      "use the vendor's kernel driver for it"},
-    {"device-not-ready", "its driver says that it is not ready[: {state}]",
-     "see what its driver says: journalctl -k"},
-    {"passthrough", "the GPU is set aside for virtual machines[ by {driver}]",
-     "bind the GPU to its own driver to use it here"},
-    {"uvm-missing", "CUDA's node /dev/nvidia-uvm is missing", "sudo nvidia-modprobe -u -c0"},
-    {"lost", "the GPU no longer answers", "switch the machine off and on again"},
-    {"wedged", "the kernel driver gave the GPU up", "reload the kernel driver, or reboot"},
+    {"device-not-ready", "its driver says that it is not ready[: {state}]"},
+    {"passthrough", "the GPU is set aside for virtual machines[ by {driver}]"},
+    {"uvm-missing", "CUDA's node /dev/nvidia-uvm is missing"},
+    {"lost", "the GPU no longer answers"},
+    {"wedged", "the kernel driver gave the GPU up"},
     {"unhealthy", "the GPU has a problem[: {health}]"},
     {"joined-weakly", "taken for this GPU by vendor and model only"},
     {"conflict", "two drivers tell different things about one device"},
@@ -123,23 +107,17 @@ inline constexpr Wording kWordings[] = {
     {"implausible", "{source} tells a size that no GPU here can have[: {bytes:size}]"},
 
     // Nodes and permissions.
-    {"no-permission", "no permission for {node}[, which belongs to group {group}]",
-     "[join its group: sudo usermod -aG {group:join} \"$USER\", then log in again]"},
+    {"no-permission", "no permission for {node}[, which belongs to group {group}]"},
     {"prober-no-permission",
-     "the daemon has no permission for {node}[, which belongs to group {group}]",
-     "let the daemon in, or ask the drivers yourself: gpuprobectl --direct"},
+     "the daemon has no permission for {node}[, which belongs to group {group}]"},
     {"missing", "does not exist"},
     {"node-missing",
      "{node} is not there[, though the kernel has the device: it was not passed into "
-     "this {container} container]",
-     "[start the {container} container with the GPU: --device {node}, or by CDI (--device "
-     "vendor/class=name)]"},
-    {"device-denied", "the control group of the asking process denies {node}",
-     "start the container with the GPU, or allow the device in the unit: DeviceAllow="},
+     "this {container} container]"},
+    {"device-denied", "the control group of the asking process denies {node}"},
 
     // What an API offers on a device.
-    {"compute-prohibited", "the GPU's compute mode prohibits it",
-     "let programs in: gpuprobectl doctor has the command"},
+    {"compute-prohibited", "the GPU's compute mode prohibits it"},
     {"no-compute-device", "the device cannot compute"},
     {"not-usable", "it cannot be used"},
     {"webgpu-unknown", "not known whether Vulkan offers all that WebGPU needs"},
@@ -228,7 +206,7 @@ inline constexpr Wording kWordings[] = {
 
     // About the report itself.
     {"catalogue-ignored", "the manifest {file} is ignored[: {problem}]", "repair or remove {file}"},
-    {"profile-ignored", "the profile {file} is ignored[: {problem}]", "repair or remove {file}"},
+    {"profile-ignored", "the profile {file} is ignored[: {problem}]"},
     {"no-hotplug", "hot-plug is not seen[: {problem}]"},
     {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},
     {"state-not-kept", "the {what} can't be kept on disk[: {problem}]",

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "explain/doctor.h"
+#include "explain/doctor.h"
 #include "explain/wording_table.h"
 
 namespace gpuprobe {
@@ -60,14 +62,26 @@ TEST(Wording, SurvivesPatternsThatAreCut) {
         (void)filled(pattern.substr(0, end), detail({{"c", 1}, {"f", 2}}));
 }
 
+TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
+    EXPECT_EQ(explain({.code = "worker-stuck"}).fix, usual_fix({.code = "worker-stuck"}));
+    EXPECT_NE(usual_fix({.code = "worker-stuck"}), std::nullopt);
+    EXPECT_EQ(usual_fix({.code = "not-listed"}), std::nullopt) << "no cause rests on it";
+    const Reason missing{.code = "node-missing", .detail = detail({{"node", "/dev/nvidia0"}})};
+    EXPECT_EQ(usual_fix(missing), "sudo nvidia-modprobe -c0");
+    auto inside = missing;
+    inside.detail["container"] = "docker";
+    EXPECT_NE(usual_fix(inside).value_or("").find("start the container"), std::string::npos);
+}
+
 TEST(Wording, ExplainsAPermissionWithItsFix) {
     const auto explanation = explain(
         {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});
     EXPECT_EQ(explanation.text, "no permission for /dev/kfd, which belongs to group render");
     EXPECT_EQ(explanation.fix,
-              "join its group: sudo usermod -aG render \"$USER\", then log in again");
+              "join its group, then log in again: sudo usermod -aG render \"$USER\"");
     EXPECT_EQ(explain({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
-              std::nullopt);
+              "a rule of udev's gives it to the group render, as systemd's own rules do: see "
+              "udevadm info /dev/kfd");
 }
 
 TEST(Wording, ShowsACodeThatItDoesNotKnow) {

@@ -66,7 +66,7 @@ TEST(Answer, ExplainsEveryCandidate) {
     EXPECT_EQ(reasons[0].at("Text").get<std::string>(),
               "no permission for /dev/kfd, which belongs to group render");
     EXPECT_EQ(reasons[0].at("Fix").get<std::string>(),
-              "join its group: sudo usermod -aG render \"$USER\", then log in again");
+              "join its group, then log in again: sudo usermod -aG render \"$USER\"");
     const auto detail = reasons[0].at("Detail").get<bus::Dictionary>();
     EXPECT_EQ(detail.at("node").get<std::string>(), "/dev/kfd");
 }
