@@ -26,9 +26,9 @@ Status BusSession::connect() try {
     service_ = std::move(service);
     if (serves_switcheroo_)
         show_switcheroo(*connection_);
-    connection_->on_rest([this] {
-        if (rested_)
-            rested_();
+    connection_->on_use([this] {
+        if (used_)
+            used_();
     });
     connection_->start([this](const std::string& reason) { lost(reason); });
     return Done{};

@@ -24,8 +24,8 @@ public:
                const ServiceContext& context,
                Log& log);
 
-    /// Sets what to call when no message has come for a while. To be called before start().
-    void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
+    /// Sets what to call some time after messages came. To be called before start().
+    void on_use(std::function<void()> used) { used_ = std::move(used); }
     /// Answers for switcheroo-control too, if nobody else does. To be called before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
@@ -51,7 +51,7 @@ private:
     std::unique_ptr<Service> service_ = {};  // after connection_: it ends first
     std::unique_ptr<SwitcherooObject> switcheroo_ = {};
     bool serves_switcheroo_ = false;
-    std::function<void()> rested_ = {};
+    std::function<void()> used_ = {};
     EventHandle retry_ = {};
     Duration wait_ = kFirstRetry;
 };

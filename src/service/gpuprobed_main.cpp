@@ -324,11 +324,11 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (const auto path =
             first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")}))
         report_file.emplace(*path, *engine, log);
-    session.on_rest(give_back_what_is_free);
+    session.on_use(give_back_what_is_free);
     if (settings.serves_switcheroo)
         session.serve_switcheroo();
     SocketServer socket{*loop, context, [&session] { return session.authority(); }};
-    socket.on_rest(give_back_what_is_free);
+    socket.on_use(give_back_what_is_free);
     engine->on_change([&] {
         session.update();
         socket.update();

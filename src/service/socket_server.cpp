@@ -255,10 +255,15 @@ void SocketServer::sweep() {
     sweep_.reset();
     for (const auto id : std::exchange(closed_, {}))
         clients_.erase(id);
-    if (rested_ && clients_.empty())
-        rest_ = loop_.after(kRest, [this] {
-            if (clients_.empty())
-                rested_();
+    was_used();
+}
+
+/// One timer for any number of calls.
+void SocketServer::was_used() {
+    if (used_ && !use_)
+        use_ = loop_.after(kUse, [this] {
+            use_.reset();
+            used_();
         });
 }
 
@@ -288,6 +293,7 @@ void SocketServer::forget_older() {
 
 void SocketServer::called(SocketConnection& connection, std::string_view message) {
     const auto uid = connection.peer().uid;
+    was_used();
     context_.engine.catch_up();
     forget_older();
     // What somebody reported ends with time, not with a generation.

@@ -31,7 +31,7 @@ public:
     static constexpr std::size_t kMaxRunning = 64;    ///< costly calls
     static constexpr std::size_t kMaxRunningPerUid = 8;
     static constexpr Bytes kMaxKept = kib(256);  ///< larger answers are made anew
-    static constexpr Duration kRest = std::chrono::seconds{2};
+    static constexpr Duration kUse = std::chrono::seconds{2};
 
     /// `authority`: whom polkit can be asked by now; null without a bus. All outlive this.
     SocketServer(EventLoop& loop,
@@ -45,8 +45,8 @@ public:
     Status adopt(UniqueFd listening);
     /// To be called when the report has changed, or what decides about it.
     void update();
-    /// Sets what to call when the last connection has been closed for a while.
-    void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
+    /// Sets what to call kUse after a call came or a client went, once for all that come meanwhile.
+    void on_use(std::function<void()> used) { used_ = std::move(used); }
 
 private:
     using Connection =
@@ -98,6 +98,7 @@ private:
     void forget_older();
     [[nodiscard]] std::string key_of(std::uint64_t client, std::string_view message);
     void sweep();
+    void was_used();
     void close_the_overdue();
     void await_rest();
 
@@ -125,8 +126,8 @@ private:
     std::vector<std::uint64_t> subscribers_ = {};
     EventHandle sweep_ = {};
     EventHandle overdue_ = {};
-    EventHandle rest_ = {};
-    std::function<void()> rested_ = {};
+    EventHandle use_ = {};
+    std::function<void()> used_ = {};
     std::size_t running_ = 0;  ///< costly calls
     /// Answers of the engine may come when this has gone.
     std::shared_ptr<SocketServer*> self_;

@@ -116,22 +116,14 @@ void Connection::step() {
     } catch (const std::exception& problem) {
         return lose(problem.what());
     }
-    last_ = loop_.now();
     if (handled_)
-        handled_(last_ - start);
-    if (rested_ && !rest_)
-        await_rest();
+        handled_(loop_.now() - start);
+    if (used_ && !use_)
+        use_ = loop_.after(kUse, [this] {
+            use_.reset();
+            used_();
+        });
     update();
-}
-
-/// One timer for any number of messages.
-void Connection::await_rest() {
-    rest_ = loop_.after(last_ + kRest - loop_.now(), [this] {
-        rest_.reset();
-        if (loop_.now() < last_ + kRest)
-            return await_rest();
-        rested_();
-    });
 }
 
 void Connection::update() {

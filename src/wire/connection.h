@@ -30,9 +30,9 @@ public:
     /// Starts to handle messages. When the bus is gone, `lost` is called once, from the loop; it
     /// may destroy this object.
     void start(std::function<void(const std::string& reason)> lost);
-    /// `rested` is called once the bus has been silent for kRest after messages came.
-    void on_rest(std::function<void()> rested) { rested_ = std::move(rested); }
-    static constexpr Duration kRest = std::chrono::seconds{2};
+    /// `used` is called kUse after a message came, once for all that come meanwhile.
+    void on_use(std::function<void()> used) { used_ = std::move(used); }
+    static constexpr Duration kUse = std::chrono::seconds{2};
     /// `admit` judges each call by its sender before anything else is read of it; an error is the
     /// answer. `handled` learns how long a message took.
     void admit_by(std::function<Status(const std::string& sender)> admit,
@@ -48,7 +48,6 @@ private:
     Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
     static int refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* problem);
     void step();
-    void await_rest();
     void watch(const PollWish& wish);
     void schedule(const PollWish& wish);
     void lose(const std::string& reason);
@@ -63,9 +62,8 @@ private:
     EventHandle due_ = {};
     std::optional<MonotonicTime> due_at_ = {};  ///< when due_ runs; nullopt: in the next turn
     EventHandle loss_ = {};
-    std::function<void()> rested_ = {};
-    MonotonicTime last_ = {};  ///< when a message came
-    EventHandle rest_ = {};
+    std::function<void()> used_ = {};
+    EventHandle use_ = {};
 };
 
 }  // namespace gpuprobe::bus
