@@ -47,10 +47,18 @@ class SocketClient:
             raise ValueError(answer[:200])
 
 
-def ask_regularly(kind, path, stop, waits):
+def become(user):
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+
+
+def ask_regularly(kind, path, user, stop, waits):
     """In a process of its own: what it waits is the daemon's time, and not ours."""
     waited, problem = [], None
     try:
+        become(user)
         client = kind(path)
         while not stop.is_set():
             start = time.monotonic()
@@ -65,9 +73,9 @@ def ask_regularly(kind, path, stop, waits):
 class Client:
     """Somebody who asks what is known already, through one door."""
 
-    def __init__(self, kind, path):
+    def __init__(self, kind, path, user=None):
         self.stop, self.waits = multiprocessing.Event(), multiprocessing.Queue()
-        self.process = multiprocessing.Process(target=ask_regularly, args=(kind, path, self.stop, self.waits), daemon=True)
+        self.process = multiprocessing.Process(target=ask_regularly, args=(kind, path, user, self.stop, self.waits), daemon=True)
         self.process.start()
 
     def end(self):

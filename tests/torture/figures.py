@@ -23,6 +23,7 @@ class Figures:
         self.wrong, self.grown = [], []
         self.resident, self.descriptors, self.children = [None, None], [None, None], 0
         self.latency, self.device_memory = None, None
+        self.resident_by_flood = {}  # name -> (during it, after it), bytes
         self.by_attack = {}  # name -> door -> what its client waited
 
     def before(self, patient):
@@ -48,7 +49,8 @@ class Figures:
                 "outcomes": dict(sorted(self.outcomes.items())), "deaths": self.deaths, "kills": self.kills, "late": self.late,
                 "wrong": self.wrong, "grown": self.grown, "resident": self.resident,
                 "descriptors": self.descriptors, "children": self.children, "latency_ms": self.latency,
-                "device_memory": self.device_memory, "by_attack": self.by_attack, "good": self.is_good}
+                "device_memory": self.device_memory, "by_attack": self.by_attack,
+                "resident_by_flood": self.resident_by_flood, "good": self.is_good}
 
     def rows(self):
         yield self.what, f"{self.count} in {self.seconds:.1f} s ({self.count / max(self.seconds, 0.001):.0f} a second)"
@@ -80,7 +82,8 @@ class Figures:
             yield f"{'meanwhile':<26} {'bus p50':>9} {'p99':>9} {'longest':>9} {'socket p50':>11} {'p99':>9} {'longest':>9}"
         for name, doors in self.by_attack.items():
             bus, socket = (doors[door] or ("-", "-", "-") for door in ("bus", "socket"))
-            yield f"{name:<26} {bus[0]:>9} {bus[1]:>9} {bus[2]:>9} {socket[0]:>11} {socket[1]:>9} {socket[2]:>9}"
+            resident = "".join(f" {size / MIB:>6.1f} MiB" for size in self.resident_by_flood.get(name, ()))
+            yield f"{name:<26} {bus[0]:>9} {bus[1]:>9} {bus[2]:>9} {socket[0]:>11} {socket[1]:>9} {socket[2]:>9}{resident}"
 
     def json(self):
         return json.dumps(self.value())

@@ -15,6 +15,8 @@ def arguments(words):
         epilog="Ends with 1 where the daemon died, answered wrongly or grew. Needs python3 and dbus-daemon.")
     parser.add_argument("--runs", type=int, default=0, metavar="N", help="so many hostile workers at least")
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="so many hostile calls")
+    parser.add_argument("--flood", type=float, default=0, metavar="SECONDS",
+                        help="200 connections that ask without end, so long for each kind of call")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
                         help="so many of the attacks in tests/escape, and what clients wait meanwhile")
@@ -24,12 +26,12 @@ def arguments(words):
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev", metavar="DIR",
                         help="what was built (build/dev), or a folder with the programs themselves")
     parser.add_argument("--replay", type=pathlib.Path, default=ROOT / "tests/data/machines/nvidia-h200-1",
-                        metavar="DIR", help="the captured machine that --calls and --fuzz ask about")
+                        metavar="DIR", help="the captured machine that --calls, --flood and --fuzz ask about")
     parser.add_argument("--deadline-ms", type=int, metavar="MS", help="of a worker (1000; 15000 with --real)")
     parser.add_argument("-j", "--json", action="store_true", help="one line of JSON for each")
     chosen = parser.parse_args(words)
-    if not (chosen.runs or chosen.attacks or chosen.calls or chosen.fuzz):
-        parser.error("say what to do: --runs N, --attacks N, --calls N or --fuzz N")
+    if not (chosen.runs or chosen.attacks or chosen.calls or chosen.flood or chosen.fuzz):
+        parser.error("say what to do: --runs N, --attacks N, --calls N, --flood SECONDS or --fuzz N")
     if chosen.real and not chosen.runs:
         parser.error("--real is about --runs N")
     if not shutil.which("dbus-daemon"):
@@ -40,7 +42,7 @@ def arguments(words):
         chosen.worker = program(parser, chosen.bin, "hostile_worker", "tests/fakes")
     if chosen.attacks and not shutil.which("cc"):
         parser.error("--attacks builds its driver: apt-get install gcc")
-    if (chosen.calls or chosen.fuzz) and not chosen.replay.is_dir():
+    if (chosen.calls or chosen.flood or chosen.fuzz) and not chosen.replay.is_dir():
         parser.error(f"--replay: no folder {chosen.replay}")
     return chosen
 
@@ -62,13 +64,15 @@ def main(words=None):
     options.progress = progress
     import attacks
     import calls
+    import floods
     import fuzz
     import workers
 
     is_good = True
     with tempfile.TemporaryDirectory(prefix="gpuprobe-torture-") as folder:
         options.folder = folder
-        for wanted, kind in ((options.runs, workers), (options.attacks, attacks), (options.calls, calls), (options.fuzz, fuzz)):
+        for wanted, kind in ((options.runs, workers), (options.attacks, attacks), (options.calls, calls), (options.flood, floods),
+                             (options.fuzz, fuzz)):
             if not wanted:
                 continue
             figures = kind.run(options)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One user's 200 connections that ask as fast as they are read, and two clients of another user that want their answers."""
+import multiprocessing
+import os
+import selectors
+import socket
+import struct
+import time
+
+import wire
+from attacks import BusClient, Client, SocketClient, become, waits_by_attack
+from figures import MIB, Figures, quantile
+from patient import Patient
+from peer import MANAGER, NAME, ROOT, Peer
+
+CONNECTIONS = 200
+IN_FLIGHT = 64  # calls of each connection; a system bus allows 128 replies
+NOBODY, SOMEBODY = (65534, 1) if os.geteuid() == 0 else (None, None)  # the same user otherwise
+RESTED = 12 * MIB  # resident, ten seconds after
+LIMITS = {"max_connections_per_user": 256, "max_replies_per_connection": 128}
+# (what, door, the call)
+BUS_CALLS = {
+    "select": ("SelectBackend", "sa{sv}", ["default", {}]),
+    "recommend": ("RecommendVariant", "ssa{sv}", ["torch", "", {}]),
+    "describe": ("Describe", "", []),
+    "a long name": ("SelectBackend", "sa{sv}", ["x" * 60000, {}]),
+}
+SOCKET_CALLS = {
+    "select": b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}}\0',
+    "recommend": b'{"method":"org.gpuprobe.Recommend","parameters":{"product":"torch"}}\0',
+    "describe": b'{"method":"org.gpuprobe.Describe"}\0',
+    "no call": b"{]\0",
+}
+
+
+def messages_in(data):
+    """How many replies are whole in this, and the rest of it."""
+    count = 0
+    while len(data) >= 16:
+        body, fields = struct.unpack_from("<I", data, 4)[0], struct.unpack_from("<I", data, 12)[0]
+        size = 16 + ((fields + 7) & ~7) + body
+        if len(data) < size:
+            break
+        count += data[1] in (wire.REPLY, wire.ERROR)
+        del data[:size]
+    return count
+
+
+def answers_in(data):
+    count = data.count(b"\0")
+    del data[:data.rfind(b"\0") + 1]
+    return count
+
+
+class Flooder:
+    """A connection with as many calls on their way as it may have."""
+
+    def __init__(self, connection, call, count, total, received=b""):
+        self.socket, self.call, self.count, self.total = connection, call, count, total
+        self.waiting, self.answers = IN_FLIGHT, bytearray(received)
+        self.unsent = memoryview(b"".join(self.call() for _ in range(IN_FLIGHT)))
+
+    def wants(self):
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unsent else 0)
+
+    def go_on(self, events):
+        if events & selectors.EVENT_READ:
+            if not (piece := self.socket.recv(262144)):
+                raise ConnectionError
+            self.answers += piece
+            self.waiting -= (came := self.count(self.answers))
+            self.total.value += came
+            if self.waiting <= IN_FLIGHT // 2 and not self.unsent:
+                self.unsent = memoryview(b"".join(self.call() for _ in range(IN_FLIGHT - self.waiting)))
+                self.waiting = IN_FLIGHT
+        elif self.unsent:
+            self.unsent = self.unsent[self.socket.send(self.unsent[:65536]):]
+
+
+def flooders(door, kind, path, total):
+    for _ in range(CONNECTIONS):
+        if door == "bus":
+            peer = Peer(path)
+            yield Flooder(peer.socket, lambda peer=peer: wire.call(peer.next_serial(), NAME, ROOT, MANAGER, *BUS_CALLS[kind]),
+                          messages_in, total, peer.buffer)
+        else:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(path)
+            yield Flooder(connection, lambda: SOCKET_CALLS[kind], answers_in, total)
+
+
+def flood(door, kind, path, total, connected):
+    """Until it is killed. What the daemon or the bus ends is connected again."""
+    become(NOBODY)
+    selector = selectors.DefaultSelector()
+    while True:
+        for one in flooders(door, kind, path, total):
+            one.socket.setblocking(False)
+            selector.register(one.socket, one.wants(), one)
+        connected.set()
+        while len(selector.get_map()) > CONNECTIONS // 2:
+            for key, events in selector.select():
+                try:
+                    key.data.go_on(events)
+                    selector.modify(key.fileobj, key.data.wants(), key.data)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()
+
+
+def each_flood(options, patient, paths, figures):
+    """(name, start, end) of each, and before them of none."""
+    start = time.monotonic()
+    time.sleep(options.flood)
+    times = [("(nothing)", start, time.monotonic())]
+    for door, kinds in (("bus", BUS_CALLS), ("socket", SOCKET_CALLS)):
+        for kind in kinds:
+            total = multiprocessing.Value("q", 0)
+            connected = multiprocessing.Event()
+            process = multiprocessing.Process(target=flood, args=(door, kind, paths[door], total, connected), daemon=True)
+            process.start()
+            connected.wait(60)
+            start = time.monotonic()
+            time.sleep(options.flood)
+            times.append((f"{kind}, {door}", start, time.monotonic()))
+            highest = patient.resident()
+            process.kill()
+            process.join()
+            figures.count += 1
+            figures.outcomes[f"to {times[-1][0]}"] = total.value
+            figures.resident_by_flood[times[-1][0]] = (highest, rested(patient))
+    return times
+
+
+def rested(patient, within=10):
+    """Resident bytes once nobody floods any more."""
+    late = time.monotonic() + within
+    while patient.resident() >= RESTED and time.monotonic() < late:
+        time.sleep(0.1)
+    return patient.resident()
+
+
+def judge(figures, patient):
+    figures.deaths = 0 if patient.is_alive() else 1
+    if patient.is_instrumented:
+        return
+    figures.grown += [f"{name}: {after} bytes resident ten seconds later"
+                      for name, (_highest, after) in figures.resident_by_flood.items() if after >= RESTED]
+
+
+def run(options):
+    figures = Figures("floods")
+    with Patient(options.daemon, "--replay", str(options.replay), limits=LIMITS, socket=True) as patient:
+        os.chmod(patient.folder, 0o755)
+        paths = {"bus": patient.bus.path, "socket": f"{patient.folder}/varlink"}
+        clients = {door: Client(kind, paths[door], SOMEBODY) for door, kind in (("bus", BusClient), ("socket", SocketClient))}
+        start = time.monotonic()
+        figures.before(patient)
+        times = each_flood(options, patient, paths, figures)
+        waited = {}
+        for door, client in clients.items():
+            waited[door], problem = client.end()
+            figures.wrong += [f"the client on the {door}: {problem}"] if problem else []
+        figures.after(patient)
+        figures.seconds = time.monotonic() - start
+        figures.latency = quantile([seconds for _when, seconds in waited["bus"]])
+        figures.by_attack = waits_by_attack(times, waited)
+        judge(figures, patient)
+    return figures
