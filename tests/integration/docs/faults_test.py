@@ -23,8 +23,8 @@ def exists(name):
         texts = [path.read_text(encoding="utf-8") for path in (TESTS / "integration" / room).glob("*_test.py")]
         return any(re.search(rf"^class {of_class}\((?:(?!^class ).)*?^    def {method}\(", text, re.M | re.S) for text in texts)
     if words[0] == "escape":
-        text = (TESTS / "escape/escape_test.py").read_text(encoding="utf-8")
-        return bool(re.search(rf"^class {words[1]}\(", text, re.M))
+        texts = [path.read_text(encoding="utf-8") for path in (TESTS / "escape").glob("*_test.py")]
+        return any(re.search(rf"^class {words[1]}\(", text, re.M) for text in texts)
     room, suite, test = words
     texts = [path.read_text(encoding="utf-8") for path in (TESTS / "unit" / room).glob("*_test.cpp")]
     return any(re.search(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\)", text) for text in texts)
