@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/version.h"
+#include "calls/hardware_devices.h"
 #include "calls/interface_text.h"
 #include "report/quarantined.h"
 #include "report/report.h"
@@ -179,6 +180,16 @@ struct InterfaceDescription {
 template <class Visitor>
 void describe(Visitor& visit, InterfaceDescription& text) {
     visit("description", text.description);
+}
+
+struct HardwareDeviceList {
+    std::uint64_t generation = 0;
+    std::vector<OrtHardwareDevice> devices = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, HardwareDeviceList& list) {
+    visit("generation", list.generation);
+    visit("devices", list.devices);
 }
 
 /// Either the progress or, in the last answer, the rest.

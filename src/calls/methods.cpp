@@ -72,6 +72,11 @@ void list_gpus(const Nothing&, const Asking& ask) {
     ask.send(GpuList{.generation = ask.machine.seen.generation, .gpus = ask.machine.seen.gpus});
 }
 
+void list_hardware_devices(const Nothing&, const Asking& ask) {
+    ask.send(
+        HardwareDeviceList{ask.machine.seen.generation, hardware_devices_of(ask.machine.seen)});
+}
+
 void list_consumers(const Nothing&, const Asking& ask) {
     ask.send(ConsumerList{ask.machine.engine.consumers()});
 }
@@ -323,6 +328,9 @@ std::vector<Method> own_methods() {
         method<Nothing, Report, describe_machine>("Describe",
                                                   "The report, as its caller may see it.", kept),
         method<Nothing, GpuList, list_gpus>("ListGpus", "Every GPU, best first.", kept),
+        method<Nothing, HardwareDeviceList, list_hardware_devices>(
+            "ListHardwareDevices",
+            "Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice.", kept),
         method<Nothing, ConsumerList, list_consumers>("ListConsumers",
                                                       "The consumers that Select knows."),
         method<Nothing, ProductList, list_products>("ListProducts",

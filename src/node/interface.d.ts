@@ -317,6 +317,15 @@ export type QuarantinedProbe = {
   note: string | null;
 };
 
+export type OrtHardwareDevice = {
+  id: string | null;
+  type: string;
+  vendor: string | null;
+  vendor_id: number | null;
+  device_id: number | null;
+  metadata: { [key: string]: string };
+};
+
 export type SelectRequest = {
   /** the backends that the consumer is built with: cuda,vulkan,… */
   built?: string[] | null;
@@ -533,6 +542,11 @@ export interface Methods {
   ListGpus: { parameters: {}; answer: {
     generation: number;
     gpus: Gpu[];
+  } };
+  /** Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice. */
+  ListHardwareDevices: { parameters: {}; answer: {
+    generation: number;
+    devices: OrtHardwareDevice[];
   } };
   /** The consumers that Select knows. */
   ListConsumers: { parameters: {}; answer: {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+/// Devices by the names of ONNX Runtime's OrtHardwareDevice, for programs that hand out execution
+/// providers. Sources: microsoft/onnxruntime@04b0758e, onnxruntime/core/session/abi_devices.h for
+/// the fields, onnxruntime/core/platform/linux/device_discovery.cc for ids and metadata.
+namespace gpuprobe {
+
+struct OrtHardwareDevice {
+    std::optional<std::string> id = {};  ///< ours; null for the processor
+    std::string type = {};               ///< OrtHardwareDeviceType without its lead: CPU, GPU, NPU
+    std::optional<std::string> vendor = {};  ///< ours: "nvidia"
+    /// PCI ids; null where there are none, or for the processor.
+    std::optional<std::uint32_t> vendor_id = {};
+    std::optional<std::uint32_t> device_id = {};
+    /// card_idx, Discrete ("0", "1") and pci_bus_id, as far as they are known.
+    std::map<std::string, std::string> metadata = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, OrtHardwareDevice& device) {
+    visit("id", device.id);
+    visit("type", device.type);
+    visit("vendor", device.vendor);
+    visit("vendor_id", device.vendor_id);
+    visit("device_id", device.device_id);
+    visit("metadata", device.metadata);
+}
+
+/// The processor, every GPU in the report's order, and every NPU.
+std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report);
+
+}  // namespace gpuprobe
