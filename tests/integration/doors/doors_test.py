@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every door gives the same answer: the socket, the C library, the Python and the Node package, D-Bus, and gpuprobectl over the
+socket, over the bus and by itself.
+
+GPUPROBE_DOORS=500 asks that many questions on every recorded machine, GPUPROBE_DOORS=500:nvidia-h200-1 on one; without it, one
+of each kind on three. The bytes are equal but where a door's types do not let them be:
+
+- the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
+- on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
+  is made up, which gpuprobectl prints when it asks the bus; keys of a request have dashes; reasons have words besides; and what
+  satisfies nothing is an answer, with a generation. There the socket's document is put into that form;
+- an error of Varlink itself has its name beside the document on the socket, and in it everywhere else;
+- generation, created_usec and free_at_usec are of the moment: a process of its own counts them anew.
+"""
+import ctypes
+import itertools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(SOURCE / "src/python"), str(SOURCE / "tests/integration/socket")]
+import questions  # noqa: E402
+from socket_case import BIN, DEADLINE, MACHINES, SocketCase  # noqa: E402
+from bus_case import MANAGER, NAME, ROOT, Bus, Gio, GLib  # noqa: E402
+
+import gpuprobe  # noqa: E402
+
+NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
+WANTED, _, ONE = os.environ.get("GPUPROBE_DOORS", "").partition(":")
+MOMENTARY = re.compile(r'"generation":\d+|"(created|free_at)_usec":\d+')
+MADE_UP = re.compile(r'"fake:[a-z]+"(?!:)')
+
+
+def machines():
+    if ONE:
+        return [MACHINES / ONE]
+    if WANTED:
+        return sorted(file.parent for file in MACHINES.glob("*/capture.json"))
+    return [MACHINES / name for name in ("nvidia-h100-mig-mixed", "pc-three-vendors", "software-only")]
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class Library:
+    """libgpuprobe.so.1"""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(BIN / "libgpuprobe.so.1"))
+        self.library.gpuprobe_call.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]
+        self.library.gpuprobe_free.argtypes = [ctypes.c_void_p]
+        self.library.gpuprobe_close.argtypes = [ctypes.c_void_p]
+        self.client = ctypes.c_void_p()
+        if self.library.gpuprobe_open(ctypes.byref(self.client), path.encode(), 1) < 0:
+            raise OSError("gpuprobe_open")
+
+    def call(self, method, parameters):
+        text = ctypes.c_void_p()
+        self.library.gpuprobe_call(self.client, method.encode(), json.dumps(parameters).encode(), ctypes.byref(text))
+        answer = ctypes.string_at(text.value).decode()
+        self.library.gpuprobe_free(text)
+        return answer
+
+    def close(self):
+        self.library.gpuprobe_close(self.client)
+
+
+# D-Bus ------------------------------------------------------------------------------------------------------------
+
+MAPS = ("environment", "answers")  # of text: their keys are no members
+
+
+def camel(key):
+    return "".join(word[:1].upper() + word[1:] for word in key.split("_"))
+
+
+def path_of(gpu, paths):
+    """Of a unit, below its GPU's; "/" for one that is made up."""
+    whole, _, unit = gpu.partition("/")
+    return paths[whole] + (f"/{re.sub('[^A-Za-z0-9]', '_', unit)}" if unit else "") if whole in paths else "/"
+
+
+def as_reason(reason):
+    return {"Code": reason["code"], **({"Detail": as_data(reason["detail"])} if reason["detail"] else {})}
+
+
+def as_data(value):
+    """What is passed on as it is: D-Bus has no null, an empty list stands for it (src/wire/value.h)."""
+    if isinstance(value, dict):
+        return {key: as_data(each) for key, each in value.items()}
+    return [as_data(each) for each in value] if isinstance(value, list) else [] if value is None else value
+
+
+def as_dictionary(record, path_of_gpu):
+    found = {}
+    for key, value in record.items():
+        if value is None:
+            continue
+        if key in ("gpu", "gpus"):
+            value = path_of_gpu(value) if key == "gpu" else [path_of_gpu(each) for each in value]
+        elif key in ("reasons", "warnings"):
+            value = [as_reason(each) for each in value]
+        elif key == "candidates":
+            value = [as_dictionary(each, path_of_gpu) for each in value]
+        elif key not in MAPS:
+            value = as_data(value)
+        found[camel(key)] = value
+    return found
+
+
+def without_words(value):
+    """Reasons without what they say to people."""
+    if isinstance(value, list):
+        return [without_words(each) for each in value]
+    if isinstance(value, dict):
+        return {key: without_words(each) for key, each in value.items() if not ("Code" in value and key in ("Text", "Fix"))}
+    return value
+
+
+def variant(value):
+    if isinstance(value, bool):
+        return GLib.Variant("b", value)
+    if isinstance(value, int):
+        return GLib.Variant("t" if value >= 0 else "x", value)
+    if isinstance(value, list):
+        return GLib.Variant("as", value)
+    return GLib.Variant("a{ss}", value) if isinstance(value, dict) else GLib.Variant("s", value)
+
+
+class BusDoor:
+    def __init__(self, bus):
+        self.connection = bus.connect()
+
+    def call(self, method, parameters=None):
+        return self.connection.call_sync(NAME, ROOT, MANAGER, method, parameters, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000,
+                                         None).unpack()[0]
+
+    def asks(self, method):
+        return method in ("Describe", "Diagnose", "ListConsumers", "ListProducts", "Select", "Recommend")
+
+    def dictionary(self, method, parameters):
+        request = {key.replace("_", "-"): variant(value) for key, value in parameters["request"].items()} | {"explain": GLib.Variant("b", True)}
+        if method == "Select":
+            return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["consumer"], request)))
+        return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["product"], "", request)))
+
+    def answer(self, method, parameters):
+        """A document where the bus gives one, a dictionary, or the message of an error."""
+        try:
+            if method in ("Select", "Recommend"):
+                return without_words(self.dictionary(method, parameters))
+            return self.call(method)
+        except GLib.Error as problem:
+            return {"Name": Gio.DBusError.get_remote_error(problem), "Message": problem.message.partition(": ")[2]}
+
+
+def wanted_of_bus(method, text, paths):
+    """The socket's answer in the bus's form."""
+    document = json.loads(text)
+    if method in ("ListConsumers", "ListProducts"):
+        return document["consumers" if method == "ListConsumers" else "products"]
+    if method not in ("Select", "Recommend"):
+        return text
+    no_match = document.get("name", "").endswith(".NoMatch")
+    if "message" in document and not no_match:
+        return {"Name": document["name"], "Message": document["message"]}
+    if no_match:
+        document = {key: value for key, value in document.items() if key not in ("name", "message")}
+        document |= {"backend": "", "gpus": []}
+    wanted = as_dictionary(document, lambda gpu: path_of(gpu, paths))
+    if method == "Select":
+        for key in ("Answers", "Messages"):
+            if not wanted.get(key):
+                wanted.pop(key, None)
+    return wanted
+
+
+class Doors(SocketCase):
+    maxDiff = None
+
+    def start_on(self, *options):
+        bus = Bus(self.folder)
+        self.addCleanup(bus.stop)
+        self.daemon = subprocess.Popen(
+            [BIN / "gpuprobed", f"--bus={bus.address}", f"--socket={self.path}", "--no-cache", *options],
+            env=self.environment(), stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_daemon)
+        self.notify.wait_for("READY=1", self.daemon)
+        return bus
+
+    def printed(self, where, words):
+        text = self.gpuprobectl(where, "-j", "-q", *words).stdout.removesuffix("\n")
+        return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
+
+    def by_node(self, asked):
+        file = pathlib.Path(self.folder, "questions.json")
+        file.write_text(json.dumps([question[:2] for question in asked]), encoding="utf-8")
+        done = subprocess.run([NODE, pathlib.Path(__file__).parent / "ask.mjs", SOURCE / "src/node/gpuprobe.js", self.path, file],
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines()
+
+    def by_python(self, client, method, parameters):
+        try:
+            return compact(client.call(method, parameters))
+        except gpuprobe.Refused as refused:
+            return compact(refused.details)
+
+    def assert_same(self, machine, question, door, found, told, is_moment=False):
+        if is_moment:
+            found, told = MOMENTARY.sub("", found), MOMENTARY.sub("", told)
+        if found != told:
+            self.different.append((machine.name, door, question[:2], shorter(found, told)))
+
+    def ask_all(self, machine, count):
+        bus = self.start_on(f"--replay={machine}")
+        with self.client(timeout=60) as socket, gpuprobe.Client(self.path, daemon_only=True) as python:
+            report = json.loads(socket.text_of("Describe", {}))
+            asked = list(itertools.islice(self.questions(report), count))
+            told = [socket.text_of(method, parameters) for method, parameters, _ in asked]
+            named = [with_name(method, text) for (method, _, _), text in zip(asked, told)]
+            library, on_bus = Library(self.path), BusDoor(bus)
+            self.addCleanup(library.close)
+            paths = dict(zip((gpu["id"] for gpu in json.loads(socket.text_of("ListGpus", {}))["gpus"]),
+                             on_bus.call("ListGpus", GLib.Variant("(a{sv})", ({},)))))
+            for at, (question, text, with_its_name) in enumerate(zip(asked, told, named)):
+                method, parameters, _ = question
+                by_library = library.call(method, parameters)
+                by_library = by_library.removeprefix('{"error":').removesuffix("}") if by_library.startswith('{"error":') else by_library
+                self.assert_same(machine, question, "C", by_library, with_its_name)
+                self.assert_same(machine, question, "Python", self.by_python(python, method, parameters), text)
+                if on_bus.asks(method):
+                    self.assert_bus(machine, question, on_bus, text, paths)
+                if count <= 60 or at % 10 == 0:
+                    self.assert_programs(machine, question, bus, with_its_name)
+            for question, text, line in zip(asked, told, self.by_node(asked) if NODE else []):
+                if json.loads(line) != json.loads(text):
+                    self.different.append((machine.name, "Node", question[:2], shorter(line, text)))
+        self.end_daemon()
+        self.doCleanups()
+        self.setUp()
+        return len(asked)
+
+    def questions(self, report):
+        first = questions.first([gpu["id"] for gpu in report["gpus"]])
+        return itertools.chain(first, questions.further(report))
+
+    def assert_bus(self, machine, question, on_bus, text, paths):
+        found, wanted = on_bus.answer(*question[:2]), wanted_of_bus(question[0], text, paths)
+        if isinstance(wanted, dict) and wanted.get("Backend") == "":
+            found.pop("Generation", None)
+        if found != wanted:
+            texts = (json.dumps(each, sort_keys=True) for each in (found, wanted))
+            self.different.append((machine.name, "D-Bus", question[:2], shorter(*texts)))
+
+    def assert_programs(self, machine, question, bus, text):
+        method, parameters, words = question
+        said = words or ["call", method, json.dumps(parameters)]
+        doors = {"gpuprobectl --socket": f"--socket={self.path}", "gpuprobectl --replay": f"--replay={machine}"}
+        if words:
+            doors["gpuprobectl --bus"] = f"--bus={bus.address}"
+        for door, where in doors.items():
+            text = MADE_UP.sub('"/"', text) if door.endswith("--bus") else text
+            self.assert_same(machine, question, door, self.printed(where, said), text, door.endswith("replay"))
+
+    def test_look_around_this_machine_alike(self):
+        on_bus = BusDoor(self.start_on())
+        with self.client() as socket:
+            told = socket.text_of("Diagnose", {})
+            self.assertEqual(on_bus.call("Diagnose"), told)
+            hidden = socket.text_of("Diagnose", {"environment": {"VK_DRIVER_FILES": "/nothing.json"}})
+            self.assertIn("drivers-overridden", hidden)
+            self.assertNotIn("drivers-overridden", told)
+
+    def test_give_the_same_answers(self):
+        self.different = []
+        asked = sum(self.ask_all(machine, int(WANTED or 30)) for machine in machines())
+        told = "\n".join(str(each) for each in self.different[:8])
+        self.assertEqual(len(self.different), 0, f"of {asked} questions:\n{told}")
+        print(f"{asked} questions, 0 differences")
+
+
+def with_name(method, text):
+    """The document of an error of Varlink itself, with the error's name."""
+    errors = {'{"parameter":': "InvalidParameter", '{"method":': "MethodNotFound"}
+    name = next((name for start, name in errors.items() if text.startswith(start)), None)
+    return f'{{"name":"org.varlink.service.{name}",{text[1:]}' if name else text
+
+
+def shorter(found, told):
+    """Where two texts begin to differ."""
+    at = next((at for at, (one, other) in enumerate(zip(found, told)) if one != other), min(len(found), len(told)))
+    return found[max(0, at - 60):at + 80], told[max(0, at - 60):at + 80]
+
+
+if __name__ == "__main__":
+    unittest.main()

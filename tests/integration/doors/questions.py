@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions for every door: a method of org.gpuprobe with its parameters, and the words of gpuprobectl that ask the same."""
+import random
+
+BACKENDS = ["cuda", "rocm", "sycl", "vulkan", "opencl", "cpu"]
+TERMS = ["driver>=550", "cuda>=12.8", "compute-capability>=8.0", "gfx=gfx11*", "vulkan>=1.3", "memory>=8GiB", "vendor=nvidia|amd",
+         "fp16", "kernel>=6.1", "glibc>=2.31", "backend=cuda"]
+
+
+NO_GPU = "pci:0000:00:00.0"
+
+
+def words_of(verb, name, request):
+    """None where gpuprobectl has no word for it, or refuses the word itself."""
+    words = [verb, name]
+    for key, value in request.items():
+        if value in (-1, "wrong", [NO_GPU]):
+            return None
+        option = "--" + {"gpus": "gpu", "variant": "installed"}.get(key, key.replace("_", "-"))
+        if value is False or isinstance(value, dict) or key == "onyl":
+            return None
+        if isinstance(value, list) and any("," in each for each in value):
+            return None
+        words.append(option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}")
+    return words
+
+
+def select(consumer, **request):
+    return "Select", {"consumer": consumer, "request": request}, words_of("select", consumer, request)
+
+
+def recommend(product, **request):
+    return "Recommend", {"product": product, "request": request}, words_of("recommend", product, request)
+
+
+def first(gpus):
+    """One of each kind, among them the refusals."""
+    gpu = gpus[0] if gpus else NO_GPU
+    return [
+        ("Describe", {}, ["describe"]), ("ListGpus", {}, ["list"]), ("Diagnose", {}, ["doctor"]),
+        ("ListConsumers", {}, ["consumers"]), ("ListProducts", {}, ["products"]), ("ListHardwareDevices", {}, None),
+        ("ListQuarantine", {}, ["quarantine"]), ("ListOverrides", {}, ["override"]),
+        ("Plan", {"need": 8 << 30}, ["plan", "--need-mib=8192"]), ("Query", {"terms": TERMS}, None), ("GetMemory", {"gpu": gpu}, None),
+        select("default"), select("ollama", explain=True), select("default", only=["sycl"]), select("defualt"),
+        select("llama.cpp", backend="rocm", strict=True), select("default", onyl=["cuda"]), select("vllm", gpus=[gpu]),
+        recommend("torch"), recommend("torhc"), recommend("llama.cpp", explain=True), recommend("torch", exclude=["nothing"]),
+        ("Query", {"terms": ["nothing>=1"]}, None), ("GetMemory", {"gpu": "pci:none"}, None), ("Plan", {"need": "much"}, None),
+        ("Nothing", {}, None), ("Select", {"consumer": "default", "request": {"built": "cuda"}}, None),
+    ]
+
+
+def requests(gpus):
+    """Requests of select."""
+    for backend in BACKENDS:
+        yield from ({"only": [backend]}, {"prefer": [backend]}, {"deny": [backend]}, {"backend": backend},
+                    {"built": [backend, "cpu"]}, {"backend": backend, "strict": True, "any_vendor": True})
+    for gpu in gpus[:2]:
+        yield from ({"gpus": [gpu]}, {"deny": [gpu]}, {"gpus": [gpu], "backend": "vulkan"})
+    for term in TERMS:
+        yield {"require": [term]}
+    yield from ({"min_memory": 16 << 30}, {"min_memory": 1 << 40, "strict": True}, {"backend": "none"}, {"require_verified": True},
+                {"rank": "measured"}, {"rank": "wrong"}, {"platform": "darwin-arm64"}, {"fake": ["cuda"]}, {"forbid_fake": True},
+                {"environment": {"CUDA_VISIBLE_DEVICES": "-1"}}, {"include_rejected": False}, {"needs": ["libcudart.so.13"]},
+                {"needs": ["libcudart.so.12"], "brings": ["libcudart.so.12"]}, {"code": ["sm_90", "compute_90@9.1"]},
+                {"code": ["gfx1100"]}, {"explain": False}, {"variant": ["linux-x64-cuda"]}, {"gpus": []}, {"min_memory": -1})
+
+
+def further(report):
+    """Without end, the same each time for the same machine."""
+    chance = random.Random(len(str(report["host"])))
+    gpus = [gpu["id"] for gpu in report["gpus"]]
+    asked = list(requests(gpus))
+    while True:
+        kind = chance.randrange(8)
+        if kind < 4:
+            request = dict(chance.choice(asked))
+            if chance.random() < 0.3:
+                request |= {"explain": True}
+            yield select(chance.choice(CONSUMERS), **request)
+        elif kind < 6:
+            request = chance.choice([{}, {"explain": True}, {"only": ["cuda"]}, {"prefer": ["vulkan"]}, {"need_mib": 20000},
+                                     {"exclude": ["family:cuda"]}, {"include_rejected": False}, {"require_verified": True}])
+            yield recommend(chance.choice(PRODUCTS), **request)
+        elif kind == 6:
+            need = chance.choice([0, 1 << 30, 40 << 30, 1 << 45])
+            yield "Plan", {"need": need, "margin": chance.choice([None, 0, 1 << 30])}, None
+        else:
+            terms = chance.sample(TERMS, chance.randrange(1, 4))
+            yield "Query", {"terms": terms, "gpus": chance.choice([None, gpus[:1], []])}, None
+
+
+CONSUMERS = ["default", "ollama", "llama.cpp", "vllm", "torch", "node-llama-cpp", "comfyui", "onnxruntime"]
+PRODUCTS = ["torch", "llama.cpp", "ollama", "localai", "jax", "whisper.cpp", "node-llama-cpp", "cyllama"]
