@@ -14,7 +14,7 @@ def words_of(verb, name, request):
     """None where gpuprobectl has no word for it, or refuses the word itself."""
     words = [verb, name]
     for key, value in request.items():
-        if value in (-1, "wrong", [NO_GPU]):
+        if value in (-1, "wrong", [], [NO_GPU]):
             return None
         option = "--" + {"gpus": "gpu", "variant": "installed"}.get(key, key.replace("_", "-"))
         if value is False or isinstance(value, dict) or key == "onyl":

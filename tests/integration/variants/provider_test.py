@@ -5,15 +5,19 @@ What theirs answer is recorded in tests/data/wheel_variants.json; GPUPROBE_ACCEP
 them."""
 import collections
 import copy
+import importlib.util
 import json
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import tomllib
 import unittest
+import zipfile
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 PATHS = [str(SOURCE / "src/python"), str(SOURCE / "src/variant_provider")]
@@ -171,6 +175,32 @@ class WheelVariants(unittest.TestCase):
         self.assertEqual([list(PLUGINS[1].VERSIONS), list(PLUGINS[1].TARGETS)], [amd["rocm_version"], amd["gfx_arch"]])
 
 
+def built(project, folder):
+    """The wheel of a project in src."""
+    copy = pathlib.Path(folder, project)
+    shutil.copytree(SOURCE / "src" / project, copy)
+    done = subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
+                           copy], capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    (wheel,) = pathlib.Path(folder).glob(f"{'gpuprobe-' if project == 'python' else 'gpuprobe_'}*.whl")
+    return wheel
+
+
+@unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "no pip, setuptools or wheel")
+class Wheels(unittest.TestCase):
+    def test_hold_their_modules_and_say_what_they_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with zipfile.ZipFile(built("python", folder)) as wheel:
+                self.assertLessEqual({"gpuprobe/_client.py", "gpuprobe/py.typed"}, set(wheel.namelist()))
+            with zipfile.ZipFile(built("variant_provider", folder)) as wheel:
+                names = {name.split("/")[-1]: name for name in wheel.namelist()}
+                self.assertLessEqual({"__init__.py", "__main__.py", "py.typed"}, set(names))
+                self.assertIn("Requires-Dist: gpuprobe", wheel.read(names["METADATA"]).decode())
+                self.assertIn("[variant_plugins]\ngpuprobe_amd = gpuprobe_variant_provider:Amd\n",
+                              wheel.read(names["entry_points.txt"]).decode())
+
+
 class StaticList(SocketCase):
     def run_module(self, *words, **environment):
         return subprocess.run([sys.executable, "-m", "gpuprobe_variant_provider", *words], capture_output=True, text=True,
@@ -229,8 +259,8 @@ class WithVariantlib(SocketCase):
         self.assertEqual(real_providers.answer("nvidia", mixed),
                          as_recorded(made, {"nvidia": mixed, "amd": {"targets": [], "rocm": ""}, "intel": {"versions": []}})["nvidia"])
 
-    def load(self, text):
-        path = ":".join([*PATHS, f"{real_providers.FOLDER}/variantlib"])
+    def load(self, text, paths=PATHS):
+        path = ":".join([*map(str, paths), f"{real_providers.FOLDER}/variantlib"])
         done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=100, check=False,
                               env={**os.environ, "PYTHONPATH": path, "GPUPROBE_SOCKET": self.path})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -250,6 +280,21 @@ with ListPluginLoader(["gpuprobe_variant_provider:" + name for name in ("Nvidia"
         found = properties(describe(H200))
         self.assertEqual(self.load(load % "supported"), {"nvidia": found["nvidia"]})  # it leaves out what is empty
         self.assertEqual(set(self.load(load % "all")), {"nvidia", "amd", "intel"})
+
+    def test_finds_the_plugins_of_an_installed_wheel(self):
+        self.start()
+        site = pathlib.Path(self.folder, "site")
+        for project in ("python", "variant_provider"):
+            wheel = built(project, self.folder)
+            subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", f"--target={site}", wheel],
+                           capture_output=True, timeout=100, check=True)
+        load = """
+import json
+from variantlib.plugins.loader import EntryPointPluginLoader
+with EntryPointPluginLoader() as loader:
+    told = loader.get_supported_configs()
+""" + self.TELL
+        self.assertEqual(self.load(load, [site]), {"nvidia": properties(describe(H200))["nvidia"]})
 
     def test_takes_the_static_list(self):
         self.start()
