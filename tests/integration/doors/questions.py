@@ -11,7 +11,7 @@ NO_GPU = "pci:0000:00:00.0"
 
 
 def words_of(verb, name, request):
-    """None where gpuprobectl has no word for it, or refuses the word itself."""
+    """None where gpuprobectl has no word for it (an empty list is an option that was not given), or refuses the word itself."""
     words = [verb, name]
     for key, value in request.items():
         if value in (-1, "wrong", [], [NO_GPU]):
