@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "calls/documents.h"
 #include "calls/here.h"
+#include "calls/interface_text.h"
 #include "calls/power.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"
@@ -197,7 +198,7 @@ void ManagerObject::select(const Question& question,
 Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
                                                 uid_t asker,
                                                 const Report& seen) {
-    auto request = question.request;
+    auto request = with_table_keys(question.request, select_keys());
     name_all_by_id(request);
     auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
     const bool explains = wants_explanation(request);
@@ -215,6 +216,7 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
+    wanted = with_table_keys(*wanted, recommend_keys());
     for_caller(access_, bus::current_sender(getObject()), std::move(reply),
                [this, product = std::move(product), manifest = std::move(manifest),
                 request = std::move(wanted).value()](const Caller& caller, auto& answer) {

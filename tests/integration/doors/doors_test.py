@@ -7,8 +7,8 @@ of each kind on three. The bytes are equal but where a door's types do not let t
 
 - the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
 - on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
-  is made up, which gpuprobectl prints when it asks the bus; keys of a request have dashes; reasons have words besides; and what
-  satisfies nothing is an answer, with a generation. There the socket's document is put into that form;
+  is made up, which gpuprobectl prints when it asks the bus; reasons have words besides; and what satisfies nothing is an answer,
+  with a generation. There the socket's document is put into that form;
 - an error of Varlink itself has its name beside the document on the socket, and in it everywhere else;
 - generation, created_usec and free_at_usec are of the moment: a process of its own counts them anew.
 """
@@ -146,7 +146,7 @@ class BusDoor:
         return method in ("Describe", "Diagnose", "ListConsumers", "ListProducts", "Select", "Recommend")
 
     def dictionary(self, method, parameters):
-        request = {key.replace("_", "-"): variant(value) for key, value in parameters["request"].items()} | {"explain": GLib.Variant("b", True)}
+        request = {key: variant(value) for key, value in parameters["request"].items()} | {"explain": GLib.Variant("b", True)}
         if method == "Select":
             return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["consumer"], request)))
         return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["product"], "", request)))
