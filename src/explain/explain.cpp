@@ -2,11 +2,10 @@
 #include "explain/explain.h"
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <set>
 
 #include "base/parse.h"
+#include "base/signal_name.h"
 #include "base/value_json.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
@@ -16,26 +15,6 @@
 
 namespace gpuprobe {
 namespace {
-
-struct SignalName {
-    int number;
-    std::string_view name;
-};
-constexpr std::array<SignalName, 15> kSignals = {{{SIGABRT, "SIGABRT"},
-                                                  {SIGALRM, "SIGALRM"},
-                                                  {SIGBUS, "SIGBUS"},
-                                                  {SIGFPE, "SIGFPE"},
-                                                  {SIGHUP, "SIGHUP"},
-                                                  {SIGILL, "SIGILL"},
-                                                  {SIGINT, "SIGINT"},
-                                                  {SIGKILL, "SIGKILL"},
-                                                  {SIGPIPE, "SIGPIPE"},
-                                                  {SIGQUIT, "SIGQUIT"},
-                                                  {SIGSEGV, "SIGSEGV"},
-                                                  {SIGSYS, "SIGSYS"},
-                                                  {SIGTERM, "SIGTERM"},
-                                                  {SIGTRAP, "SIGTRAP"},
-                                                  {SIGXCPU, "SIGXCPU"}}};
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
     std::string text;
@@ -160,13 +139,6 @@ std::string where_it_runs(const VariantCandidate& candidate) {
 }
 
 }  // namespace
-
-std::string signal_name(int number) {
-    for (const auto& signal : kSignals)
-        if (signal.number == number)
-            return std::string{signal.name};
-    return "signal " + std::to_string(number);
-}
 
 std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder) {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());

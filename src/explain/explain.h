@@ -40,9 +40,6 @@ ExplainedList explain(const VariantCandidate& candidate);
 /// Adds an item unless the list has it already.
 void add_once(std::vector<std::string>& items, const std::string& item);
 
-/// "SIGSEGV"; "signal 63" for a number without a name here.
-std::string signal_name(int number);
-
 /// What stands for a placeholder, without its braces; nullopt when that is unknown.
 using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
 

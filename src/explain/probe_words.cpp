@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "base/signal_name.h"
 #include "explain/explain.h"
 #include "explain/sizes.h"
 #include "explain/table.h"

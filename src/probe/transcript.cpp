@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/parse.h"
+#include "base/signal_name.h"
 #include "probe/keeper.h"
 #include "report/fact_table.h"
 
@@ -46,11 +47,6 @@ Value bounded_runtime(const Value& runtime) {
 /// down, or somebody stops the service.
 bool was_ended_from_outside(const WorkerExit& exit) {
     return !exit.signal && exit.code.value_or(kExitToldToEnd) == kExitToldToEnd;
-}
-
-std::string signal_name(int number) {
-    const char* name = sigabbrev_np(number);
-    return name ? "SIG" + std::string{name} : "signal " + std::to_string(number);
 }
 
 Reason output_reason(const std::vector<std::string>& lines) {

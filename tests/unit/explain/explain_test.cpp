@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "explain/doctor.h"
+#include "base/signal_name.h"
 #include "explain/doctor.h"
 #include "explain/wording_table.h"
 
