@@ -87,7 +87,7 @@ UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t acc
     if (!file || !is_folder_or_device(file))
         return {};
     const PathRule rule{.allowed = access, .folder = file.get()};
-    (void)::syscall(SYS_landlock_add_rule, rules.get(), kPathRule, &rule, 0);
+    (void)::syscall(__NR_landlock_add_rule, rules.get(), kPathRule, &rule, 0);
     return file;
 }
 
@@ -120,18 +120,18 @@ Ruleset ruleset_of(int version) {
 
 Result<int> confine_files() {
     const auto version = static_cast<int>(
-        ::syscall(SYS_landlock_create_ruleset, nullptr, std::size_t{0}, kAskVersion));
+        ::syscall(__NR_landlock_create_ruleset, nullptr, std::size_t{0}, kAskVersion));
     if (version < 1)
         return Error{ErrorCode::Unavailable, errno_error("Landlock", errno).text};
     const auto handled = ruleset_of(version);
     const UniqueFd rules{
-        static_cast<int>(::syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0U))};
+        static_cast<int>(::syscall(__NR_landlock_create_ruleset, &handled, sizeof handled, 0U))};
     if (!rules)
         return Error{ErrorCode::Internal, errno_error("Landlock", errno).text};
     (void)allow(rules, ".", handled.files & ~kMakeNode);
     allow_own_threads(rules, handled.files & (kWrite | kTruncate));
     allow_nodes(rules, handled.files & (kWrite | kTruncate | kDeviceIoctl));
-    if (::syscall(SYS_landlock_restrict_self, rules.get(),
+    if (::syscall(__NR_landlock_restrict_self, rules.get(),
                   version >= kLogVersion ? kLogNothing : 0U) != 0)
         return Error{ErrorCode::Internal, errno_error("Landlock", errno).text};
     return version;

@@ -107,7 +107,7 @@ private:
     if (!is_mounted)
         ::_exit(EXIT_FAILURE);
     (void)::dup2(lifeline, STDIN_FILENO);
-    if (::syscall(SYS_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // before Linux 5.9
+    if (::syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // before Linux 5.9
         for (int fd = STDIN_FILENO + 1; fd < kUsualDescriptors; ++fd)
             ::close(fd);
     char none = 0;

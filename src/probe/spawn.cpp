@@ -97,7 +97,7 @@ bool arrange_descriptors(const Plan& plan) {
         return false;
     // Ours are close-on-exec from birth; this is for those of libraries. Kernels before 5.11 don't
     // know the flag.
-    (void)::syscall(SYS_close_range, kFramesFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    (void)::syscall(__NR_close_range, kFramesFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     return true;
 }
 
@@ -145,8 +145,8 @@ void drop_capabilities() {
 /// On kernels that know the call.
 void close_all_but(int kept) {
     if (kept > 0)
-        (void)::syscall(SYS_close_range, 0U, static_cast<unsigned>(kept) - 1, 0U);
-    (void)::syscall(SYS_close_range, static_cast<unsigned>(kept + 1), ~0U, 0U);
+        (void)::syscall(__NR_close_range, 0U, static_cast<unsigned>(kept) - 1, 0U);
+    (void)::syscall(__NR_close_range, static_cast<unsigned>(kept + 1), ~0U, 0U);
 }
 
 [[noreturn]] void keep_worker(Plan plan) {
