@@ -7,11 +7,10 @@
 #include <functional>
 #include <span>
 
-#include <grp.h>
-#include <pwd.h>
 #include <sys/klog.h>
 #include <unistd.h>
 
+#include "base/accounts.h"
 #include "base/parse.h"
 #include "knowledge/causes.h"
 
@@ -50,7 +49,7 @@ std::vector<std::string> listed(const FileSystem& files,
 /// Groups that the account has by /etc/group and this process has not: it logged in before.
 std::vector<std::string> new_groups(const FileSystem& files) {
     constexpr Bytes kMaxGroups = mib(1);
-    const auto* account = ::getpwuid(::getuid());
+    const auto account = user_name(::getuid());
     const auto text = files.read("/etc/group", kMaxGroups);
     std::vector<gid_t> own(kMaxOwnGroups);
     const int count = ::getgroups(static_cast<int>(own.size()), own.data());
@@ -65,7 +64,7 @@ std::vector<std::string> new_groups(const FileSystem& files) {
         if (!id || std::ranges::find(own, *id) != own.end() || missing.size() == kMaxListed)
             continue;
         for (const auto member : split(columns[3], ','))
-            if (member == account->pw_name)
+            if (member == *account)
                 missing.push_back(scrubbed(columns[0], kMaxText));
     }
     return missing;

@@ -4,12 +4,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/accounts.h"
 #include "base/handle.h"
 #include "inventory/access_list.h"
 #include "inventory/scan.h"
@@ -18,18 +18,12 @@ namespace gpuprobe {
 namespace {
 
 constexpr std::size_t kMaxListed = 4096;
-constexpr std::size_t kGroupBuffer = 16384;
 
 using Directory = CHandle<DIR, closedir>;
 
 /// The name of a group, or its number where it has no name.
-std::string group_name(gid_t id) {
-    std::vector<char> buffer(kGroupBuffer);
-    group entry = {};
-    group* found = nullptr;
-    if (getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-        return found->gr_name;
-    return std::to_string(id);
+std::string group_text(gid_t id) {
+    return group_name(id).value_or(std::to_string(id));
 }
 
 /// Empty where the node has no list, or its file system does not support them.
@@ -56,7 +50,7 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
     node.uid = info.st_uid;
     node.gid = info.st_gid;
     node.acl = node_acl(node.path);
-    node.group = group_name(info.st_gid);
+    node.group = group_text(info.st_gid);
     if (prober_) {
         node.accessible = may_open(node, *prober_);
         if (node.accessible == false)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+/// Names of accounts as this machine knows them (nsswitch.conf(5)); the portable program, which can
+/// load nothing, knows those of /etc/passwd and /etc/group.
+namespace gpuprobe {
+
+std::optional<std::string> user_name(uid_t id);
+std::optional<std::string> group_name(gid_t id);
+
+}  // namespace gpuprobe
