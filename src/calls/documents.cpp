@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "base/suggestion.h"
 #include "policy/term.h"
-#include "wire/daemon_client.h"
+#include "wire/error_names.h"
 
 namespace gpuprobe {
 namespace {
@@ -102,7 +102,7 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
 }
 
 Failure failure_of(const Error& error) {
-    return {.name = bus_error_name(error.code), .message = scrubbed(error.text, kMaxMessage)};
+    return {.name = bus::error_name(error.code), .message = scrubbed(error.text, kMaxMessage)};
 }
 
 NoMatch no_match_of(const Decision& decision) {

@@ -14,7 +14,7 @@
 #include "calls/power.h"
 #include "policy/recommendation.h"
 #include "report/trials.h"
-#include "wire/daemon_client.h"
+#include "wire/error_names.h"
 
 namespace gpuprobe {
 namespace {
@@ -42,7 +42,7 @@ struct Asking {
 
 /// "NoMatch", which is the last part of the name on D-Bus as well.
 std::string short_name(ErrorCode code) {
-    const auto name = bus_error_name(code);
+    const auto name = bus::error_name(code);
     return name.substr(name.rfind('.') + 1);
 }
 

@@ -9,7 +9,7 @@
 #include "base/value_json.h"
 #include "calls/documents.h"
 #include "engine/live_memory.h"
-#include "wire/daemon_client.h"
+#include "wire/error_names.h"
 
 namespace gpuprobe {
 namespace {
@@ -31,7 +31,7 @@ Error failure_of_code(int code) {
 Error error_from(const Value& details) {
     const auto* name = details.at("name").as_string();
     const auto* message = details.at("message").as_string();
-    const auto code = name ? code_of_bus_error(*name) : std::nullopt;
+    const auto code = name ? bus::error_code(*name) : std::nullopt;
     return {code.value_or(ErrorCode::Internal), message ? *message : json_line(details)};
 }
 

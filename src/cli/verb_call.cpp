@@ -6,7 +6,7 @@
 #include "base/value_json.h"
 #include "cli/failure.h"
 #include "cli/verbs.h"
-#include "wire/daemon_client.h"
+#include "wire/error_names.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe {
@@ -69,7 +69,7 @@ Result<ExitCode> run(Context& context) {
     }
     print_json(context.arguments, failure_with_name(answer, document));
     const auto* name = document.at("name").as_string();
-    const auto code = name ? code_of_bus_error(*name) : std::nullopt;
+    const auto code = name ? bus::error_code(*name) : std::nullopt;
     return exit_code_of(code.value_or(ErrorCode::InvalidRequest), false);
 }
 

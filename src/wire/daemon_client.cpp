@@ -87,14 +87,6 @@ struct Waiting {
 
 }  // namespace
 
-std::string bus_error_name(ErrorCode code) {
-    return bus::error_name(code);
-}
-
-std::optional<ErrorCode> code_of_bus_error(std::string_view name) {
-    return bus::error_code(name);
-}
-
 struct DaemonClient::Impl {
     explicit Impl(SystemLoop& event_loop) : loop{event_loop} {}
 

@@ -19,11 +19,6 @@
 
 namespace gpuprobe {
 
-/// The name that an error of ours has on the bus: "org.gpuprobe.GpuProbe1.Error.NoMatch".
-std::string bus_error_name(ErrorCode code);
-/// The code behind such a name; nullopt for any other.
-std::optional<ErrorCode> code_of_bus_error(std::string_view name);
-
 /// The daemon, seen from a program that asks one thing at a time. Every call waits for its answer.
 /// Common errors: Unavailable when nobody answers, NotAuthorized when the bus or the daemon
 /// refuses.

@@ -2,20 +2,14 @@
 #pragma once
 
 #include <exception>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
+#include "wire/error_names.h"
 #include "wire/sdbus.h"
 
-/// Our errors and their names on the bus, and the door at which exceptions stop.
+/// Our errors on the bus, and the door at which exceptions stop.
 namespace gpuprobe::bus {
-
-/// "org.gpuprobe.GpuProbe1.Error.NoMatch"
-std::string error_name(ErrorCode code);
-/// The code behind one of our names; nullopt for any other name.
-std::optional<ErrorCode> error_code(std::string_view name);
 
 /// The error as a reply carries it: text valid for the bus, bounded.
 sdbus::Error sdbus_error(const Error& error);

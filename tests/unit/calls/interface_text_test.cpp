@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "calls/methods.h"
-#include "wire/daemon_client.h"
+#include "wire/error_names.h"
 
 namespace gpuprobe {
 namespace {
@@ -52,7 +52,7 @@ TEST(InterfaceDescription, HasEachKeyOfARequest) {
 TEST(InterfaceDescription, HasEachError) {
     const auto text = interface_description(kInterface).value_or("");
     for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code) {
-        const auto name = bus_error_name(static_cast<ErrorCode>(code));
+        const auto name = bus::error_name(static_cast<ErrorCode>(code));
         EXPECT_NE(text.find("\nerror " + name.substr(name.rfind('.') + 1) + " ("),
                   std::string::npos)
             << name;
