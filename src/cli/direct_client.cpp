@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/known_consumers.h"
+#include "cli/own_workers.h"
 #include "cli/places.h"
 
 namespace gpuprobe {
@@ -41,10 +42,10 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
 }
 
 /// A worker that is not needed is not looked for: a capture's probes have been answered.
-Result<std::string> worker_for(const DirectOptions& options) {
+Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     if (options.replay || !options.looks)
-        return std::string{};
-    return worker_program(options.worker);
+        return std::unique_ptr<Launcher>{std::make_unique<SpawnLauncher>("", "")};
+    return own_workers(options.worker);
 }
 
 void tell_given_up(const Report& report, const DirectOptions& options) {
@@ -58,21 +59,21 @@ void tell_given_up(const Report& report, const DirectOptions& options) {
 
 }  // namespace
 
-DirectClient::DirectClient(std::unique_ptr<SystemLoop> loop, const std::string& worker)
-    : loop_{std::move(loop)}, launcher_{worker, ""} {
+DirectClient::DirectClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<Launcher> launcher)
+    : loop_{std::move(loop)}, launcher_{std::move(launcher)} {
     shut_out_workers();
 }
 
 Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options) {
     auto source =
         options.replay ? TRY(engine::replayed_machine(*options.replay)) : engine::live_machine();
-    const auto worker = TRY(worker_for(options));
+    auto launcher = TRY(launcher_for(options));
     auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
-    std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), worker}};
+    std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
     client->files_ = source.files;
     client->engine_ =
-        TRY(engine::Engine::create(std::move(source), *client->loop_, client->launcher_,
+        TRY(engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
                                    client->clock_, engine_options(options)));
     if (!options.looks)
         return std::unique_ptr<Client>{std::move(client)};

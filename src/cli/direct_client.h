@@ -55,7 +55,7 @@ public:
     [[nodiscard]] ClientInfo info() override;
 
 private:
-    DirectClient(std::unique_ptr<SystemLoop> loop, const std::string& worker);
+    DirectClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<Launcher> launcher);
     Status turn_until(const std::function<bool()>& done);
     /// Errors: InvalidRequest where nothing that is told lasts.
     [[nodiscard]] Status keeps(std::string_view what) const;
@@ -63,7 +63,7 @@ private:
     // In the order in which they depend on one another.
     std::unique_ptr<SystemLoop> loop_;
     SystemClock clock_ = {};
-    SpawnLauncher launcher_;
+    std::unique_ptr<Launcher> launcher_;
     std::shared_ptr<const FileSystem> files_ = {};  // the engine's as well
     std::unique_ptr<engine::Engine> engine_ = {};
 };

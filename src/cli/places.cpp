@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <unistd.h>
-
 namespace gpuprobe {
 namespace {
 
@@ -33,33 +31,16 @@ std::optional<fs::path> own_folder(const std::optional<fs::path>& folder) {
     return fs::is_directory(*folder, problem) ? folder : std::nullopt;
 }
 
-bool is_program(const fs::path& path) {
-    return ::access(path.c_str(), X_OK) == 0;
-}
-
 }  // namespace
 
-Result<std::string> worker_program(const std::optional<std::string>& given) {
-    if (given && is_program(*given))
-        return *given;
-    if (given)
-        return Error{ErrorCode::NotFound, "--worker: " + *given + ": no such program"};
-    std::error_code problem;
-    const auto here = fs::read_symlink("/proc/self/exe", problem).parent_path();
-    std::string tried;
-    for (const char* place : {"", "../libexec/gpuprobe", "../lib/gpuprobe"}) {
-        const auto path = (here / place / "gpuprobe-worker").lexically_normal();
-        if (is_program(path))
-            return path.string();
-        tried += (tried.empty() ? "" : ", ") + path.string();
-    }
-    return Error{ErrorCode::NotFound,
-                 "no probe worker at " + tried + "; name it with --worker PATH"};
+std::optional<std::string> user_cache_folder() {
+    const auto folder = own_folder(user_folder("XDG_CACHE_HOME", ".cache"));
+    return folder ? std::optional{folder->string()} : std::nullopt;
 }
 
 std::optional<std::string> user_cache_file() {
-    const auto folder = own_folder(user_folder("XDG_CACHE_HOME", ".cache"));
-    return folder ? std::optional{(*folder / "probes").string()} : std::nullopt;
+    const auto folder = user_cache_folder();
+    return folder ? std::optional{*folder + "/probes"} : std::nullopt;
 }
 
 std::optional<std::string> user_state_folder() {
