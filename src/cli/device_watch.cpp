@@ -11,6 +11,8 @@ namespace gpuprobe {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds{5};
+/// A program that fails while it starts may hold a context for some 100 ms (CUDA on an H200).
+constexpr Duration kStartPause = std::chrono::milliseconds{25};
 constexpr Duration kUsualPause = std::chrono::milliseconds{100};
 /// Looking takes at most this part of a processor.
 constexpr int kShare = 20;
@@ -46,6 +48,7 @@ DeviceWatch::DeviceWatch(EventLoop& loop,
       arguments_{arguments},
       looked_{std::move(looked)},
       watcher_{files_, report, root, std::move(mark)},
+      began_{clock_.monotonic()},
       pause_{kFirstPause},
       ask_pause_{kFirstAsk} {
     timer_ = loop_.defer([this] { look(); });
@@ -57,9 +60,11 @@ bool DeviceWatch::is_settled() const {
 
 void DeviceWatch::look() {
     const auto began = processor_time();
-    const auto uses = watcher_.look(clock_.monotonic());
+    const auto now = clock_.monotonic();
+    const auto uses = watcher_.look(now);
     const auto took = processor_time() - began;
-    pause_ = std::min(std::max(std::min(pause_ * 2, kUsualPause), took * kShare), kLongestPause);
+    const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
+    pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
     timer_ = loop_.after(pause_, [this] { look(); });
     if (watcher_.wants_nvml())
         ask_nvml();
@@ -71,7 +76,6 @@ void DeviceWatch::ask_nvml() {
     if (is_asking_ || now < next_ask_ || refusals_ >= kMaxRefusals)
         return;
     if (!supervisor_) {
-        first_ask_ = now;
         const auto program = worker_program(arguments_.worker);
         if (!program) {
             refusals_ = kMaxRefusals;
@@ -92,7 +96,7 @@ void DeviceWatch::ask_nvml() {
         refusals_ = is_answer ? 0 : refusals_ + 1;
         was_asked_ |= is_answer;
         next_ask_ = now + ask_pause_;
-        ask_pause_ = std::min(ask_pause_ * 2, now - first_ask_ < kStarts ? kUsualAsk : kLateAsk);
+        ask_pause_ = std::min(ask_pause_ * 2, now - began_ < kStarts ? kUsualAsk : kLateAsk);
         watcher_.add_nvml(answer, now);
     });
 }

@@ -17,9 +17,9 @@
 
 namespace gpuprobe {
 
-/// Looks at a process and its descendants as long as it lives: often at first, then ten times a
-/// second, and less often where a look takes long. NVML is asked by a worker, and only while one of
-/// them has an NVIDIA device open.
+/// Looks at a process and its descendants as long as it lives: forty times a second at
+/// first, then ten, and less often where a look takes long. NVML is asked by a worker, and only
+/// while one of them has an NVIDIA device open.
 class DeviceWatch {
 public:
     using Looked = std::function<void(const std::vector<watch::DeviceUse>&)>;
@@ -50,13 +50,13 @@ private:
     RootedFiles files_ = RootedFiles{};
     SystemClock clock_ = {};
     watch::Watcher watcher_;
+    MonotonicTime began_;
     Duration pause_;
     std::optional<SpawnLauncher> launcher_ = {};
     std::unique_ptr<Supervisor> supervisor_ = {};
     bool is_asking_ = false;
     bool was_asked_ = false;
     int refusals_ = 0;
-    MonotonicTime first_ask_ = {};
     MonotonicTime next_ask_ = {};
     Duration ask_pause_;
     EventHandle timer_ = {};

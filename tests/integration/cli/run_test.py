@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import told_worker
-from cli_case import CTL, SOURCE, environment
+from cli_case import BIN, CTL, SOURCE, environment
 
 MACHINES = SOURCE / "tests/data/machines"
 ONE = ["--replay", str(MACHINES / "nvidia-h200-1")]
@@ -426,6 +426,53 @@ class Falls(unittest.TestCase):
     def test_without_the_option_nothing_is_tried_again(self):
         done = run("llama.cpp", program=self.CRASHES_WITH_CUDA)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (-signal.SIGSEGV, "", NONE))
+
+
+class Reports(unittest.TestCase):
+    """How it went is told to the daemon, whose next choice is another one."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.socket = f"{folder.name}/socket"
+        daemon = subprocess.Popen([BIN / "gpuprobed", "--bus=none", f"--socket={self.socket}", *ONE],
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        end = time.monotonic() + 30
+        while not os.path.exists(self.socket) and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def ask(self, *words):
+        return subprocess.run([CTL, f"--socket={self.socket}", *words], env=environment(), capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def chosen(self):
+        return self.ask("select", "llama.cpp", "-q").stdout.strip()
+
+    def run_it(self, *words, program):
+        done = self.ask("run", "-j", "llama.cpp", *words, "--", *program)
+        told = json.loads(done.stderr)
+        self.assertIsNone(told["not_reported"])
+        return [attempt["reported"] for attempt in told["attempts"]]
+
+    def test_a_crash_that_another_way_does_not_have(self):
+        self.assertEqual(self.chosen(), "cuda")
+        self.assertEqual(self.run_it("--fallback", program=Falls.CRASHES_WITH_CUDA), ["failed", None])
+        self.assertEqual(self.chosen(), "cpu")
+
+    def test_a_crash_of_the_program_itself_says_nothing_of_the_backend(self):
+        reports = self.run_it("--fallback", program=["/bin/sh", "-c", "kill -SEGV $$"])
+        self.assertEqual(set(reports), {None})
+        self.assertEqual(self.run_it(program=["/bin/sh", "-c", "kill -SEGV $$"]), [None])
+        self.assertEqual(self.run_it(program=["true"]), [None])
+        self.assertEqual(self.chosen(), "cuda")
+
+    def test_an_expectation_that_is_not_met(self):
+        self.assertEqual(self.run_it("--expect=vulkan", program=["true"]), [None])
+        self.assertEqual(self.chosen(), "cuda")
+        self.assertEqual(self.run_it("--expect=cuda", program=["true"]), ["failed"])
+        self.assertEqual(self.chosen(), "cpu")
 
 
 class Watches(unittest.TestCase):

@@ -141,6 +141,34 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         EXPECT_EQ(refusal(mistake.words), mistake.text);
 }
 
+TEST(Arguments, WhatStandsBehindTwoDashesIsTheProgramsOfRun) {
+    const auto run = read(
+        {"--replay=x", "run", "llama.cpp", "--expect=cuda", "--", "p", "-j", "--", "--help", ""});
+    EXPECT_EQ(run.run.program, (Words{"p", "-j", "--", "--help", ""}));
+    EXPECT_EQ(run.select.consumer, "llama.cpp");
+    EXPECT_EQ(run.run.expect, "cuda");
+    EXPECT_FALSE(run.run.wants_json);
+    EXPECT_EQ(read({"run", "--", "p"}).select.consumer, "default");
+    const auto json = read({"run", "-j", "--", "p"}, true);
+    EXPECT_TRUE(json.run.wants_json);
+    EXPECT_EQ(json.json, JsonMode::Off) << "standard output is the program's";
+    EXPECT_EQ(read({"select", "--", "run"}).select.consumer, "run");
+    EXPECT_EQ(refusal({"list", "--", "p"}),
+              "gpuprobectl: list: unexpected 'p'\nSee 'gpuprobectl help list'.\n");
+    for (const auto& words : {Words{"run"}, Words{"run", "x", "--"}, Words{"run", "--", ""}})
+        EXPECT_EQ(refusal(words),
+                  "gpuprobectl: run: which program?\n"
+                  "Write it behind two dashes: gpuprobectl run CONSUMER -- PROGRAM ARGUMENTS…\n");
+}
+
+TEST(Arguments, ExpectsWhatProgramsComputeThrough) {
+    for (const auto* word :
+         {"cuda", "rocm", "hip", "sycl", "level_zero", "vulkan", "webgpu", "cpu"})
+        EXPECT_EQ(read({"run", std::string{"--expect="} + word, "--", "p"}).run.expect, word);
+    for (const auto* word : {"nvml", "drm", "CUDA", "soup", ""})
+        EXPECT_NE(refusal({"run", std::string{"--expect="} + word, "--", "p"}), "accepted") << word;
+}
+
 TEST(Arguments, RefusesUnknownModes) {
     EXPECT_NE(refusal({"--json=yaml"}), "accepted");
     EXPECT_NE(refusal({"--color=sometimes"}), "accepted");
