@@ -112,6 +112,10 @@ bool is_expectable(std::string_view word) {
     return word == kCpu || !api_word(word).empty();
 }
 
+bool is_same_api(std::string_view word, std::string_view backend) {
+    return !api_word(word).empty() && api_word(word) == api_below(backend);
+}
+
 std::optional<bool> is_as_expected(const SeenUse& seen,
                                    std::string_view word,
                                    const Report& report) {
@@ -183,6 +187,17 @@ Value devices_document(const std::vector<DeviceUse>& devices, const Report& repo
         entry["processes"] = use.processes;
         document.push_back(std::move(entry));
     }
+    return document;
+}
+
+Value apis_document(const std::set<Api>& apis) {
+    std::vector<std::string_view> words;
+    for (const auto api : apis)
+        words.push_back(info_of(api).word);
+    std::ranges::sort(words);
+    Value document{Value::Array{}};
+    for (const auto word : words)
+        document.push_back(Value{word});
     return document;
 }
 

@@ -17,6 +17,7 @@ namespace gpuprobe {
 struct SeenUse {
     std::vector<watch::DeviceUse> devices = {};
     std::set<watch::Doubt> doubts = {};
+    std::set<Api> loaded = {};  ///< APIs whose library was loaded
 };
 
 /// What a program was to use. The backend "cpu", or none: no GPU.
@@ -37,6 +38,9 @@ std::optional<bool> is_as_expected(const SeenUse& seen,
 /// Whether that word names an API that programs compute through, or a backend.
 bool is_expectable(std::string_view word);
 
+/// Whether a word that is_expectable() and a backend mean the same API: "hip" and "rocm".
+bool is_same_api(std::string_view word, std::string_view backend);
+
 /// "NVIDIA H200, 18.2 GiB through CUDA"; several are joined by "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
 /// "took …", "took no GPU although cuda was chosen", or why that is not known.
@@ -48,6 +52,8 @@ std::string chosen_text(const ChosenUse& chosen, const Report& report);
 
 /// [{device, name, memory, apis, processes}].
 Value devices_document(const std::vector<watch::DeviceUse>& devices, const Report& report);
+/// The words of APIs, sorted.
+Value apis_document(const std::set<Api>& apis);
 /// ["process-not-readable", …].
 Value doubts_document(const std::set<watch::Doubt>& doubts);
 

@@ -69,6 +69,7 @@ Value document_of(const Attempt& attempt, const Report& report) {
     document["signal"] = text_or_null(attempt.end.signal);
     document["lasted_usec"] = to_value(attempt.lasted);
     document["took"] = devices_document(attempt.seen.devices, report);
+    document["loaded"] = apis_document(attempt.seen.loaded);
     document["doubts"] = doubts_document(attempt.seen.doubts);
     document["as_chosen"] = to_value(attempt.as_chosen);
     document["failed"] = attempt.has_failed;
@@ -149,7 +150,8 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
     std::unique_ptr<DeviceWatch> watch;
     const auto look_at_it = [&] {
         const auto& watcher = watch->watcher();
-        attempt.seen = {.devices = watcher.most(), .doubts = watcher.doubts()};
+        attempt.seen = {
+            .devices = watcher.most(), .doubts = watcher.doubts(), .loaded = watcher.loaded()};
         attempt.as_chosen = is_as_chosen(attempt.seen, attempt.chosen, run.report);
     };
     const auto looked = [&](const std::vector<watch::DeviceUse>& uses) {
@@ -206,8 +208,12 @@ std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
     // Where every way fails it is the program, unless it was seen to use the GPU.
     if (attempt.has_failed)
         return took_it || !run.attempts.back().has_failed ? std::optional{"failed"} : std::nullopt;
+    // Whatever did not even load the API's library did not try.
     const auto& expect = run.context.arguments.run.expect;
-    if (is_last && expect && *expect == attempt.chosen.backend && as_expected(run) == false)
+    const auto api = api_of_backend(attempt.chosen.backend);
+    const bool has_tried = api && attempt.seen.loaded.contains(*api);
+    if (is_last && expect && is_same_api(*expect, attempt.chosen.backend) && has_tried &&
+        as_expected(run) == false)
         return "failed";
     const bool was_asked_to_end =
         attempt.end.signal && std::ranges::find(kRequests, *attempt.end.signal) != kRequests.end();

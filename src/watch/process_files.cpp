@@ -36,26 +36,6 @@ std::string_view path_in(std::string_view line) {
     return slash == std::string_view::npos ? std::string_view{} : line.substr(slash);
 }
 
-void read_maps(const FileSystem& files, const std::string& folder, ProcessFiles& found) {
-    const auto maps = files.read(folder + "/maps", kMaxMaps);
-    if (!maps)
-        return;
-    std::set<std::string, std::less<>> names;
-    std::string_view last;
-    for (const auto line : split(std::string_view{*maps}, '\n')) {
-        const auto path = path_in(line);
-        if (path.empty() || path == last)
-            continue;
-        last = path;
-        const auto name = is_node(path) ? path : path.substr(path.rfind('/') + 1);
-        names.insert(scrubbed(name, kMaxName));
-    }
-    found.mapped.assign(names.begin(), names.end());
-    // A process that is ending has no memory left, and one that ran another program has no library
-    // yet: neither says anything about what it uses.
-    found.is_mapped_known = !maps->empty();
-}
-
 void read_info(const FileSystem& files, const std::string& path, ProcessFiles& found) {
     if (found.drm.size() == kMaxDrmFiles)
         return;
@@ -71,6 +51,23 @@ void read_info(const FileSystem& files, const std::string& path, ProcessFiles& f
 }
 
 }  // namespace
+
+std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid) {
+    const auto maps = files.read(kProc + std::to_string(pid) + "/maps", kMaxMaps);
+    if (!maps)
+        return {};
+    std::set<std::string, std::less<>> names;
+    std::string_view last;
+    for (const auto line : split(std::string_view{*maps}, '\n')) {
+        const auto path = path_in(line);
+        if (path.empty() || path == last)
+            continue;
+        last = path;
+        const auto name = is_node(path) ? path : path.substr(path.rfind('/') + 1);
+        names.insert(scrubbed(name, kMaxName));
+    }
+    return {names.begin(), names.end()};
+}
 
 ProcessFiles files_of(const FileSystem& files, pid_t pid) {
     ProcessFiles found;
@@ -92,7 +89,7 @@ ProcessFiles files_of(const FileSystem& files, pid_t pid) {
     }
     found.nodes.assign(nodes.begin(), nodes.end());
     if (!nodes.empty())
-        read_maps(files, folder, found);
+        found.mapped = mapped_by(files, pid);
     return found;
 }
 

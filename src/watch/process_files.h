@@ -15,17 +15,20 @@ namespace gpuprobe::watch {
 
 /// What one process has open and mapped of devices and libraries at one moment.
 struct ProcessFiles {
-    std::vector<std::string> nodes = {};   ///< device nodes that are open, each once
-    std::vector<DrmClient> drm = {};       ///< of those, what DRM drivers tell; one for each file
-    std::vector<std::string> mapped = {};  ///< nodes, and base names of other files; sorted
-    bool is_open_known = false;            ///< the descriptors could be listed
-    bool is_mapped_known = false;          ///< likewise what is mapped; not read without a node
-    bool is_gone = false;                  ///< it has ended meanwhile
+    std::vector<std::string> nodes = {};  ///< device nodes that are open, each once
+    std::vector<DrmClient> drm = {};      ///< of those, what DRM drivers tell; one for each file
+    /// Nodes, and base names of other files; sorted. Not read where no node is open.
+    std::vector<std::string> mapped = {};
+    bool is_open_known = false;  ///< the descriptors could be listed
+    bool is_gone = false;        ///< it has ended meanwhile
 };
 
 /// Reads /proc/PID/fd, fdinfo and maps. The kernel lets everybody look into their own processes,
 /// unless these have changed their user or closed themselves (PR_SET_DUMPABLE), and root into all.
 ProcessFiles files_of(const FileSystem& files, pid_t pid);
+
+/// The names of ProcessFiles::mapped alone, whatever is open; none where they may not be read.
+std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid);
 
 /// KFD's own count: bytes of its memory that a process has on each GPU, by KFD's number of the GPU.
 /// Everybody may read it. nullopt where there is none: another driver, an older kernel, or a

@@ -16,6 +16,10 @@ constexpr std::string_view kNvidia = "/dev/nvidia";
 /// Watched with 580.159 on an H200: mapped after cuCtxCreate, not after cuInit.
 constexpr std::string_view kUnifiedMemory = "/dev/nvidia-uvm";
 constexpr std::string_view kKfdNode = "/dev/kfd";
+/// What a process without a device has loaded is read at its first looks, then once in a while.
+constexpr int kFirstLooks = 8;
+constexpr Duration kBetweenLooks = std::chrono::milliseconds{250};
+constexpr std::size_t kMaxLoading = 64;  // processes
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
@@ -204,6 +208,21 @@ void Watcher::note_silent(const Process& process, const ProcessFiles& open, Mono
         doubts_.insert(Doubt::NodeOpen);
 }
 
+void Watcher::note_loaded(const Process& process, const ProcessFiles& open, MonotonicTime now) {
+    const ProcessKey key{process.pid, process.started};
+    if (open.nodes.empty() && loading_.size() >= kMaxLoading && !loading_.contains(key))
+        return;
+    auto& loading = loading_[key];
+    const bool is_due = loading.looks++ < kFirstLooks || now - loading.last >= kBetweenLooks;
+    if (!is_due)
+        return;
+    loading.last = now;
+    const auto mapped = open.nodes.empty() ? mapped_by(files_, process.pid) : open.mapped;
+    for (const auto* api : computing_apis())
+        if (has_loader(*api, mapped))
+            loaded_.insert(api->id);
+}
+
 /// Those of the device's maker where a context only computes, those of everybody where one draws;
 /// all that are loaded where nobody tells which.
 std::set<Api> Watcher::apis_of(const Device& device,
@@ -237,6 +256,7 @@ Watcher::Shares Watcher::shares_of(const Process& process, MonotonicTime now) {
     add_kfd(process.pid, open, shares);
     add_nvidia(process, open, now, shares);
     note_silent(process, open, now);
+    note_loaded(process, open, now);
     for (auto& [place, share] : shares)
         share.apis = apis_of(devices_[place], share, open.mapped);
     return shares;
@@ -246,6 +266,11 @@ std::vector<DeviceUse> Watcher::look(MonotonicTime now) {
     counted_.clear();
     Shares all;
     const auto processes = tree_.look();
+    std::erase_if(loading_, [&processes](const auto& entry) {
+        return std::ranges::none_of(processes, [&entry](const Process& process) {
+            return entry.first == ProcessKey{process.pid, process.started};
+        });
+    });
     running_ = processes.size();
     sees_root_ = wants_nvml_ = false;
     if (!tree_.is_whole())

@@ -72,6 +72,8 @@ public:
     /// The most of each device that was used at one moment, and every API; sorted by id.
     [[nodiscard]] std::vector<DeviceUse> most() const;
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
+    /// The APIs whose library one of them had loaded, whether it used a device or not.
+    [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
     /// To be called when the processes have ended, or nobody looks any more.
     void finish();
     /// How many run, by the last look.
@@ -128,6 +130,7 @@ private:
     static void add_share(const Share& share, Share& total);
     void keep_most(const Shares& shares);
     void count_nvml();
+    void note_loaded(const Process& process, const ProcessFiles& open, MonotonicTime now);
     [[nodiscard]] bool is_silent(const ProcessFiles& open) const;
     void note_silent(const Process& process, const ProcessFiles& open, MonotonicTime now);
     [[nodiscard]] std::set<Api> apis_of(const Device& device,
@@ -145,6 +148,12 @@ private:
     std::map<ProcessKey, NvidiaOpen> nvidia_open_ = {};
     bool wants_nvml_ = false;
     std::map<ProcessKey, MonotonicTime> silent_since_ = {};
+    struct Loading {
+        int looks = 0;
+        MonotonicTime last = {};
+    };
+    std::map<ProcessKey, Loading> loading_ = {};  ///< of those without a device
+    std::set<Api> loaded_ = {};
     Shares most_ = {};
     std::set<Doubt> doubts_ = {};
     std::size_t running_ = 0;

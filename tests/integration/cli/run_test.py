@@ -48,6 +48,12 @@ def started(*words, program, **options):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
+def loading(library, then="time.sleep(0.5)"):
+    """A program that has loaded a library of that name, and does what follows."""
+    shutil.copy(next(pathlib.Path("/usr/lib").rglob("libz.so.1")), library)
+    return python(f"import ctypes, os, sys, time\nctypes.CDLL({str(library)!r})\n" + then, "0.8")
+
+
 NONE = "gpuprobectl: took no GPU although cuda was chosen\n"
 
 
@@ -226,7 +232,9 @@ class WithoutAGpu(unittest.TestCase):
         self.assertEqual((attempt["backend"], attempt["gpus"], attempt["status"], attempt["signal"], attempt["took"],
                           attempt["doubts"], attempt["as_chosen"], attempt["failed"], attempt["reported"]),
                          ("cuda", [H200], 0, None, [], [], False, False, None))
-        self.assertEqual(attempt["environment"]["CUDA_VISIBLE_DEVICES"], UUID)
+        self.assertEqual((attempt["environment"]["CUDA_VISIBLE_DEVICES"], attempt["loaded"]), (UUID, []))
+        done = run("-j", "llama.cpp", program=loading(file.with_name("libOpenCL.so.1")))
+        self.assertEqual(json.loads(done.stderr)["attempts"][0]["loaded"], ["opencl"])
 
     def test_vulkan_on_the_processor_takes_none(self):
         manifest = pathlib.Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
@@ -314,10 +322,8 @@ class WithNvidiasNodes(unittest.TestCase):
                 ("libcuda.so.1", True, "took NVIDIA H200, 18.2 GiB through CUDA", 0),
                 ("libvulkan.so.1.3.239", False, "took NVIDIA H200, 18.2 GiB through Vulkan although cuda was chosen", 124)):
             with self.subTest(library=library):
-                copy = self.folder / library
-                shutil.copy(next(pathlib.Path("/usr/lib").rglob("libz.so.1")), copy)
-                text = f"import ctypes; ctypes.CDLL({str(copy)!r})\n" + self.HOLD
-                done = self.run_held("llama.cpp", "--expect=cuda", program=python(text, "0.8"), computes=computes)
+                done = self.run_held("llama.cpp", "--expect=cuda", program=loading(self.folder / library, self.HOLD),
+                                     computes=computes)
                 self.assertEqual(done, (status, f"gpuprobectl: {line}\n"))
 
     def test_a_figure_that_nvml_does_not_know_is_left_out(self):
@@ -434,13 +440,14 @@ class Reports(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
         self.socket = f"{folder.name}/socket"
         daemon = subprocess.Popen([BIN / "gpuprobed", "--bus=none", f"--socket={self.socket}", *ONE],
                                   stderr=subprocess.DEVNULL)
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.terminate)
         end = time.monotonic() + 30
-        while not os.path.exists(self.socket) and time.monotonic() < end:
+        while not self.chosen() and time.monotonic() < end:
             time.sleep(0.02)
 
     def ask(self, *words):
@@ -468,10 +475,11 @@ class Reports(unittest.TestCase):
         self.assertEqual(self.run_it(program=["true"]), [None])
         self.assertEqual(self.chosen(), "cuda")
 
-    def test_an_expectation_that_is_not_met(self):
-        self.assertEqual(self.run_it("--expect=vulkan", program=["true"]), [None])
+    def test_an_expectation_that_is_not_met_by_a_program_that_tried(self):
+        self.assertEqual(self.run_it("--expect=cuda", program=["true"]), [None])
+        self.assertEqual(self.run_it("--expect=vulkan", program=loading(self.folder / "libcuda.so.1")), [None])
         self.assertEqual(self.chosen(), "cuda")
-        self.assertEqual(self.run_it("--expect=cuda", program=["true"]), ["failed"])
+        self.assertEqual(self.run_it("--expect=cuda", program=loading(self.folder / "libcuda.so.1")), ["failed"])
         self.assertEqual(self.chosen(), "cpu")
 
 

@@ -123,6 +123,17 @@ TEST(Watcher, SeesNothingWhereNothingIsOpen) {
     EXPECT_TRUE(scene.watcher.sees_root());
 }
 
+TEST(Watcher, KnowsWhatWasLoadedWithoutADevice) {
+    Scene scene;
+    for (int look = 0; look < 20; ++look)
+        (void)scene.look(std::chrono::milliseconds{look});
+    EXPECT_EQ(scene.watcher.loaded(), std::set<Api>{});
+    scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.13",
+                      "/usr/lib/libze_intel_gpu.so.1"});
+    EXPECT_EQ(scene.look(seconds{2}), Uses{});
+    EXPECT_EQ(scene.watcher.loaded(), std::set<Api>{Api::Cuda});
+}
+
 TEST(Watcher, CountsAFileThatIsOpenTwiceOnce) {
     Scene scene;
     scene.open(kRoot, 3, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
