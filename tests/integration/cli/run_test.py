@@ -340,6 +340,15 @@ class WithNvidiasNodes(unittest.TestCase):
         self.assertEqual(self.run_held("llama.cpp", program=python(text, "0.8")),
                          (0, "gpuprobectl: took NVIDIA H200, 18.2 GiB\n"))
 
+    def test_the_worker_sees_the_processes_that_we_see(self):
+        where = self.folder / "namespace"
+        worker = self.folder / "worker"
+        worker.write_text(f'#!/bin/sh\nreadlink /proc/self/ns/pid >{where}\nexec {self.worker} "$@"\n', encoding="utf-8")
+        worker.chmod(0o755)
+        self.worker = worker
+        self.assertEqual(self.run_held("llama.cpp")[1], "gpuprobectl: took NVIDIA H200, 18.2 GiB\n")
+        self.assertEqual(where.read_text(encoding="utf-8").strip(), os.readlink("/proc/self/ns/pid"))
+
     def test_whoever_only_listed_the_devices_took_none(self):
         self.assertEqual(self.run_held("llama.cpp", pids=()), (0, NONE))
 
