@@ -100,6 +100,11 @@ Status read_build(const Context& context, Value& request) {
 
 }  // namespace
 
+bool wants_no_gpu(const Arguments& arguments) {
+    const auto* backend = arguments.select.request.at("backend").as_string();
+    return backend && (*backend == "none" || *backend == "off");
+}
+
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors) {
     std::vector<std::string> ids;

@@ -9,6 +9,9 @@ namespace gpuprobe {
 /// nothing matches. Errors: as Client::select; an unknown consumer names the nearest known one.
 Result<Decision> choose(Context& context, bool explains = false);
 
+/// No GPU was asked for: where the consumer has nothing else, its environment hides them all.
+bool wants_no_gpu(const Arguments& arguments);
+
 /// The ids of the GPUs that the user named. Errors: as pick_gpu; none for no names.
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors);

@@ -33,12 +33,6 @@ Status describe_build(Context& context, Decision& decision) {
     return Done{};
 }
 
-/// No GPU was asked for, and the consumer has nothing else: its environment hides them all.
-bool wants_no_gpu(const Arguments& arguments) {
-    const auto* backend = arguments.select.request.at("backend").as_string();
-    return backend && (*backend == "none" || *backend == "off");
-}
-
 Result<ExitCode> print_choice(Context& context) {
     auto decision = TRY(choose(context));
     if (!decision.backend && !wants_no_gpu(context.arguments))

@@ -297,13 +297,9 @@ Result<ExitCode> run_ways(Run& run) {
     }
     for (auto& attempt : run.attempts)
         report(run, attempt);
-    TRY(write_report(run));
+    if (const auto written = write_report(run); !written)
+        tell_problem(written.error());
     return exit_code_of(run);
-}
-
-bool wants_no_gpu(const Arguments& arguments) {
-    const auto* backend = arguments.select.request.at("backend").as_string();
-    return backend && (*backend == "none" || *backend == "off");
 }
 
 Result<ExitCode> choose_and_run(Context& context) {
@@ -347,6 +343,18 @@ Status check(Arguments& arguments) {
     return Done{};
 }
 
+/// Those of a choice that a program can be started with: not for another or a made-up machine, and
+/// nothing that is only about how the answer is shown.
+std::vector<Option> options_of_a_start() {
+    constexpr std::array<std::string_view, 5> kOthers = {"platform", "fake", "forbid-fake",
+                                                         "explain", "include-rejected"};
+    auto options = choice_options();
+    std::erase_if(options, [&kOthers](const Option& option) {
+        return std::ranges::find(kOthers, option.key->key) != kOthers.end();
+    });
+    return options;
+}
+
 }  // namespace
 
 Verb run_verb() {
@@ -386,7 +394,7 @@ or that it failed where another way did not fail or the GPU was in use.
               .value = {.name = "FILE", .names = kFiles},
               .help = "write what was seen to a file, as JSON; -j writes it to standard error",
               .take = put<&Arguments::run, &RunArguments::report>}},
-            choice_options()),
+            options_of_a_start()),
         .takes_program = true,
         .check = check,
         .run = run};

@@ -86,7 +86,7 @@ class InItsPlace(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         plain = pathlib.Path(folder.name) / "plain"
         plain.write_text("no program", encoding="utf-8")
-        for program, status, why in (("/nonexistent/x", 127, "No such file or directory"),
+        for program, status, why in ((f"{folder.name}/none", 127, "No such file or directory"),
                                      ("no-such-program", 127, "No such file or directory"),
                                      (str(plain), 126, "Permission denied"), (folder.name, 126, "Permission denied")):
             with self.subTest(program=program):
@@ -108,8 +108,8 @@ class InItsPlace(unittest.TestCase):
         self.assertIn("CONSUMER -- PROGRAM", done.stderr)
 
     def test_passes_signals_on(self):
-        text = ("import signal, sys, time\n"
-                "def note(number, _): print(number, flush=True)\n"
+        text = ("import os, signal, sys, time\n"
+                "def note(number, _): os.write(1, b'%d\\n' % number)\n"
                 "for number in (1, 2, 3, 10, 12, 15, 18, 28): signal.signal(number, note)\n"
                 "print('ready', flush=True)\n"
                 "while True: time.sleep(9)")
@@ -173,8 +173,8 @@ class InATerminal(unittest.TestCase):
         return path
 
     def test_ctrl_c_comes_once(self):
-        self.start(self.script("import signal, time\n"
-                               "signal.signal(2, lambda *_: print('key', flush=True))\n"
+        self.start(self.script("import os, signal, time\n"
+                               "signal.signal(2, lambda *_: os.write(1, b'key\\n'))\n"
                                "print('rea' + 'dy', flush=True)\n"
                                "time.sleep(1.5); print('en' + 'd', flush=True)"))
         self.until("ready")
@@ -235,6 +235,15 @@ class WithoutAGpu(unittest.TestCase):
         self.assertEqual((attempt["environment"]["CUDA_VISIBLE_DEVICES"], attempt["loaded"]), (UUID, []))
         done = run("-j", "llama.cpp", program=loading(file.with_name("libOpenCL.so.1")))
         self.assertEqual(json.loads(done.stderr)["attempts"][0]["loaded"], ["opencl"])
+
+    def test_a_report_that_cannot_be_written_does_not_change_the_end(self):
+        done = run("llama.cpp", "--report=/dev/null/x", program=["/bin/sh", "-c", "exit 9"])
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0] + "\n"), (9, NONE))
+        self.assertIn("/dev/null/x", done.stderr.splitlines()[1])
+
+    def test_options_for_another_machine_make_no_sense(self):
+        for option in ("--platform=darwin-arm64", "--fake=cuda", "--explain"):
+            self.assertEqual(run("llama.cpp", option, program=["true"]).returncode, 2, option)
 
     def test_vulkan_on_the_processor_takes_none(self):
         manifest = pathlib.Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
