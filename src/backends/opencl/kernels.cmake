@@ -1,0 +1,1 @@
+gpuprobe_embed_text(backends opencl/kernels.h ${CMAKE_CURRENT_LIST_DIR}/kernels.cl opencl_kernels)
