@@ -110,10 +110,9 @@ FactList identity(const Gpu& gpu) {
     FactList facts{"Identity"};
     facts.add_known("UUID", gpu.identity.canonical_uuid);
     facts.add_known("NVIDIA UUID", gpu.identity.nvidia_uuid);
-    facts.add_known("Vulkan UUID", gpu.identity.vulkan_device_uuid);
-    facts.add_known("OpenCL UUID", gpu.identity.opencl_uuid);
+    for (const auto* api : by_trust(&ApiTrust::uuid))
+        facts.add_known(std::string{api->label} + " UUID", gpu.identity.uuids[place_of(api->id)]);
     facts.add_known("HIP unique id", gpu.identity.hip_unique_id);
-    facts.add_known("Level Zero UUID", gpu.identity.level_zero_uuid);
     facts.add_known("LUID", gpu.identity.luid);
     if (gpu.identity.kfd_node)
         facts.add_known("KFD node", std::to_string(*gpu.identity.kfd_node));

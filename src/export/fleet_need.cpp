@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "export/exported_gpu.h"
+#include "report/libraries.h"
 
 namespace gpuprobe {
 namespace {
@@ -239,10 +240,10 @@ void add_host(const Term& term, FleetNeed& need) {
 
 /// The vendor and the API of code for one vendor's GPUs, where the variant does not say.
 void complete(GpuNeed& need) {
-    if (need.targets && !need.api && !need.targets->empty())
-        need.api = need.targets->begin()->starts_with("sm_")   ? "cuda"
-                   : need.targets->begin()->starts_with("gfx") ? "rocm"
-                                                               : "level-zero";
+    if (!need.targets || need.api || need.targets->empty())
+        return;
+    const auto api = api_of_code(*need.targets->begin());
+    need.api = info_of(api.value_or(*row_of(FactId::IntelIp).api)).fleet_word;  // "20.1.0" alone
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ std::string gres_types(const std::vector<Gres>& all) {
     return text;
 }
 
-/// "cuda_sm90", "rocm_gfx942", "level-zero_20.4.4": of what works.
+/// "cuda_sm90", "rocm_gfx942": of what works, an API and what it is used on.
 std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     std::set<std::string> features;
     for (const auto& gpu : gpus) {

@@ -37,7 +37,7 @@ bool is_file(const std::string& path) {
 }
 
 bool is_runtime(std::string_view name) {
-    const auto* info = library_info(name);
+    const auto info = library_info(name);
     return info && info->api;
 }
 
@@ -236,7 +236,7 @@ private:
     };
 
     void gather(const Object& object, const std::string& soname, Gathered& out) const {
-        const auto* info = library_info(soname);
+        const auto info = library_info(soname);
         const bool is_of_api = info && info->api;
         if (is_of_api && !object.is_runtime)
             out.apis.insert(*info->api);
@@ -253,16 +253,11 @@ private:
             gather(object, soname, out);
         for (const auto& word : object.file.code) {
             out.code.insert(word);
-            out.apis.insert(api_of_code(word));
+            if (const auto api = api_of_code(word))
+                out.apis.insert(*api);
         }
         out.apis.insert(object.file.loads.begin(), object.file.loads.end());
         out.glibc = std::max(out.glibc, object.file.glibc);
-    }
-
-    [[nodiscard]] static Api api_of_code(std::string_view word) {
-        if (word.starts_with("sm_") || word.starts_with("compute_"))
-            return Api::Cuda;
-        return word == "spirv" || word == info_of(Api::LevelZero).word ? Api::LevelZero : Api::Hip;
     }
 
     [[nodiscard]] InstalledPart part_of(const Object& root, std::set<Api>& used) const {

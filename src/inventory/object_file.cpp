@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/parse.h"
+#include "report/libraries.h"
 
 namespace gpuprobe {
 namespace {
@@ -185,13 +186,18 @@ private:
             out.code.merge(TRY(cuda_code(file_, section.sh_offset, section.sh_size)));
         else if (name == ".hip_fatbin" || name == "__CLANG_OFFLOAD_BUNDLE__")
             out.code.merge(TRY(hip_code(file_, section.sh_offset, section.sh_size)));
-        // SYCL's images stand in a section for each target, whose name says it.
         else if (name.starts_with("__CLANG_OFFLOAD_BUNDLE__sycl-spir64"))
-            out.code.insert(name.find("spir64_") == std::string_view::npos ? "spirv"
-                                                                           : "level_zero");
+            out.code.insert(sycl_code(name));
         else if (name == ".rodata")
             return find_loaders(section, out);
         return Done{};
+    }
+
+    /// SYCL's images stand in a section for each target, whose name says it.
+    static std::string sycl_code(std::string_view section) {
+        constexpr std::string_view kPortable = "spirv";
+        const bool is_native = section.find("spir64_") != std::string_view::npos;
+        return std::string{is_native ? info_of(*api_of_code(kPortable)).word : kPortable};
     }
 
     /// A program that loads an API's library itself names it in its constants.

@@ -61,8 +61,8 @@ struct ObjectFile {
     std::vector<std::string> needed = {};  ///< sonames
     std::vector<std::string> search = {};  ///< of DT_RUNPATH, or else DT_RPATH, as written
     std::optional<Version> glibc = {};     ///< the newest version of a symbol that it needs
-    /// "sm_86", "compute_90@9.1", "gfx1100", "spirv"; "level_zero" for Intel's native code, whose
-    /// GPUs are not read.
+    /// "sm_86", "compute_90@9.1", "gfx1100", "spirv"; for Intel's native code, whose GPUs
+    /// are not read, its API.
     std::set<std::string> code = {};
     std::set<Api> loads = {};  ///< APIs whose loader it names in its constants
     bool operator==(const ObjectFile&) const = default;

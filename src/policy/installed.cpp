@@ -46,14 +46,10 @@ CodeWord code_word(std::string_view word) {
         code.ptx = cuda_target(word.substr(kPtx.size()));
     else if (word.starts_with("gfx"))
         code.gfx = parse_text(word, std::type_identity<GfxTarget>{});
-    if (code.cubin || code.ptx)
-        code.api = Api::Cuda;
-    else if (code.gfx || word == "amdgcnspirv")
-        code.api = Api::Hip;
-    else if (word == "spirv")
-        code.api = Api::LevelZero;
-    else if (const auto* api = find_api(word); api && computes(*api))
-        code.api = api->id;
+    else
+        code.api = api_of_code(word);
+    if (code.cubin || code.ptx || code.gfx)
+        code.api = api_of_code(word);
     return code;
 }
 
@@ -67,7 +63,7 @@ public:
             predicates_.push_back(word);
             return;
         }
-        const auto* info = library_info(word);
+        const auto info = library_info(word);
         add_library(info, word);
         if (!info || !info->is_in_host_reports)
             unlisted_.emplace_back(info ? info->api : std::nullopt, word);
@@ -129,7 +125,7 @@ public:
 private:
     void raise_toolkit(const Version& toolkit) { toolkit_ = std::max(toolkit_, toolkit); }
 
-    void add_library(const LibraryInfo* info, std::string_view soname) {
+    void add_library(const std::optional<LibraryInfo>& info, std::string_view soname) {
         if (!info || !info->api)
             return;
         apis_.insert(*info->api);
@@ -231,14 +227,14 @@ void add_variant(const Variant& variant, InstalledNeeds& out) {
 
 bool is_bringable(std::string_view word) {
     const auto* api = find_api_of_backend(word);
-    const auto* library = library_info(std::string{word} + ".so");
+    const auto library = library_info(std::string{word} + ".so");
     return (api && computes(*api)) || (library && library->api && !library->is_of_driver);
 }
 
 bool is_brought(const std::vector<std::string>& words, std::string_view soname) {
-    const auto* library = library_info(soname);
+    const auto library = library_info(soname);
     return library && library->api && !library->is_of_driver &&
-           std::ranges::any_of(words, [library](const std::string& word) {
+           std::ranges::any_of(words, [&library](const std::string& word) {
                return word == library->stem || word == info_of(*library->api).backend;
            });
 }

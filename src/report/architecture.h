@@ -7,7 +7,7 @@
 namespace gpuprobe {
 
 /// CUDA's compute capability as CUDA or NVML gives it; AMD's target as the KFD topology, HIP or
-/// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as Level Zero
+/// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as its driver
 /// gives it. What no driver has told is from the table of chips, so that an installer knows it on a
 /// machine without drivers.
 struct JudgedArchitecture {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/identity.h"
 
-#include <array>
 #include <map>
 #include <utility>
 
@@ -94,11 +93,25 @@ std::optional<std::string> dashed(const std::optional<std::string>& uuid) {
 }
 
 std::optional<std::string> canonical_uuid(const Identity& identity) {
-    for (const auto& uuid : {identity.nvidia_uuid, identity.vulkan_device_uuid,
-                             identity.opencl_uuid, identity.level_zero_uuid})
-        if (auto canonical = dashed(uuid))
-            return canonical;
-    return std::nullopt;
+    auto canonical = dashed(identity.nvidia_uuid);
+    for (const auto* api : by_trust(&ApiTrust::uuid))
+        if (!canonical)
+            canonical = dashed(identity.uuids[place_of(api->id)]);
+    return canonical;
+}
+
+/// Ids of this kind that several GPUs have name none of them.
+template <class IdOf>
+void settle(std::vector<Gpu>& gpus, IdOf id_of) {
+    std::map<std::string, int> uses;
+    const auto digits = [&id_of](Gpu& gpu) {
+        return uuid_digits(id_of(gpu.identity).value_or("")).value_or("");
+    };
+    for (auto& gpu : gpus)
+        ++uses[digits(gpu)];
+    for (auto& gpu : gpus)
+        if (uses[digits(gpu)] > 1)
+            id_of(gpu.identity).reset();
 }
 
 PciInfo pci_of(const HardwareDevice& hardware) {
@@ -175,31 +188,26 @@ std::optional<std::string> vendor_of(const Subject& subject) {
 }
 
 Identity identity_of(const Subject& subject) {
-    return Identity{.nvidia_uuid = nvidia_uuid(subject),
-                    .vulkan_device_uuid = uuid_by(subject, "vulkan"),
-                    .opencl_uuid = uuid_by(subject, "opencl"),
-                    .hip_unique_id = hip_unique_id(subject),
-                    .level_zero_uuid = uuid_by(subject, "level_zero"),
-                    .drm = drm_of(subject),
-                    .luid = luid_of(subject),
-                    .kfd_node = kfd_node_of(subject)};
+    Identity identity{.nvidia_uuid = nvidia_uuid(subject),
+                      .hip_unique_id = hip_unique_id(subject),
+                      .drm = drm_of(subject),
+                      .luid = luid_of(subject),
+                      .kfd_node = kfd_node_of(subject)};
+    for (const auto* api : by_trust(&ApiTrust::uuid))
+        identity.uuids[place_of(api->id)] = uuid_by(subject, api->word);
+    return identity;
 }
 
 void settle_uuids(std::vector<Gpu>& gpus) {
-    constexpr std::array kMembers = {&Identity::nvidia_uuid, &Identity::vulkan_device_uuid,
-                                     &Identity::opencl_uuid, &Identity::hip_unique_id,
-                                     &Identity::level_zero_uuid};
-    for (const auto member : kMembers) {
-        std::map<std::string, int> uses;
-        const auto digits = [&](const Gpu& gpu) {
-            return uuid_digits((gpu.identity.*member).value_or("")).value_or("");
-        };
-        for (const auto& gpu : gpus)
-            ++uses[digits(gpu)];
-        for (auto& gpu : gpus)
-            if (uses[digits(gpu)] > 1)
-                (gpu.identity.*member).reset();
-    }
+    settle(
+        gpus, [](Identity & identity) -> auto& { return identity.nvidia_uuid; });
+    settle(
+        gpus, [](Identity & identity) -> auto& { return identity.hip_unique_id; });
+    for (const auto& api : kApis)
+        settle(
+            gpus, [&api](Identity & identity) -> auto& {
+                return identity.uuids[place_of(api.id)];
+            });
     for (auto& gpu : gpus)
         gpu.identity.canonical_uuid = canonical_uuid(gpu.identity);
 }

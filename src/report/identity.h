@@ -20,7 +20,7 @@ void settle_uuids(std::vector<Gpu>& gpus);
 /// Ids and place on the bus; from the APIs where the hardware is hidden. nullopt off PCI.
 std::optional<PciInfo> pci_of(const Subject& subject);
 
-/// What to call it: an API's marketing name (NVML, CUDA, HIP, Level Zero, Vulkan, OpenCL; Mesa's
+/// What to call it: an API's marketing name (in the order of ApiTrust::name; Mesa's
 /// code name in parentheses is left off), the kernel driver's model, "Vendor Device" of pci.ids, or
 /// "10de:2335". nullopt when not even ids are known.
 std::optional<std::string> name_of(const Subject& subject);

@@ -138,7 +138,7 @@ bool is_gpu_claim(const Claim& claim) {
     return claim.device.probe->api != "pci";
 }
 
-/// Level Zero lists NPUs beside GPUs (ZE_DEVICE_TYPE_VPU).
+/// Intel's driver lists NPUs beside GPUs.
 bool is_npu_claim(const Claim& claim) {
     return fact(*claim.device.facts, facts::kDeviceType) == "npu";
 }

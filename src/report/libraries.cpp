@@ -4,90 +4,15 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
+
 namespace gpuprobe {
 namespace {
 
-constexpr bool kListed = true;
-
-constexpr LibraryInfo of_driver(std::string_view stem, Api api) {
-    return {.stem = stem, .api = api, .is_of_driver = true, .is_in_host_reports = kListed};
-}
-constexpr LibraryInfo of(Api api, std::string_view stem, bool is_listed) {
-    return {.stem = stem, .api = api, .is_in_host_reports = is_listed};
-}
-constexpr LibraryInfo of_toolkit(std::string_view stem, bool is_listed) {
-    return {.stem = stem, .api = Api::Cuda, .tells_toolkit = true, .is_in_host_reports = is_listed};
-}
-constexpr LibraryInfo of_host(std::string_view stem) {
-    return {.stem = stem, .is_in_host_reports = kListed};
-}
-
-/// Sources: the NEEDED entries of llama.cpp's, Ollama's, PyTorch's and ONNX Runtime's GPU builds;
-/// CUDA, ROCm and oneAPI release notes for the libraries' names. A row that no report lists says
-/// only whose it is: a report of an earlier program would not have it where it is there.
-constexpr auto kLibraries = std::to_array<LibraryInfo>({
-    of_driver("libcuda", Api::Cuda),
-    of_driver("libnvidia-ml", Api::Cuda),
-    of_toolkit("libcublas", kListed),
-    of_toolkit("libcublasLt", kListed),
-    of_toolkit("libcudart", kListed),
-    of_toolkit("libnvrtc", kListed),
-    of_toolkit("libnvJitLink", !kListed),
-    of_toolkit("libcupti", !kListed),
-    of(Api::Cuda, "libcudnn", kListed),
-    of(Api::Cuda, "libcufft", kListed),
-    of(Api::Cuda, "libcurand", kListed),
-    of(Api::Cuda, "libcusolver", kListed),
-    of(Api::Cuda, "libcusparse", kListed),
-    of(Api::Cuda, "libnccl", kListed),
-    of(Api::Cuda, "libcufile", !kListed),
-    of(Api::Cuda, "libcusparseLt", !kListed),
-    of(Api::Cuda, "libnvshmem_host", !kListed),
-    of(Api::Cuda, "libnvinfer", !kListed),
-    of(Api::Hip, "libMIOpen", kListed),
-    of(Api::Hip, "libamdhip64", kListed),
-    of(Api::Hip, "libhipblas", kListed),
-    of(Api::Hip, "libhipblaslt", kListed),
-    of(Api::Hip, "libhsa-runtime64", kListed),
-    of(Api::Hip, "librccl", kListed),
-    of(Api::Hip, "librocblas", kListed),
-    of(Api::Hip, "librocsolver", kListed),
-    of(Api::Hip, "librocsparse", kListed),
-    of(Api::Hip, "libhipfft", !kListed),
-    of(Api::Hip, "libhiprand", !kListed),
-    of(Api::Hip, "libhiprtc", !kListed),
-    of(Api::Hip, "libhipsolver", !kListed),
-    of(Api::Hip, "libhipsparse", !kListed),
-    of(Api::Hip, "libhipsparselt", !kListed),
-    of(Api::Hip, "librocfft", !kListed),
-    of(Api::Hip, "librocrand", !kListed),
-    of(Api::Hip, "libamd_comgr", !kListed),
-    of_driver("libze_loader", Api::LevelZero),
-    of(Api::LevelZero, "libmkl_sycl_blas", kListed),
-    of(Api::LevelZero, "libpi_level_zero", kListed),
-    of(Api::LevelZero, "libsycl", kListed),
-    of(Api::LevelZero, "libur_loader", kListed),
-    of_driver("libvulkan", Api::Vulkan),
-    of_driver("libOpenCL", Api::OpenCl),
-    of_host("libascendcl"),
-    of_host("libcurl"),
-    of_host("libdnnl"),
-    of_host("libgfortran"),
-    of_host("libgomp"),
-    of_host("libimf"),
-    of_host("libintlc"),
-    of_host("libmkl_core"),
-    of_host("libmusa"),
-    of_host("libmusart"),
-    of_host("libnuma"),
-    of_host("libomp"),
-    of_host("libopenblas"),
-    of_host("libopenvino"),
-    of_host("libssl"),
-    of_host("libstdc++"),
-    of_host("libsvml"),
-    of_host("libtbb"),
-});
+/// What builds for GPUs need and do not bring along, and no API is about. Sources: as ApiLibraries.
+constexpr std::string_view kOfHost =
+    "libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc libmkl_core libmusa libmusart "
+    "libnuma libomp libopenblas libopenvino libssl libstdc++ libsvml libtbb";
 
 /// Sources: glibc's and musl's lists of installed libraries; GCC's runtime libraries.
 constexpr auto kBase = std::to_array<std::string_view>(
@@ -100,16 +25,41 @@ std::string_view stem_of(std::string_view soname) {
 
 }  // namespace
 
-const LibraryInfo* library_info(std::string_view soname) {
+std::optional<LibraryInfo> library_info(std::string_view soname) {
     if (soname.find(".so") == std::string_view::npos)
-        return nullptr;
-    const auto* found = std::ranges::find(kLibraries, stem_of(soname), &LibraryInfo::stem);
-    return found == kLibraries.end() ? nullptr : found;
+        return std::nullopt;
+    const auto stem = stem_of(soname);
+    for (const auto& api : kApis) {
+        const auto& linked = api.linked;
+        const bool is_of_driver = has_word(linked.of_driver, stem);
+        const bool tells_toolkit = has_word(linked.toolkit, stem);
+        if (is_of_driver || tells_toolkit || has_word(linked.others, stem))
+            return LibraryInfo{.stem = stem,
+                               .api = api.id,
+                               .is_of_driver = is_of_driver,
+                               .tells_toolkit = tells_toolkit,
+                               .is_in_host_reports = !has_word(linked.unlisted, stem)};
+    }
+    return has_word(kOfHost, stem)
+               ? std::optional{LibraryInfo{.stem = stem, .is_in_host_reports = true}}
+               : std::nullopt;
 }
 
 bool is_listed_library(std::string_view soname) {
-    const auto* info = library_info(soname);
+    const auto info = library_info(soname);
     return info && info->is_in_host_reports;
+}
+
+std::optional<Api> api_of_code(std::string_view word) {
+    const auto is_one = [word](std::string_view lead) {
+        const auto rest = word.substr(std::min(lead.size(), word.size()));
+        return word.starts_with(lead) && (rest.empty() || (rest[0] >= '0' && rest[0] <= '9'));
+    };
+    for (const auto& api : kApis)
+        if (std::ranges::any_of(words(api.code), is_one))
+            return api.id;
+    const auto* named = find_api(word);
+    return named && computes(*named) ? std::optional{named->id} : std::nullopt;
 }
 
 bool is_base_library(std::string_view soname) {

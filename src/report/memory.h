@@ -30,10 +30,10 @@ struct MemoryFindings {
 
 /// The memory of a GPU by kind.
 ///
-/// - Discrete and virtual (`dedicated`): `physical` is the first of kernel, NVML, Vulkan, CUDA,
-///   Level Zero, HIP, OpenCL; `allocatable` the first of CUDA, HIP, Level Zero, Vulkan, OpenCL
-///   (what a process can have), or NVML's total less what it reserves; `free` the first of kernel,
-///   NVML, Vulkan, CUDA, HIP. A BAR is evidence only: it says nothing about memory behind it.
+/// - Discrete and virtual (`dedicated`): `physical` is the kernel's, else the first of the APIs by
+///   ApiTrust::physical; `allocatable` (what a process can have) the first by its own rank, or
+///   NVML's total less what it reserves; `free` the kernel's, else the first by its rank. A BAR is
+///   evidence only: it says nothing about memory behind it.
 /// - Integrated AMD (`carveout`): `physical` is the carve-out, `allocatable` carve-out and GTT
 ///   together, `free` what is free of both but of the GTT no more than the host has available.
 ///   KFD's banks are no carve-out: for small APUs newer kernels count the GTT there.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/record.h"
+#include "report/api_table.h"
 #include "report/facts.h"
 #include "report/machine.h"
 #include "report/outcome.h"
@@ -122,12 +124,10 @@ void describe(Visitor& visit, GpuMemory& memory) {
 
 struct Identity {
     std::optional<std::string> nvidia_uuid = {};
-    std::optional<std::string> vulkan_device_uuid = {};
-    std::optional<std::string> opencl_uuid = {};
+    /// Of the APIs whose rows name a member for it; the others' stay empty.
+    std::array<std::optional<std::string>, kApiCount> uuids = {};
     std::optional<std::string> hip_unique_id = {};
-    std::optional<std::string> level_zero_uuid = {};
-    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's, else Vulkan's, OpenCL's or Level
-    /// Zero's.
+    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's, else the most believed API's.
     std::optional<std::string> canonical_uuid = {};
     DrmNodes drm = {};
     std::optional<std::string> luid = {};
@@ -137,10 +137,9 @@ struct Identity {
 template <class Visitor>
 void describe(Visitor& visit, Identity& identity) {
     visit("nvidia_uuid", identity.nvidia_uuid);
-    visit("vulkan_device_uuid", identity.vulkan_device_uuid);
-    visit("opencl_uuid", identity.opencl_uuid);
+    for (const auto* api : by_trust(&ApiTrust::uuid))
+        visit(api->uuid_member, identity.uuids[place_of(api->id)]);
     visit("hip_unique_id", identity.hip_unique_id);
-    visit("level_zero_uuid", identity.level_zero_uuid);
     visit("canonical_uuid", identity.canonical_uuid);
     visit("drm", identity.drm);
     visit("luid", identity.luid);

@@ -227,15 +227,13 @@ void add_places(const Subject& subject, std::vector<Unit>& units) {
 }
 
 std::string part_name(const Subject& subject) {
-    const auto vendor = vendor_of(subject);
-    return vendor == info_of(Api::Hip).vendor         ? "xcp-"
-           : vendor == info_of(Api::LevelZero).vendor ? "tile-"
-                                                      : "part-";
+    const auto* api = own_api_of(vendor_of(subject).value_or(""));
+    return std::string{api && !api->parts.empty() ? api->parts : "part"} + "-";
 }
 
 /// One driver lists several devices at the GPU's address, which are not one device twice:
-/// partitions where the kernel's side is hidden, or tiles. Source of the latter: Level Zero's flat
-/// hierarchy.
+/// partitions where the kernel's side is hidden, or tiles. Source of the latter: the flat hierarchy
+/// of Intel's driver.
 std::vector<Unit> listed_units(const Subject& subject, std::string_view api) {
     const auto claims = claims_of(subject, api);
     std::set<std::string> uuids;

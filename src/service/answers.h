@@ -28,8 +28,8 @@ bus::Dictionary answer_from(Recommendation recommendation,
                             bool explains,
                             const bus::Spelling& spelling);
 bus::Dictionary answer_from(const engine::LiveMemory& memory);
-/// What tells a GPU from another of its kind, of what is known: NvidiaUuid, VulkanDeviceUuid,
-/// OpenclUuid, HipUniqueId, LevelZeroUuid, CanonicalUuid, Luid.
+/// What tells a GPU from another of its kind, of what is known: NvidiaUuid, HipUniqueId,
+/// CanonicalUuid, Luid, and what APIs call it (VulkanDeviceUuid …).
 std::map<std::string, std::string> identifiers_of(const Gpu& gpu);
 /// The probes of the stage and the APIs that were asked for (none: of all) and the generation that
 /// holds them.

@@ -77,10 +77,10 @@ TEST(IdentityOf, LeavesOutWhatNamesNothing) {
 TEST(IdentityOf, KeepsWhatNamesTheDevice) {
     const auto nvidia = identity_with("10de", "nvidia", kUuid);
     EXPECT_EQ(nvidia.nvidia_uuid, kUuid);
-    EXPECT_EQ(nvidia.vulkan_device_uuid, kUuid);
-    EXPECT_EQ(nvidia.opencl_uuid, kUuid);
+    EXPECT_EQ(nvidia.uuids[place_of(Api::Vulkan)], kUuid);
+    EXPECT_EQ(nvidia.uuids[place_of(Api::OpenCl)], kUuid);
     EXPECT_EQ(identity_with("1002", "amdgpu", kSerial).hip_unique_id, kSerial);
-    EXPECT_EQ(identity_with("8086", "xe", kUuid).level_zero_uuid, kUuid);
+    EXPECT_EQ(identity_with("8086", "xe", kUuid).uuids[place_of(Api::LevelZero)], kUuid);
 }
 
 TEST(IdentityOf, AsksTheNextSourceWhereOneIsMasked) {
@@ -101,7 +101,7 @@ TEST(IdentityOf, GivesNoTwoGpusTheSameUuid) {
                  {probe("vulkan", kRadeonIcd, Outcome::Answered, {one, other})}, {.now = kNow});
     for (const auto& gpu : report.gpus) {
         EXPECT_EQ(gpu.identity.hip_unique_id, std::nullopt) << gpu.id;
-        EXPECT_EQ(gpu.identity.vulkan_device_uuid, std::nullopt) << gpu.id;
+        EXPECT_EQ(gpu.identity.uuids[place_of(Api::Vulkan)], std::nullopt) << gpu.id;
     }
 }
 
