@@ -65,6 +65,7 @@ void describe(Visitor& visit, Reader& reader) {
     visit("api", reader.api);
     visit("reads", reader.reads);
     visit("hide", reader.hide);
+    visit("lists", reader.lists);
     visit("reaches", reader.reaches);
 }
 

@@ -24,6 +24,34 @@ constexpr std::array<EnumName<SelectorKind>, 3> names_of(SelectorKind) {
              {SelectorKind::Part, "part"}}};
 }
 
+/// How the value of a variable says which GPUs a program may use.
+enum class ListForm {
+    CudaIds,         ///< positions, or the start of a UUID; ends with the first that is neither
+    HipIds,          ///< the same; empty counts as unset
+    RocrIds,         ///< the same; empty is none
+    PciRanks,        ///< positions in order of PCI address; empty counts as unset
+    Backends,        ///< "backend:devices;backend:devices", with "!" for those taken away
+    Numbers,         ///< positions; without any there is no GPU
+    Manifests,       ///< paths of drivers' manifests, or of folders with some
+    OlderManifests,  ///< the same, and not looked at where VK_DRIVER_FILES is set
+    DriversOff,      ///< patterns of manifests that are left out
+    DriversOn,       ///< patterns of the only manifests that are not
+    PciIds,          ///< "vendor:device!"
+};
+constexpr std::array<EnumName<ListForm>, 11> names_of(ListForm) {
+    return {{{ListForm::CudaIds, "cuda-ids"},
+             {ListForm::HipIds, "hip-ids"},
+             {ListForm::RocrIds, "rocr-ids"},
+             {ListForm::PciRanks, "pci-ranks"},
+             {ListForm::Backends, "backends"},
+             {ListForm::Numbers, "numbers"},
+             {ListForm::Manifests, "manifests"},
+             {ListForm::OlderManifests, "older-manifests"},
+             {ListForm::DriversOff, "drivers-off"},
+             {ListForm::DriversOn, "drivers-on"},
+             {ListForm::PciIds, "pci-ids"}}};
+}
+
 /// Variable → template over facts of GPUs (policy/selector_facts.h).
 using Variables = std::map<std::string, std::string>;
 
@@ -32,7 +60,8 @@ struct Reader {
     std::string name = {};  ///< in profiles: "cuda", "ggml-vulkan"
     std::string api = {};   ///< a word of report/api_table.h, "opengl" or "container"
     std::vector<std::string> reads = {};
-    Variables hide = {};                    ///< values under which it has no GPU at all
+    Variables hide = {};                         ///< values under which it has no GPU at all
+    std::map<std::string, ListForm> lists = {};  ///< how a variable says which GPUs are left
     std::vector<std::string> reaches = {};  ///< APIs whose drivers of the same vendor `hide` hides
 };
 

@@ -3,11 +3,14 @@
 #include <functional>
 
 #include "base/parse.h"
+#include "knowledge/selectors.h"
 #include "policy/environment.h"
 #include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {
+
+using knowledge::ListForm;
 
 /// One GPU as one API shows it, and all that the caller has set.
 struct Scene {
@@ -15,6 +18,7 @@ struct Scene {
     const ApiView& view;
     const Report& report;
     const Variables& callers;
+    std::string_view api = {};
 
     [[nodiscard]] Variables::const_iterator none() const { return callers.end(); }
     [[nodiscard]] bool has(const std::string& name) const {
@@ -57,12 +61,17 @@ std::optional<std::uint64_t> index_of(const ApiView& view) {
     return view.index ? std::optional<std::uint64_t>{*view.index} : std::nullopt;
 }
 
+/// Where the GPU stands among those of the API in order of PCI address.
+std::optional<std::string> rank_of(const Scene& scene) {
+    return selector_fact(std::string{scene.api} + "_pci_ranks",
+                         {.report = scene.report, .gpus = {&scene.gpu}});
+}
+
 bool by_cuda(const std::string& value, const Scene& scene) {
     auto place = index_of(scene.view);
     const auto order = scene.callers.find("CUDA_DEVICE_ORDER");
     if (order != scene.none() && order->second == "PCI_BUS_ID") {
-        const auto rank =
-            selector_fact("cuda_pci_ranks", {.report = scene.report, .gpus = {&scene.gpu}});
+        const auto rank = rank_of(scene);
         place = rank ? parse_number<std::uint64_t>(*rank) : std::nullopt;
     }
     return is_left_out(value, scene.gpu.identity.nvidia_uuid.value_or(""), place);
@@ -85,9 +94,8 @@ bool by_rocr(const std::string& value, const Scene& scene) {
     return is_left_out(value, hip_uuid(scene.gpu), index_of(scene.view));
 }
 
-bool by_affinity(const std::string& value, const Scene& scene) {
-    const auto rank =
-        selector_fact("level_zero_pci_ranks", {.report = scene.report, .gpus = {&scene.gpu}});
+bool by_rank(const std::string& value, const Scene& scene) {
+    const auto rank = rank_of(scene);
     if (value.empty() || !rank)
         return false;
     return std::ranges::none_of(items_of(value, ','), [&](const std::string& item) {
@@ -96,14 +104,14 @@ bool by_affinity(const std::string& value, const Scene& scene) {
 }
 
 /// "backend:devices;backend:devices"; a term with "!" only takes away.
-bool by_sycl(const std::string& value, const Scene&) {
-    const auto keeps = [](const std::string& term) {
+bool by_backend(const std::string& value, const Scene& scene) {
+    const auto keeps = [&scene](const std::string& term) {
         const auto colon = term.find(':');
         const auto backend = lower_case(term.substr(0, colon));
         const auto devices =
             colon == std::string::npos ? std::string{"*"} : lower_case(term.substr(colon + 1));
-        return term.starts_with('!') || ((backend == "*" || backend == "level_zero") &&
-                                         devices != "cpu" && devices != "fpga");
+        return term.starts_with('!') ||
+               ((backend == "*" || backend == scene.api) && devices != "cpu" && devices != "fpga");
     };
     return !value.empty() && std::ranges::none_of(items_of(value, ';'), keeps);
 }
@@ -173,26 +181,26 @@ bool by_mesa(const std::string& value, const Scene& scene) {
 }
 
 struct Hiding {
-    std::string_view variable = {};
-    std::string_view api = {};
+    ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const Scene& scene) = nullptr;
 };
-
-/// Sources: data/knowledge/selectors.json, and for the loader's two lists the same page as there.
 constexpr std::array kHidings = std::to_array<Hiding>({
-    {"CUDA_VISIBLE_DEVICES", "cuda", by_cuda},
-    {"HIP_VISIBLE_DEVICES", "hip", by_hip},
-    {"ROCR_VISIBLE_DEVICES", "hip", by_rocr},
-    {"ZE_AFFINITY_MASK", "level_zero", by_affinity},
-    {"ONEAPI_DEVICE_SELECTOR", "level_zero", by_sycl},
-    {"GGML_VK_VISIBLE_DEVICES", "vulkan", by_ggml},
-    {"VK_DRIVER_FILES", "vulkan", is_driver_left_out},
-    {"VK_ICD_FILENAMES", "vulkan", by_icd_filenames},
-    {"VK_LOADER_DRIVERS_DISABLE", "vulkan", by_loader_disable},
-    {"VK_LOADER_DRIVERS_SELECT", "vulkan", by_loader_select},
-    {"MESA_VK_DEVICE_SELECT", "vulkan", by_mesa},
-    {"OCL_ICD_VENDORS", "opencl", is_driver_left_out},
+    {ListForm::CudaIds, by_cuda},
+    {ListForm::HipIds, by_hip},
+    {ListForm::RocrIds, by_rocr},
+    {ListForm::PciRanks, by_rank},
+    {ListForm::Backends, by_backend},
+    {ListForm::Numbers, by_ggml},
+    {ListForm::Manifests, is_driver_left_out},
+    {ListForm::OlderManifests, by_icd_filenames},
+    {ListForm::DriversOff, by_loader_disable},
+    {ListForm::DriversOn, by_loader_select},
+    {ListForm::PciIds, by_mesa},
 });
+static_assert(kHidings.size() == names_of(ListForm{}).size());
+static_assert(std::ranges::all_of(kHidings, [](const Hiding& row) {
+    return &row == &kHidings[static_cast<std::size_t>(row.form)];
+}));
 
 /// The loader's lists are read wherever the loader is.
 bool is_read(std::string_view variable, const Reach& reach) {
@@ -204,8 +212,9 @@ bool is_read(std::string_view variable, const Reach& reach) {
 
 std::vector<std::string_view> hiding_variables() {
     std::vector<std::string_view> names{"CUDA_DEVICE_ORDER"};
-    for (const auto& row : kHidings)
-        names.push_back(row.variable);
+    for (const auto& reader : knowledge::Selectors::current().readers())
+        for (const auto& [variable, form] : reader.lists)
+            names.push_back(variable);
     return names;
 }
 
@@ -220,16 +229,20 @@ std::vector<Reason> hidden_by(const Variables& callers,
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return reasons;
-    const Scene scene{gpu, view->second, report, callers};
-    for (const auto& row : kHidings) {
-        const auto set = callers.find(std::string{row.variable});
-        if (row.api != api || set == callers.end() || !is_read(row.variable, reach) ||
-            !row.hides(set->second, scene))
+    const Scene scene{gpu, view->second, report, callers, api};
+    for (const auto& reader : knowledge::Selectors::current().readers()) {
+        if (reader.api != api)
             continue;
-        reasons.push_back(
-            because("hidden-by-environment", {{"variable", set->first},
-                                              {"value", scrubbed(set->second, 256)},
-                                              {"replaced", answer.contains(set->first)}}));
+        for (const auto& [variable, form] : reader.lists) {
+            const auto set = callers.find(variable);
+            if (set == callers.end() || !is_read(variable, reach) ||
+                !kHidings[static_cast<std::size_t>(form)].hides(set->second, scene))
+                continue;
+            reasons.push_back(
+                because("hidden-by-environment", {{"variable", set->first},
+                                                  {"value", scrubbed(set->second, 256)},
+                                                  {"replaced", answer.contains(set->first)}}));
+        }
     }
     return reasons;
 }

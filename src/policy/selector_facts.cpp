@@ -146,14 +146,6 @@ Text pci_ranks(const Selection& selection, std::string_view api, std::string_vie
     });
 }
 
-Text cuda_pci_ranks(const Selection& selection) {
-    return pci_ranks(selection, "cuda", "nvidia");
-}
-
-Text level_zero_pci_ranks(const Selection& selection) {
-    return pci_ranks(selection, "level_zero", "intel");
-}
-
 /// Nothing for a manifest that only worked for the probe, behind another library.
 Text manifest_of(const Gpu& gpu) {
     const auto* view = view_of(gpu, "vulkan");
@@ -398,15 +390,22 @@ Text only_gpu(const Selection& selection) {
     return is_only ? Text{"0"} : std::nullopt;
 }
 
+/// The API of "cuda_pci_ranks": any that serves one vendor's GPUs. Null for another fact.
+const ApiInfo* ranked_api(std::string_view name) {
+    constexpr std::string_view kEnd = "_pci_ranks";
+    if (!name.ends_with(kEnd))
+        return nullptr;
+    const auto* api = find_api(name.substr(0, name.size() - kEnd.size()));
+    return api && computes(*api) && !api->vendor.empty() ? api : nullptr;
+}
+
 struct Fact {
     std::string_view name = {};
     Text (*find)(const Selection&) = nullptr;
 };
-constexpr std::array kFacts = std::to_array<Fact>({{"cuda_pci_ranks", cuda_pci_ranks},
-                                                   {"glx_offload", glx_offload},
+constexpr std::array kFacts = std::to_array<Fact>({{"glx_offload", glx_offload},
                                                    {"hip_ids", hip_ids},
                                                    {"hip_indices", hip_indices},
-                                                   {"level_zero_pci_ranks", level_zero_pci_ranks},
                                                    {"memory_mib", memory_mib},
                                                    {"mesa_device", mesa_device},
                                                    {"mesa_pci", mesa_pci},
@@ -428,10 +427,12 @@ constexpr std::array kFacts = std::to_array<Fact>({{"cuda_pci_ranks", cuda_pci_r
 }  // namespace
 
 bool is_selector_fact(std::string_view name) {
-    return std::ranges::find(kFacts, name, &Fact::name) != kFacts.end();
+    return ranked_api(name) || std::ranges::find(kFacts, name, &Fact::name) != kFacts.end();
 }
 
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection) {
+    if (const auto* api = ranked_api(name))
+        return pci_ranks(selection, api->word, api->vendor);
     const auto* fact = std::ranges::find(kFacts, name, &Fact::name);
     return fact == kFacts.end() ? std::nullopt : fact->find(selection);
 }

@@ -52,6 +52,18 @@ TEST(Selectors, SetOnlyWhatSomebodyReads) {
         std::string::npos);
 }
 
+TEST(Selectors, SayHowAVariableNamesGpus) {
+    const auto read = Selectors::from(document(
+        R"({"name": "a", "api": "cuda", "reads": ["A"], "lists": {"A": "pci-ranks"}})", ""));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->readers().front().lists.at("A"), ListForm::PciRanks);
+    EXPECT_NE(
+        problem_of(
+            document(R"({"name": "a", "api": "cuda", "reads": ["A"], "lists": {"A": "?"}})", ""))
+            .find("lists.A: unknown word"),
+        std::string::npos);
+}
+
 TEST(Selectors, AreRefusedWithTheRowAtFault) {
     EXPECT_NE(problem_of(document(std::string{kReader} + "," + kReader, "")).find("named twice"),
               std::string::npos);
