@@ -25,7 +25,7 @@ constexpr ToolForm kForms[] = {
 
 /// One of the two is empty.
 struct ToolAnswer {
-    Variables variables = {};
+    Settings variables = {};
     std::vector<std::string> arguments = {};
 };
 

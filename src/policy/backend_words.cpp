@@ -2,22 +2,22 @@
 #include "policy/backend_words.h"
 
 #include <algorithm>
-#include <array>
 
 namespace gpuprobe {
 namespace {
 
-// Source: the backend folders of ggml and the device names of PyTorch, ONNX Runtime and wgpu.
-constexpr std::array<std::string_view, 23> kForeign{
-    "amx",        "blas", "cann",     "directml", "hexagon", "hip",    "kompute", "metal",
-    "level-zero", "mlx",  "mps",      "musa",     "npu",     "oneapi", "onednn",  "openvino",
-    "qnn",        "rpc",  "tensorrt", "tpu",      "xnnpack", "xpu",    "zendnn",
-};
+/// On no API of ours. Source: the backend folders of ggml and the device names of PyTorch, ONNX
+/// Runtime and wgpu.
+constexpr std::string_view kForeign =
+    "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn openvino qnn rpc tpu "
+    "xnnpack zendnn";
 
 }  // namespace
 
 bool is_foreign_backend(std::string_view word) {
-    return std::ranges::find(kForeign, word) != kForeign.end();
+    return has_word(kForeign, word) || std::ranges::any_of(kApis, [word](const ApiInfo& api) {
+               return has_word(api.other_backends, word);
+           });
 }
 
 }  // namespace gpuprobe

@@ -68,14 +68,14 @@ std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
     return joined(all, ';');
 }
 
-Variables ggml_settings(const Report& report,
-                        const std::string& backend,
-                        const std::vector<std::string>& ids,
-                        const char* on) {
+Settings ggml_settings(const Report& report,
+                       const std::string& backend,
+                       const std::vector<std::string>& ids,
+                       const char* on) {
     const auto* api = find_api_of_backend(backend);
     if (!api || api->ggml_option.empty())
         return {};
-    Variables settings{{std::string{api->ggml_option}, on}};
+    Settings settings{{std::string{api->ggml_option}, on}};
     const auto gpus = gpus_named(report, ids);
     const auto cuda = backend == "cuda" ? cuda_architectures(gpus) : std::string{};
     const auto gfx = backend == "rocm" ? gfx_targets(gpus) : std::string{};
@@ -128,7 +128,7 @@ std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
 }
 
 /// Of a GPU that the kernel's driver shows to ROCm alone: it is what the architecture is for.
-void add_conda_amd(const Report& report, Variables& variables) {
+void add_conda_amd(const Report& report, Settings& variables) {
     bool is_present = false;
     std::optional<std::pair<std::optional<std::uint64_t>, std::array<unsigned, 3>>> best;
     for (const auto& gpu : report.gpus) {
@@ -147,16 +147,16 @@ void add_conda_amd(const Report& report, Variables& variables) {
     variables.emplace_back("CONDA_OVERRIDE_AMDGPU_ARCH", arch);
 }
 
-void add_intel(const MachineFacts& machine, Variables& variables) {
+void add_intel(const MachineFacts& machine, Settings& variables) {
     std::set<std::string> ips;
-    for (const auto* gpu : usable_by(machine, Api::LevelZero))
+    for (const auto* gpu : usable_by(machine, *row_of(FactId::IntelIp).api))
         if (const auto& ip = gpu->version(FactId::IntelIp).value)
             ips.insert(text_of(*ip));
     if (!ips.empty())
         variables.emplace_back("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", joined(ips, ','));
 }
 
-void add_amd(const MachineFacts& machine, Variables& variables) {
+void add_amd(const MachineFacts& machine, Settings& variables) {
     std::set<std::string> targets;
     std::optional<Version> rocm;
     for (const auto* gpu : usable_by(machine, Api::Hip)) {
@@ -186,15 +186,15 @@ void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
 
 }  // namespace
 
-Variables conda_variables(const Report& report, const Rules& rules) {
+Settings conda_variables(const Report& report, const Rules& rules) {
     const auto machine = machine_facts(report, rules);
     const auto gpus = usable_by(machine, Api::Cuda);
     const auto found = capabilities(gpus);
     const auto cuda = cuda_of(gpus);
     const auto& glibc = machine.host.version(FactId::Glibc).value;
     const auto& level = machine.host.version(FactId::CpuLevel).value;
-    Variables variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
-                        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
+    Settings variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
+                       {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
     add_conda_amd(report, variables);
     if (glibc)
         variables.emplace_back("CONDA_OVERRIDE_GLIBC", text_of(*glibc));
@@ -205,9 +205,9 @@ Variables conda_variables(const Report& report, const Rules& rules) {
     return variables;
 }
 
-Variables uv_variables(const Report& report, const Rules& rules, const Recommendation* answer) {
+Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer) {
     const auto machine = machine_facts(report, rules);
-    Variables variables;
+    Settings variables;
     if (answer && answer->variant && is_torch_backend(*answer->variant) &&
         answer->artifact.at("type") == Value{"index"})
         variables.emplace_back("UV_TORCH_BACKEND", *answer->variant);
@@ -226,11 +226,11 @@ Variables uv_variables(const Report& report, const Rules& rules, const Recommend
     return variables;
 }
 
-Variables wheel_variables(const Report& report, const Rules& rules) {
+Settings wheel_variables(const Report& report, const Rules& rules) {
     const auto machine = machine_facts(report, rules);
     const auto gpus = usable_by(machine, Api::Cuda);
     const auto found = capabilities(gpus);
-    Variables variables;
+    Settings variables;
     if (const auto cuda = cuda_of(gpus))
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", major_minor(*cuda));
     if (!found.empty())
@@ -249,9 +249,9 @@ std::vector<std::string> ggml_options(const Report& report,
     return options;
 }
 
-Variables ggml_variables(const Report& report,
-                         const std::string& backend,
-                         const std::vector<std::string>& gpus) {
+Settings ggml_variables(const Report& report,
+                        const std::string& backend,
+                        const std::vector<std::string>& gpus) {
     return ggml_settings(report, backend, gpus, "1");
 }
 

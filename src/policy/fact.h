@@ -62,10 +62,8 @@ enum class FactId : std::uint8_t {
     Device,
     KernelDriver,
     Gfx,
-    Hip,
-    LevelZero,
-    OpenCl,
-    CudaCompat,
+    ApiVersion,  ///< of the first API; those of the others follow, in the order of the table
+    CudaCompat = ApiVersion + kApiCount,
     // of a GPU as one backend uses it
     Backend,
     Fp16,

@@ -143,7 +143,7 @@ Fact<Version> compute_capability(const Gpu& gpu) {
 }
 
 Fact<Version> intel_ip(const Gpu& gpu) {
-    const auto* text = own(gpu, Api::LevelZero, gpu.architecture.intel_ip);
+    const auto* text = own(gpu, api_of_architecture("intel_ip"), gpu.architecture.intel_ip);
     return text ? version(*text) : Fact<Version>::absent();
 }
 
@@ -391,7 +391,7 @@ constexpr auto kBackend = FactScope::Backend;
 
 // Laid out by hand: a row is read as one.
 // clang-format off
-constexpr auto kFacts = std::to_array<FactRow>({
+constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Libc, .key = "libc", .type = AskedType::Word, .scope = kHost,
      .unfit = "other-libc",
      .read = [](F f) -> AnyFact { return word(f.report().host.libc.name); }},
@@ -472,7 +472,7 @@ constexpr auto kFacts = std::to_array<FactRow>({
      .read = of_gpu<WordSet, vulkan_extensions>},
     {.id = FactId::IntelIp, .key = "intel-ip", .type = AskedType::Version, .scope = kGpu,
      .too_low = "arch-not-in-build", .unfit = "arch-not-in-build", .is_likeness = true,
-     .api = Api::LevelZero,
+     .api = api_of_architecture("intel_ip"),
      .read = of_gpu<gpuprobe::Version, intel_ip>},
     {.id = FactId::Memory, .key = "memory", .type = AskedType::Size, .scope = kGpu,
      .too_low = "too-little-memory", .is_likeness = true,
@@ -496,14 +496,6 @@ constexpr auto kFacts = std::to_array<FactRow>({
     {.id = FactId::Gfx, .key = "gfx", .type = AskedType::Word, .scope = kGpu,
      .unfit = "arch-not-in-build", .api = Api::Hip,
      .read = of_gpu<std::string, gfx>},
-    {.id = FactId::Hip, .key = "hip", .type = AskedType::Version, .scope = kGpu, .api = Api::Hip,
-     .read = api_version<Api::Hip>},
-    {.id = FactId::LevelZero, .key = "level-zero", .type = AskedType::Version, .scope = kGpu,
-     .api = Api::LevelZero,
-     .read = api_version<Api::LevelZero>},
-    {.id = FactId::OpenCl, .key = "opencl", .type = AskedType::Version, .scope = kGpu,
-     .api = Api::OpenCl,
-     .read = api_version<Api::OpenCl>},
     {.id = FactId::CudaCompat, .key = "cuda-compat", .type = AskedType::Version, .scope = kGpu,
      .is_nameable = false, .is_likeness = true, .api = Api::Cuda,
      .read = cuda_compat},
@@ -519,6 +511,26 @@ constexpr auto kFacts = std::to_array<FactRow>({
      .read = verified},
 });
 // clang-format on
+
+/// The rows with those for the versions of APIs in their place. A term can name one whose API has a
+/// word for it.
+template <std::size_t... kPlace>
+consteval auto with_versions(std::index_sequence<kPlace...>) {
+    constexpr auto kAt = static_cast<std::size_t>(FactId::ApiVersion);
+    std::array<FactRow, kOwnRows.size() + kApiCount> rows = {};
+    std::copy_n(kOwnRows.begin(), kAt, rows.begin());
+    ((rows[kAt + kPlace] = {.id = static_cast<FactId>(kAt + kPlace),
+                            .key = kApis[kPlace].version_term,
+                            .type = AskedType::Version,
+                            .scope = FactScope::Gpu,
+                            .is_nameable = !kApis[kPlace].version_term.empty(),
+                            .api = kApis[kPlace].id,
+                            .read = api_version<kApis[kPlace].id>}),
+     ...);
+    std::ranges::copy(kOwnRows.begin() + kAt, kOwnRows.end(), rows.begin() + kAt + kApiCount);
+    return rows;
+}
+constexpr auto kFacts = with_versions(std::make_index_sequence<kApiCount>{});
 static_assert(kFacts.size() == static_cast<std::size_t>(FactId::Verified) + 1);
 constexpr bool is_reason(std::string_view code) {
     return code.empty() ||

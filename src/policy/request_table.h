@@ -9,13 +9,27 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "base/suggestion.h"
+#include "report/api_table.h"
 
 /// What a request may hold. Each key is described once: the readers of requests and of override
 /// rules go by these tables, the options of the command line are made from them, and the pages of
 /// the documentation and the bus are tested against them.
 namespace gpuprobe {
 
-inline constexpr std::string_view kBackendWords = "cuda rocm sycl vulkan opencl webgpu cpu";
+/// "cuda rocm … cpu none": the backends of the table of APIs, and the word for none of them.
+consteval auto backends_and_none() {
+    RowsOf<char, 128> text;
+    for (const auto& backend : gpu_backends()) {
+        std::ranges::for_each(backend.name, [&text](char letter) { text.add(letter); });
+        text.add(' ');
+    }
+    std::ranges::for_each(std::string_view{"cpu none"}, [&text](char letter) { text.add(letter); });
+    return text;
+}
+inline constexpr auto kBackendText = backends_and_none();
+inline constexpr std::string_view kBackendOrNone{kBackendText.begin(), kBackendText.end()};
+inline constexpr std::string_view kBackendWords =
+    kBackendOrNone.substr(0, kBackendOrNone.size() - std::string_view{" none"}.size());
 inline constexpr std::string_view kFamilyWords =
     "family:cuda family:rocm family:vulkan family:xpu family:cpu";
 

@@ -41,8 +41,9 @@ ReadProblem read_predicates(const Value& object,
     });
 }
 
-void add(const char* name, FactId fact, Relation relation, TermNeed need, Conjunction& out) {
-    out.push_back({.fact = fact, .relation = relation, .need = std::move(need), .name = name});
+void add(std::string_view name, FactId fact, Relation relation, TermNeed need, Conjunction& out) {
+    out.push_back(
+        {.fact = fact, .relation = relation, .need = std::move(need), .name = std::string{name}});
 }
 
 ReadProblem read_version(const Value& value, Version& out) {
@@ -312,12 +313,14 @@ constexpr PredicateReader kVulkanReaders[] = {
      }},
 };
 
-constexpr PredicateReader kLevelZeroReaders[] = {
+constexpr std::string_view kIntelApi = info_of(api_of_architecture("intel_ip")).word;
+
+constexpr PredicateReader kIntelReaders[] = {
     {"ip",
      [](const Value& value, Conjunction& out) {
          std::vector<Version> need;
          auto problem = named(read_list(value, need, kMaxList), "not a version such as 20.1.0");
-         add("level_zero", FactId::IntelIp, Relation::Runs, std::move(need), out);
+         add(kIntelApi, FactId::IntelIp, Relation::Runs, std::move(need), out);
          return problem;
      }},
 };
@@ -338,9 +341,9 @@ constexpr PredicateReader kDeviceReaders[] = {
      [](const Value& value, Conjunction& out) {
          return read_predicates(value, kVulkanReaders, "vulkan.", out);
      }},
-    {"level_zero",
+    {kIntelApi,
      [](const Value& value, Conjunction& out) {
-         return read_predicates(value, kLevelZeroReaders, "level_zero.", out);
+         return read_predicates(value, kIntelReaders, std::string{kIntelApi} + ".", out);
      }},
     {"vram_min_mib",
      [](const Value& value, Conjunction& out) {

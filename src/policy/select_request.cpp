@@ -226,7 +226,7 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
       .meaning = "this backend or none; 'none' for no GPU",
       .option = "--backend",
       .placeholder = "NAME",
-      .offers = "cuda rocm sycl vulkan opencl webgpu cpu none",
+      .offers = kBackendOrNone,
       .rule_option = "--backend"},
      [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
     {{.key = "min-memory",

@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_variants;
 
-std::map<std::string, std::string> map_of(const Variables& variables) {
+std::map<std::string, std::string> map_of(const Settings& variables) {
     return {variables.begin(), variables.end()};
 }
 
