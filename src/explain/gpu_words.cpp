@@ -2,29 +2,16 @@
 #include "explain/gpu_words.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/parse.h"
 #include "explain/sizes.h"
+#include "knowledge/chips.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/identity.h"
 
 namespace gpuprobe {
 namespace {
-
-struct Spelling {
-    std::string_view word;
-    std::string_view title;
-};
-constexpr std::array<Spelling, 8> kVendors = {{{"nvidia", "NVIDIA"},
-                                               {"amd", "AMD"},
-                                               {"intel", "Intel"},
-                                               {"apple", "Apple"},
-                                               {"arm", "Arm"},
-                                               {"qualcomm", "Qualcomm"},
-                                               {"microsoft", "Microsoft"},
-                                               {"aspeed", "ASPEED"}}};
 
 std::string joined(const std::vector<std::string>& items) {
     std::string text;
@@ -50,10 +37,8 @@ std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usabl
 }  // namespace
 
 std::string vendor_title(std::string_view vendor) {
-    for (const auto& spelling : kVendors)
-        if (spelling.word == vendor)
-            return std::string{spelling.title};
-    return std::string{vendor};
+    const auto* maker = knowledge::Chips::current().maker(vendor);
+    return maker ? maker->name : std::string{vendor};
 }
 
 std::string gpu_title(const Gpu& gpu) {
