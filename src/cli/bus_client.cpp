@@ -7,7 +7,7 @@ namespace gpuprobe {
 
 Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
     auto loop = TRY(SystemLoop::create());
-    auto daemon = TRY(DaemonClient::connect(where, *loop));
+    auto daemon = TRY(bus::DaemonClient::connect(where, *loop));
     return std::unique_ptr<Client>{new BusClient{std::move(loop), std::move(daemon)}};
 }
 

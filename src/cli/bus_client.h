@@ -38,11 +38,11 @@ public:
 private:
     /// Held while a call may need leave.
     [[nodiscard]] std::unique_ptr<PolkitAgent> agent();
-    BusClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<DaemonClient> daemon)
+    BusClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<bus::DaemonClient> daemon)
         : loop_{std::move(loop)}, daemon_{std::move(daemon)} {}
 
     std::unique_ptr<SystemLoop> loop_;  // outlives the client
-    std::unique_ptr<DaemonClient> daemon_;
+    std::unique_ptr<bus::DaemonClient> daemon_;
 };
 
 }  // namespace gpuprobe

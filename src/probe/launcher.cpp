@@ -128,7 +128,8 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
 }
 
 /// Where a driver's own libraries and manifests may be, besides the system's.
-std::vector<std::string> needed_paths(const std::vector<std::string>& own, const Variables& extra) {
+std::vector<std::string> needed_paths(const std::vector<std::string>& own,
+                                      const WorkerVariables& extra) {
     auto paths = own;
     if (const auto folders = extra.find("LD_LIBRARY_PATH"); folders != extra.end())
         for (const auto& folder : split(folders->second, ':'))

@@ -9,7 +9,7 @@ constexpr const char* kNowhere = "/nonexistent";
 /// 16 MiB; a probe's kernels take some kilobytes.
 constexpr const char* kCudaCache = "16777216";
 
-void add_vulkan(Variables& variables, const std::string& manifest) {
+void add_vulkan(WorkerVariables& variables, const std::string& manifest) {
     // A list that is set and empty is ignored, so "no driver" is a manifest that does not exist.
     const auto drivers = manifest.empty() ? std::string{kNowhere} + "/none.json" : manifest;
     variables["VK_DRIVER_FILES"] = drivers;
@@ -21,11 +21,11 @@ void add_vulkan(Variables& variables, const std::string& manifest) {
 
 }  // namespace
 
-Variables worker_environment(const ProbeTarget& target,
-                             const std::string& home,
-                             const std::string& opencl_vendors,
-                             const Variables& extra) {
-    Variables variables = {
+WorkerVariables worker_environment(const ProbeTarget& target,
+                                   const std::string& home,
+                                   const std::string& opencl_vendors,
+                                   const WorkerVariables& extra) {
+    WorkerVariables variables = {
         {"PATH", "/usr/local/bin:/usr/bin:/bin"},  // pocl runs the linker
         {"LANG", "C.UTF-8"},
         {"HOME", home},
@@ -53,7 +53,7 @@ Variables worker_environment(const ProbeTarget& target,
     return variables;
 }
 
-std::vector<std::string> environment_block(const Variables& variables) {
+std::vector<std::string> environment_block(const WorkerVariables& variables) {
     std::vector<std::string> block;
     for (const auto& [name, value] : variables)
         block.push_back(name + "=" + value);

@@ -9,7 +9,7 @@
 
 namespace gpuprobe {
 
-using Variables = std::map<std::string, std::string>;
+using WorkerVariables = std::map<std::string, std::string>;
 
 /// The whole environment of one worker, made from nothing: no display, no loader debugging, no
 /// *_VISIBLE_DEVICES, nothing preloaded, so that a probe sees the machine and not someone's
@@ -22,12 +22,12 @@ using Variables = std::map<std::string, std::string>;
 /// Sources: Vulkan loader, LoaderInterfaceArchitecture.md, "Table of Debug Environment Variables";
 /// ocl-icd and the Khronos OpenCL loader (OCL_ICD_VENDORS); pocl, Mesa, NVIDIA and Intel NEO
 /// manuals for their caches.
-Variables worker_environment(const ProbeTarget& target,
-                             const std::string& home,
-                             const std::string& opencl_vendors,
-                             const Variables& extra);
+WorkerVariables worker_environment(const ProbeTarget& target,
+                                   const std::string& home,
+                                   const std::string& opencl_vendors,
+                                   const WorkerVariables& extra);
 
 /// "KEY=VALUE", sorted.
-std::vector<std::string> environment_block(const Variables& variables);
+std::vector<std::string> environment_block(const WorkerVariables& variables);
 
 }  // namespace gpuprobe

@@ -13,7 +13,7 @@
 #include "wire/names.h"
 #include "wire/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::bus {
 namespace {
 
 constexpr const char* kManager = "org.gpuprobe.GpuProbe1.Manager";
@@ -36,7 +36,7 @@ template <class Body>
 auto at_the_door(Body&& body) -> decltype(body()) try {
     return body();
 } catch (const sdbus::Error& problem) {
-    return bus::error_from(problem);
+    return error_from(problem);
 }
 
 void finish_registration(sdbus::IProxy& proxy) {
@@ -91,12 +91,12 @@ struct DaemonClient::Impl {
     explicit Impl(SystemLoop& event_loop) : loop{event_loop} {}
 
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path) const {
-        return bus::make_proxy(connection->bus(), bus::kBusName, path);
+        return make_proxy(connection->bus(), kBusName, path);
     }
     /// A call of the manager that needs leave, and its answer.
     template <class... Words>
     sdbus::MethodReply call_with_leave(const std::string& method, const Words&... words) const {
-        auto call = bus::method_call(*root, kManager, method, may_ask);
+        auto call = method_call(*root, kManager, method, may_ask);
         (call << ... << words);
         const std::chrono::microseconds patience = may_ask ? kPatienceWithPeople : kPatience;
         return root->callMethod(call, static_cast<std::uint64_t>(patience.count()));
@@ -107,44 +107,44 @@ struct DaemonClient::Impl {
         return names;
     }
     void load_properties();
-    [[nodiscard]] bus::GpuIds gpu_ids() const;
+    [[nodiscard]] GpuIds gpu_ids() const;
     Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
     void follow_job(Waiting& waiting, const std::string& path, const Interfaces& added);
     /// Turns the loop until `done`. Errors: Unavailable when the bus is lost.
     Status turn_until(const std::function<bool()>& done);
 
     SystemLoop& loop;
-    std::unique_ptr<bus::Connection> connection = {};
+    std::unique_ptr<Connection> connection = {};
     std::unique_ptr<sdbus::IProxy> root = {};
     Value properties = {};
     bool may_ask = false;  ///< polkit, its user
 };
 
 void DaemonClient::Impl::load_properties() {
-    bus::Dictionary all;
+    Dictionary all;
     root->callMethod("GetAll")
         .onInterface(kProperties)
         .withArguments(std::string{kManager})
         .storeResultsTo(all);
     properties = Value{Value::Object{}};
     for (const auto& [name, variant] : all)
-        if (auto value = bus::value_from(variant))  // one of an unknown type is left out
+        if (auto value = value_from(variant))  // one of an unknown type is left out
             properties[name] = std::move(value).value();
 }
 
-void add_units(const sdbus::Variant& units, bus::GpuIds& ids) {
-    using Units = std::map<sdbus::ObjectPath, bus::Dictionary>;
-    if (bus::signature_in(units) != "a{oa{sv}}")
+void add_units(const sdbus::Variant& units, GpuIds& ids) {
+    using Units = std::map<sdbus::ObjectPath, Dictionary>;
+    if (signature_in(units) != "a{oa{sv}}")
         return;
     for (const auto& [path, unit] : units.get<Units>())
         if (const auto id = unit.find("Id"); id != unit.end())
             ids.emplace(path, id->second.get<std::string>());
 }
 
-bus::GpuIds DaemonClient::Impl::gpu_ids() const {
+GpuIds DaemonClient::Impl::gpu_ids() const {
     std::map<sdbus::ObjectPath, Interfaces> objects;
     root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
-    bus::GpuIds ids;
+    GpuIds ids;
     for (const auto& [path, interfaces] : objects) {
         const auto gpu = interfaces.find(kGpu);
         const bool has_id = gpu != interfaces.end() && gpu->second.contains("Id");
@@ -213,9 +213,9 @@ DaemonClient::~DaemonClient() = default;
 Result<std::unique_ptr<DaemonClient>> DaemonClient::connect(const std::string& where,
                                                             SystemLoop& loop) {
     auto impl = std::make_unique<Impl>(loop);
-    impl->connection = TRY(bus::Connection::open(where, loop));
+    impl->connection = TRY(Connection::open(where, loop));
     const auto asked = at_the_door([&]() -> Status {
-        impl->root = impl->proxy(bus::kRootPath);
+        impl->root = impl->proxy(kRootPath);
         impl->load_properties();
         return Done{};
     });
@@ -242,12 +242,12 @@ Result<std::string> DaemonClient::report_json() {
 
 Result<Decision> DaemonClient::select(const std::string& consumer, const Value& request) {
     return at_the_door([&]() -> Result<Decision> {
-        bus::Dictionary answer;
+        Dictionary answer;
         impl_->root->callMethod("SelectBackend")
             .onInterface(kManager)
-            .withArguments(consumer, bus::dictionary_from(request))
+            .withArguments(consumer, dictionary_from(request))
             .storeResultsTo(answer);
-        auto decision = bus::record_of<Decision>(answer, impl_->gpu_ids());
+        auto decision = record_of<Decision>(answer, impl_->gpu_ids());
         decision.consumer = consumer;
         if (decision.backend == "")
             decision.backend.reset();
@@ -266,13 +266,13 @@ Result<std::vector<std::string>> DaemonClient::products() {
 Result<GpuMemory> DaemonClient::memory(const std::string& gpu) {
     return at_the_door([&]() -> Result<GpuMemory> {
         const auto paths = TRY(impl_->paths_of({gpu}));
-        bus::Dictionary answer;
+        Dictionary answer;
         impl_->proxy(paths.front())
             ->callMethod("GetMemory")
             .onInterface(kGpu)
-            .withArguments(bus::Dictionary{})
+            .withArguments(Dictionary{})
             .storeResultsTo(answer);
-        return bus::record_of<GpuMemory>(answer);
+        return record_of<GpuMemory>(answer);
     });
 }
 
@@ -280,12 +280,12 @@ Result<Recommendation> DaemonClient::recommend(const std::string& product,
                                                const std::string& manifest,
                                                const Value& request) {
     return at_the_door([&]() -> Result<Recommendation> {
-        bus::Dictionary answer;
+        Dictionary answer;
         impl_->root->callMethod("RecommendVariant")
             .onInterface(kManager)
-            .withArguments(product, manifest, bus::dictionary_from(request))
+            .withArguments(product, manifest, dictionary_from(request))
             .storeResultsTo(answer);
-        return bus::record_of<Recommendation>(answer, impl_->gpu_ids());
+        return record_of<Recommendation>(answer, impl_->gpu_ids());
     });
 }
 
@@ -293,22 +293,22 @@ Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress)
     return at_the_door([&]() -> Status {
         const auto paths = TRY(impl_->paths_of(wanted.gpus));
         Waiting waiting{.progress = progress};
-        const auto caller = impl_->proxy(bus::kRootPath);
+        const auto caller = impl_->proxy(kRootPath);
         caller->uponSignal("InterfacesAdded")
             .onInterface(kObjectManager)
             .call([&](const sdbus::ObjectPath& path, const Interfaces& added) {
                 impl_->follow_job(waiting, path, added);
             });
         finish_registration(*caller);
-        bus::Dictionary options;
+        Dictionary options;
         options.emplace("allow-wake", sdbus::Variant{wanted.allow_wake});
         options.emplace("stage", sdbus::Variant{wanted.stage});
         if (wanted.force)
             options.emplace("force", sdbus::Variant{true});
-        auto call = bus::method_call(*caller, kManager, "Probe", impl_->may_ask);
+        auto call = method_call(*caller, kManager, "Probe", impl_->may_ask);
         call << paths << wanted.apis << options;
-        bus::call_later(*caller, call, kProbePatience, [&waiting](const sdbus::Error* error) {
-            waiting.answer = error ? Status{bus::error_from(*error)} : Status{Done{}};
+        call_later(*caller, call, kProbePatience, [&waiting](const sdbus::Error* error) {
+            waiting.answer = error ? Status{error_from(*error)} : Status{Done{}};
         });
         TRY(impl_->turn_until([&waiting] { return waiting.answer.has_value(); }));
         return *waiting.answer;
@@ -317,7 +317,7 @@ Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress)
 
 Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
     return at_the_door([&]() -> Status {
-        (void)impl_->call_with_leave("SetOverride", consumer, bus::dictionary_from(rule));
+        (void)impl_->call_with_leave("SetOverride", consumer, dictionary_from(rule));
         return Done{};
     });
 }
@@ -332,11 +332,11 @@ Result<bool> DaemonClient::clear_override(const std::string& consumer) {
 
 Result<Value> DaemonClient::overrides() {
     return at_the_door([&]() -> Result<Value> {
-        std::map<std::string, bus::Dictionary> answer;
+        std::map<std::string, Dictionary> answer;
         impl_->root->callMethod("ListOverrides").onInterface(kManager).storeResultsTo(answer);
         Value overrides{Value::Object{}};
         for (const auto& [consumer, entry] : answer)
-            overrides[consumer] = to_value(bus::record_of<ListedOverride>(entry));
+            overrides[consumer] = to_value(record_of<ListedOverride>(entry));
         return overrides;
     });
 }
@@ -345,7 +345,7 @@ Status DaemonClient::report_outcome(const Value& outcome) {
     return at_the_door([&]() -> Status {
         impl_->root->callMethod("ReportOutcome")
             .onInterface(kManager)
-            .withArguments(bus::dictionary_from(outcome));
+            .withArguments(dictionary_from(outcome));
         return Done{};
     });
 }
@@ -353,7 +353,7 @@ Status DaemonClient::report_outcome(const Value& outcome) {
 Result<std::uint32_t> DaemonClient::clear_quarantine(const Value& filter) {
     return at_the_door([&]() -> Result<std::uint32_t> {
         std::uint32_t cleared = 0;
-        impl_->call_with_leave("ClearQuarantine", bus::dictionary_from(filter)) >> cleared;
+        impl_->call_with_leave("ClearQuarantine", dictionary_from(filter)) >> cleared;
         return cleared;
     });
 }
@@ -362,19 +362,19 @@ Status DaemonClient::watch(const std::function<void()>& changed) {
     return at_the_door([&]() -> Status {
         bool is_changed = false;
         bool has_left = false;
-        const auto manager = impl_->proxy(bus::kRootPath);
+        const auto manager = impl_->proxy(kRootPath);
         manager->uponSignal("PropertiesChanged")
             .onInterface(kProperties)
             .call([&is_changed](const std::string&, const Changed&,
                                 const std::vector<std::string>&) { is_changed = true; });
         finish_registration(*manager);
-        const auto names = bus::make_proxy(impl_->connection->bus(), "org.freedesktop.DBus",
-                                           "/org/freedesktop/DBus");
+        const auto names =
+            make_proxy(impl_->connection->bus(), "org.freedesktop.DBus", "/org/freedesktop/DBus");
         names->uponSignal("NameOwnerChanged")
             .onInterface("org.freedesktop.DBus")
             .call(
                 [&has_left](const std::string& name, const std::string&, const std::string& owner) {
-                    has_left = has_left || (name == bus::kBusName && owner.empty());
+                    has_left = has_left || (name == kBusName && owner.empty());
                 });
         finish_registration(*names);
         while (!has_left) {
@@ -386,4 +386,4 @@ Status DaemonClient::watch(const std::function<void()>& changed) {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::bus

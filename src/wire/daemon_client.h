@@ -17,7 +17,7 @@
 #include "report/report.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::bus {
 
 /// The daemon, seen from a program that asks one thing at a time. Every call waits for its answer.
 /// Common errors: Unavailable when nobody answers, NotAuthorized when the bus or the daemon
@@ -86,4 +86,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::bus

@@ -41,7 +41,7 @@ Value self_of(const ProbeTarget& target, SpawnLauncher& launcher) {
     return worker ? answer_of(**worker, target).runtime.at(scripted::kTold) : Value{};
 }
 
-Value self_of(const ProbeTarget& target, Variables extra = {}) {
+Value self_of(const ProbeTarget& target, WorkerVariables extra = {}) {
     SpawnLauncher launcher{"/proc/self/exe", "", std::move(extra)};
     return self_of(target, launcher);
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One name, one type: two types of one name in one namespace are undefined behaviour, wherever they are.
+
+names.py SRC           fails on a type or an alias that two files define under one name, or outside its room's namespace
+names.py --self-test
+
+The link-time check of the compiler sees the same, and types that differ by their members' (tools/test --odr); it takes
+minutes. This one takes a second and reads text: types in unnamed namespaces and in other types are nobody else's.
+"""
+import collections
+import pathlib
+import re
+import sys
+
+NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+TEMPLATE = re.compile(r"template\s*<[^{};]*?>\s*(?=struct|class|using|requires|inline|constexpr|\w)")
+NAMESPACE = re.compile(r"namespace\s*([\w:]*)\s*$")
+DEFINITION = re.compile(r"(?:struct|class|union|enum\s+class|enum\s+struct|enum)\s+(?:alignas\([^)]*\)\s*)?(\w+)"
+                        r"\s*(?:final)?\s*(?::(?!:)[^;{]*)?$")
+ALIAS = re.compile(r"using\s+(\w+)\s*=[^;]*$")
+
+
+def definitions(text):
+    """Names of types, with their namespaces, that other files could define too."""
+    text = NOISE.sub(" ", text)
+    scopes, start = [], 0  # of each open brace: the namespace's name, "" for an unnamed one, None for no namespace
+    for at, letter in enumerate(text):
+        if letter not in "{};":
+            continue
+        head = text[start:at].strip()
+        start = at + 1
+        is_open = all(scope for scope in scopes)
+        if letter == "{":
+            namespace = NAMESPACE.search(head)
+            scopes.append(namespace.group(1) if namespace else None)
+            named = DEFINITION.search(head) if not namespace else None
+            if named and is_open and "=" not in head.split(":")[0] and not re.search(r"\btemplate\s*<\s*>", head):
+                yield "::".join([*scopes[:-1], named.group(1)])
+        elif letter == "}":
+            if scopes:
+                scopes.pop()
+        elif is_open:
+            alias = ALIAS.match(re.sub(r"^template\s*<.*?>\s*", "", head, flags=re.S))
+            if alias:
+                yield "::".join([*scopes, alias.group(1)])
+
+
+# Rooms with a namespace of their own; the others share "gpuprobe", in which a name is one type's all the same.
+HOMES = {
+    "backends": ("gpuprobe::backends",),
+    "engine": ("gpuprobe::engine",),
+    "knowledge": ("gpuprobe::knowledge",),
+    "store": ("gpuprobe::store",),
+    "wire": ("gpuprobe::bus", "gpuprobe::varlink"),
+}
+
+
+def strays(files):
+    """(name, file) of each type of such a room that is not in its namespace."""
+    for name, text in files:
+        homes = HOMES.get(name.split("/")[0], ())
+        for definition in definitions(text) if homes else ():
+            if not definition.startswith(tuple(home + "::" for home in homes)):
+                yield definition, name
+
+
+def clashes(files):
+    """(name, files) of each name that several files define."""
+    where = collections.defaultdict(set)
+    for name, text in files:
+        for definition in definitions(text):
+            where[definition].add(name)
+    return sorted((name, sorted(found)) for name, found in where.items() if len(found) > 1)
+
+
+def self_test():
+    one = "namespace a { struct S { int x; }; enum class E : int { A }; using T = int; struct F; }"
+    two = "namespace a { class S final : public B { enum class E { A }; }; struct F; } namespace b { using T = long; }"
+    hidden = "namespace a { namespace { struct S { struct U {}; }; } void f() { struct S {}; } } // struct S {\n"
+    assert [name for name, _ in clashes([("1", one), ("2", two)])] == ["a::S"], clashes([("1", one), ("2", two)])
+    assert clashes([("1", one), ("3", hidden)]) == []
+    assert [name for name, _ in clashes([("1", one), ("4", "namespace a { using T = char; }")])] == ["a::T"]
+    store = "namespace gpuprobe::store { struct S {}; } namespace gpuprobe { struct T {}; }"
+    assert list(strays([("store/s.h", store)])) == [("gpuprobe::T", "store/s.h")]
+    assert list(definitions("namespace a { template <> struct S<int> { }; }")) == []
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    source = pathlib.Path(sys.argv[1])
+    files = [(str(path.relative_to(source)), path.read_text(encoding="utf-8"))
+             for path in sorted(source.rglob("*")) if path.suffix in (".h", ".cpp")]
+    found = clashes(files)
+    for name, places in found:
+        print(f"{name}: {', '.join(places)}")
+    away = list(strays(files))
+    for name, place in away:
+        print(f"{place}: {name}: not in the namespace of its room")
+    return 1 if found or away or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
