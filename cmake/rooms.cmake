@@ -26,6 +26,27 @@ if(GPUPROBE_SANITIZE)
   target_link_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE})
 endif()
 
+# With GPUPROBE_PRECOMPILED, what nearly every file includes is read once for the rooms that are compiled with the
+# same options, and not for each of their files.
+set(GPUPROBE_PRECOMPILED_HEADERS algorithm array chrono functional map memory optional set span string utility variant
+                                 vector)
+list(TRANSFORM GPUPROBE_PRECOMPILED_HEADERS REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+function(gpuprobe_precompile room)
+  if(NOT GPUPROBE_PRECOMPILED)
+    return()
+  endif()
+  if(room STREQUAL base OR room STREQUAL knowledge)
+    target_precompile_headers(gpuprobe_${room} PRIVATE ${GPUPROBE_PRECOMPILED_HEADERS})
+  elseif(room MATCHES "^(report|policy|wire)$")  # policy has options, and wire a language, of its own
+    target_precompile_headers(gpuprobe_${room} PRIVATE ${GPUPROBE_PRECOMPILED_HEADERS}
+      "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_SOURCE_DIR}/base/parse.h>"
+      "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_SOURCE_DIR}/report/fact_key.h>"
+      "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_SOURCE_DIR}/report/report.h>")
+  else()
+    target_precompile_headers(gpuprobe_${room} REUSE_FROM gpuprobe_report)
+  endif()
+endfunction()
+
 # gpuprobe_room(NAME [USES room...] [LIBRARIES target...])
 function(gpuprobe_room name)
   cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
@@ -35,4 +56,5 @@ function(gpuprobe_room name)
   target_include_directories(gpuprobe_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM ROOM_USES PREPEND gpuprobe_)
   target_link_libraries(gpuprobe_${name} PUBLIC ${ROOM_USES} PRIVATE gpuprobe_flags ${ROOM_LIBRARIES})
+  gpuprobe_precompile(${name})
 endfunction()
