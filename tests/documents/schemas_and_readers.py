@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Changes each kind of document at each place that its schema describes, and compares the verdicts of the schema
+and of the program's reader.
+
+schemas_and_readers.py READ_DOCUMENTS [KIND]
+"""
+import copy
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import jsonschema
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+READ_DOCUMENTS = None
+
+# Kind → its documents.
+DOCUMENTS = {
+    "profile": ["data/profiles/*.json"],
+    "variants": ["tests/data/variants/manifests/*.json", "data/catalogue/*.json"],
+    "report": ["tests/data/golden/report-*.json"],
+    "causes": ["data/knowledge/causes/*.json"],
+    "distributions": ["data/knowledge/distributions.json"],
+}
+# What only the reader can say, by what it says: it knows the facts, and how members belong together.
+BEYOND_SCHEMA = {
+    "profile": ["no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
+                "neither a backend nor a GPU library"],
+    "variants": ["default: names no variant"],
+    "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
+    "causes": [],
+    "distributions": [],
+}
+# Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".
+LENIENT = {
+    "profile": ["^source"],  # nothing is decided by it
+    "variants": ["^schema$"],  # a recipe of tsuku has none
+    # Theirs is what an author keeps to. The program reads those of older and newer ones as well, which lack members
+    # or have more: that all which keeps to the schema is read is what counts.
+    "report": [""],
+    "causes": [""],
+    "distributions": [""],
+}
+VALUES = (None, True, 0, -1, 1.5, 2**64, "", "x", "\u0000", "x" * 5000, [], {}, [None], {"": None})
+KEPT = 2  # documents changed at one place
+
+
+def members_of(schema):
+    """Every word that the schema has for a member."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for part in schema.values():
+            yield from members_of(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from members_of(part)
+
+
+def places(value, path=()):
+    """Each place of a document, with its path."""
+    yield path, value
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from places(item, path + (key,))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from places(item, path + (index,))
+
+
+def changed(document, path, change):
+    """A copy with `change(holder, key)` made; None where it cannot be."""
+    root = [copy.deepcopy(document)]
+    holder, key = root, 0
+    for step in path:
+        holder, key = holder[key], step
+    change(holder, key)
+    return root[0]
+
+
+def changes(value):
+    """What is done at one place: a word for it, and how."""
+    def put(new):
+        return lambda holder, key: holder.__setitem__(key, new)
+    for new in VALUES:
+        if type(new) is not type(value) or new != value:
+            yield f"= {json.dumps(new)[:24]}", put(copy.deepcopy(new))
+    yield "removed", lambda holder, key: holder.__delitem__(key)
+    if isinstance(value, dict):
+        yield "with another member", lambda holder, key: holder[key].__setitem__("surprise", "x")
+    if isinstance(value, list) and value:
+        yield "with its first item twice", lambda holder, key: holder[key].append(copy.deepcopy(value[0]))
+    if isinstance(value, str) and value:
+        yield "in capitals", put(value.upper())
+        yield "with a letter more", put(value + "~")
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield "+ 1", put(value + 1)
+
+
+def pieces(document):
+    """The document, or one for each item of its lists where they are long: less to read for each change."""
+    lists = [key for key, value in document.items() if isinstance(value, list) and len(value) > 8]
+    if not lists:
+        return [document]
+    short = {key: value[:1] if key in lists else value for key, value in document.items()}
+    return [short, *({**short, key: [item]} for key in lists for item in document[key][1:])]
+
+
+def spoiled(kind, schema):
+    """(place, change, document): each kind of place, a few times. "*" stands for items and keys of maps."""
+    seen, words = {}, set(members_of(schema))
+    for pattern in DOCUMENTS[kind]:
+        for path in sorted(ROOT.glob(pattern)):
+            for document in pieces(json.loads(path.read_text(encoding="utf-8"))):
+                for steps, value in places(document):
+                    place = "/".join(step if step in words else "*" for step in steps)
+                    shape = place, type(value).__name__
+                    seen[shape] = seen.get(shape, 0) + 1
+                    if not steps or seen[shape] > KEPT:
+                        continue
+                    where = f"{path.name}: {'/'.join(map(str, steps))}"
+                    for word, change in changes(value):
+                        yield place, f"{where}: {word}", changed(document, steps, change)
+
+
+def read(kind, documents):
+    lines = "".join(json.dumps(document) + "\n" for document in documents)
+    done = subprocess.run([READ_DOCUMENTS, kind], input=lines.encode(), stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode(errors="replace").split("\n")[:-1]
+
+
+def matches(patterns, text):
+    return any(re.search(pattern, text) for pattern in patterns)
+
+
+def differences(kind):
+    """(too lenient, too strict): what the reader takes and the schema does not, and the other way round."""
+    schema = json.loads((ROOT / "data" / "schema" / f"{kind}.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    cases = list(spoiled(kind, schema))
+    verdicts = read(kind, [document for _, _, document in cases])
+    assert len(verdicts) == len(cases)
+    lenient, strict = [], []
+    for (place, word, document), problem in zip(cases, verdicts):
+        error = next(validator.iter_errors(document), None)
+        if error and not problem and not matches(LENIENT[kind], place):
+            lenient.append(f"{word}: {error.message[:80]}")
+        elif problem and not error and not matches(BEYOND_SCHEMA[kind], problem):
+            strict.append(f"{word}: {problem[:120]}")
+    return len(cases), lenient, strict
+
+
+class SchemasAndReaders(unittest.TestCase):
+    def test_they_agree(self):
+        for kind in DOCUMENTS:
+            with self.subTest(kind):
+                count, lenient, strict = differences(kind)
+                self.assertGreater(count, 100)
+                self.assertEqual(lenient, [], "the schema refuses, and the reader takes")
+                self.assertEqual(strict, [], "the reader refuses, and the schema takes")
+
+    def test_would_see_a_difference(self):
+        DOCUMENTS["profile"] = ["data/profiles/default.json"]
+        profile = json.loads((ROOT / DOCUMENTS["profile"][0]).read_text(encoding="utf-8"))
+        self.assertEqual(read("profile", [profile, {**profile, "strict": 1}])[0], "")
+        self.assertNotEqual(read("profile", [{**profile, "strict": 1}])[0], "")
+
+
+if __name__ == "__main__":
+    READ_DOCUMENTS = sys.argv.pop(1)
+    if len(sys.argv) == 2 and sys.argv[1] in DOCUMENTS:
+        count, lenient, strict = differences(sys.argv[1])
+        print(count, "documents")
+        for title, found in (("TAKEN BY THE READER ALONE", lenient), ("REFUSED BY THE READER ALONE", strict)):
+            print(f"{title}: {len(found)}")
+            print("\n".join(found))
+    else:
+        unittest.main()
