@@ -26,6 +26,17 @@ if(GPUPROBE_SANITIZE)
   target_link_options(gpuprobe_flags INTERFACE -fsanitize=${GPUPROBE_SANITIZE})
 endif()
 
+# FILE_portable.cpp is FILE.cpp in the portable program, and nothing in the others.
+function(gpuprobe_choose_portable list)
+  set(chosen ${${list}})
+  list(FILTER chosen INCLUDE REGEX "_portable\\.cpp$")
+  if(GPUPROBE_PORTABLE)
+    list(TRANSFORM chosen REPLACE "_portable\\.cpp$" ".cpp")
+  endif()
+  list(REMOVE_ITEM ${list} "" ${chosen})
+  set(${list} ${${list}} PARENT_SCOPE)
+endfunction()
+
 # With GPUPROBE_PRECOMPILED, what nearly every file includes is read once for the rooms that are compiled with the
 # same options, and not for each of their files.
 set(GPUPROBE_PRECOMPILED_HEADERS algorithm array chrono functional map memory optional set span string utility variant
@@ -52,6 +63,7 @@ function(gpuprobe_room name)
   cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  gpuprobe_choose_portable(sources)
   add_library(gpuprobe_${name} STATIC ${sources})
   target_include_directories(gpuprobe_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM ROOM_USES PREPEND gpuprobe_)

@@ -1,0 +1,16 @@
+# clang and libc++ for GPUPROBE_ARCH with the Debian in CMAKE_SYSROOT: what they build runs where the C library is as old
+# as that Debian's.
+
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES GPUPROBE_ARCH)
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${GPUPROBE_ARCH})
+set(CMAKE_C_COMPILER clang-19)
+set(CMAKE_CXX_COMPILER clang++-19)
+set(CMAKE_C_COMPILER_TARGET ${GPUPROBE_ARCH}-linux-gnu)
+set(CMAKE_CXX_COMPILER_TARGET ${GPUPROBE_ARCH}-linux-gnu)
+set(CMAKE_CXX_FLAGS_INIT "-stdlib=libc++ -ffunction-sections -fdata-sections")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -Wl,--gc-sections")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

@@ -1,0 +1,22 @@
+# What the portable program is linked with, under the names that the rooms know: static libraries, and headers that the
+# compiler finds by itself. There is neither bus nor udev.
+
+function(gpuprobe_static_library target name)
+  find_library(${name}_ARCHIVE lib${name}.a)
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  if(${name}_ARCHIVE)  # libpci is for the worker alone, whose sysroot has it
+    target_link_libraries(${target} INTERFACE ${${name}_ARCHIVE})
+  endif()
+endfunction()
+
+gpuprobe_static_library(PkgConfig::PCI pci)
+gpuprobe_static_library(PkgConfig::NETTLE nettle)
+gpuprobe_static_library(PkgConfig::SECCOMP seccomp)
+gpuprobe_static_library(PkgConfig::ZSTD zstd)
+gpuprobe_static_library(ZLIB::ZLIB z)
+foreach(target PkgConfig::SYSTEMD PkgConfig::UDEV nlohmann_json::nlohmann_json CLI11::CLI11 fmt::fmt)
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+endforeach()
+target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
+find_package(Threads REQUIRED)
+link_libraries(Threads::Threads)

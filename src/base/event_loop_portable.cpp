@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The loop on poll(2), for the one process of the portable program.
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+
+#include "base/event_loop.h"
+#include "base/files.h"
+#include "base/handle.h"
+
+namespace gpuprobe {
+
+static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLERR == EPOLLERR &&
+              POLLHUP == EPOLLHUP && POLLPRI == EPOLLPRI);
+
+namespace {
+
+using Ready = std::function<void(std::uint32_t)>;
+
+/// What is waited for: a descriptor, or where that is -1, a time.
+struct Wait {
+    int fd = -1;
+    short events = 0;
+    MonotonicTime due = {};
+    int order = 0;  ///< the least runs first
+    Ready ready = {};
+    bool is_over = false;  ///< a time comes once
+};
+using Waits = std::vector<Wait*>;
+
+/// A deadline comes before a worker that never stops writing.
+int order_of(EventLoop::Priority priority) {
+    return priority == EventLoop::Priority::Hardware ? 0 : static_cast<int>(priority) + 1;
+}
+constexpr int kTimeOrder = 1;
+
+/// Is waited for as long as it lives.
+class Source final : public EventSource {
+public:
+    Source(std::shared_ptr<Waits> waits, Wait wait)
+        : waits_{std::move(waits)}, wait_{std::move(wait)} {
+        waits_->push_back(&wait_);
+    }
+    Source(const Source&) = delete;
+    Source& operator=(const Source&) = delete;
+    ~Source() override { std::erase(*waits_, &wait_); }
+
+private:
+    std::shared_ptr<Waits> waits_;  // may outlive the loop
+    Wait wait_;
+};
+
+}  // namespace
+
+struct SystemLoop::Impl {
+    std::shared_ptr<Waits> waits = std::make_shared<Waits>();
+    UniqueFd signals = {};
+    EventHandle interrupted = {};
+    std::optional<int> exit = {};
+
+    [[nodiscard]] EventHandle add(Wait wait) {
+        return std::make_unique<Source>(waits, std::move(wait));
+    }
+    [[nodiscard]] int milliseconds_to_wait(MonotonicTime now) const;
+    Status turn(MonotonicTime now);
+};
+
+/// Until the first time that is due, rounded up; -1 without one.
+int SystemLoop::Impl::milliseconds_to_wait(MonotonicTime now) const {
+    std::optional<MonotonicTime> first;
+    for (const auto* wait : *waits)
+        if (wait->fd < 0 && !wait->is_over && (!first || wait->due < *first))
+            first = wait->due;
+    if (!first)
+        return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*first - now).count();
+    return static_cast<int>(std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max()));
+}
+
+/// Waits, and runs the first in order of what is ready.
+Status SystemLoop::Impl::turn(MonotonicTime now) {
+    std::vector<pollfd> polled;
+    for (const auto* wait : *waits)
+        polled.push_back({.fd = wait->fd, .events = wait->events, .revents = 0});
+    const int count = ::poll(polled.data(), polled.size(), milliseconds_to_wait(now));
+    if (count < 0 && errno == EINTR)
+        return gpuprobe::Done{};
+    if (count < 0)
+        return errno_error("event loop", errno);
+    now = SystemClock{}.monotonic();
+    Wait* next = nullptr;
+    std::uint32_t events = 0;
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+        auto& wait = *(*waits)[i];
+        const bool is_due = wait.fd < 0 && !wait.is_over && wait.due <= now;
+        if ((polled[i].revents == 0 && !is_due) || (next && next->order <= wait.order))
+            continue;
+        next = &wait;
+        events = static_cast<std::uint32_t>(polled[i].revents);
+    }
+    if (!next)
+        return gpuprobe::Done{};
+    next->is_over = next->fd < 0;
+    // Behind the others, which would else never have their turn.
+    std::erase(*waits, next);
+    waits->push_back(next);
+    const auto ready = next->ready;  // may destroy its source
+    ready(events);
+    return gpuprobe::Done{};
+}
+
+SystemLoop::SystemLoop(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+SystemLoop::~SystemLoop() = default;
+
+Result<std::unique_ptr<SystemLoop>> SystemLoop::create() {
+    return std::unique_ptr<SystemLoop>{new SystemLoop{std::make_unique<Impl>()}};
+}
+
+EventHandle SystemLoop::watch(int fd, std::uint32_t events, Priority priority, Ready ready) {
+    return impl_->add({.fd = fd,
+                       .events = static_cast<short>(events),
+                       .order = order_of(priority),
+                       .ready = std::move(ready)});
+}
+
+EventHandle SystemLoop::after(Duration delay, Callback due) {
+    return impl_->add({.due = now() + std::max(delay, Duration::zero()),
+                       .order = kTimeOrder,
+                       .ready = [due = std::move(due)](std::uint32_t) { due(); }});
+}
+
+EventHandle SystemLoop::defer(Callback next) {
+    return impl_->add({.due = now(),
+                       .order = order_of(Priority::Normal),
+                       .ready = [next = std::move(next)](std::uint32_t) { next(); }});
+}
+
+MonotonicTime SystemLoop::now() const {
+    return SystemClock{}.monotonic();
+}
+
+Result<int> SystemLoop::run() {
+    while (!impl_->exit)
+        TRY(impl_->turn(now()));
+    return *impl_->exit;
+}
+
+Status SystemLoop::run_until(const std::function<bool()>& done) {
+    while (!done()) {
+        if (impl_->exit)
+            return errno_error("event loop", ESTALE);
+        TRY(impl_->turn(now()));
+    }
+    return gpuprobe::Done{};
+}
+
+void SystemLoop::stop(int code) {
+    impl_->exit = code;
+}
+
+Status SystemLoop::stop_on_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
+        return errno_error("sigprocmask", errno);
+    impl_->signals = UniqueFd{::signalfd(-1, &signals, SFD_CLOEXEC)};
+    if (!impl_->signals)
+        return errno_error("signalfd", errno);
+    impl_->interrupted = watch(impl_->signals.get(), EPOLLIN, Priority::Hardware,
+                               [this](std::uint32_t) { stop(0); });
+    return gpuprobe::Done{};
+}
+
+/// Both are for the daemon.
+Status SystemLoop::on_hangup(Callback) {
+    return Error{ErrorCode::Internal, "SIGHUP: not in the portable program"};
+}
+
+Status SystemLoop::feed_watchdog() {
+    return Error{ErrorCode::Internal, "watchdog: not in the portable program"};
+}
+
+}  // namespace gpuprobe

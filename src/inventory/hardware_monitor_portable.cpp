@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Without libudev: what comes and goes is seen by its nodes.
+
+#include "inventory/hardware_monitor.h"
+#include "inventory/node_watch.h"
+
+namespace gpuprobe {
+namespace {
+
+class Monitor final : public HardwareMonitor {
+public:
+    explicit Monitor(std::unique_ptr<NodeWatch> nodes) : nodes_{std::move(nodes)} {}
+
+private:
+    std::unique_ptr<NodeWatch> nodes_ = {};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop,
+                                                                 Callback changed) {
+    auto nodes = TRY(NodeWatch::create(loop, "/dev", std::move(changed)));
+    return std::unique_ptr<HardwareMonitor>{std::make_unique<Monitor>(std::move(nodes))};
+}
+
+}  // namespace gpuprobe
