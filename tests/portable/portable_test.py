@@ -1,0 +1,249 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The one file for every Linux: the same answers as gpuprobectl, on whatever machine it is copied to.
+
+GPUPROBE_FILE is what tools/portable made, GPUPROBE_BIN has the gpuprobectl it is compared with. As root.
+"""
+import concurrent.futures
+import ctypes
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FILE = pathlib.Path(os.environ["GPUPROBE_FILE"])
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+CTL = pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl"
+WORKER = FILE.parent / "worker/src/gpuprobe-worker"
+MACHINES = SOURCE / "tests/data/machines"
+MAX_SIZE = 8_000_000
+OLDEST_GLIBC = (2, 31)
+MAX_START = 0.015  # seconds
+NOBODY = 65534
+LINKER = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[platform.machine()]
+QUESTIONS = [["list"], ["status"], ["describe"], ["doctor"], ["env"], ["env", "llama.cpp"],
+             ["select", "llama.cpp"], ["select", "torch"], ["select", "ollama"], ["recommend", "llama.cpp"],
+             ["recommend", "torch"]]
+
+
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def ask(program, *words, **more):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=120, check=False,
+                          stdin=subprocess.DEVNULL, **more)
+
+
+class Root:
+    """A root folder with the file in /tmp, and the machine's or a recorded sysfs; all goes with the process."""
+
+    def __init__(self, suite, sysfs="/sys"):
+        self.folder = output_of(SOURCE / "tests/portable/root", suite).strip() if suite else None
+        self.sysfs = sysfs
+
+    def ask(self, *words, user=0, has_proc=True, variables=""):
+        script = [
+            "set -eu",
+            f"root={shlex.quote(self.folder)}",
+            "mount -t tmpfs -o mode=1777 tmpfs $root/tmp",
+            f"cp {shlex.quote(str(FILE))} $root/tmp/gpuprobe",
+            f"mount --rbind {shlex.quote(str(self.sysfs))} $root/sys",
+            "mount --rbind /dev $root/dev",
+            "mount -t proc proc $root/proc" if has_proc else "",
+            f"cd / && exec env -i {variables} /usr/sbin/chroot --userspec={user}:{user} $root /tmp/gpuprobe {shlex.join(words)}",
+        ]
+        return subprocess.run(["unshare", "--mount", "--pid", "--fork", "sh", "-c", "\n".join(script)], check=False,
+                              capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+def forbid_memory_files():
+    """memfd_create(2) fails with EPERM from now on, as below some container runtimes. Source: seccomp(2)."""
+    numbers = {"x86_64": 319, "aarch64": 279}
+    program = b"".join(struct.pack("HBBI", *line) for line in (
+        (0x20, 0, 0, 0),  # load the number of the call
+        (0x15, 0, 1, numbers[platform.machine()]),
+        (0x06, 0, 0, 0x00050000 | 1),  # SECCOMP_RET_ERRNO, EPERM
+        (0x06, 0, 0, 0x7FFF0000)))  # SECCOMP_RET_ALLOW
+    code = ctypes.create_string_buffer(program, len(program))
+    filter_ = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filter_) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def not_started(done):
+    """What kept the workers from starting, of a description."""
+    notes = [probe["note"] or "" for probe in json.loads(done.stdout)["probes"]]
+    return next((note for note in notes if note.startswith("no driver is asked: ")), None)
+
+
+class TheFile(unittest.TestCase):
+    def test_is_small_and_loads_nothing(self):
+        self.assertLessEqual(FILE.stat().st_size, MAX_SIZE)
+        self.assertNotIn("INTERP", output_of("readelf", "--wide", "--program-headers", FILE))
+        self.assertNotIn("(NEEDED)", output_of("readelf", "--wide", "--dynamic", FILE))
+
+    def test_its_worker_needs_no_newer_c_library_than_debian_11(self):
+        dynamic = output_of("readelf", "--wide", "--dynamic", "--version-info", WORKER)
+        needed = set(re.findall(r"\(NEEDED\).*\[(\S+)\]", dynamic))
+        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
+                                      pathlib.Path(LINKER).name})
+        versions = {tuple(map(int, text.split("."))) for text in re.findall(r"GLIBC_([\d.]+)", dynamic)}
+        self.assertLessEqual(max(versions), OLDEST_GLIBC)
+
+
+class SameAnswers(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, machine, question):
+        words = ["--replay", MACHINES / machine, *question, "-j"]
+        environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+        ours, theirs = (ask(program, *words, env=environment) for program in (FILE, CTL))
+        if (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr):
+            return None
+        return f"{machine}: {' '.join(question)}: {ours.stderr or ours.stdout} instead of {theirs.stderr or theirs.stdout}"
+
+    def test_of_every_recorded_machine_byte_for_byte(self):
+        machines = sorted(place.parent.name for place in MACHINES.glob("*/capture.json"))
+        self.assertGreater(len(machines), 100)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            differences = pool.map(lambda pair: self.check(*pair),
+                                   [(machine, question) for machine in machines for question in QUESTIONS])
+            self.assertEqual([text for text in differences if text], [])
+
+
+class Debians(unittest.TestCase):
+    """A driver answers, on the machine's own dynamic linker: Mesa's lavapipe, which is a Vulkan driver."""
+
+    def check(self, suite):
+        root = Root(suite)
+        for user in (0, NOBODY):
+            with self.subTest(suite=suite, user=user):
+                done = root.ask("--direct", "describe", "-j", user=user)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                found = [(device["api"], device["device"].get("driver_id")) for device in json.loads(done.stdout)["software"]]
+                self.assertIn(("vulkan", "mesa-llvmpipe"), found)
+                chosen = root.ask("--direct", "-q", "select", "llama.cpp", user=user)
+                self.assertIn(chosen.stdout, ("cpu\n", "vulkan\n"))
+
+    def test_debian_11(self):
+        self.check("bullseye")
+
+    def test_debian_12(self):
+        self.check("bookworm")
+
+    def test_debian_13(self):
+        self.check("trixie")
+
+    def test_debian_testing(self):
+        self.check("testing")
+
+
+class WithoutLinker(unittest.TestCase):
+    """A static shell and nothing else: sysfs answers."""
+
+    def test_says_what_it_lacks_and_names_the_gpus(self):
+        machine = MACHINES / "cloud-ec2-g4dn"
+        root = Root("busybox", sysfs=machine / "root/sys")
+        done = root.ask("--direct", "describe", "-j")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"this machine has no {LINKER}", not_started(done))
+        wanted = json.loads(ask(CTL, "--replay", machine, "describe", "-j").stdout)["gpus"]
+        self.assertEqual([(gpu["id"], gpu["vendor"], gpu["architecture"]) for gpu in json.loads(done.stdout)["gpus"]],
+                         [(gpu["id"], gpu["vendor"], gpu["architecture"]) for gpu in wanted])
+
+    def test_needs_no_proc_and_no_user(self):
+        for user in (0, NOBODY):
+            done = Root("busybox").ask("--direct", "-q", "select", "llama.cpp", user=user, has_proc=False)
+            self.assertEqual((done.returncode, done.stdout), (0, "cpu\n"), done.stderr)
+
+    def test_starts_at_once(self):
+        root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, root)
+        shutil.copy(FILE, f"{root}/gpuprobe")
+
+        def seconds():
+            start = time.monotonic()
+            subprocess.run(["/gpuprobe", "--direct", "list", "-j"], check=True, env={}, stdout=subprocess.DEVNULL,
+                           preexec_fn=lambda: os.chroot(root), cwd="/")
+            return time.monotonic() - start
+
+        self.assertLess(min(seconds() for _ in range(50)), MAX_START)
+
+
+class Alone(unittest.TestCase):
+    """A root with this one file in it, as of a container FROM scratch."""
+
+    def setUp(self):
+        self.root = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.root)
+        shutil.copy(FILE, f"{self.root}/gpuprobe")
+
+    def ask(self, *words):
+        return ask("/gpuprobe", *words, env={}, cwd="/", preexec_fn=lambda: os.chroot(self.root))
+
+    def test_answers(self):
+        done = self.ask("--direct", "describe", "-j")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["gpus"]), (0, []), done.stderr)
+        self.assertEqual(self.ask("--direct", "-q", "select", "llama.cpp").stdout, "cpu\n")
+
+    def test_says_that_no_daemon_is_there(self):
+        done = self.ask("--bus=system", "list")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("speaks no D-Bus", done.stderr)
+        self.assertEqual(self.ask("--socket=/run/none", "list").returncode, 1)
+        self.assertIn("asking the machine directly", self.ask("list").stderr)
+
+    def test_leaves_nothing(self):
+        self.ask("--direct", "list")
+        self.assertEqual(os.listdir(self.root), ["gpuprobe"])
+
+
+class WhereMemoryRunsNothing(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def describe(self, before, **variables):
+        return ask(FILE, "--direct", "describe", "-j", preexec_fn=before, env=variables)
+
+    def test_the_cache_has_the_worker_for_a_while(self):
+        done = self.describe(forbid_memory_files, XDG_CACHE_HOME=self.folder, TMPDIR="/nonexistent")
+        self.assertEqual((done.returncode, not_started(done)), (0, None), done.stderr)
+        self.assertEqual([name for name in os.listdir(f"{self.folder}/gpuprobe") if "worker" in name], [])
+
+    def test_or_the_folder_for_temporary_files(self):
+        done = self.describe(forbid_memory_files, TMPDIR=self.folder)
+        self.assertEqual((done.returncode, not_started(done)), (0, None), done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_says_all_that_it_tried(self):
+        script = (f"mount -t tmpfs -o noexec tmpfs {self.folder} && XDG_CACHE_HOME={self.folder} TMPDIR={self.folder} "
+                  f"exec {shlex.quote(str(FILE))} --direct describe -j")
+        done = ask("unshare", "--mount", "sh", "-c", script, preexec_fn=forbid_memory_files)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(not_started(done), "a file in memory: Operation not permitted; "
+                                            f"{self.folder}/.*: Permission denied; {self.folder}/.*: Permission denied")
+
+
+def main():
+    program = unittest.main(verbosity=2, exit=False)
+    result = program.result
+    failed = len({test.id().partition(" (")[0] for test, _ in result.failures + result.errors})
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
