@@ -12,7 +12,8 @@
 # here gets it again while the machine stays the same, and the next one is tried.
 #
 # Ends with 0 (installed), 1 (something is wrong: nothing is installed) or 3 (no build fits).
-# Needs jq. GPUPROBECTL may name the command and its options, as in GPUPROBECTL="gpuprobectl --direct".
+# Needs jq. GPUPROBECTL may name the command and its options, as in GPUPROBECTL="gpuprobectl --direct". Where none is
+# installed, gpuprobe-linux-x86_64 beside this script does as well (docs/portable.md).
 set -eu
 
 manifest=$1 archives=$2 prefix=$3
@@ -23,9 +24,18 @@ say() {
     echo "$product: $*" >&2
 }
 
+portable=
+if [ -z "${GPUPROBECTL:-}" ] && ! command -v gpuprobectl >/dev/null; then
+    portable=$(dirname "$0")/gpuprobe-linux-$(uname -m)
+fi
+
 gpuprobectl() {
-    # shellcheck disable=SC2086  # a command and its options
-    command ${GPUPROBECTL:-gpuprobectl} "$@"
+    if [ -n "$portable" ]; then
+        "$portable" "$@"
+    else
+        # shellcheck disable=SC2086  # a command and its options
+        command ${GPUPROBECTL:-gpuprobectl} "$@"
+    fi
 }
 
 # The product's name, so that what was reported about it counts.

@@ -5,6 +5,7 @@ import io
 import json
 import pathlib
 import platform
+import shutil
 import tarfile
 
 from examples_test import BIN, EXAMPLES, H200, SOURCE, ExampleCase
@@ -48,11 +49,14 @@ class Installer(ExampleCase):
         }
         return archive
 
-    def install(self, *options, machine=None):
+    def write_manifest(self):
         builds = {"on_none": "error", "none_hint": HINT, "variants": self.variants}
         platforms = {f"linux-{arch}": builds for arch in ("x86_64", platform.machine())}
         document = {"schema": "gpuprobe.variants/1", "name": "tool", "platforms": platforms}
         self.manifest.write_text(json.dumps(document), encoding="utf-8")
+
+    def install(self, *options, machine=None):
+        self.write_manifest()
         options = options or (f"--replay={machine or H200}",)
         return self.run_example(machine or H200, SCRIPT, self.manifest, self.archives, self.prefix,
                                 GPUPROBECTL=" ".join((str(CTL), *options)))
@@ -82,6 +86,21 @@ class Installer(ExampleCase):
                 self.assertIn("cuda12 on NVIDIA H200 (pci:0000:00:06.0)", done.stderr)
                 self.assertIn("no code for its architecture 9.0 in the build", done.stderr)
                 self.assertIn(f"{self.archives}/tool-cuda12.tar.gz: is cuda12 of tool", done.stderr)
+
+    def test_takes_the_one_file_beside_it_where_nothing_is_installed(self):
+        self.add("cpu", {}, 0)
+        script = pathlib.Path(shutil.copy(SCRIPT, self.folder))
+        portable = script.parent / f"gpuprobe-linux-{platform.machine()}"
+        portable.write_text(f'#!/bin/sh\nexec {CTL} --replay={H200} "$@"\n', encoding="utf-8")
+        portable.chmod(0o755)
+        self.write_manifest()
+        for name, *shell in (("dash",), ("busybox", "sh")):
+            program = shutil.which(name)
+            if not program:
+                continue
+            with self.subTest(name):
+                done = self.run_example(H200, program, *shell, script, self.manifest, self.archives, self.prefix, PATH="/usr/bin:/bin")
+                self.assert_installed(done, "cpu")
 
     def test_an_archive_that_is_not_what_the_manifest_says_is_refused(self):
         archive = self.add("cuda12", CUDA, 400)
