@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "cli/places.h"
+#include "cli/own_workers.h"
 #include "probe/spawn.h"
 
 namespace gpuprobe {
@@ -76,13 +76,13 @@ void DeviceWatch::ask_nvml() {
     if (is_asking_ || now < next_ask_ || refusals_ >= kMaxRefusals)
         return;
     if (!supervisor_) {
-        const auto program = worker_program(arguments_.worker);
-        if (!program) {
+        auto workers = own_workers(arguments_.worker);
+        if (!workers) {
             refusals_ = kMaxRefusals;
             return;
         }
         shut_out_workers();
-        launcher_.emplace(*program, "");
+        launcher_ = std::move(*workers);
         ProbeLimits limits;
         limits.query = limits.trial = kNvmlPatience;
         supervisor_ = std::make_unique<Supervisor>(loop_, *launcher_, clock_, limits);

@@ -52,7 +52,7 @@ private:
     watch::Watcher watcher_;
     MonotonicTime began_;
     Duration pause_;
-    std::optional<SpawnLauncher> launcher_ = {};
+    std::unique_ptr<Launcher> launcher_ = {};
     std::unique_ptr<Supervisor> supervisor_ = {};
     bool is_asking_ = false;
     bool was_asked_ = false;

@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "base/signal_name.h"
 #include "base/value_json.h"
 #include "cli/choice.h"
 #include "cli/device_watch.h"
