@@ -8,6 +8,7 @@
 #include "policy/backend_words.h"
 #include "policy/term.h"
 #include "policy/variant_reasons.h"
+#include "report/backend_view.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe {
@@ -71,6 +72,10 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
         else
             trial.remark(why);
     }
+    // Of an API whose libraries are missing, the report does not say that its nodes are closed too.
+    if (!has_reason(view.reasons, "no-permission"))
+        for (auto& closed : shut_nodes(info_of(api).backend, facts.report().nodes, gpu))
+            trial.reject(std::move(closed));
     const auto drivers = words(info_of(api).kernel_drivers);
     if (!gpu.driver.name)
         trial.doubt(because("requirement-unknown",

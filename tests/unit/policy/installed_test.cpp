@@ -208,6 +208,9 @@ TEST(Brings, NeedTheKernelsDriverAndItsNodes) {
     EXPECT_TRUE(
         has_reason(against(for_torch(radeon("radeon", {open})), "rocm"), "kernel-driver-unfit"));
     EXPECT_TRUE(has_reason(against(for_torch(radeon("amdgpu", {})), "rocm"), "node-missing"));
+    // As a caller sees it to whom the prober's node is closed.
+    EXPECT_TRUE(
+        has_reason(against(for_torch(radeon("amdgpu", {closed})), "rocm"), "no-permission"));
     auto shut = radeon("amdgpu", {closed});
     shut.gpus.front().backends["rocm"].reasons.push_back(because("no-permission"));
     EXPECT_EQ(for_torch(shut).backend, "cpu");
