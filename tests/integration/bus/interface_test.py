@@ -5,7 +5,7 @@ import json
 import os
 import xml.etree.ElementTree as ElementTree
 
-from bus_case import GPU, JOB, LOG_CONTROL, MANAGER, PROPERTIES, ROOT, SOURCE, BusCase
+from bus_case import GPU, JOB, LOG_CONTROL, MANAGER, NAME, PROPERTIES, ROOT, SOURCE, BusCase
 from gi.repository import Gio, GLib
 
 ADDRESS = "0000:03:00.0"
@@ -224,6 +224,23 @@ class Interface(BusCase):
     def test_a_job_is_not_there_when_nothing_runs(self):
         objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
         self.assertFalse([path for path, found in objects.items() if JOB in found])
+
+
+class Units(BusCase):
+    """A GPU in MIG mode."""
+
+    PATH = ROOT + "/gpu/pci_0000_1a_00_0"
+
+    def memory(self, **options):
+        return self.call(self.PATH, GPU, "GetMemory", GLib.Variant("(a{sv})", (options,)))
+
+    def test_memory_is_that_of_the_unit_that_is_named(self):
+        self.start("--replay", str(SOURCE / "tests/data/machines/nvidia-h100-mig-mixed"))
+        self.assertEqual(self.memory(unit=GLib.Variant("s", "mig-1"))["Physical"], 42412802048)
+        self.assertEqual(self.memory(unit=GLib.Variant("s", "mig-5"))["Free"], 21030240256)
+        self.assertEqual(self.memory()["Physical"], 85899345920)
+        for name, unit in (("NoSuchGpu", GLib.Variant("s", "mig-6")), ("InvalidRequest", GLib.Variant("u", 1))):
+            self.assert_refused(f"{NAME}.Error.{name}", lambda unit=unit: self.memory(unit=unit))
 
 
 class Texts(BusCase):
