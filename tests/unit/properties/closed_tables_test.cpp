@@ -47,9 +47,9 @@ TEST(ClosedTables, EveryReasonHasARowAndWords) {
         const auto report = report_of(scene);
         expect_known_reasons(to_value(report));
         expect_known_reasons(to_value(plan_of(report)));
-        for (const auto& profile : profiles())
+        for (const Profile& profile : profiles_for(scene))
             expect_known_reasons(to_value(choice(profile, report)));
-        for (const auto& answer : all_advice(report))
+        for (const auto& answer : all_advice(scene, report))
             expect_known_reasons(to_value(answer));
     });
 }
@@ -112,9 +112,9 @@ TEST(ClosedTables, EveryAnswerIsReadBackAsItWasWritten) {
         const auto report = report_of(scene);
         expect_whole(report);
         expect_whole(plan_of(report));
-        for (const auto& profile : profiles())
+        for (const Profile& profile : profiles_for(scene))
             expect_whole(choice(profile, report));
-        for (const auto& answer : all_advice(report))
+        for (const auto& answer : all_advice(scene, report))
             expect_whole(answer);
         for (const auto& finding : examine(report, {}))
             expect_whole(finding);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,28 @@ inline const std::vector<Manifest>& products() {
     return kProducts;
 }
 
+/// Some of a list for a mixed machine, in turn, so that many machines can be tried.
+template <class T>
+std::vector<std::reference_wrapper<const T>> sampled(const std::vector<T>& all,
+                                                     const std::optional<std::uint64_t>& seed) {
+    constexpr std::size_t kSome = 2;
+    std::vector<std::reference_wrapper<const T>> some;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!seed || (i + kSome * *seed) % all.size() < kSome)
+            some.push_back(all[i]);
+    return some;
+}
+
+/// The consumers that a scene or recipe is tried with.
+template <class Tried>
+std::vector<std::reference_wrapper<const Profile>> profiles_for(const Tried& tried) {
+    return sampled(profiles(), tried.sample);
+}
+template <class Tried>
+std::vector<std::reference_wrapper<const Manifest>> products_for(const Tried& tried) {
+    return sampled(products(), tried.sample);
+}
+
 inline Decision choice(const Profile& profile,
                        const Report& report,
                        const SelectRequest& request = {}) {
@@ -60,9 +84,10 @@ inline Recommendation advice(const Manifest& product,
     return recommend(product, request, report, Rules::compiled_in());
 }
 
-inline std::vector<Recommendation> all_advice(const Report& report) {
+template <class Tried>
+std::vector<Recommendation> all_advice(const Tried& tried, const Report& report) {
     std::vector<Recommendation> all;
-    for (const auto& product : products())
+    for (const Manifest& product : products_for(tried))
         all.push_back(advice(product, report));
     return all;
 }

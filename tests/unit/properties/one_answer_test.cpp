@@ -114,7 +114,7 @@ void expect_agreement(const Pair& pair) {
 TEST(OneAnswer, SelectAndRecommendAgreeOrSayWhyNot) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
-        for (const auto& product : products()) {
+        for (const Manifest& product : products_for(scene)) {
             const auto* profile = profile_called(product.name);
             auto answer = advice(product, report);
             if (!profile || answer.status != RecommendStatus::Ok)
@@ -160,12 +160,12 @@ bool is_no_use(const Gpu& gpu) {
         gpu.backends, [](const auto& entry) { return entry.second.usable.value_or(false); });
 }
 
-void expect_one_memory(const Report& report, const Gpu& gpu, Bytes memory) {
+void expect_one_memory(const Scene& scene, const Report& report, const Gpu& gpu, Bytes memory) {
     const Bytes more{memory.count + 1};
     EXPECT_TRUE(select_finds_enough(report, gpu, memory));
     EXPECT_EQ(planned(report, gpu, more), Fit::No);
     EXPECT_TRUE(is_no_use(gpu) || !select_finds_enough(report, gpu, more));
-    for (const auto& product : products()) {
+    for (const Manifest& product : products_for(scene)) {
         // A GPU that may do is named where the need leaves no better one.
         EXPECT_TRUE(std::ranges::includes(variants_on(product, report, gpu, memory),
                                           variants_on(product, report, gpu, std::nullopt)))
@@ -182,7 +182,7 @@ TEST(OneAnswer, SelectRecommendAndPlanCountTheSameMemory) {
             SCOPED_TRACE(gpu.id);
             const auto memory = memory_for_use(gpu).value;
             if (memory && gpu.kind != GpuKind::DisplayOnly)
-                expect_one_memory(report, gpu, *memory);
+                expect_one_memory(scene, report, gpu, *memory);
         }
     });
 }
@@ -219,7 +219,7 @@ TEST(OneAnswer, ExportsCountTheSameMemory) {
 TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
-        const auto answers = all_advice(report);
+        const auto answers = all_advice(scene, report);
         const auto document = exported(report, answers);
         for (const auto& answer : answers) {
             const bool is_told =
@@ -252,7 +252,7 @@ TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
         const ComputeView view{report};
-        for (const auto& profile : profiles()) {
+        for (const Profile& profile : profiles_for(scene)) {
             const auto decision = choice(profile, report);
             if (decision.gpus.size() != 1 || has_own_rules(profile, decision))
                 continue;
@@ -327,7 +327,7 @@ void expect_others_hidden(const Profile& profile,
 TEST(Environments, UseACandidatesGpuAndHideAllElse) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
-        for (const auto& profile : profiles()) {
+        for (const Profile& profile : profiles_for(scene)) {
             const auto reach = reach_of(profile);
             for (const auto& candidate : choice(profile, report).candidates) {
                 const auto& environment = candidate.environment;

@@ -38,7 +38,7 @@ TEST(Order, OfAReportChangesNoChoice) {
         const auto report = report_of(scene);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        for (const auto& profile : profiles())
+        for (const Profile& profile : profiles_for(scene))
             EXPECT_EQ(json_pretty(to_value(choice(profile, turned))),
                       json_pretty(to_value(choice(profile, report))))
                 << profile.name;
@@ -71,7 +71,7 @@ TEST(Order, OfAReportChangesNoAdvice) {
         const auto report = report_of(scene);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        for (const auto& product : products())
+        for (const Manifest& product : products_for(scene))
             EXPECT_EQ(sorted_advice(product, turned), sorted_advice(product, report))
                 << product.name;
     });
@@ -82,7 +82,7 @@ TEST(Order, OfAReportChangesNoExport) {
         const auto report = report_of(scene);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        const auto answers = all_advice(report);
+        const auto answers = all_advice(scene, report);
         for (const auto& format : export_formats())
             EXPECT_EQ(format.write({turned, Rules::compiled_in(), answers, "1", "n"}).text,
                       format.write({report, Rules::compiled_in(), answers, "1", "n"}).text)

@@ -4,106 +4,197 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "base/parse.h"
+#include "report/fact_key.h"
 #include "unit/properties/recorded.h"
 
 namespace gpuprobe::testing_properties {
 
-/// Places that are taken on a machine in the making.
+using Group = std::vector<Part>;  ///< parts that belong together: a GPU and its virtual functions
+
+/// Places that are taken on a machine in the making: PCI addresses, device nodes, KFD's numbers,
+/// UUIDs.
 class Places {
 public:
-    /// False when the part can't be told from one that is there already.
-    bool settle(Part& part);
+    /// Moves the group to where nothing else is. False when it can't be told from what is there.
+    bool settle(Group& group);
 
 private:
-    static std::optional<PciAddress> place_of(const Part& part);
-    static void move(Part& part, const PciAddress& from, const PciAddress& to);
-    void renumber(Part& part);
-    bool has_uuids_of_its_own(const Part& part) const;
+    using Renamed = std::map<std::string, std::string>;
+    void place(Group& group);
+    void rename(std::string& path, Renamed& renamed);
+    void rename_number(std::optional<std::string>& number, Renamed& renamed);
+    void rename(Part& part, Renamed& renamed);
+    void rename_units(HardwareDevice& hardware, Renamed& renamed);
+    [[nodiscard]] bool has_uuids_of_its_own(const Group& group) const;
+    void take_uuids(const Group& group);
 
     std::set<std::string> places_ = {};
     std::set<std::string> uuids_ = {};
-    unsigned next_node_ = 0;
+    std::set<std::string> nodes_ = {};
+    std::uint64_t next_kfd_node_ = 0;
 };
 
-inline std::optional<PciAddress> Places::place_of(const Part& part) {
+/// Calls `use` with each address that the part names.
+template <class Use>
+void for_each_address(Part& part, const Use& use) {
+    if (part.hardware && part.hardware->pci)
+        use(*part.hardware->pci);
+    for (auto& told : part.told)
+        if (told.facts.pci)
+            use(*told.facts.pci);
+}
+
+inline std::optional<std::string> place_of(const Part& part) {
     if (part.hardware)
-        return part.hardware->pci;
+        return part.hardware->id;
     for (const auto& told : part.told)
         if (told.facts.pci)
-            return told.facts.pci;
+            return "pci:" + text_of(*told.facts.pci);
     return std::nullopt;
 }
 
-inline void Places::move(Part& part, const PciAddress& from, const PciAddress& to) {
-    if (part.hardware) {
-        part.hardware->pci = to;
-        part.hardware->id = "pci:" + text_of(to);
-        part.hardware->physical_function.reset();
-    }
-    for (auto& told : part.told)
-        if (told.facts.pci == from)
-            told.facts.pci = to;
+/// The address at the end of "pci:0000:85:00.0" or "vf-0000:85:02.0".
+inline void move(std::string& name, unsigned shift) {
+    const auto prefix = name.starts_with("pci:") ? 4U : name.starts_with("vf-") ? 3U : 0U;
+    auto address = parse_text(name.substr(prefix), std::type_identity<PciAddress>{});
+    if (prefix == 0 || !address)
+        return;
+    address->bus = static_cast<std::uint8_t>(address->bus + shift);
+    name.replace(prefix, std::string::npos, text_of(*address));
 }
 
-/// A number of its own for each DRM node and for NVIDIA's, in hardware and facts.
-inline void Places::renumber(Part& part) {
-    const auto number = std::to_string(next_node_);
-    const auto render = std::to_string(128 + next_node_);
-    ++next_node_;
-    std::map<std::string, std::string> drm;
-    const auto rename = [&](std::optional<std::string>& node, const std::string& to) {
-        if (node)
-            node = drm.try_emplace(*node, "226:" + to).first->second;
+/// Keeps devices and functions, which say how the parts belong together, and moves the bus.
+inline void Places::place(Group& group) {
+    const auto is_free = [&](unsigned shift) {
+        return std::ranges::none_of(group, [&](Part part) {
+            bool is_taken = false;
+            for_each_address(part, [&](PciAddress address) {
+                address.bus = static_cast<std::uint8_t>(address.bus + shift);
+                is_taken = is_taken || places_.contains("pci:" + text_of(address));
+            });
+            return is_taken;
+        });
+    };
+    unsigned shift = 0;
+    while (shift < 255 && !is_free(shift))
+        ++shift;
+    for (auto& part : group) {
+        for_each_address(part, [shift](PciAddress& address) {
+            address.bus = static_cast<std::uint8_t>(address.bus + shift);
+        });
+        if (part.hardware && part.hardware->pci)
+            part.hardware->id = "pci:" + text_of(*part.hardware->pci);
+        if (part.hardware && part.hardware->physical_function)
+            move(*part.hardware->physical_function, shift);
+        if (part.hardware)
+            for (auto& unit : part.hardware->partitions)
+                move(unit.name, shift);
+        if (const auto own = place_of(part))
+            places_.insert(*own);
+    }
+}
+
+/// A number of its own for a node that has one at its end.
+inline void Places::rename(std::string& path, Renamed& renamed) {
+    const auto known = renamed.find(path);
+    if (known != renamed.end()) {
+        path = known->second;
+        return;
+    }
+    const auto prefix = path.substr(0, path.find_last_not_of("0123456789") + 1);
+    const auto number = parse_number<std::uint64_t>(path.substr(prefix.size()));
+    auto name = path;
+    for (auto next = number.value_or(0); number && !nodes_.insert(name).second;)
+        name = prefix + std::to_string(++next);
+    renamed.emplace(path, name);
+    path = name;
+}
+
+/// "226:128" stands for /dev/dri/renderD128, "226:1" for /dev/dri/card1.
+inline void Places::rename_number(std::optional<std::string>& number, Renamed& renamed) {
+    constexpr std::string_view kDrm = "226:";
+    if (!number || !number->starts_with(kDrm))
+        return;
+    const auto minor = parse_number<unsigned>(number->substr(kDrm.size()));
+    if (!minor)
+        return;
+    const std::string prefix = *minor < 128 ? "/dev/dri/card" : "/dev/dri/renderD";
+    auto path = prefix + std::to_string(*minor);
+    rename(path, renamed);
+    number = std::string{kDrm} + path.substr(prefix.size());
+}
+
+inline void Places::rename_units(HardwareDevice& hardware, Renamed& renamed) {
+    for (auto& unit : hardware.partitions) {
+        if (unit.node)
+            rename(*unit.node, renamed);
+        for (auto& node : unit.nodes)
+            rename(node, renamed);
+        if (unit.kfd_node)
+            unit.kfd_node = *unit.kfd_node + static_cast<std::uint32_t>(next_kfd_node_);
+    }
+}
+
+inline void Places::rename(Part& part, Renamed& renamed) {
+    const auto add_kfd = [this](Value& extra) {
+        if (const auto node = extra.at("kfd_node").as_unsigned())
+            extra["kfd_node"] = *node + next_kfd_node_;
     };
     if (part.hardware) {
-        rename(part.hardware->drm.primary, number);
-        rename(part.hardware->drm.render, render);
+        rename_number(part.hardware->drm.primary, renamed);
+        rename_number(part.hardware->drm.render, renamed);
         for (auto& node : part.hardware->nodes) {
-            if (node.path.starts_with("/dev/dri/card"))
-                node.path = "/dev/dri/card" + number;
-            else if (node.path.starts_with("/dev/dri/renderD"))
-                node.path = "/dev/dri/renderD" + render;
-            else if (node.path.starts_with("/dev/nvidia"))
-                node.path = "/dev/nvidia" + number;
-            if (node.device && drm.contains(*node.device))
-                node.device = drm.at(*node.device);
+            rename(node.path, renamed);
+            rename_number(node.device, renamed);
         }
+        rename_units(*part.hardware, renamed);
+        add_kfd(part.hardware->extra);
     }
-    for (auto& told : part.told)
+    for (auto& told : part.told) {
         if (told.facts.drm) {
-            rename(told.facts.drm->primary, number);
-            rename(told.facts.drm->render, render);
+            rename_number(told.facts.drm->primary, renamed);
+            rename_number(told.facts.drm->render, renamed);
         }
+        add_kfd(told.facts.extra);
+    }
 }
 
-inline bool Places::has_uuids_of_its_own(const Part& part) const {
-    if (part.hardware && part.hardware->uuid && uuids_.contains(*part.hardware->uuid))
-        return false;
-    return std::ranges::none_of(part.told, [this](const Told& told) {
-        return told.facts.uuid && uuids_.contains(*told.facts.uuid);
+inline bool Places::has_uuids_of_its_own(const Group& group) const {
+    return std::ranges::none_of(group, [this](const Part& part) {
+        const bool is_known =
+            part.hardware && part.hardware->uuid && uuids_.contains(*part.hardware->uuid);
+        return is_known || std::ranges::any_of(part.told, [this](const Told& told) {
+                   return told.facts.uuid && uuids_.contains(*told.facts.uuid);
+               });
     });
 }
 
-inline bool Places::settle(Part& part) {
-    if (!has_uuids_of_its_own(part))
-        return false;
-    const auto from = place_of(part);
-    if (!from && part.hardware && !places_.insert(part.hardware->id).second)
-        return false;
-    if (from) {
-        auto to = *from;
-        while (!places_.insert(text_of(to)).second)
-            to = {.domain = to.domain, .bus = static_cast<std::uint8_t>(to.bus + 1)};
-        if (to != *from)
-            move(part, *from, to);
+inline void Places::take_uuids(const Group& group) {
+    for (const auto& part : group) {
+        if (part.hardware && part.hardware->uuid)
+            uuids_.insert(*part.hardware->uuid);
+        for (const auto& told : part.told)
+            if (told.facts.uuid)
+                uuids_.insert(*told.facts.uuid);
     }
-    for (const auto& told : part.told)
-        if (told.facts.uuid)
-            uuids_.insert(*told.facts.uuid);
-    if (part.hardware && part.hardware->uuid)
-        uuids_.insert(*part.hardware->uuid);
-    renumber(part);
+}
+
+inline bool Places::settle(Group& group) {
+    const bool is_platforms_twin = std::ranges::any_of(group, [this](const Part& part) {
+        return part.hardware && !part.hardware->pci && places_.contains(part.hardware->id);
+    });
+    if (is_platforms_twin || !has_uuids_of_its_own(group))
+        return false;
+    place(group);
+    take_uuids(group);
+    Renamed renamed;
+    for (auto& part : group)
+        rename(part, renamed);
+    constexpr std::uint64_t kKfdNodesOfAMachine = 128;
+    next_kfd_node_ += kKfdNodesOfAMachine;
     return true;
 }
 

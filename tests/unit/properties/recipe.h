@@ -10,8 +10,7 @@
 
 #include "report/api_table.h"
 #include "report/caller.h"
-#include "unit/properties/dice.h"
-#include "unit/properties/places.h"
+#include "unit/properties/alterations.h"
 
 /// Machines recombined from the parts of recorded ones: what a seed makes of them.
 namespace gpuprobe::testing_properties {
@@ -30,6 +29,8 @@ struct Recipe {
     std::map<std::string, Mishap> mishaps = {};  ///< by API
     std::optional<Caller> caller = {};           ///< nullopt: whoever probed
     std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: nothing was measured
+    /// A seed: which consumers and products it is tried with; nullopt: all.
+    std::optional<std::uint64_t> sample = {};
 };
 
 /// The host of a recorded machine, with what its source does not say filled in.
@@ -109,51 +110,68 @@ inline const Recorded& machine_of(const Part& part) {
     return *std::ranges::find(recorded_machines(), part.machine, &Recorded::name);
 }
 
-/// Another kernel driver than the vendor's, or none; what needs the vendor's then tells nothing.
-inline void take_driver(Part& part, Dice& dice, std::string& story) {
-    const bool is_nvidias = part.hardware->vendor_id == "10de";
-    auto& hardware = *part.hardware;
-    hardware.driver_version.reset();
-    hardware.driver_flavour.reset();
-    std::erase_if(part.told, [](const Told& told) { return told.probe.api != "pci"; });
-    if (is_nvidias && dice.once_in(2)) {
-        hardware.driver = "nouveau";
-    } else if (dice.once_in(2)) {
-        hardware.driver = "vfio-pci";
-        hardware.findings.push_back(because("passthrough", {{"driver", "vfio-pci"}}));
-    } else {
-        hardware.driver.reset();
-        hardware.findings.push_back(because("no-driver"));
-    }
-    story += " (by " + hardware.driver.value_or("no driver") + ")";
-}
-
 /// False when it can't be told from one that is there already.
-inline bool add_part(Recipe& recipe, Places& places, Part part) {
-    if (!places.settle(part))
+inline bool add_group(Recipe& recipe, Places& places, Group group) {
+    if (!places.settle(group))
         return false;
-    recipe.story += " + card of " + part.machine;
-    add_shared_nodes(machine_of(part), recipe.shared_nodes);
-    recipe.parts.push_back(std::move(part));
+    for (auto& part : group) {
+        add_shared_nodes(machine_of(part), recipe.shared_nodes);
+        recipe.parts.push_back(std::move(part));
+    }
     return true;
 }
 
-/// Cards of any machines. Where the kernel shows none of them, those of one machine: drivers tell
-/// too little of them to keep those of several apart.
+/// Cards of any machines, some more than once.
+inline void add_cards(Recipe& recipe, Places& places, Dice& dice) {
+    for (auto count = dice.below(5); count > 0; --count) {
+        Group group{*dice.any_of(visible_parts())};
+        const auto card = group.front();
+        alter(group.front(), dice);
+        const bool has_twins = dice.once_in(10);
+        (void)add_group(recipe, places, std::move(group));
+        for (auto number = has_twins ? 1 + dice.below(3) : 0; number > 0; --number)
+            (void)add_group(recipe, places, {twin(card, static_cast<unsigned>(number))});
+    }
+}
+
+/// Where the kernel shows no card, those of one machine: drivers tell too little of them to keep
+/// those of several apart.
+inline void add_hidden(Recipe& recipe, Places& places, Dice& dice) {
+    const auto& machine = dice.any_of(hidden_parts())->machine;
+    for (const auto* part : hidden_parts())
+        if (part->machine == machine)
+            (void)add_group(recipe, places, {*part});  // the others are enough
+}
+
 inline void add_parts(Recipe& recipe, Dice& dice) {
     Places places;
+    if (dice.once_in(8))
+        return add_hidden(recipe, places, dice);
     if (dice.once_in(8)) {
-        const auto& machine = dice.any_of(hidden_parts())->machine;
-        for (const auto* part : hidden_parts())
-            if (part->machine == machine)
-                (void)add_part(recipe, places, *part);  // the others are enough
-        return;
+        const auto& family = dice.any_of(families());
+        const auto is_wsl = machine_of(family.front()).machine.host.wsl;
+        (void)add_group(recipe, places, family);
+        if (is_wsl) {
+            recipe.host.wsl = true;
+            return;
+        }
     }
-    for (auto count = dice.below(5); count > 0; --count) {
-        const auto& part = *dice.any_of(visible_parts());
-        if (add_part(recipe, places, part) && dice.once_in(10))
-            take_driver(recipe.parts.back(), dice, recipe.story);
-    }
+    add_cards(recipe, places, dice);
+    if (dice.once_in(20))
+        for (auto& part : recipe.parts)
+            if (!part.told.empty()) {
+                part.hardware.reset();
+                part.story += ", hidden by a container";
+            }
+}
+
+/// There is one driver of an API on a machine, and it says the same of itself for each card.
+inline void agree_on_drivers(Recipe& recipe) {
+    std::map<std::pair<std::string, std::string>, ProbeResult> drivers;
+    for (auto& part : recipe.parts)
+        for (auto& told : part.told)
+            told.probe =
+                drivers.try_emplace({told.probe.api, told.probe.driver}, told.probe).first->second;
 }
 
 /// What one of the recorded machines' libraries said when there was nothing to list.
@@ -179,9 +197,10 @@ inline void add_mishaps(Recipe& recipe, Dice& dice) {
 /// The machine that the seed stands for.
 inline Recipe mixed(std::uint64_t seed) {
     Dice dice{seed};
-    Recipe recipe{.story = "GPUPROBE_PROPERTY_SEED=" + std::to_string(seed) + ":"};
+    Recipe recipe{.story = "GPUPROBE_PROPERTY_SEED=" + std::to_string(seed) + ":", .sample = seed};
     recipe.host = any_host(dice, recipe.story);
     add_parts(recipe, dice);
+    agree_on_drivers(recipe);
     add_software(recipe, dice);
     add_mishaps(recipe, dice);
     if (!dice.once_in(3))

@@ -30,6 +30,7 @@ struct Part {
     std::string machine = {};
     std::optional<HardwareDevice> hardware = {};
     std::vector<Told> told = {};
+    std::string story = {};  ///< how it differs from the recorded one
 };
 
 /// One captured machine.
@@ -101,15 +102,17 @@ inline const std::vector<Recorded>& recorded_machines() {
     return kMachines;
 }
 
+inline bool counts(const Part& part) {
+    return !part.hardware || role_of(*part.hardware) != Role::Dropped;
+}
+
 /// The parts that are GPUs, display adapters or accelerators: those with hardware, or the others.
 inline std::vector<const Part*> parts_of(bool has_hardware) {
     std::vector<const Part*> parts;
     for (const auto& machine : recorded_machines())
-        for (const auto& part : machine.parts) {
-            const bool counts = !part.hardware || role_of(*part.hardware) != Role::Dropped;
-            if (counts && part.hardware.has_value() == has_hardware)
+        for (const auto& part : machine.parts)
+            if (counts(part) && part.hardware.has_value() == has_hardware)
                 parts.push_back(&part);
-        }
     return parts;
 }
 inline const std::vector<const Part*>& visible_parts() {
@@ -120,6 +123,25 @@ inline const std::vector<const Part*>& visible_parts() {
 inline const std::vector<const Part*>& hidden_parts() {
     static const auto kParts = parts_of(false);
     return kParts;
+}
+
+/// Those of which nothing would be left apart: a GPU with its virtual functions, what a GPU of the
+/// host is on WSL.
+inline const std::vector<std::vector<Part>>& families() {
+    static const auto kFamilies = [] {
+        std::vector<std::vector<Part>> families;
+        for (const auto& machine : recorded_machines()) {
+            const bool has_functions = std::ranges::any_of(machine.parts, [](const Part& part) {
+                return part.hardware && part.hardware->physical_function;
+            });
+            if (!has_functions && !machine.machine.host.wsl)
+                continue;
+            auto& family = families.emplace_back();
+            std::ranges::copy_if(machine.parts, std::back_inserter(family), counts);
+        }
+        return families;
+    }();
+    return kFamilies;
 }
 
 }  // namespace gpuprobe::testing_properties

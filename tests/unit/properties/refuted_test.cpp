@@ -25,11 +25,12 @@ Report seen_by_somebody(Scene scene) {
 TEST(Refuted, NoBackendIsChosenWhoseNodesAreShut) {
     on_every_machine([](const Scene& scene) {
         const auto report = seen_by_somebody(scene);
-        for (const auto& profile : profiles())
+        const ComputeView view{report};
+        for (const Profile& profile : profiles_for(scene))
             for (const auto& candidate : choice(profile, report).candidates)
                 if (candidate.gpu && candidate.verdict == Verdict::Accepted) {
                     EXPECT_TRUE(shut_nodes(own_name(profile, candidate.backend), report.nodes,
-                                           *gpu_called(report, *candidate.gpu))
+                                           *gpu_called(view.report(), *candidate.gpu))
                                     .empty())
                         << profile.name << ": " << candidate.backend << " on " << *candidate.gpu;
                 }
@@ -38,7 +39,8 @@ TEST(Refuted, NoBackendIsChosenWhoseNodesAreShut) {
 
 void expect_open_nodes(const VariantPlatform& platform,
                        const VariantCandidate& candidate,
-                       const Report& report) {
+                       const ComputeView& view) {
+    const auto& report = view.report();
     const auto& variant = *find_variant(platform, candidate.variant);
     for (const auto& alternative : variant.needs.devices)
         for (const auto api : computing_apis(variant, alternative))
@@ -51,12 +53,13 @@ void expect_open_nodes(const VariantPlatform& platform,
 TEST(Refuted, NoVariantIsRecommendedWhoseNodesAreShut) {
     on_every_machine([](const Scene& scene) {
         const auto report = seen_by_somebody(scene);
-        for (const auto& product : products()) {
+        const ComputeView view{report};
+        for (const Manifest& product : products_for(scene)) {
             const auto answer = advice(product, report);
             for (const auto& platform : product.platforms)
                 if (platform.key == answer.platform)
                     for (const auto& candidate : answer.candidates)
-                        expect_open_nodes(platform, candidate, report);
+                        expect_open_nodes(platform, candidate, view);
         }
     });
 }

@@ -20,6 +20,7 @@ struct Scene {
     std::vector<ProbeResult> probes = {};
     std::optional<Caller> caller = {};
     std::optional<std::uint64_t> scores = {};
+    std::optional<std::uint64_t> sample = {};  ///< as a recipe's
 };
 
 using ProbeKey = std::pair<std::string, std::string>;  // API and driver
@@ -67,7 +68,10 @@ inline void add_told(const Told& told,
 }
 
 inline Scene scene_of(const Recipe& recipe) {
-    Scene scene{.story = recipe.story, .caller = recipe.caller, .scores = recipe.scores};
+    Scene scene{.story = recipe.story,
+                .caller = recipe.caller,
+                .scores = recipe.scores,
+                .sample = recipe.sample};
     scene.machine = {.host = recipe.host, .shared_nodes = recipe.shared_nodes};
     std::map<ProbeKey, ProbeResult> queries;
     for (const auto& part : recipe.parts) {

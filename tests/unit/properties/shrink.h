@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest-spi.h>
+
+#include "unit/properties/recipe.h"
+
+/// The smallest machine on which a property still does not hold.
+namespace gpuprobe::testing_properties {
+
+/// Whether the property holds, without a word about it.
+template <class Holds>
+bool holds_on(const Recipe& recipe, const Holds& holds) {
+    testing::TestPartResultArray results;
+    {
+        const testing::ScopedFakeTestPartResultReporter catcher{
+            testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results};
+        holds(recipe);
+    }
+    for (int i = 0; i < results.size(); ++i)
+        if (results.GetTestPartResult(i).failed())
+            return false;
+    return true;
+}
+
+/// Calls `use` with the recipe less one thing, for each thing that it could be without.
+template <class Use>
+void for_each_smaller(const Recipe& recipe, const Use& use) {
+    const auto without = [&](auto list) {
+        for (std::size_t i = 0; i < (recipe.*list).size(); ++i) {
+            auto smaller = recipe;
+            (smaller.*list).erase((smaller.*list).begin() + static_cast<std::ptrdiff_t>(i));
+            use(smaller);
+        }
+    };
+    without(&Recipe::parts);
+    without(&Recipe::software);
+    without(&Recipe::empty);
+    for (const auto& [api, mishap] : recipe.mishaps) {
+        auto smaller = recipe;
+        smaller.mishaps.erase(api);
+        use(smaller);
+    }
+    for (std::size_t i = 0; i < recipe.parts.size(); ++i)
+        for (std::size_t j = 0; j < recipe.parts[i].told.size(); ++j) {
+            auto smaller = recipe;
+            auto& told = smaller.parts[i].told;
+            told.erase(told.begin() + static_cast<std::ptrdiff_t>(j));
+            use(smaller);
+        }
+    auto smaller = recipe;
+    smaller.caller.reset();
+    use(smaller);
+    smaller = recipe;
+    smaller.scores.reset();
+    use(smaller);
+}
+
+inline std::size_t size_of(const Recipe& recipe) {
+    std::size_t told = 0;
+    for (const auto& part : recipe.parts)
+        told += 1 + part.told.size();
+    return told + recipe.software.size() + recipe.empty.size() + recipe.mishaps.size();
+}
+
+/// Leaves out what the violation does not need.
+template <class Holds>
+Recipe shrunk(Recipe recipe, const Holds& holds) {
+    std::optional<Recipe> next;
+    do {
+        next.reset();
+        for_each_smaller(recipe, [&](const Recipe& smaller) {
+            const bool is_smaller = smaller.caller != recipe.caller ||
+                                    smaller.scores != recipe.scores ||
+                                    size_of(smaller) < size_of(recipe);
+            if (!next && is_smaller && !holds_on(smaller, holds))
+                next = smaller;
+        });
+        if (next)
+            recipe = std::move(*next);
+    } while (next);
+    return recipe;
+}
+
+/// What a recipe is made of, a line for each part.
+inline std::string told_of(const Recipe& recipe) {
+    std::string text = recipe.story + "\nWhat of it is needed:";
+    for (const auto& part : recipe.parts) {
+        text += "\n  " + part.machine;
+        if (part.hardware)
+            text += " " + part.hardware->id + " [" + part.hardware->vendor_id.value_or("-") + ":" +
+                    part.hardware->device_id.value_or("-") + "] by " +
+                    part.hardware->driver.value_or("no driver");
+        text += part.story + "; told by";
+        for (const auto& told : part.told)
+            text += " " + told.probe.api + ":" + told.probe.driver;
+    }
+    for (const auto& told : recipe.software)
+        text += "\n  software: " + told.probe.api + " " + told.facts.name.value_or("-");
+    for (const auto& probe : recipe.empty)
+        text += "\n  no device: " + probe.api + ":" + probe.driver + " " +
+                std::string{name_of(probe.outcome)};
+    for (const auto& [api, mishap] : recipe.mishaps)
+        text += "\n  mishap: " + api + " " + std::to_string(static_cast<int>(mishap));
+    if (recipe.caller)
+        text += "\n  asked by uid " + std::to_string(recipe.caller->uid);
+    return text;
+}
+
+}  // namespace gpuprobe::testing_properties
