@@ -84,7 +84,7 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
         trial.reject(because("kernel-driver-unfit",
                              {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
     const auto& shared = facts.report().nodes;
-    const auto is_known = [](const DeviceNode& node) { return node.accessible.has_value(); };
+    const auto is_known = [](const DeviceNode& node) { return node.accessible || node.mode; };
     const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
     if (api == Api::Hip && !has_kfd && std::ranges::any_of(gpu.nodes, is_known))
         trial.reject(because("node-missing", {{"node", "/dev/kfd"}}));

@@ -208,6 +208,9 @@ TEST(Brings, NeedTheKernelsDriverAndItsNodes) {
     EXPECT_TRUE(
         has_reason(against(for_torch(radeon("radeon", {open})), "rocm"), "kernel-driver-unfit"));
     EXPECT_TRUE(has_reason(against(for_torch(radeon("amdgpu", {})), "rocm"), "node-missing"));
+    auto of_nobody = radeon("amdgpu", {});  // whose groups nobody knows
+    of_nobody.gpus.front().nodes = {{.path = "/dev/dri/renderD128", .mode = 0660}};
+    EXPECT_TRUE(has_reason(against(for_torch(of_nobody), "rocm"), "node-missing"));
     // As a caller sees it to whom the prober's node is closed.
     EXPECT_TRUE(
         has_reason(against(for_torch(radeon("amdgpu", {closed})), "rocm"), "no-permission"));
