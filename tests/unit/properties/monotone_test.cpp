@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <ranges>
 
+#include "base/value_json.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
@@ -41,12 +43,31 @@ bool is_worse(const Standing& after, const Standing& before) {
     return after.place > before.place;
 }
 
-/// A record without an address belongs to the only GPU that it may be about. With two such GPUs
-/// nobody can tell, and the report says so.
-bool became_ambiguous(const Decision& after, const Decision& before) {
+/// The candidate of that consumer on that GPU; nullptr where the GPU goes by another id now.
+const Candidate* same_of(const Candidate& candidate, const Decision& decision) {
+    const auto found = std::ranges::find_if(decision.candidates, [&](const Candidate& other) {
+        return other.backend == candidate.backend && other.gpu == candidate.gpu;
+    });
+    return found == decision.candidates.end() ? nullptr : &*found;
+}
+
+/// An answer that is a no: the API works and does not list this GPU, or what it lists without an
+/// address may be this GPU or another one. What was open before is known now.
+bool is_refusal(const Candidate& candidate) {
+    return std::ranges::any_of(candidate.reasons, [](const Reason& reason) {
+        return reason.is("ambiguous") || reason.is("not-listed") || reason.is("no-device");
+    });
+}
+
+/// An integrated GPU gives way to a discrete one that can be used now.
+bool gives_way(const Candidate& candidate) {
+    return has_reason(candidate.reasons, "discrete-preferred");
+}
+
+bool was_refused(const Decision& after, const Decision& before) {
     return std::ranges::any_of(after.candidates, [&before](const Candidate& candidate) {
         return candidate.backend == before.backend && candidate.gpu == before.gpus.front() &&
-               has_reason(candidate.reasons, "ambiguous");
+               is_refusal(candidate);
     });
 }
 
@@ -54,15 +75,24 @@ bool became_ambiguous(const Decision& after, const Decision& before) {
 void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& more) {
     const auto before = report_of(less);
     const auto after = report_of(more);
-    for (const auto& profile : profiles()) {
-        if (profile.rank == Rank::Measured)
-            continue;
+    for (const Profile& profile : profiles_for(more)) {
+        SCOPED_TRACE(profile.name + ", " + what);
         const auto old = choice(profile, before);
         const auto now = choice(profile, after);
-        if (is_worse(standing_of(profile, now, after), standing_of(profile, old, before))) {
-            EXPECT_TRUE(!old.gpus.empty() && became_ambiguous(now, old))
-                << profile.name << ", " << what << ": was " << old.backend.value_or("none")
-                << ", is " << now.backend.value_or("none");
+        for (const auto& candidate : old.candidates) {
+            const auto* same = candidate.verdict == Verdict::Accepted && candidate.gpu
+                                   ? same_of(candidate, now)
+                                   : nullptr;
+            EXPECT_TRUE(!same || same->verdict != Verdict::Rejected || is_refusal(*same) ||
+                        gives_way(*same))
+                << candidate.backend << " on " << *candidate.gpu << ": "
+                << json_line(to_value(same->reasons));
+        }
+        if (profile.rank != Rank::Measured &&
+            is_worse(standing_of(profile, now, after), standing_of(profile, old, before))) {
+            EXPECT_TRUE(!old.gpus.empty() && was_refused(now, old))
+                << "was " << old.backend.value_or("none") << ", is "
+                << now.backend.value_or("none");
         }
     }
 }
@@ -77,10 +107,20 @@ TEST(Monotone, AGpuMakesNoChoiceWorse) {
     });
 }
 
+const std::vector<ApiInfo>& apis() {
+    static const auto kComputing = [] {
+        std::vector<ApiInfo> all;
+        for (const auto* api : computing_apis())
+            all.push_back(*api);
+        return all;
+    }();
+    return kComputing;
+}
+
 TEST(Monotone, AnAnswerOfAnApiMakesNoChoiceWorse) {
     on_mixed_machines([](const Recipe& recipe) {
-        for (const auto* api : computing_apis()) {
-            const std::string word{api->word};
+        for (const ApiInfo& api : sampled(apis(), recipe.sample)) {
+            const std::string word{api.word};
             auto more = recipe;
             more.mishaps.erase(word);
             for (const auto mishap : {Mishap::NotAsked, Mishap::Absent}) {
@@ -88,6 +128,53 @@ TEST(Monotone, AnAnswerOfAnApiMakesNoChoiceWorse) {
                 less.mishaps[word] = mishap;
                 expect_no_worse(word, less, more);
             }
+        }
+    });
+}
+
+void open(DeviceNode& node) {
+    node.mode = 0666;
+    node.accessible = true;
+    node.reason.reset();
+}
+
+/// Nodes that are missing stay so, and those of which nobody knows who may open them.
+TEST(Monotone, APermissionMakesNoChoiceWorse) {
+    on_mixed_machines([](const Recipe& recipe) {
+        const auto is_there = [](const DeviceNode& node) {
+            return node.accessible && node.reason != "missing";
+        };
+        auto all = recipe;
+        std::ranges::for_each(all.shared_nodes | std::views::filter(is_there), open);
+        for (std::size_t i = 0; i < recipe.parts.size(); ++i) {
+            if (!recipe.parts[i].hardware)
+                continue;
+            auto more = recipe;
+            for (auto* recipes : {&more, &all})
+                std::ranges::for_each(
+                    recipes->parts[i].hardware->nodes | std::views::filter(is_there), open);
+            expect_no_worse("nodes of " + more.parts[i].hardware->id, recipe, more);
+        }
+        expect_no_worse("all nodes", recipe, all);
+        auto root = recipe;
+        root.caller = Caller{.uid = 0};
+        if (recipe.caller)
+            expect_no_worse("root", recipe, root);
+    });
+}
+
+/// As if the card were not there, or nobody had its driver.
+TEST(Monotone, ADriverMakesNoChoiceWorse) {
+    on_mixed_machines([](const Recipe& recipe) {
+        for (std::size_t i = 0; i < recipe.parts.size(); ++i) {
+            const auto& hardware = recipe.parts[i].hardware;
+            if (!hardware || !hardware->driver)
+                continue;
+            auto less = recipe;
+            forget_drivers(less.parts[i]);
+            less.parts[i].hardware->driver.reset();
+            less.parts[i].hardware->nodes.clear();
+            expect_no_worse("driver of " + hardware->id, less, recipe);
         }
     });
 }

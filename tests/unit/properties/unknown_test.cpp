@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "base/value_json.h"
+#include "unit/properties/each_machine.h"
+
+/// What is not known is null, and what is hidden is nowhere.
+namespace gpuprobe::testing_properties {
+namespace {
+
+/// Calls `use` with the path and value of each member of a document.
+template <class Use>
+void for_each_member(const Value& value, const std::string& path, const Use& use) {
+    if (const auto* items = value.as_array())
+        for (const auto& item : *items)
+            for_each_member(item, path, use);
+    if (const auto* members = value.as_object())
+        for (const auto& member : *members) {
+            use(path + "." + member.key, member.value);
+            for_each_member(member.value, path + "." + member.key, use);
+        }
+}
+
+/// Texts that stand for nothing.
+bool is_no_answer(const std::string& text) {
+    static const std::set<std::string> kNone{"", "unknown", "Unknown", "N/A", "n/a", "null"};
+    return kNone.contains(text);
+}
+
+/// Of an API with one driver, the driver has no name; a kind may be unknown.
+bool may_be_no_answer(const std::string& path) {
+    return path.ends_with(".detail.driver") || path.ends_with(".kind");
+}
+
+/// What a driver said of its own stays as it said it, under apis and software.
+TEST(Unknown, IsNullAndNoWord) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& gpu : report.gpus) {
+            auto bare = gpu;
+            bare.apis.clear();
+            for_each_member(to_value(bare), gpu.id,
+                            [](const std::string& path, const Value& value) {
+                                const auto* text = value.as_string();
+                                EXPECT_FALSE(text && !may_be_no_answer(path) && is_no_answer(*text))
+                                    << path << ": " << *text;
+                            });
+        }
+    });
+}
+
+void expect_a_size(const std::optional<Bytes>& size, const std::string& what) {
+    EXPECT_TRUE(!size || size->count > 0) << what;
+}
+
+TEST(Unknown, SizeIsNotZero) {
+    on_every_machine([](const Scene& scene) {
+        const auto report = report_of(scene);
+        for (const auto& gpu : report.gpus) {
+            expect_a_size(gpu.memory.physical, gpu.id + " physical");
+            expect_a_size(gpu.memory.allocatable, gpu.id + " allocatable");
+            for (const auto& unit : gpu.partitions)
+                if (unit.memory)
+                    expect_a_size(unit.memory->total, unit.id.value_or(gpu.id));
+            if (gpu.memory.free && gpu.memory.allocatable) {
+                EXPECT_LE(*gpu.memory.free, *gpu.memory.allocatable) << gpu.id;
+            }
+        }
+        for (const auto& accelerator : report.accelerators)
+            expect_a_size(accelerator.memory, accelerator.id);
+    });
+}
+
+/// UUIDs and serial numbers of the GPUs, as they are told.
+std::set<std::string> identifiers_of(const Gpu& gpu) {
+    std::set<std::string> all;
+    for (const auto& text :
+         {gpu.identity.nvidia_uuid, gpu.identity.vulkan_device_uuid, gpu.identity.opencl_uuid,
+          gpu.identity.hip_unique_id, gpu.identity.level_zero_uuid, gpu.identity.canonical_uuid})
+        if (text)
+            all.insert(*text);
+    for (const auto& unit : gpu.partitions)
+        if (unit.uuid)
+            all.insert(*unit.uuid);
+    return all;
+}
+
+TEST(Redaction, LeavesNoIdentifierOfAClosedGpu) {
+    on_every_machine([](const Scene& scene) {
+        auto open = scene;
+        open.caller.reset();
+        const auto whole = report_of(open);
+        constexpr std::uint32_t kStranger = 65534;
+        const auto seen =
+            as_seen_by(whole, Caller{.uid = kStranger, .groups = std::vector{kStranger}});
+        std::set<std::string> hidden;
+        std::set<std::string> shown;
+        for (std::size_t i = 0; i < whole.gpus.size(); ++i)
+            (is_closed(seen.gpus[i]) ? hidden : shown).merge(identifiers_of(whole.gpus[i]));
+        const auto text = json_line(to_value(seen));
+        for (const auto& identifier : hidden)
+            EXPECT_TRUE(shown.contains(identifier) || text.find(identifier) == std::string::npos)
+                << identifier;
+    });
+}
+
+}  // namespace
+}  // namespace gpuprobe::testing_properties
