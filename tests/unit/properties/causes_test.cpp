@@ -10,9 +10,11 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "explain/cause_terms.h"
 #include "explain/doctor.h"
 #include "knowledge/documents.h"
 #include "knowledge/places.h"
+#include "report/api_table.h"
 #include "unit/properties/each_machine.h"
 
 /// The causes of data/knowledge/causes on the machines that they name, and on every place.
@@ -219,7 +221,7 @@ void expect_fit(const Finding& finding, const Where& place) {
     }
     if (!place.host.container && !place.host.sandbox)
         return;
-    for (const auto* word : {"modprobe ", "linux-headers", "nvidia-driver", "akmod", "dkms"})
+    for (const auto* word : {"modprobe ", "linux-headers", "nvidia-driver ", "akmod", "dkms"})
         for (const auto& command : finding.commands)
             EXPECT_EQ(command.find(word), std::string::npos) << command;
 }
@@ -242,6 +244,130 @@ TEST(Causes, HaveAFixThatFitsEachPlace) {
                 expect_fit(finding, place);
         }
     }
+}
+
+// Machines ----------------------------------------------------------------------------------------
+
+/// The API that is asked for first on a vendor's GPUs; empty where any is as good.
+std::string_view usual_api(const Gpu& gpu) {
+    return gpu.vendor == "nvidia" ? "cuda" : gpu.vendor == "amd" ? "hip" : "";
+}
+
+/// Whether a GPU computes with that API; with any where it is empty.
+bool works(const Gpu& gpu, std::string_view api) {
+    return std::ranges::any_of(gpu.backends, [api](const auto& entry) {
+        return entry.second.usable == true && (api.empty() || api_below(entry.first) == api);
+    });
+}
+
+/// Cards that were mixed may have one path: each has to be open.
+bool may_open(const Report& report, const std::string& path) {
+    std::vector<DeviceNode> nodes = report.nodes;
+    for (const auto& gpu : report.gpus)
+        nodes.insert(nodes.end(), gpu.nodes.begin(), gpu.nodes.end());
+    std::erase_if(nodes, [&path](const DeviceNode& node) { return node.path != path; });
+    return !nodes.empty() && std::ranges::all_of(nodes, [](const DeviceNode& node) {
+        return node.accessible == true;
+    });
+}
+
+/// Whether the report itself says the opposite: what is said to be missing is there, what is said
+/// to be closed is open, or an error is told of what works.
+bool is_refuted(const Finding& finding, const Report& report) {
+    const auto api = word_of(finding.evidence.at("api"));
+    const auto node = word_of(finding.evidence.at("node"));
+    const auto runtime = report.runtimes.find(api);
+    const bool is_absent = finding.id.ends_with("-loader-missing") || finding.id == "rocm-missing";
+    if (is_absent && runtime != report.runtimes.end() &&
+        runtime->second.outcome == Outcome::Answered)
+        return true;
+    if (finding.id == "no-gpu" || finding.id == "container-without-gpu")
+        return std::ranges::any_of(report.gpus, [](const Gpu& gpu) { return works(gpu, ""); });
+    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        if (std::ranges::find(finding.gpus, gpu.id) == finding.gpus.end())
+            return false;
+        if (!node.empty())
+            return may_open(report, node) && finding.id == "no-permission";
+        const auto of = finding.id == "no-driver" ? "" : api.empty() ? usual_api(gpu) : api;
+        return finding.severity == Severity::Error && works(gpu, of);
+    });
+}
+
+/// Causes that only another start of the kernel, or the firmware, mends.
+bool needs_a_restart(std::string_view id) {
+    constexpr auto kIds = std::to_array<std::string_view>(
+        {"nomodeset", "modeset-off", "msi-off", "force-probe-shut", "vfio-by-parameter",
+         "npu-without-iommu", "secure-boot", "gttsize-deprecated", "nvidia-modeset-off",
+         "worker-stuck", "lost"});
+    return std::ranges::find(kIds, id) != kIds.end() || id.ends_with("-blacklisted");
+}
+
+/// A restart, or less work in the machine, is worth its words only where nothing smaller helps.
+void expect_modest(const Finding& finding) {
+    static const std::regex kSmaller{R"(else restart|or restart|and restart|then restart|, or )"};
+    const auto fix = finding.fix.value_or("");
+    for (const auto* word : {"restart", "reboot", "reinstall"}) {
+        const bool is_told = fix.find(word) != std::string::npos &&
+                             fix.find("systemctl restart") == std::string::npos;
+        EXPECT_TRUE(!is_told || needs_a_restart(finding.id) || std::regex_search(fix, kSmaller))
+            << fix;
+    }
+    for (const auto* word : {" -mig 0", "--gpu-reset", " purge "})
+        for (const auto& command : finding.commands)
+            EXPECT_TRUE(command.find(word) == std::string::npos || finding.id == "wsl-linux-driver")
+                << command;
+}
+
+constexpr const char* kAsItIs = "as it is";
+
+void expect_sound(const Finding& finding, const Report& report, const Where& place, bool is_root) {
+    if (place.name != kAsItIs)  // a board's packages are not its distribution's
+        expect_fit(finding, place);
+    SCOPED_TRACE(place.name + (is_root ? " as root: " : ": ") + finding.id);
+    const auto fix = finding.fix.value_or("");
+    EXPECT_FALSE(is_refuted(finding, report)) << finding.sentence;
+    EXPECT_TRUE(!is_root || fix.find("sudo ") == std::string::npos) << fix;
+    expect_modest(finding);
+    const auto& places = knowledge::Places::current();
+    const auto* row = place.host.os_release
+                          ? places.find(place.host.os_release->id.value_or(""),
+                                        place.host.os_release->version_id.value_or(""),
+                                        place.host.os_release->variant_id.value_or(""))
+                          : nullptr;
+    const bool is_image = row && row->image && !place.host.container;
+    for (const auto* manager : {"apt install", "dnf install", "pacman -S", "zypper install"}) {
+        const bool installs = fix.find(manager) != std::string::npos;
+        EXPECT_FALSE(is_image && installs) << fix;
+        for (const auto* driver : {"nvidia-driver", "akmod", "kmp", "nvidia-open", "firmware"})
+            EXPECT_FALSE(place.host.container && installs && fix.find(driver) != std::string::npos)
+                << fix;
+    }
+}
+
+/// The recorded machines and as many mixed ones, each in some of the places in turn.
+TEST(Causes, AreSoundOnEveryMachineInEachPlace) {
+    constexpr std::size_t kPlacesOfOne = 6;
+    const auto places = all_places();
+    std::size_t next = 0;
+    std::size_t machines = 0;
+    on_every_machine([&](const Scene& scene) {
+        auto report = report_of(scene);
+        ++machines;
+        const bool is_bound = report.host.l4t || report.host.wsl || report.host.container;
+        for (std::size_t i = 0; i < (is_bound ? 1 : kPlacesOfOne); ++i, ++next) {
+            Where place{.name = kAsItIs, .host = report.host};
+            if (!is_bound) {
+                place = places[next % places.size()];
+                report.host.os_release = place.host.os_release;
+                report.host.container = place.host.container;
+                report.host.sandbox = place.host.sandbox;
+            }
+            const bool is_root = next % 3 == 0;
+            for (const auto& finding : examine(report, {.is_root = is_root}))
+                expect_sound(finding, report, place, is_root);
+        }
+    });
+    EXPECT_TRUE(machines > 200 || number_in("GPUPROBE_PROPERTY_SEED")) << machines;
 }
 
 TEST(Causes, AskNobodyForSudoWhoIsRoot) {
