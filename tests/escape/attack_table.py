@@ -122,7 +122,7 @@ ATTACKS = (
     Attack("persist", "a marker for its next run", again=True),
     Attack("fill-disk", "400 MiB that stay"),
     Attack("fill-files", "5000 files that stay"),
-    Attack("deep-tree", "folders too deep to remove"),
+    Attack("deep-tree", "folders too deep to remove", OWN_DEATH),
     Attack("closed-folders", "folders that cannot be opened", again=True),
     Attack("immutable-file", "a file that cannot be removed"),
     Attack("move-home", "its folder elsewhere", again=True),

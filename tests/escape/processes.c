@@ -167,7 +167,8 @@ static void read_secrets(void) {
         for (size_t file = 0; file < sizeof kFiles / sizeof *kFiles; ++file) {
             const int fd = open(proc(pids[i], kFiles[file]), O_RDONLY | O_CLOEXEC);
             const int is_memory = strcmp(kFiles[file], "mem") == 0;
-            breach(kFiles[file], is_memory || fd < 0 ? fd : read(fd, &byte, 1));
+            // Of a process that has just ended some can be opened, and hold nothing.
+            breach(kFiles[file], is_memory || fd < 0 ? fd : read(fd, &byte, 1) == 1 ? 0 : -1);
             close(fd);
         }
 }
