@@ -2,7 +2,7 @@
 #include "watch/process_tree.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/parse.h"
 
@@ -12,6 +12,7 @@ namespace {
 const std::string kProc = "/proc/";
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
+constexpr int kLooksAtOthers = 3;  // then they stay somebody else's
 // Places among the words behind the name in /proc/PID/stat.
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
@@ -81,13 +82,14 @@ std::vector<Process> ProcessTree::look() {
     is_whole_ = static_cast<bool>(names);
     std::map<pid_t, Process> here;
     std::map<pid_t, Process> strangers;
-    std::map<pid_t, Process> others;
+    std::map<pid_t, Other> settled;
     for (const auto& name : names ? *names : std::vector<std::string>{std::to_string(root_)}) {
         const auto pid = parse_number<pid_t>(name);
         if (!pid)
             continue;
-        if (const auto known = others_.find(*pid); known != others_.end()) {
-            others.insert(*known);
+        const auto other = others_.find(*pid);
+        if (other != others_.end() && other->second.looks >= kLooksAtOthers) {
+            settled.insert(*other);
             continue;
         }
         const auto process = read(*pid);
@@ -97,14 +99,19 @@ std::vector<Process> ProcessTree::look() {
         const bool is_ours = known != ours_.end() && known->second.started == process->started;
         (is_ours ? here : strangers).emplace(*pid, *process);
     }
-    others_ = std::move(others);
+    const auto before = std::exchange(others_, std::move(settled));
     ours_ = std::move(here);
     adopt(strangers);
     std::erase_if(strangers, [this](const auto& stranger) {
         return is_marked(stranger.first) && ours_.insert(stranger).second;
     });
     adopt(strangers);
-    others_.merge(strangers);
+    for (const auto& [pid, process] : strangers) {
+        const auto seen = before.find(pid);
+        const bool is_same =
+            seen != before.end() && seen->second.process.started == process.started;
+        others_[pid] = {.process = process, .looks = is_same ? seen->second.looks + 1 : 1};
+    }
     std::vector<Process> running;
     for (const auto& [pid, process] : ours_)
         if (process.state != 'Z' && process.state != 'X')

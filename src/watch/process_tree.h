@@ -57,7 +57,13 @@ private:
     std::string mark_;
     std::optional<std::uint64_t> root_started_ = {};
     std::map<pid_t, Process> ours_ = {};
-    std::map<pid_t, Process> others_ = {};  ///< looked at once; nobody becomes ours later
+    /// Somebody else's. One that was just made may not be known yet for what it is: its parent has
+    /// ended since the folder was listed, or it is about to run another program.
+    struct Other {
+        Process process = {};
+        int looks = 0;
+    };
+    std::map<pid_t, Other> others_ = {};
     bool is_whole_ = true;
 };
 

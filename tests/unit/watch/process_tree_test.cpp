@@ -112,6 +112,25 @@ TEST(ProcessTree, FindsByItsMarkAChildThatForkedTwiceBetweenTwoLooks) {
     EXPECT_EQ(pids((ProcessTree{machine.files(), 50}).look()), (Pids{50}));
 }
 
+TEST(ProcessTree, LooksAgainAtWhoeverIsAboutToRunAProgram) {
+    Machine machine;
+    machine.add(50, 1, 100);
+    machine.add(60, 1, 120);
+    machine.write();
+    ProcessTree tree{machine.files(), 50, "RUN=7-8"};
+    EXPECT_EQ(pids(tree.look()), (Pids{50}));
+    machine.add(60, 1, 120, std::string{"RUN=7-8\0", 8});
+    machine.write();
+    EXPECT_EQ(pids(tree.look()), (Pids{50, 60}));
+    machine.add(70, 1, 130);
+    machine.write();
+    for (int look = 0; look < 5; ++look)
+        EXPECT_EQ(pids(tree.look()), (Pids{50, 60}));
+    machine.add(70, 1, 130, std::string{"RUN=7-8\0", 8});
+    machine.write();
+    EXPECT_EQ(pids(tree.look()), (Pids{50, 60})) << "its variables are not read for ever";
+}
+
 TEST(ProcessTree, DoesNotTakeAnotherProcessWithTheSameNumberForOneOfOurs) {
     Machine machine;
     machine.add(50, 1, 100);
