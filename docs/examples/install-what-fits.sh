@@ -66,7 +66,10 @@ while :; do
     # A file that is not what the manifest says is no reason to try another build.
     gpuprobectl verify "$archive" --manifest "$manifest" --variant "$variant" >&2 || exit 1
     mkdir "$work/$variant"
-    tar -xf "$archive" -C "$work/$variant"
+    case $archive in
+    *gz) tar -xzf "$archive" -C "$work/$variant" ;; # busybox looks at the option alone
+    *) tar -xf "$archive" -C "$work/$variant" ;;
+    esac
     if problem=$("$work/$variant/bin/self-test" 2>&1); then
         break
     fi
