@@ -2,8 +2,12 @@
 #include "cli/run.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "cli/complete.h"
@@ -16,6 +20,21 @@
 
 namespace gpuprobe {
 namespace {
+
+/// False when somebody interrupted it.
+bool sleep_for(std::chrono::seconds time) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &signals, nullptr);
+    const timespec limit = {.tv_sec = time.count(), .tv_nsec = 0};
+    int signal = -1;
+    do {
+        signal = ::sigtimedwait(&signals, nullptr, &limit);
+    } while (signal < 0 && errno == EINTR);
+    return signal < 0;
+}
 
 Result<ExitCode> run_verb(const Arguments& arguments) {
     const auto& verb = *find_verb(arguments.verb);
@@ -78,8 +97,14 @@ int run(const std::vector<std::string>& words) {
     if (parsed.refusal)
         return flushed(refuse(*parsed.refusal, words));
     const auto& arguments = *parsed.arguments;
-    const auto done = run_verb(arguments);
-    return flushed(done ? *done : report_failure(arguments, done.error()));
+    for (;;) {
+        const auto done = run_verb(arguments);
+        const int code = flushed(done ? *done : report_failure(arguments, done.error()));
+        if (!arguments.fleet.every)
+            return code;
+        if (!sleep_for(std::chrono::seconds{*arguments.fleet.every}))
+            return static_cast<int>(ExitCode::Answered);
+    }
 }
 
 }  // namespace gpuprobe

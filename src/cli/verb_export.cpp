@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/parse.h"
 #include "cli/export_file.h"
 #include "cli/fleet_export.h"
 #include "cli/shared_options.h"
@@ -58,6 +59,8 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
         return refusal("export: --install is into the usual place: leave --output out");
     if (fleet.installs)
         fleet.output = format.usual;
+    if (fleet.every && (!fleet.output || *fleet.output == "-"))
+        return refusal("export: --every writes a file: give --output or --install");
     if (fleet.output && fleet.check)
         return refusal("export: --output writes and --check compares: give one of them");
     if (fleet.output && *fleet.output != "-")
@@ -78,14 +81,23 @@ Status check(Arguments& arguments) {
         return check_fleet(fleet, *format);
     if (fleet.products.size() > 1)
         return refusal("export " + wanted.format + ": of one product");
-    if (fleet.output || fleet.installs || fleet.check || fleet.node)
+    if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every)
         return refusal("export " + wanted.format +
-                       ": has no --output, --install, --check or --node");
+                       ": has no --output, --install, --check, --every or --node");
     return Done{};
 }
 
 Status take_product(Arguments& arguments, const std::string& word) {
     arguments.fleet.products.push_back(word);
+    return Done{};
+}
+
+Status take_every(Arguments& arguments, const std::string& word) {
+    constexpr int kMost = 7 * 24 * 60 * 60;
+    const auto seconds = parse_number<int>(word);
+    if (!seconds || *seconds < 1 || *seconds > kMost)
+        return refusal(fmt::format("{}: not a number from 1 to {}", word, kMost));
+    arguments.fleet.every = seconds;
     return Done{};
 }
 
@@ -101,6 +113,10 @@ std::vector<Option> fleet_options() {
              .value = {.name = "FILE", .names = kFiles},
              .help = "compare with this file instead",
              .take = put<&Arguments::fleet, &FleetArguments::check>},
+            {.names = "--every",
+             .value = {.name = "SECONDS"},
+             .help = "with --output or --install: again and again, until interrupted",
+             .take = take_every},
             {.names = "--node",
              .value = {.name = "NAME"},
              .help = "this machine's name for Slurm, where it is another",

@@ -7,10 +7,12 @@ import pathlib
 import shutil
 import stat
 import struct
+import subprocess
 import tempfile
+import time
 import unittest
 
-from cli_case import SOURCE, run
+from cli_case import CTL, SOURCE, run
 
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FILES = {"json": "a.json", "prometheus": "a.prom", "otlp": "a.jsonl", "ansible": "a.fact", "facter": "a.json", "nfd": "features.d/a",
@@ -133,8 +135,26 @@ class Written(InFolder):
     def test_names_that_no_reader_takes_are_refused(self):
         for words in (("prometheus", "--output=a.txt"), ("prometheus", "--output=.a.prom"), ("nfd", "--output=.a"),
                       ("slurm-gres", "--output=gres.conf"), ("json", "--install"), ("conda", "--output=a"),
-                      ("json", "--output=a.json", "--check=b.json")):
+                      ("json", "--output=a.json", "--check=b.json"), ("json", "--every=60"),
+                      ("json", "--output=a.json", "--every=0"), ("conda", "--every=60")):
             self.assertEqual(export(*words).returncode, 2, words)
+
+
+class Repeated(InFolder):
+    def wait_for(self, file):
+        end = time.monotonic() + 30
+        while not file.exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def test_writes_again_until_it_is_interrupted(self):
+        file = self.folder / "features.d/a"
+        with subprocess.Popen([CTL, f"--replay={MACHINE}", "export", "nfd", f"--output={file}", "--every=1"]) as process:
+            for _ in range(2):
+                self.wait_for(file)
+                file.unlink()
+            process.terminate()
+            self.assertEqual(process.wait(30), 0)
 
 
 class Unsettled(InFolder):
