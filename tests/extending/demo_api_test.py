@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/extending.md, "An API": one that only this test has is built, asked, selected and exported."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "tests" / "integration" / "scenarios")]
+# Kept from one run to the next, so that only what has changed is compiled.
+PLACE = pathlib.Path(os.environ["GPUPROBE_EXTENDED"])
+TREE, BUILD = PLACE / "tree", PLACE / "build"
+PROGRAMS = BUILD / "src"
+os.environ["GPUPROBE_BIN"] = str(PROGRAMS)
+ADDRESS = "0000:65:00.0"
+
+# What the page asks for: file, the line it comes before, and the new lines.
+CHANGES = (
+    ("src/report/api_table.h", "    Cpu,  ///<", "    Demo,\n"),
+    ("src/report/api_table.h", "    {.id = Api::Cpu,",
+     '    {.id = Api::Demo,\n'
+     '     .word = "demo",\n     .label = "Demo",\n     .backend = "demo",\n     .fleet_word = "demo",\n'
+     '     .vendor = "iluvatar",\n     .kernel_drivers = "iluvatar",\n     .libraries = "libdemo.so",\n'
+     '     .linked = {.of_driver = "libdemo"},\n     .uuid_member = "demo_uuid",\n     .version_term = "demo",\n'
+     '     .trust = {.name = 7, .kind = 8, .physical = 9, .allocatable = 6, .uuid = 4}},\n'),
+    ("src/report/fact_table.h", "    // ---- drm\n",
+     '    {"api_version", Device, "demo", Version, Model, "of the driver"},\n'
+     '    {"lanes", Device, "demo", Number, Model, "how many there are"},\n'),
+    ("src/backends/registry.cpp", '#include "backends/drm/drm.h"', '#include "backends/demo/demo.h"\n'),
+    ("src/backends/registry.cpp", "        Backend{.api = word_of(Api::Drm)",
+     "        Backend{.api = word_of(Api::Demo), .query = query_demo},\n"),
+)
+
+
+def tracked(folder):
+    """Everything that a build needs, as it is in the working tree."""
+    listed = subprocess.run(["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            stdout=subprocess.PIPE, check=True).stdout.decode()
+    return [name for name in listed.split("\0") if name and not name.startswith("tests/")]
+
+
+def contents():
+    """The tree with the API: path → bytes."""
+    files = {name: (SOURCE / name).read_bytes() for name in tracked(SOURCE) if (SOURCE / name).is_file()}
+    for path, before, lines in CHANGES:
+        text = files[path].decode()
+        if text.count(before) != 1:
+            raise AssertionError(f"{path}: not once: {before}")
+        files[path] = text.replace(before, lines + before).encode()
+    for path in (SOURCE / "tests" / "extending" / "demo").iterdir():
+        files[f"src/backends/demo/{path.name}"] = path.read_bytes()
+    return files
+
+
+def copy_tree():
+    """Files that are as they were keep their time."""
+    files = contents()
+    for name, data in files.items():
+        place = TREE / name
+        if place.is_file() and place.read_bytes() == data:
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+        place.chmod((SOURCE / name).stat().st_mode if (SOURCE / name).exists() else 0o644)
+    for place in [path for path in TREE.rglob("*") if path.is_file()]:
+        if str(place.relative_to(TREE)) not in files:
+            place.unlink()
+
+
+def build():
+    environment = {**os.environ, "CCACHE_BASEDIR": str(PLACE), "CCACHE_NOHASHDIR": "1"}
+    options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DGPUPROBE_TESTS=OFF",
+               "-DGPUPROBE_WERROR=ON", "-DGPUPROBE_PRECOMPILED=ON"]
+    for command in (["cmake", "-S", str(TREE), "-B", str(BUILD), *options],
+                    ["cmake", "--build", str(BUILD), "--target", "gpuprobectl", "gpuprobe-worker"]):
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout.decode(errors="replace")[-4000:])
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([str(PROGRAMS / "gpuprobectl"), *map(str, arguments)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, stdin=subprocess.DEVNULL,
+                          env={"PATH": "/usr/bin:/bin", "HOME": str(PLACE), "LC_ALL": "C.UTF-8"})
+    if done.returncode != status:
+        raise AssertionError(f"{arguments}: {done.returncode}\n{done.stdout.decode()}\n{done.stderr.decode()}")
+    return done.stdout.decode()
+
+
+@unittest.skipUnless(os.environ.get("GPUPROBE_EXTENDING"), "it builds the program once more: tools/test --extending")
+class DemoApi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        copy_tree()
+        build()
+        from made_machine import Machine
+        from worker_process import run_worker
+        cls.answer = run_worker("demo")
+        machine = Machine()
+        machine.function(ADDRESS, "1e3e", "0001", "0302", "iluvatar")
+        for device in cls.answer.devices:
+            machine.said("demo", {key: value for key, value in device.items() if key != "index"}, **cls.answer.runtime)
+        cls.machine = PLACE / "machine"
+        shutil.rmtree(cls.machine, ignore_errors=True)
+        machine.write(cls.machine)
+        profile = json.loads((SOURCE / "data" / "profiles" / "default.json").read_text(encoding="utf-8"))
+        profile.update(name="demo-user", backends=["demo", "vulkan", "cpu"],
+                       vendors={"iluvatar": ["demo", "vulkan"], "*": ["vulkan"]},
+                       floors={"demo": ["demo>=1.0", "memory>=8GiB"]})
+        cls.profiles = PLACE / "profiles"
+        shutil.rmtree(cls.profiles, ignore_errors=True)
+        cls.profiles.mkdir()
+        (cls.profiles / "demo-user.json").write_text(json.dumps(profile), encoding="utf-8")
+
+    def ask(self, *arguments, **more):
+        return run("--replay", self.machine, "--profiles", self.profiles, *arguments, **more)
+
+    def test_changes_three_files_outside_its_folder(self):
+        changed = {str(path.relative_to(TREE)) for path in TREE.rglob("*") if path.is_file()
+                   and not ((SOURCE / path.relative_to(TREE)).is_file()
+                            and (SOURCE / path.relative_to(TREE)).read_bytes() == path.read_bytes())}
+        outside = {name for name in changed if not name.startswith("src/backends/demo/")}
+        self.assertEqual(outside, {"src/report/api_table.h", "src/report/fact_table.h", "src/backends/registry.cpp"})
+        self.assertEqual(changed - outside, {"src/backends/demo/demo.h", "src/backends/demo/demo.cpp"})
+
+    def test_the_worker_asks_it(self):
+        listed = subprocess.run([str(PROGRAMS / "gpuprobe-worker"), "--list"], stdout=subprocess.PIPE, check=True)
+        self.assertIn("demo", listed.stdout.decode().split())
+        self.assertEqual(self.answer.done["outcome"], "answered")
+        self.assertEqual([device["lanes"] for device in self.answer.devices], [64])
+
+    def test_probes_it_on_this_machine(self):
+        report = json.loads(run("--direct", "--worker", PROGRAMS / "gpuprobe-worker", "describe", "-j"))
+        self.assertEqual(report["runtimes"]["demo"]["outcome"], "answered")
+
+    def test_joins_it_with_the_kernels_device(self):
+        gpu, = json.loads(self.ask("describe", "-j"))["gpus"]
+        self.assertEqual(gpu["id"], f"pci:{ADDRESS}")
+        self.assertEqual(gpu["name"], "Demo accelerated graphics")
+        self.assertEqual(gpu["memory"]["allocatable"], 16 << 30)
+        self.assertEqual(gpu["identity"]["demo_uuid"], "00010203-0405-0607-0809-0a0b0c0d0e0f")
+        self.assertEqual(gpu["identity"]["canonical_uuid"], gpu["identity"]["demo_uuid"])
+        self.assertEqual(gpu["apis"]["demo"]["device"]["lanes"], 64)
+        self.assertIs(gpu["backends"]["demo"]["usable"], True)
+
+    def test_selects_it(self):
+        self.assertEqual(self.ask("select", "demo-user", "-q").strip(), "demo")
+        self.assertEqual(self.ask("select", "demo-user", "--min-memory=32GiB", "-q").strip(), "cpu")
+        self.assertEqual(self.ask("select", "demo-user", "--deny=demo", "-q").strip(), "cpu")
+
+    def test_holds_a_floor_against_its_version(self):
+        path = self.profiles / "demo-user.json"
+        text = path.read_text(encoding="utf-8")
+        self.addCleanup(path.write_text, text, encoding="utf-8")
+        path.write_text(text.replace("demo>=1.0", "demo>=9.0"), encoding="utf-8")
+        self.assertEqual(self.ask("select", "demo-user", "-q").strip(), "cpu")
+
+    def test_exports_it(self):
+        self.assertIn('"demo": {', self.ask("export", "json"))
+
+    def test_shows_it(self):
+        text = self.ask("show", f"pci:{ADDRESS}")
+        self.assertIn("Demo UUID", text)
+        self.assertIn("demo", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
