@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/parse.h"
-#include "base/suggestion.h"
 #include "policy/term.h"
 #include "wire/error_names.h"
 
@@ -34,14 +33,6 @@ Result<std::vector<const Gpu*>> named_gpus(const std::vector<std::string>& ids,
         if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
             return Error{ErrorCode::UnknownDevice, scrubbed(id, kMaxName) + ": no such GPU"};
     return gpus;
-}
-
-std::string with_suggestion(const std::string& text,
-                            const std::string& given,
-                            const std::vector<std::string>& known,
-                            const char* otherwise) {
-    const auto near = closest(given, known);
-    return text + (near ? "; did you mean '" + *near + "'?" : std::string{otherwise});
 }
 
 }  // namespace
@@ -119,20 +110,6 @@ NoMatch no_match_of(const Decision& decision) {
 Error nothing_satisfies(const std::string& consumer) {
     return {ErrorCode::NoMatch,
             "nothing on this machine satisfies '" + scrubbed(consumer, kMaxName) + "'"};
-}
-
-Error unknown_consumer(const std::string& consumer,
-                       const std::vector<std::string>& known,
-                       const std::string& what) {
-    return {ErrorCode::UnknownConsumer,
-            with_suggestion(what + " '" + scrubbed(consumer, kMaxName) + "'", consumer, known,
-                            "; 'gpuprobectl consumers' lists them")};
-}
-
-Error unknown_product(const std::string& product, const std::vector<std::string>& known) {
-    return {ErrorCode::NotFound,
-            with_suggestion("no product '" + scrubbed(product, kMaxName) + "'", product, known,
-                            "; 'gpuprobectl products' lists them")};
 }
 
 }  // namespace gpuprobe

@@ -195,10 +195,5 @@ NoMatch no_match_of(const Decision& decision);
 
 /// NoMatch: nothing satisfies what was asked for that consumer.
 Error nothing_satisfies(const std::string& consumer);
-/// With the name that was perhaps meant; `what` is "no consumer".
-Error unknown_consumer(const std::string& consumer,
-                       const std::vector<std::string>& known,
-                       const std::string& what = "no consumer");
-Error unknown_product(const std::string& product, const std::vector<std::string>& known);
 
 }  // namespace gpuprobe

@@ -97,8 +97,6 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
     const auto consumer = in.consumer.value_or("default");
     const auto decision = ask.machine.engine.select(consumer, with_candidates(in.request.value),
                                                     ask.call.uid, ask.machine.seen);
-    if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return ask.refuse(unknown_consumer(consumer, ask.machine.engine.consumers()));
     if (!decision || decision->backend)
         return ask.send(decision);
     ask.heard({.error = error_name(ErrorCode::NoMatch),
@@ -106,13 +104,9 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
 }
 
 void recommend_variant(const RecommendParameters& in, const Asking& ask) {
-    const auto product = in.product.value_or("");
-    const auto answer = ask.machine.engine.recommend(product, in.manifest.value_or(""),
-                                                     with_candidates(in.request.value),
-                                                     ask.call.uid, ask.machine.seen);
-    if (!answer && answer.error().code == ErrorCode::NotFound)
-        return ask.refuse(unknown_product(product, ask.machine.engine.products()));
-    ask.send(answer);
+    ask.send(ask.machine.engine.recommend(in.product.value_or(""), in.manifest.value_or(""),
+                                          with_candidates(in.request.value), ask.call.uid,
+                                          ask.machine.seen));
 }
 
 /// A plan waits until the free memory of all its GPUs was read.

@@ -134,12 +134,7 @@ Result<Decision> choose(Context& context, bool explains) {
         request["environment"] = to_value(callers);
     if (explains || !callers.empty())
         request["explain"] = true;
-    auto decision = context.client.select(context.arguments.select.consumer, request);
-    if (!decision && decision.error().code == ErrorCode::UnknownConsumer)
-        return unknown_consumer(
-            context.arguments.select.consumer, TRY(context.client.consumers()),
-            context.arguments.verb == "env" ? "no consumer and no GPU" : "no consumer");
-    return decision;
+    return context.client.select(context.arguments.select.consumer, request);
 }
 
 ExitCode report_no_match(const Context& context, const Decision& decision) {

@@ -10,10 +10,9 @@
 
 #include "base/parse.h"
 #include "cli/completion.h"
-#include "cli/known_consumers.h"
-#include "cli/known_products.h"
 #include "cli/open_client.h"
 #include "cli/socket_client.h"
+#include "engine/consumer_folders.h"
 #include "explain/gpu_words.h"
 #include "report/compute_view.h"
 
@@ -73,12 +72,14 @@ int complete(const std::vector<std::string>& words) {
         print("\tfiles\n");
     if (completion.names & kFolders)
         print("\tfolders\n");
-    if (completion.names & kProducts)
-        show(offers_of(completion, offers_from(known_products().names(), "product")));
-    if (completion.names & kConsumers)
-        show(offers_of(
-            completion,
-            offers_from(known_consumers(completion.arguments.profile_folders), "consumer")));
+    if (completion.names & (kProducts | kConsumers)) {
+        const auto known =
+            engine::consumers_in(engine::consumer_folders(completion.arguments.profile_folders));
+        if (completion.names & kProducts)
+            show(offers_of(completion, offers_from(known.products(), "product")));
+        if (completion.names & kConsumers)
+            show(offers_of(completion, offers_from(known.consumers(), "consumer")));
+    }
     std::fflush(stdout);
     if (completion.names & kGpus)
         show(offers_of(completion, gpus(completion.arguments)));

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/version.h"
-#include "cli/known_consumers.h"
 #include "cli/own_workers.h"
 #include "cli/places.h"
+#include "engine/consumer_folders.h"
 
 namespace gpuprobe {
 namespace {
@@ -24,11 +24,9 @@ constexpr Duration kSaysAfter = std::chrono::seconds{1};
 constexpr Duration kIsOfNow = std::chrono::seconds{1};
 
 engine::EngineOptions engine_options(const DirectOptions& options) {
-    engine::EngineOptions engine{.profile_folders = {kProfileFolder},
-                                 .catalogue_folders = {kCatalogueFolder},
-                                 .watch_hardware = options.follows_hardware};
-    engine.profile_folders.insert(engine.profile_folders.end(), options.profile_folders.begin(),
-                                  options.profile_folders.end());
+    engine::EngineOptions engine{
+        .consumer_folders = engine::consumer_folders(options.profile_folders),
+        .watch_hardware = options.follows_hardware};
     if (options.has_cache && !options.replay)
         engine.cache_file = user_cache_file();
     if (!options.replay)

@@ -4,9 +4,9 @@
 #include "cli/bus_client.h"
 #include "cli/context.h"
 #include "cli/direct_client.h"
-#include "cli/known_consumers.h"
 #include "cli/progress.h"
 #include "cli/socket_client.h"
+#include "engine/consumer_folders.h"
 #include "policy/select.h"
 
 namespace gpuprobe {
@@ -24,8 +24,8 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     const auto request = select_request_from(select.request);
     if (!request || !(request->platform || request->fake || is_switched_off(*request)))
         return false;
-    const auto profiles = known_profiles(arguments.profile_folders);
-    const auto* profile = profiles.find(select.consumer);
+    const auto known = engine::consumers_in(engine::consumer_folders(arguments.profile_folders));
+    const auto* profile = known.selection(select.consumer);
     return profile && rests_on_profile_alone(*profile, *request);
 }
 

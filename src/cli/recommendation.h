@@ -14,7 +14,7 @@ Result<Recommendation> recommended(Context& context);
 Result<Recommendation> recommended(Context& context, const std::string& product);
 
 /// The manifest that the command line names, or the installed one of its product. Errors:
-/// NotFound, with a suggestion; those of manifest_in().
+/// NotFound, with a suggestion; those of parse_product() and of reading the file, with its path.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 }  // namespace gpuprobe

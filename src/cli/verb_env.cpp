@@ -11,6 +11,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 #include "explain/shell_quote.h"
+#include "policy/consumer_set.h"
 #include "policy/exports.h"
 
 namespace gpuprobe {
@@ -91,8 +92,10 @@ Result<ExitCode> run(Context& context) {
     const auto meant = gpus_meant(view, word);
     if (meant.empty() && is_consumer && context.arguments.shows_all)
         return Error{ErrorCode::InvalidRequest, "env: --all goes with a GPU, not with a consumer"};
-    if (meant.empty())
+    if (meant.empty() && is_consumer)
         return print_choice(context);
+    if (meant.empty())
+        return unknown_name(ErrorCode::UnknownConsumer, "no consumer and no GPU", word, consumers);
     if (is_consumer)
         return Error{ErrorCode::InvalidRequest,
                      fmt::format("env: '{}' is a consumer and could mean {}: write the GPU's id, "

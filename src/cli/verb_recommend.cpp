@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/parse.h"
 #include "base/record.h"
-#include "calls/documents.h"
-#include "cli/known_products.h"
 #include "cli/recommendation.h"
 #include "cli/recommendation_text.h"
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "engine/consumer_folders.h"
 #include "explain/explain.h"
 #include "policy/environment.h"
 
@@ -26,6 +28,16 @@ void warn_of_masks(const Arguments& arguments) {
     for (const auto name : hiding_variables())
         if (std::getenv(std::string{name}.c_str()))
             remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
+}
+
+/// The text of a file or of a pipe; "-" is standard input. A pipe gives it once only.
+Result<std::string> manifest_text(const std::string& path) {
+    // Not RootedFiles: that reads regular files alone, and a caller's pipe is a manifest too.
+    const UniqueFd fd{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+    if (!fd)
+        return errno_error(path, errno);
+    return read_to_end(fd, path, kMaxManifest);
 }
 
 /// The text of the manifest that the command line names, or nothing for the installed one.
@@ -42,8 +54,6 @@ Result<std::string> given_text(const RecommendArguments& arguments) {
 Result<Recommendation> recommended_by(Context& context, const std::string& text) {
     const auto& arguments = context.arguments.recommend;
     auto answer = context.client.recommend(arguments.product, text, arguments.request);
-    if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(arguments.product, TRY(context.client.products()));
     if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
         return std::move(answer).error().in(*arguments.manifest);
     return answer;
@@ -54,8 +64,8 @@ Result<ExitCode> print_forced(Context& context,
                               const Recommendation& answer,
                               const std::string& text) {
     const auto& name = *context.arguments.recommend.force;
-    const auto manifest = text.empty() ? TRY(wanted_manifest(context.arguments.recommend))
-                                       : TRY(parse_manifest(text));
+    const auto manifest =
+        text.empty() ? TRY(wanted_manifest(context.arguments.recommend)) : TRY(parse_product(text));
     const Variant* variant = nullptr;
     for (const auto& platform : manifest.platforms)
         if (answer.platform == platform.key)
@@ -109,19 +119,18 @@ void explain_nothing(const Context& context, const Recommendation& answer) {
 }  // namespace
 
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
-    if (arguments.manifest)
-        return manifest_in(*arguments.manifest);
-    auto manifest = known_products().find(arguments.product);
-    if (!manifest && manifest.error().code == ErrorCode::NotFound)
-        return unknown_product(arguments.product, known_products().names());
-    return manifest;
+    if (arguments.manifest) {
+        auto manifest = parse_product(TRY(manifest_text(*arguments.manifest)));
+        return manifest ? std::move(manifest) : std::move(manifest).error().in(*arguments.manifest);
+    }
+    const auto known = engine::consumers_in(engine::consumer_folders());
+    if (const auto* product = known.product(arguments.product))
+        return *product;
+    return unknown_name(ErrorCode::NotFound, "no product", arguments.product, known.products());
 }
 
 Result<Recommendation> recommended(Context& context, const std::string& product) {
-    auto answer = context.client.recommend(product, "", context.arguments.recommend.request);
-    if (!answer && answer.error().code == ErrorCode::NotFound)
-        return unknown_product(product, TRY(context.client.products()));
-    return answer;
+    return context.client.recommend(product, "", context.arguments.recommend.request);
 }
 
 Result<Recommendation> recommended(Context& context) {

@@ -6,7 +6,6 @@
 
 #include "base/parse.h"
 #include "base/record.h"
-#include "cli/known_products.h"
 #include "cli/recommendation.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"

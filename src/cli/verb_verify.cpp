@@ -11,7 +11,7 @@
 #include "base/handle.h"
 #include "base/parse.h"
 #include "base/sha256.h"
-#include "cli/known_products.h"
+#include "cli/recommendation.h"
 #include "cli/verbs.h"
 
 namespace gpuprobe {
@@ -89,7 +89,7 @@ std::string difference(const Expected& expected, const Found& found) {
 
 Result<ExitCode> run(const Arguments& arguments) {
     const auto& wanted = arguments.recommend;
-    const auto manifest = TRY(manifest_in(*wanted.manifest));
+    const auto manifest = TRY(wanted_manifest(wanted));
     const auto& variant = *TRY(chosen_variant(manifest, *wanted.variant));
     const auto expected = TRY(expected_of(variant));
     const auto found = TRY(hashed(*wanted.file));

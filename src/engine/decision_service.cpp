@@ -2,11 +2,10 @@
 #include "engine/decision_service.h"
 
 #include <algorithm>
-#include <functional>
 
-#include "base/files.h"
 #include "base/parse.h"
 #include "base/suggestion.h"
+#include "engine/consumer_folders.h"
 #include "policy/backend_words.h"
 #include "policy/evaluate.h"
 #include "policy/select.h"
@@ -15,39 +14,7 @@
 namespace gpuprobe::engine {
 namespace {
 
-constexpr Bytes kMaxProfile = kib(256);
 constexpr std::size_t kMaxProductName = 128;
-
-using Add = std::function<Status(std::string text, const std::string& path)>;
-
-/// Passes the text of every `*.json` in the folders to `add`, in order. A missing folder adds
-/// nothing. Returns one note with the given code for each file that could not be added.
-std::vector<Reason> add_files(const std::vector<std::string>& folders,
-                              Bytes limit,
-                              ReasonCode code_if_ignored,
-                              const Add& add) {
-    const RootedFiles files;
-    std::vector<Reason> notes;
-    for (const auto& folder : folders) {
-        auto names = files.list(folder).value_or({});
-        for (const auto& name : names) {
-            if (!name.ends_with(".json"))
-                continue;
-            const auto path = folder + "/" + name;
-            auto text = files.read(path, limit);
-            const auto added = text ? add(std::move(*text), path) : Status{text.error()};
-            if (!added)
-                notes.push_back(because(
-                    code_if_ignored, {{"file", path}, {"problem", scrubbed(added.error().text)}}));
-        }
-    }
-    return notes;
-}
-
-Error unknown_consumer(const std::string& name, const std::vector<std::string>& known) {
-    return {ErrorCode::UnknownConsumer,
-            "no consumer '" + scrubbed(name, 64) + "'" + suggestion(name, known)};
-}
 
 /// What failed, as words about variants; a backend of the profile's stands for all that compute
 /// with it.
@@ -102,18 +69,10 @@ DecisionService::DecisionService(Documents documents, Folders folders)
       set_aside_{feedback_.load()} {}
 
 Result<DecisionService::Documents> DecisionService::read(const Folders& folders) {
-    Documents documents{.profiles = TRY(ProfileSet::with_builtins()),
-                        .products = ProductSet::with_builtins(),
+    std::vector<Reason> ignored;
+    Documents documents{.consumers = consumers_in(folders.consumers, &ignored),
                         .rules = TRY(Rules::builtin())};
-    documents.ignored = add_files(folders.profiles, kMaxProfile, "profile-ignored",
-                                  [&](const std::string& text, const std::string& path) {
-                                      return documents.profiles.add(text, path);
-                                  });
-    const auto more = add_files(folders.catalogues, kMaxManifest, "catalogue-ignored",
-                                [&](std::string text, const std::string& path) {
-                                    return documents.products.add(std::move(text), path);
-                                });
-    documents.ignored.insert(documents.ignored.end(), more.begin(), more.end());
+    documents.ignored = std::move(ignored);
     return documents;
 }
 
@@ -135,13 +94,11 @@ std::vector<Reason> DecisionService::notes() const {
 
 /// Somebody's own product may have any name, but none that is nearly one that is known.
 Status DecisionService::check_name(const std::string& consumer, bool may_be_foreign) const {
-    auto known = consumers();
-    const auto more = products();
-    known.insert(known.end(), more.begin(), more.end());
+    const auto known = documents_.consumers.names();
     if (std::ranges::find(known, consumer) != known.end() ||
         (may_be_foreign && !closest(consumer, known)))
         return Done{};
-    return unknown_consumer(consumer, consumers());
+    return unknown_name(ErrorCode::UnknownConsumer, "no consumer", consumer, consumers());
 }
 
 Status DecisionService::set_override(const std::string& consumer,
@@ -156,18 +113,18 @@ Status DecisionService::set_override(const std::string& consumer,
         return Done{};
     }
     // What was there before has been checked, on the machine as it was then.
-    const auto product = documents_.products.find(consumer);
-    TRY(check_rule(change, documents_.profiles.find(consumer), product ? &*product : nullptr,
-                   by.machine));
+    TRY(check_rule(change, documents_.consumers.selection(consumer),
+                   documents_.consumers.product(consumer), by.machine));
     return feedback_.set_override(consumer, merged, by.uid, by.now);
 }
 
 Status DecisionService::report(const OutcomeReport& outcome, const CallerContext& by) {
     const bool is_backend = outcome.choice.find(':') == std::string::npos;
     TRY(check_name(outcome.consumer, !is_backend));
-    if (const auto* profile = documents_.profiles.find(outcome.consumer); profile && is_backend)
+    const auto& known = documents_.consumers;
+    if (const auto* profile = known.selection(outcome.consumer); profile && is_backend)
         TRY(check_backend(outcome.choice, *profile));
-    if (const auto product = documents_.products.find(outcome.consumer); product && !is_backend)
+    if (const auto* product = known.product(outcome.consumer); product && !is_backend)
         TRY(check_variant(outcome.choice, *product));
     return feedback_.report(outcome, by.uid, by.machine, by.now);
 }
@@ -175,26 +132,28 @@ Status DecisionService::report(const OutcomeReport& outcome, const CallerContext
 Result<Decision> DecisionService::select(const std::string& consumer,
                                          const Value& request,
                                          const CallerContext& caller) const {
-    const auto* profile = documents_.profiles.find(consumer);
+    const auto* profile = documents_.consumers.selection(consumer);
     if (!profile)
-        return unknown_consumer(consumer, consumers());
+        return unknown_name(ErrorCode::UnknownConsumer, "no consumer", consumer, consumers());
     auto wanted = TRY(select_request_from(request));
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
-    // A product's catalogue is called as its consumer.
-    const auto product = documents_.products.find(consumer);
     return gpuprobe::select(
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now),
-        product ? &*product : nullptr);
+        documents_.consumers.product(consumer));
 }
 
 Result<Manifest> DecisionService::manifest_of(const std::string& product,
                                               std::string_view manifest) const {
     if (product.size() > kMaxProductName)
         return Error{ErrorCode::InvalidRequest, "product: more than 128 bytes"};
-    auto found =
-        manifest.empty() ? TRY(documents_.products.find(product)) : TRY(parse_manifest(manifest));
+    if (manifest.empty()) {
+        if (const auto* found = documents_.consumers.product(product))
+            return *found;
+        return unknown_name(ErrorCode::NotFound, "no product", product, products());
+    }
+    auto found = TRY(parse_product(manifest));
     if (found.name.empty())
         found.name = scrubbed(product, kMaxProductName);
     return found;
@@ -210,7 +169,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     auto wanted = TRY(recommend_request_from(request));
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
-    const auto* profile = documents_.profiles.find(name);
+    const auto* profile = documents_.consumers.selection(name);
     if (const auto rule = feedback_.rule_for(name); rule && profile)
         wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "engine/feedback.h"
+#include "policy/consumer_set.h"
 #include "policy/decision.h"
-#include "policy/product_set.h"
-#include "policy/profile_set.h"
 #include "policy/recommend.h"
 
 namespace gpuprobe::engine {
@@ -22,26 +21,29 @@ struct CallerContext {
     WallTime now = {};
 };
 
-/// Selects backends and recommends variants: by the consumers' profiles, the products' manifests,
-/// and the feedback that people gave on this machine.
+/// Selects backends and recommends variants: by the documents of consumers and the feedback that
+/// people gave on this machine.
 class DecisionService {
 public:
     struct Folders {
-        std::vector<std::string> profiles = {};    ///< later ones add and replace
-        std::vector<std::string> catalogues = {};  ///< likewise
-        std::optional<std::string> state = {};     ///< without one, feedback ends with this object
+        std::vector<std::string> consumers = {};  ///< later ones add and replace
+        std::optional<std::string> state = {};    ///< without one, feedback ends with this object
     };
     /// Errors: Malformed for a broken built-in document.
     static Result<DecisionService> create(Folders folders);
 
-    /// Reads the folders of profiles and catalogues again; feedback stays. Errors: those of
+    /// Reads the folders of consumers again; feedback stays. Errors: those of
     /// create(); nothing has changed then.
     Status reload();
 
     /// One note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
-    [[nodiscard]] std::vector<std::string> consumers() const { return documents_.profiles.names(); }
-    [[nodiscard]] std::vector<std::string> products() const { return documents_.products.names(); }
+    [[nodiscard]] std::vector<std::string> consumers() const {
+        return documents_.consumers.consumers();
+    }
+    [[nodiscard]] std::vector<std::string> products() const {
+        return documents_.consumers.products();
+    }
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
 
@@ -70,8 +72,7 @@ private:
     [[nodiscard]] Status check_name(const std::string& consumer, bool may_be_foreign) const;
     /// The built-in documents and those of the folders.
     struct Documents {
-        ProfileSet profiles;
-        ProductSet products;
+        ConsumerSet consumers;
         Rules rules;
         std::vector<Reason> ignored = {};  ///< one note for each file that is none of these
     };

@@ -248,9 +248,8 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                                Launcher& launcher,
                                                const Clock& clock,
                                                EngineOptions options) {
-    auto decisions = TRY(DecisionService::create({.profiles = options.profile_folders,
-                                                  .catalogues = options.catalogue_folders,
-                                                  .state = options.state_folder}));
+    auto decisions = TRY(DecisionService::create(
+        {.consumers = options.consumer_folders, .state = options.state_folder}));
     return std::unique_ptr<Engine>{new Engine{std::make_unique<Impl>(
         std::move(decisions), std::move(source), loop, launcher, clock, std::move(options))}};
 }

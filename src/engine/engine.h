@@ -31,8 +31,7 @@ struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent
     /// Holds overrides, outcomes and quarantine; when absent, they last as long as the engine.
     std::optional<std::string> state_folder = {};
-    std::vector<std::string> profile_folders = {};    ///< later ones add and replace
-    std::vector<std::string> catalogue_folders = {};  ///< likewise
+    std::vector<std::string> consumer_folders = {};  ///< later ones add and replace
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< where drivers announce themselves
     Duration settle = std::chrono::milliseconds{250};  ///< see Debounce in engine/system_events.h
@@ -66,7 +65,7 @@ public:
     /// The machine is about to sleep, or is awake again. In between no driver is asked, and for a
     /// while afterwards drivers get twice the time (SystemSleep in engine/system_events.h).
     void sleeps(bool is_about_to);
-    /// Reads profiles and catalogues again. Errors: Malformed for a broken built-in one.
+    /// Reads the documents of consumers again. Errors: Malformed for a broken built-in one.
     Status reload();
 
     [[nodiscard]] const Report& report() const;

@@ -205,8 +205,7 @@ inline constexpr Wording kWordings[] = {
     {"gpus-left-out", "not all GPUs were considered[: {count} were left out]"},
 
     // About the report itself.
-    {"catalogue-ignored", "the manifest {file} is ignored[: {problem}]", "repair or remove {file}"},
-    {"profile-ignored", "the profile {file} is ignored[: {problem}]"},
+    {"profile-ignored", "{file} is ignored[: {problem}]"},
     {"no-hotplug", "hot-plug is not seen[: {problem}]"},
     {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},
     {"state-not-kept", "the {what} can't be kept on disk[: {problem}]",

@@ -10,7 +10,7 @@ namespace gpuprobe {
 
 /// data/rules: tables of facts about toolkits, drivers and architectures, each with its sources.
 std::span<const BuiltinDocument> builtin_rules();
-/// data/catalogue: manifests of well-known products.
-std::span<const BuiltinDocument> builtin_catalogue();
+/// data/knowledge/consumers: how well-known programs choose, and their builds.
+std::span<const BuiltinDocument> builtin_consumers();
 
 }  // namespace gpuprobe

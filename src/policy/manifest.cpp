@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/sha256.h"
-#include "base/value_json.h"
 #include "policy/manifest_reading.h"
 
 namespace gpuprobe {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.variants/1";
 constexpr std::size_t kMaxVersionText = 64;
 constexpr std::size_t kMaxHint = 400;
 constexpr std::size_t kMaxPlatforms = 64;
@@ -42,12 +39,12 @@ bool read_platform_key(std::string_view key, VariantPlatform& out) {
     return true;
 }
 
-ReadProblem read_variants(const Value& value, std::size_t limit, std::vector<Variant>& out) {
+ReadProblem read_variants(const Value& value, std::vector<Variant>& out) {
     const auto* members = value.as_object();
     if (!members)
         return wrong_type(value, "object");
-    if (members->empty() || members->size() > limit)
-        return ReadProblem{"needs 1 to " + std::to_string(limit) + " variants"};
+    if (members->empty() || members->size() > kMaxVariants)
+        return ReadProblem{"needs 1 to " + std::to_string(kMaxVariants) + " variants"};
     out.reserve(members->size());
     for (const auto& member : *members) {
         auto problem = read_variant(member.key, member.value, out.emplace_back());
@@ -75,12 +72,9 @@ ReadProblem check_companions(const VariantPlatform& platform) {
     return {};
 }
 
-ReadProblem read_platform_member(const std::string& key,
-                                 const Value& value,
-                                 std::size_t limit,
-                                 VariantPlatform& out) {
+ReadProblem read_platform_member(const std::string& key, const Value& value, VariantPlatform& out) {
     if (key == "variants")
-        return read_variants(value, limit, out.variants);
+        return read_variants(value, out.variants);
     if (key == "default")
         return read_value(value, out.fallback.emplace());
     if (key == "none_hint")
@@ -91,9 +85,9 @@ ReadProblem read_platform_member(const std::string& key,
     return problem.empty() ? problem : ReadProblem{"neither error nor default"};
 }
 
-ReadProblem read_platform(const Value& value, std::size_t limit, VariantPlatform& out) {
+ReadProblem read_platform(const Value& value, VariantPlatform& out) {
     auto problem = read_members(value, [&](const std::string& key, const Value& member) {
-        return read_platform_member(key, member, limit, out);
+        return read_platform_member(key, member, out);
     });
     if (!problem.empty())
         return problem;
@@ -120,7 +114,7 @@ bool is_same_platform(const VariantPlatform& left, const VariantPlatform& right)
 
 class ManifestReader {
 public:
-    ManifestReader(const ManifestLimits& limits, Manifest& out) : limits_{limits}, out_{out} {}
+    explicit ManifestReader(Manifest& out) : out_{out} {}
 
     ReadProblem read(const Value& root) {
         if (!root.is_object())
@@ -141,8 +135,9 @@ public:
 private:
     ReadProblem read_member(const std::string& key, const Value& value) {
         if (key == "schema")
-            return value == Value{kSchema} ? ReadProblem{}
-                                           : ReadProblem{"not " + std::string{kSchema}};
+            return value == Value{kManifestSchema}
+                       ? ReadProblem{}
+                       : ReadProblem{"not " + std::string{kManifestSchema}};
         if (key == "name")
             return read_name(value);
         if (key == "version")
@@ -195,8 +190,8 @@ private:
                        ? ReadProblem{}
                        : ReadProblem{"not a platform such as linux-x86_64 or linux-arm64-musl"};
         const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
-        auto problem = is_flat ? read_flat_platform(value, platform)
-                               : read_platform(value, limits_.variants, platform);
+        auto problem =
+            is_flat ? read_flat_platform(value, platform) : read_platform(value, platform);
         if (!problem.empty())
             return problem;
         for (const auto& other : out_.platforms)
@@ -207,7 +202,6 @@ private:
         return {};
     }
 
-    const ManifestLimits& limits_;
     Manifest& out_;
     bool is_tsuku_ = false;
     bool has_platforms_ = false;
@@ -235,19 +229,11 @@ std::optional<WallTime> instant_from(std::string_view text) {
                     std::chrono::seconds{number(17, 2)}};
 }
 
-Result<Manifest> parse_manifest(std::string_view json) {
-    return parse_manifest(json, ManifestLimits{});
-}
-
-Result<Manifest> parse_manifest(std::string_view json, const ManifestLimits& limits) {
-    auto root = parse_json(json, limits.text);
-    if (!root)
-        return std::move(root).error().in("manifest");
+Result<Manifest> manifest_from(const Value& root) {
     Manifest manifest;
-    const auto problem = ManifestReader{limits, manifest}.read(*root);
+    const auto problem = ManifestReader{manifest}.read(root);
     if (!problem.empty())
         return Error{ErrorCode::Malformed, "manifest: " + problem.text()};
-    manifest.sha256 = sha256_of(json);
     return manifest;
 }
 

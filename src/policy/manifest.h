@@ -72,27 +72,21 @@ struct Manifest {
     std::optional<Version> rules = {};        ///< the oldest rules that it relies on
     Value source = {};
     std::vector<VariantPlatform> platforms = {};  ///< of Linux, sorted by key
-    std::string sha256 = {};                      ///< of the text
+    std::string sha256 = {};                      ///< of the text that it was in
 };
 
+constexpr std::string_view kManifestSchema = "gpuprobe.variants/1";
 constexpr Bytes kMaxManifest = mib(1);
 constexpr std::size_t kMaxVariants = 512;  ///< of one platform
 constexpr std::size_t kMaxAlternatives = 16;
 
-/// A manifest from its JSON: gpuprobe.variants/1, or tsuku's forms with two levels or flat.
+/// A manifest from its value: gpuprobe.variants/1, or tsuku's forms with two levels or flat.
+/// Without the hash of its text.
 ///
-/// Errors: TooLarge over kMaxManifest; Malformed with the JSON path, for anything that the schema
-/// refuses, for two spellings of one platform, a `default` or companion that is no variant, a URL
-/// that is neither https nor http, and a hash of zeros only.
-Result<Manifest> parse_manifest(std::string_view json);
-
-/// The same with another limit than kMaxVariants and kMaxManifest, for benchmarks.
-struct ManifestLimits {
-    Bytes text = kMaxManifest;
-    std::size_t variants = kMaxVariants;
-};
-Result<Manifest> parse_manifest(std::string_view json, const ManifestLimits& limits);
-
+/// Errors: Malformed with the JSON path, for anything that the schema refuses, for two spellings of
+/// one platform, a `default` or companion that is no variant, a URL that is neither https nor http,
+/// and a hash of zeros only.
+Result<Manifest> manifest_from(const Value& root);
 /// "2026-08-22T00:00:00Z"; nullopt for anything else.
 std::optional<WallTime> instant_from(std::string_view text);
 

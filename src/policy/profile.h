@@ -42,33 +42,6 @@ constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
     return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
 }
 
-/// Where one fact of a profile is from: a file at a commit, or a page.
-struct ProfileFact {
-    std::string of = {};
-    std::optional<std::string> repo = {}, commit = {}, path = {}, url = {};
-    bool operator==(const ProfileFact&) const = default;
-};
-template <class Visitor>
-void describe(Visitor& visit, ProfileFact& fact) {
-    visit("of", fact.of);
-    visit("repo", fact.repo);
-    visit("commit", fact.commit);
-    visit("path", fact.path);
-    visit("url", fact.url);
-}
-
-/// Where a profile's facts are from, as in a manifest's `source`. Nothing is decided by it.
-struct ProfileSource {
-    std::optional<std::string> url = {};
-    std::vector<ProfileFact> facts = {};
-    bool operator==(const ProfileSource&) const = default;
-};
-template <class Visitor>
-void describe(Visitor& visit, ProfileSource& source) {
-    visit("url", source.url);
-    visit("facts", source.facts);
-}
-
 /// Variable → template. Applies whole or not at all: when every fact that its templates name is
 /// known (policy/selector_facts.h) and no earlier rule has set one of its variables.
 using EnvironmentRule = std::map<std::string, std::string>;
@@ -82,13 +55,13 @@ constexpr std::string_view kAnyBackend = "*";
 /// The key of `Profile::vendors` for every vendor that has none of its own.
 constexpr std::string_view kAnyVendor = "*";
 
-/// One consumer's policy as data: data/profiles/<name>.json, schema
-/// data/schema/profile.schema.json, meaning docs/profiles.md.
+/// One consumer's policy as data: `selection` of its document (policy/consumer_set.h), schema
+/// data/schema/profile.schema.json, meaning docs/consumers.md.
 struct Profile {
     int schema = 1;
     std::string name = {};
     std::string description = {};
-    std::optional<ProfileSource> source = {};
+    std::optional<Value> source = {};        ///< where its facts are from; nothing is decided by it
     std::vector<std::string> backends = {};  ///< in order of preference; cpu, if any, is last
     /// Vendor → backends it may use, in order for one GPU; empty: every vendor, every backend.
     std::map<std::string, std::vector<std::string>> vendors = {};
@@ -152,10 +125,8 @@ void describe(Visitor& visit, Profile& profile) {
     visit("messages", profile.messages);
 }
 
-constexpr Bytes kMaxProfileText = kib(64);
-
-/// A profile from its JSON. Errors: TooLarge; Malformed with the member at fault, for a member,
-/// backend or fact that is not known, for a limit of docs/profiles.md, and for a contradiction.
-Result<Profile> parse_profile(std::string_view json);
+/// A profile from its value. Errors: Malformed with the member at fault, for a member, backend or
+/// fact that is not known, for a limit of docs/consumers.md, and for a contradiction.
+Result<Profile> profile_from(const Value& root);
 
 }  // namespace gpuprobe

@@ -84,6 +84,8 @@ ReadProblem name_problem(const Profile& profile) {
         return ReadProblem{"expected lower-case letters, digits and -._, at most 64"}.in("name");
     if (profile.description.size() > kMaxDescription)
         return ReadProblem{"longer than 1024 bytes"}.in("description");
+    if (profile.source && !profile.source->is_object())
+        return ReadProblem{"expected an object"}.in("source");
     return {};
 }
 

@@ -140,8 +140,6 @@ inline constexpr ReasonInfo kRows[] = {
      "percent, source"},
     {"cancelled", Worker, LeavesOpen, OnView | OnTrial,
      "a shutdown or a newer request ended the probe"},
-    {"catalogue-ignored", Report, Remarks, OnReport,
-     "a file in a catalogue folder is not a manifest", "file, problem"},
     {"compiler-missing", Driver, Remarks, OnTrial,
      "the driver has no compiler here: in a container, often a library that was not passed in. The "
      "GPU may be well",
@@ -317,7 +315,8 @@ inline constexpr ReasonInfo kRows[] = {
     {"prober-no-permission", Permission, LeavesOpen, OnView,
      "the node is open to whoever asks, and was closed to the one who asked the drivers",
      "node, group, mode"},
-    {"profile-ignored", Report, Remarks, OnReport, "a file in a profile folder is not a profile",
+    {"profile-ignored", Report, Remarks, OnReport,
+     "a file in a folder of consumers is neither a consumer nor a profile nor a manifest",
      "file, problem"},
     {"ptx-needs-newer-driver", Driver, Ends, OnVariant,
      "only PTX fits, and the driver's CUDA does not know its version, or is older than the toolkit "

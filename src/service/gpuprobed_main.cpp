@@ -17,6 +17,7 @@
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/version.h"
+#include "engine/consumer_folders.h"
 #include "engine/engine.h"
 #include "inventory/scan.h"
 #include "service/bus_session.h"
@@ -32,9 +33,6 @@ namespace gpuprobe {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kProfileFolder = "/etc/gpuprobe/profiles.d";
-constexpr const char* kCatalogueFolder = "/etc/gpuprobe/catalogue";
 
 constexpr std::string_view kNoBus = "none";
 
@@ -234,10 +232,7 @@ engine::EngineOptions engine_options(const Settings& settings,
     if (cache)
         options.cache_file = *cache + "/probes";
     options.state_folder = state;
-    options.profile_folders = {kProfileFolder};
-    options.catalogue_folders = {kCatalogueFolder};
-    options.profile_folders.insert(options.profile_folders.end(), settings.profiles.begin(),
-                                   settings.profiles.end());
+    options.consumer_folders = engine::consumer_folders(settings.profiles);
     options.settle = std::chrono::milliseconds{settings.settle_ms};
     options.limits.query = settings.deadline;
     options.limits.warn = options.limits.query / 3;
@@ -290,7 +285,7 @@ void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     const auto done = engine.reload();
     log.write(done ? LogLevel::Info : LogLevel::Error,
-              done ? "profiles and catalogues read again" : done.error().text);
+              done ? "documents of consumers read again" : done.error().text);
     sd_notify(0, "READY=1");
 }
 

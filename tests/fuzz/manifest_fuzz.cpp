@@ -5,7 +5,7 @@
 #include "base/value_json.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "policy/product_set.h"
+#include "policy/consumer_set.h"
 #include "policy/recommend.h"
 
 namespace {
@@ -30,18 +30,17 @@ void check_answer(const Manifest& manifest) {
 
 }  // namespace
 
-/// A manifest of variants in any of its forms, alone and as an installed catalogue, and what it
+/// A consumer or a manifest in any of its forms, alone and as an installed one, and what it
 /// recommends on a laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = testing::text_of_input(data, size);
-    auto products = ProductSet::with_builtins();
-    const bool is_product = static_cast<bool>(products.add(std::string{text}, "fuzz"));
-    const auto manifest = parse_manifest(text);
-    if (!manifest) {
-        if (is_product)
-            std::abort();
+    auto consumers = ConsumerSet::with_builtins();
+    const bool is_added = static_cast<bool>(consumers.add(text, "fuzz"));
+    const auto manifest = parse_product(text);
+    if (is_added && !manifest && !parse_consumer(text)->selection)
+        std::abort();
+    if (!manifest)
         return 0;
-    }
     (void)staleness(*manifest, WallTime{});
     check_answer(*manifest);
     return 0;

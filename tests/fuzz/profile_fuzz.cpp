@@ -11,10 +11,11 @@
 /// of the backends that it names.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const auto profile = parse_profile(testing::text_of_input(data, size));
+    const auto value = parse_json(testing::text_of_input(data, size), kib(64));
+    const auto profile = value ? profile_from(*value) : Result<Profile>{value.error()};
     if (!profile)
         return 0;
-    const auto again = parse_profile(json_line(to_value(*profile)));
+    const auto again = profile_from(to_value(*profile));
     if (!again || !(*again == *profile))
         std::abort();
     const auto& report = testing::known_report();

@@ -6,8 +6,8 @@
 #include "engine/probe_ledger.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
+#include "policy/consumer_set.h"
 #include "policy/override_rule.h"
-#include "policy/profile_set.h"
 #include "policy/recommend.h"
 #include "policy/select.h"
 
@@ -18,8 +18,8 @@ using namespace gpuprobe;
 constexpr Bytes kMaxText = kib(64);
 
 const Profile& profile_named(std::string_view name) {
-    static const auto profiles = ProfileSet::with_builtins();
-    const auto* profile = profiles ? profiles->find(name) : nullptr;
+    static const auto consumers = ConsumerSet::with_builtins();
+    const auto* profile = consumers.selection(name);
     if (profile == nullptr)
         std::abort();
     return *profile;

@@ -5,6 +5,7 @@
 
 #include "base/value_json.h"
 #include "export/exported_gpu.h"
+#include "policy/consumer_set.h"
 #include "support/case_name.h"
 #include "unit/export/fleet.h"
 
@@ -15,7 +16,7 @@ using namespace testing_fleet;
 
 /// The need of a variant with this `requires`, on linux-x86_64.
 Result<FleetNeed> need_of(const std::string& requirements) {
-    const auto manifest = parse_manifest(
+    const auto manifest = parse_product(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)"
         R"({"requires":)" +
         requirements + R"(,"artifact":{"type":"oci","ref":"x"}}}}}})");

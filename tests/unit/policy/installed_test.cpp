@@ -153,15 +153,13 @@ TEST(InstalledBuild, RefusesWordsThatAreNone) {
 }
 
 TEST(InstalledBuild, IsAVariantOfTheConsumersCatalogue) {
-    const auto manifest = parse_manifest(testing_variants::file("/data/catalogue/torch.json"));
-    ASSERT_TRUE(manifest);
-    const auto profiles = ProfileSet::with_builtins();
-    const auto& torch = *profiles->find("torch");
+    const auto consumers = ConsumerSet::with_builtins();
+    const auto& torch = *consumers.selection("torch");
     auto report = h200("570.86.10", "12.8");
     report.host.os = "linux";
     report.host.arch = "x86_64";
     const auto with = [&](const char* name) {
-        return select(torch, {.variants = {name}}, report, {}, &*manifest);
+        return select(torch, {.variants = {name}}, report, {}, consumers.product("torch"));
     };
     EXPECT_EQ(with("cu126")->backend, "cuda");
     EXPECT_EQ(with("cpu")->backend, "cpu");
@@ -187,8 +185,8 @@ Report radeon(const char* driver, std::vector<DeviceNode> shared) {
 }
 
 Decision for_torch(const Report& report) {
-    const auto profiles = ProfileSet::with_builtins();
-    auto decision = select(*profiles->find("torch"), {}, report);
+    const auto consumers = ConsumerSet::with_builtins();
+    auto decision = select(*consumers.selection("torch"), {}, report);
     EXPECT_TRUE(decision) << decision.error().text;
     return decision.value();
 }

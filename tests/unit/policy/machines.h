@@ -5,17 +5,17 @@
 #include <iostream>
 #include <string>
 
-#include "policy/profile_set.h"
+#include "policy/consumer_set.h"
 #include "report/report.h"
 
 /// Reports of made-up machines, as the report room would assemble them.
 namespace gpuprobe::testing {
 
 inline Profile default_profile() {
-    const auto set = ProfileSet::with_builtins();
-    const auto* profile = set ? set->find("default") : nullptr;
+    const auto set = ConsumerSet::with_builtins();
+    const auto* profile = set.selection("default");
     if (!profile) {
-        std::cerr << "no default profile: " << (set ? "missing" : set.error().text) << '\n';
+        std::cerr << "no default profile\n";
         std::abort();
     }
     return *profile;

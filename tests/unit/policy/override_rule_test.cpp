@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value_json.h"
+#include "policy/consumer_set.h"
 #include "support/case_name.h"
 #include "unit/policy/machines.h"
 
@@ -136,7 +137,7 @@ class MistakenRule : public ::testing::TestWithParam<MistakeRow> {};
 
 TEST_P(MistakenRule, IsRefusedWithTheNearestWord) {
     const auto profile = default_profile();
-    const auto product = parse_manifest(R"({"schema":"gpuprobe.variants/1","name":"default",
+    const auto product = parse_product(R"({"schema":"gpuprobe.variants/1","name":"default",
         "platforms":{"linux-x86_64":{"variants":{"cu12":{"family":"cuda"}}}}})");
     ASSERT_TRUE(product) << product.error().text;
     const auto rule = override_rule_from(json(GetParam().rule)).value();

@@ -400,55 +400,51 @@ Report crowded_machine() {
 }
 
 TEST(EveryProfile, AnswersTheSameInWhateverOrderTheReportIs) {
-    const auto set = ProfileSet::with_builtins();
-    ASSERT_TRUE(set);
+    const auto set = ConsumerSet::with_builtins();
     std::mt19937 random{42};
-    for (const auto& name : set->names()) {
-        const auto first = decide(*set->find(name), {}, crowded_machine());
+    for (const auto& name : set.consumers()) {
+        const auto first = decide(*set.selection(name), {}, crowded_machine());
         EXPECT_TRUE(first.backend) << name;
         for (int round = 0; round < 20; ++round) {
             auto report = crowded_machine();
             std::ranges::shuffle(report.gpus, random);
             std::ranges::shuffle(report.software, random);
-            ASSERT_EQ(decide(*set->find(name), {}, report), first) << name;
+            ASSERT_EQ(decide(*set.selection(name), {}, report), first) << name;
         }
     }
 }
 
 TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
-    const auto set = ProfileSet::with_builtins();
-    ASSERT_TRUE(set);
+    const auto set = ConsumerSet::with_builtins();
     auto report = report_of({testing::amd_card("0000:03:00.0", "", 0)});
-    EXPECT_EQ(decide(*set->find("ollama"), {}, report).backend, "rocm");
+    EXPECT_EQ(decide(*set.selection("ollama"), {}, report).backend, "rocm");
     for (const auto* gfx : {"gfx803", "gfx1031", "gfx1034", "gfx1103"}) {
         report.gpus[0].architecture.gfx_target = gfx;
-        EXPECT_EQ(decide(*set->find("ollama"), {}, report).backend, "vulkan") << gfx;
+        EXPECT_EQ(decide(*set.selection("ollama"), {}, report).backend, "vulkan") << gfx;
     }
 }
 
 /// Source: llama.cpp, ggml-opencl.cpp: a device of no family that it knows is dropped.
 TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
-    const auto set = ProfileSet::with_builtins();
-    ASSERT_TRUE(set);
+    const auto set = ConsumerSet::with_builtins();
     for (auto gpu : {nvidia_card("0000:06:00.0", kFirstUuid, 0),
                      testing::amd_card("0000:03:00.0", "", 0), intel_graphics()}) {
         const bool is_intels = gpu.vendor == "intel";
         for (auto& [name, view] : gpu.backends)
             view = name == "opencl" ? testing::usable() : testing::unusable("driver-missing");
-        EXPECT_EQ(decide(*set->find("llama.cpp"), {}, report_of({gpu})).backend,
+        EXPECT_EQ(decide(*set.selection("llama.cpp"), {}, report_of({gpu})).backend,
                   is_intels ? "opencl" : "cpu");
     }
 }
 
 TEST(EveryProfile, IsReadAsItIsWritten) {
-    const auto set = ProfileSet::with_builtins();
-    ASSERT_TRUE(set);
-    for (const auto& name : set->names()) {
-        ASSERT_NE(set->find(name), nullptr) << name;
-        EXPECT_EQ(set->find(name)->name, name);
-        const auto again = parse_profile(json_line(to_value(*set->find(name))));
+    const auto set = ConsumerSet::with_builtins();
+    for (const auto& name : set.consumers()) {
+        ASSERT_NE(set.selection(name), nullptr) << name;
+        EXPECT_EQ(set.selection(name)->name, name);
+        const auto again = profile_from(to_value(*set.selection(name)));
         ASSERT_TRUE(again) << again.error().text;
-        EXPECT_EQ(*again, *set->find(name));
+        EXPECT_EQ(*again, *set.selection(name));
     }
 }
 

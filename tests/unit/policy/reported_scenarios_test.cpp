@@ -18,8 +18,8 @@ using Names = std::vector<std::string>;
 
 /// The choice of a built-in profile on a machine that is otherwise fit for it.
 Decision after(const char* consumer, ReportedFailure failure, Report report) {
-    const auto set = ProfileSet::with_builtins();
-    const auto* profile = set ? set->find(consumer) : nullptr;
+    const auto set = ConsumerSet::with_builtins();
+    const auto* profile = set.selection(consumer);
     EXPECT_NE(profile, nullptr) << consumer;
     report.host.arch = "x86_64";
     report.host.libc = {.name = "glibc", .version = "2.36"};

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/value_json.h"
-#include "policy/manifest.h"
+#include "policy/consumer_set.h"
 #include "policy/recommend.h"
 #include "report/report.h"
 #include "support/places.h"
@@ -30,7 +30,7 @@ inline Value document(const std::string& path) {
 }
 
 inline Manifest sample(const std::string& name) {
-    auto manifest = parse_manifest(file("/tests/data/variants/manifests/" + name + ".json"));
+    auto manifest = parse_product(file("/tests/data/variants/manifests/" + name + ".json"));
     EXPECT_TRUE(manifest) << name << ": " << manifest.error().text;
     return manifest ? std::move(manifest).value() : Manifest{};
 }

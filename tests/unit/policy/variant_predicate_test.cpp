@@ -12,9 +12,9 @@ using namespace testing_variants;
 
 /// A manifest of one variant with these requirements.
 Manifest needing(const std::string& requirements, const std::string& on_unknown = "reject") {
-    auto manifest = parse_manifest(R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{
+    auto manifest = parse_product(R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{
         "linux-x86_64":{"variants":{"v":{"on_unknown":")" +
-                                   on_unknown + R"(","requires":)" + requirements + "}}}}}");
+                                  on_unknown + R"(","requires":)" + requirements + "}}}}}");
     EXPECT_TRUE(manifest) << manifest.error().text;
     return manifest ? std::move(manifest).value() : Manifest{};
 }

@@ -8,9 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/consumer_set.h"
 #include "policy/manifest.h"
-#include "policy/product_set.h"
-#include "policy/profile_set.h"
 #include "policy/recommend.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
@@ -20,11 +19,10 @@ namespace gpuprobe::testing_properties {
 
 inline const std::vector<Profile>& profiles() {
     static const auto kProfiles = [] {
-        const auto set = ProfileSet::with_builtins();
-        EXPECT_TRUE(set) << set.error().text;
+        const auto set = ConsumerSet::with_builtins();
         std::vector<Profile> all;
-        for (const auto& name : set->names())
-            all.push_back(*set->find(name));
+        for (const auto& name : set.consumers())
+            all.push_back(*set.selection(name));
         return all;
     }();
     return kProfiles;
@@ -37,10 +35,10 @@ inline const Profile* profile_called(std::string_view name) {
 
 inline const std::vector<Manifest>& products() {
     static const auto kProducts = [] {
-        const auto set = ProductSet::with_builtins();
+        const auto set = ConsumerSet::with_builtins();
         std::vector<Manifest> all;
-        for (const auto& name : set.names())
-            all.push_back(set.find(name).value());
+        for (const auto& name : set.products())
+            all.push_back(*set.product(name));
         return all;
     }();
     return kProducts;

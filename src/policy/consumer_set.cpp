@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/consumer_set.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <utility>
+
+#include "base/parse.h"
+#include "base/sha256.h"
+#include "base/suggestion.h"
+#include "base/value_json.h"
+#include "policy/builtin_documents.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr std::string_view kSchema = "gpuprobe.consumer/1";
+constexpr std::string_view kSelection = "selection";
+constexpr std::string_view kProduct = "product";
+constexpr std::size_t kMaxName = 64;
+
+Error malformed(std::string_view place, std::string_view problem) {
+    return {ErrorCode::Malformed, std::string{place} + ": " + std::string{problem}};
+}
+
+/// A part of a document as a document of its own; `shared` is said once for all parts.
+Result<Value> whole_of(const Value& root,
+                       std::string_view part,
+                       Value schema,
+                       std::initializer_list<std::string_view> shared) {
+    auto whole = root.at(part);
+    if (!whole.is_object())
+        return malformed(part, "expected an object");
+    for (const auto member : {std::string_view{"schema"}, std::string_view{"name"},
+                              std::string_view{"description"}, std::string_view{"source"}})
+        if (whole.find(member))
+            return malformed(part, std::string{member} + ": unknown member");
+    whole["schema"] = std::move(schema);
+    for (const auto member : shared)
+        if (const auto* value = root.find(member))
+            whole[member] = *value;
+    return whole;
+}
+
+Result<Consumer> consumer_from(const Value& root) {
+    constexpr std::string_view kMembers[] = {"schema", "name",     "description",
+                                             "source", kSelection, kProduct};
+    for (const auto& [key, value] : *root.as_object())
+        if (std::ranges::find(kMembers, key) == std::end(kMembers))
+            return malformed(scrubbed(key, kMaxName), "unknown member");
+    Consumer consumer;
+    if (root.find(kSelection)) {
+        const auto part = TRY(whole_of(root, kSelection, 1, {"name", "description", "source"}));
+        consumer.selection = TRY(profile_from(part));
+    }
+    if (root.find(kProduct)) {
+        const auto part = TRY(whole_of(root, kProduct, kManifestSchema, {"name", "source"}));
+        consumer.product = TRY(manifest_from(part));
+    }
+    return consumer;
+}
+
+/// A document in any of its three forms; its parts need not be there.
+Result<Consumer> consumer_in(std::string_view json, std::string_view place) {
+    const auto root = parse_json(json, kMaxManifest);
+    if (!root)
+        return Error{root.error()}.in(place);
+    Consumer consumer;
+    if (root->at("schema") == Value{kSchema}) {
+        consumer = TRY(consumer_from(*root));
+    } else if (root->at("schema").as_int()) {
+        consumer.selection = TRY(profile_from(*root));
+    } else {
+        consumer.product = TRY(manifest_from(*root));
+    }
+    if (consumer.product)
+        consumer.product->sha256 = sha256_of(json);
+    return consumer;
+}
+
+}  // namespace
+
+Result<Consumer> parse_consumer(std::string_view json) {
+    auto consumer = TRY(consumer_in(json, "consumer"));
+    if (!consumer.selection && !consumer.product)
+        return malformed("consumer", "neither selection nor product");
+    consumer.name = consumer.selection ? consumer.selection->name : consumer.product->name;
+    if (consumer.name.empty())
+        return malformed("name", "missing");
+    return consumer;
+}
+
+Result<Manifest> parse_product(std::string_view json) {
+    auto consumer = TRY(consumer_in(json, "manifest"));
+    if (!consumer.product)
+        return malformed("manifest", "has no variants");
+    return std::move(*consumer.product);
+}
+
+Error unknown_name(ErrorCode code,
+                   std::string_view what,
+                   std::string_view name,
+                   const std::vector<std::string>& known) {
+    const auto near = closest(name, known);
+    const auto* list = code == ErrorCode::NotFound ? "products" : "consumers";
+    return {code, std::string{what} + " '" + scrubbed(name, kMaxName) + "'; " +
+                      (near ? "did you mean '" + *near + "'?"
+                            : "'gpuprobectl " + std::string{list} + "' lists them")};
+}
+
+ConsumerSet ConsumerSet::with_builtins() {
+    ConsumerSet set;
+    // A document's file is called as its consumer; tests/unit/policy/consumer_set_test.cpp.
+    for (const auto& document : builtin_consumers())
+        set.entries_[std::string{document.name}].unread = document.json;
+    return set;
+}
+
+Status ConsumerSet::add(std::string_view json, std::string_view origin) {
+    auto consumer = parse_consumer(json);
+    if (!consumer)
+        return std::move(consumer).error().in(origin);
+    if (entries_.size() >= kMaxConsumers && !entries_.contains(consumer->name))
+        return Error{ErrorCode::TooLarge, std::string{origin} + ": more than " +
+                                              std::to_string(kMaxConsumers) + " consumers"};
+    auto& entry = entries_[consumer->name];
+    if (consumer->selection) {
+        entry.consumer.selection = std::move(consumer->selection);
+        entry.has_selection = true;
+    }
+    if (consumer->product) {
+        entry.consumer.product = std::move(consumer->product);
+        entry.has_product = true;
+    }
+    return Done{};
+}
+
+/// Who asks for names wants none of what the documents say.
+void ConsumerSet::see_parts(Entry& entry) {
+    if (entry.has_been_seen)
+        return;
+    entry.has_been_seen = true;
+    const auto root = parse_json(entry.unread, kMaxManifest).value_or({});
+    entry.has_selection = entry.has_selection || root.find(kSelection);
+    entry.has_product = entry.has_product || root.find(kProduct);
+}
+
+const Consumer* ConsumerSet::find(std::string_view name) const {
+    const auto found = entries_.find(name);
+    if (found == entries_.end())
+        return nullptr;
+    auto& entry = found->second;
+    if (!entry.unread.empty()) {
+        see_parts(entry);
+        // Tests hold each of them to being a document of that name.
+        auto builtin = parse_consumer(std::exchange(entry.unread, {})).value_or({});
+        if (!entry.consumer.selection)
+            entry.consumer.selection = std::move(builtin.selection);
+        if (!entry.consumer.product)
+            entry.consumer.product = std::move(builtin.product);
+    }
+    return &entry.consumer;
+}
+
+const Profile* ConsumerSet::selection(std::string_view name) const {
+    const auto* consumer = find(name);
+    return consumer && consumer->selection ? &*consumer->selection : nullptr;
+}
+
+const Manifest* ConsumerSet::product(std::string_view name) const {
+    const auto* consumer = find(name);
+    return consumer && consumer->product ? &*consumer->product : nullptr;
+}
+
+std::vector<std::string> ConsumerSet::names_with(bool Entry::*part) const {
+    std::vector<std::string> names;
+    for (auto& [name, entry] : entries_) {
+        see_parts(entry);
+        if (entry.*part)
+            names.push_back(name);
+    }
+    return names;
+}
+
+std::vector<std::string> ConsumerSet::names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : entries_)
+        names.push_back(name);
+    return names;
+}
+
+std::vector<std::string> ConsumerSet::consumers() const {
+    return names_with(&Entry::has_selection);
+}
+
+std::vector<std::string> ConsumerSet::products() const {
+    return names_with(&Entry::has_product);
+}
+
+}  // namespace gpuprobe
