@@ -33,7 +33,7 @@ private:
     std::string name_;
 };
 
-/// What only the caller knows. docs/profiles.md, "The request", says what each key means.
+/// What only the caller knows. docs/consumers.md, "The request", says what each key means.
 struct Request {
     std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
     std::vector<std::string> prefer = {};

@@ -6,7 +6,7 @@
  * needs libc alone.
  *
  * Questions and answers are JSON. An answer has the bytes that `gpuprobectl -j` prints for the same
- * question: docs/integrating.md, docs/profiles.md and data/schema say what its members mean. Sizes
+ * question: docs/integrating.md, docs/consumers.md and data/schema say what its members mean. Sizes
  * are in bytes, times in microseconds; null means that something is not known.
  *
  * The daemon is asked on its socket. Where none answers, `gpuprobectl --direct` is run, which asks
@@ -66,7 +66,7 @@ GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseco
  * The report on the machine (data/schema/report.schema.json), as this user may see it. */
 GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
 /* The backend that a consumer should use here. consumer: NULL for "default". request: an object as
- * docs/profiles.md has it ({"built":["cuda","cpu"]}), or NULL. */
+ * docs/consumers.md has it ({"built":["cuda","cpu"]}), or NULL. */
 GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
                                     const char* consumer,
                                     const char* request,

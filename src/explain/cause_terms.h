@@ -10,7 +10,7 @@
 #include "base/value.h"
 #include "policy/term.h"
 
-/// The terms of causes: those of policy ("vendor=nvidia", docs/profiles.md), and in the same
+/// The terms of causes: those of policy ("vendor=nvidia", docs/consumers.md), and in the same
 /// three-valued logic terms over whatever a report holds, by its path:
 ///
 ///     gpu.findings[code=no-permission].detail.node=/dev/nvidia*

@@ -18,7 +18,7 @@
 #include "report/report.h"
 
 /// What can be asked of a machine: one table for the terms of profiles, requests and manifests, for
-/// texts with facts in them, and for exports. docs/profiles.md lists those that a term may name.
+/// texts with facts in them, and for exports. docs/consumers.md lists those that a term may name.
 namespace gpuprobe {
 
 /// In the order in which answers give their reasons.

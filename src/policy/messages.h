@@ -16,7 +16,7 @@
 namespace gpuprobe {
 
 /// What is wrong with an entry of `Profile::messages`; nullopt when nothing is. A key is a
-/// situation of docs/profiles.md, perhaps with a colon and the word that it is about.
+/// situation of docs/consumers.md, perhaps with a colon and the word that it is about.
 std::optional<std::string> message_problem(std::string_view key, std::string_view text);
 
 /// The profile's text for the word in the situation, else for the situation; nullopt when it has

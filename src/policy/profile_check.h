@@ -6,7 +6,7 @@
 
 namespace gpuprobe {
 
-/// What a profile says that none may say: words, limits and contradictions of docs/profiles.md,
+/// What a profile says that none may say: words, limits and contradictions of docs/consumers.md,
 /// with the member at fault. Empty when nothing is wrong.
 ReadProblem profile_problem(const Profile& profile);
 

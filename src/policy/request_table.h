@@ -79,7 +79,7 @@ struct RequestKey {
     std::string_view rule_meaning = {};  ///< empty: as `meaning`
 };
 
-/// What select and env ask, in the order of the help (docs/profiles.md, "The request").
+/// What select and env ask, in the order of the help (docs/consumers.md, "The request").
 std::span<const RequestKey> select_keys();
 /// What recommend asks (docs/variants.md, "The request").
 std::span<const RequestKey> recommend_keys();

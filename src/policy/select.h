@@ -41,7 +41,7 @@ struct SelectRequest {
     bool operator==(const SelectRequest&) const = default;
 };
 
-/// A request from its named values (docs/profiles.md, "The request"); null is an empty one.
+/// A request from its named values (docs/consumers.md, "The request"); null is an empty one.
 /// Errors: InvalidRequest, with the key at fault, for an unknown key, a wrong type or an impossible
 /// value.
 Result<SelectRequest> select_request_from(const Value& object);

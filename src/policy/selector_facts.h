@@ -17,7 +17,7 @@ struct Selection {
     std::vector<const Gpu*> gpus = {};  // borrowed from the report
 };
 
-/// Whether environment templates may name this fact (docs/profiles.md lists them).
+/// Whether environment templates may name this fact (docs/consumers.md lists them).
 bool is_selector_fact(std::string_view name);
 
 /// What a runtime needs to be told so that it uses exactly these GPUs; nullopt when that is not

@@ -13,7 +13,7 @@
 #include "report/outcome.h"
 
 /// Conditions on facts, and the only code that decides whether one holds. Profiles and requests
-/// write them as text, "driver>=550" (docs/profiles.md, "Predicates"); manifests as members,
+/// write them as text, "driver>=550" (docs/consumers.md, "Predicates"); manifests as members,
 /// "glibc_min" (docs/variants.md). Both are read to the same terms.
 namespace gpuprobe {
 

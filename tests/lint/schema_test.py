@@ -12,6 +12,7 @@ import jsonschema
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "data" / "schema"
 GOLDEN = ROOT / "tests" / "data" / "golden"
+CONSUMERS = sorted((ROOT / "data" / "knowledge" / "consumers").glob("*.json"))
 
 
 def load(path):
@@ -38,22 +39,69 @@ class Schemas(unittest.TestCase):
                 jsonschema.validators.validator_for(schema).check_schema(schema)
 
 
+def validator_of(name):
+    """Of a schema that may refer to the others."""
+    known = {path.name: load(path) for path in SCHEMAS.glob("*.schema.json")}
+    return jsonschema.Draft202012Validator(known[name], resolver=jsonschema.RefResolver("", known[name], store=known))
+
+
+def parts_of(path):
+    """A consumer's document as a profile and as a manifest of their own; None for a part that it lacks."""
+    document = load(path)
+    shared = {key: document[key] for key in ("name", "source") if key in document}
+    selection, product = document.get("selection"), document.get("product")
+    return ({"schema": 1, "description": document.get("description"), **shared, **selection} if selection else None,
+            {"schema": "gpuprobe.variants/1", **shared, **product} if product else None)
+
+
+class ConsumerSchema(unittest.TestCase):
+    def setUp(self):
+        self.validator = validator_of("consumer.schema.json")
+
+    def test_accepts_every_consumer(self):
+        self.assertTrue(CONSUMERS)
+        for path in CONSUMERS:
+            with self.subTest(path.name):
+                consumer = load(path)
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(consumer)]
+                self.assertEqual(errors, [])
+                self.assertEqual(consumer["name"], path.stem)
+
+    def test_refuses_what_is_no_consumer(self):
+        path = ROOT / "data" / "knowledge" / "consumers" / "torch.json"
+        self.assertTrue(self.validator.is_valid(load(path)))
+        for name, spoil in {
+            "neither part": lambda c: [c.pop("selection"), c.pop("product")],
+            "unknown member": lambda c: c.update(floors={}),
+            "unknown member of the selection": lambda c: c["selection"].update(floor={}),
+            "name in a part": lambda c: c["product"].update(name="torch"),
+            "no backends": lambda c: c["selection"].pop("backends"),
+            "no cpu among the backends": lambda c: c["selection"].update(backends=["cuda"]),
+            "no description": lambda c: [c.pop("description"), c.pop("product")],
+            "no platforms": lambda c: c["product"].pop("platforms"),
+            "unknown member of a variant": lambda c: c["product"]["platforms"]["linux-x86_64"]["variants"]["cpu"].update(surprise=1),
+            "fact that is no object": lambda c: c["source"]["facts"].append("somebody"),
+        }.items():
+            with self.subTest(name):
+                consumer = load(path)
+                spoil(consumer)
+                self.assertFalse(self.validator.is_valid(consumer))
+
+
 class ProfileSchema(unittest.TestCase):
     def setUp(self):
         self.validator = jsonschema.Draft202012Validator(load(SCHEMAS / "profile.schema.json"))
 
-    def test_accepts_every_profile(self):
-        paths = sorted((ROOT / "data" / "profiles").glob("*.json"))
-        self.assertTrue(paths)
-        for path in paths:
+    def test_accepts_every_selection_alone(self):
+        for path in CONSUMERS:
+            profile, _ = parts_of(path)
             with self.subTest(path.name):
-                profile = load(path)
-                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(profile)]
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(profile)] if profile else []
                 self.assertEqual(errors, [])
-                self.assertEqual(profile["name"], path.stem)
 
     def test_refuses_what_is_no_profile(self):
-        good = load(ROOT / "data" / "profiles" / "tsuku.json")
+        good, _ = parts_of(ROOT / "data" / "knowledge" / "consumers" / "tsuku.json")
+        self.assertTrue(self.validator.is_valid(good))
         for name, change in {
             "unknown member": {"floor": {}},
             "unknown backend": {"backends": ["vulcan"]},
@@ -110,6 +158,13 @@ class VariantsSchema(unittest.TestCase):
         for path in paths:
             with self.subTest(path.name):
                 errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(load(path))]
+                self.assertEqual(errors, [])
+
+    def test_accepts_every_product_alone(self):
+        for path in CONSUMERS:
+            _, manifest = parts_of(path)
+            with self.subTest(path.name):
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(manifest)] if manifest else []
                 self.assertEqual(errors, [])
 
     def test_refuses_what_the_reader_refuses(self):

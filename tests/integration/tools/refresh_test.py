@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/knowledge/refresh: catalogues made again from small indexes, and what it says of indexes that it refuses."""
+"""tools/knowledge/refresh: products made again from small indexes, and what it says of indexes that it refuses."""
 import contextlib
 import datetime
 import json
@@ -22,11 +22,11 @@ RELEASES = "https://github.com/o/n/releases/download"
 WHEELS = "https://download.pytorch.org/whl"
 
 
-def catalogue(name, variants, version="1.0", platform="linux-x86_64"):
-    return {"schema": "gpuprobe.variants/1", "name": name, "version": version, "issued": "2026-01-01T00:00:00Z",
-            "expires": "2026-07-01T00:00:00Z",
+def consumer(name, variants, version="1.0", platform="linux-x86_64"):
+    return {"schema": "gpuprobe.consumer/1", "name": name,
             "source": {"url": f"https://github.com/o/n/releases/tag/{version}", "facts": [{"of": "all", "url": "https://example.org"}]},
-            "platforms": {platform: {"variants": variants}}}
+            "product": {"version": version, "issued": "2026-01-01T00:00:00Z", "expires": "2026-07-01T00:00:00Z",
+                        "platforms": {platform: {"variants": variants}}}}
 
 
 def file(name, tag="b1", digest="1"):
@@ -51,12 +51,12 @@ class RefreshCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-refresh-")
         self.addCleanup(folder.cleanup)
-        self.lists, self.catalogues = (pathlib.Path(folder.name) / each for each in ("lists", "catalogues"))
+        self.lists, self.consumers = (pathlib.Path(folder.name) / each for each in ("lists", "consumers"))
         self.lists.mkdir()
-        self.catalogues.mkdir()
+        self.consumers.mkdir()
 
     def has(self, document):
-        (self.catalogues / f"{document['name']}.json").write_text(json.dumps(document), encoding="utf-8")
+        (self.consumers / f"{document['name']}.json").write_text(json.dumps(document), encoding="utf-8")
 
     def listed(self, path, text):
         place = self.lists / path
@@ -64,25 +64,25 @@ class RefreshCase(unittest.TestCase):
         place.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
 
     def run_tool(self, *more):
-        return subprocess.run([TOOL, self.lists, f"--catalogues={self.catalogues}", "--day=2026-11-22", *more], text=True,
+        return subprocess.run([TOOL, self.lists, f"--consumers={self.consumers}", "--day=2026-11-22", *more], text=True,
                               capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
 
     def written(self, name):
-        """The catalogue as the tool writes it, its remarks, and the difference that it showed."""
+        """The document as the tool writes it, its remarks, and the difference that it showed."""
         done = self.run_tool("--write")
         self.assertEqual(done.returncode, 0, done.stderr)
-        text = (self.catalogues / f"{name}.json").read_text(encoding="utf-8")
+        text = (self.consumers / f"{name}.json").read_text(encoding="utf-8")
         return json.loads(text), done.stderr.splitlines(), done.stdout
 
     def variants(self, document, platform="linux-x86_64"):
-        return document["platforms"][platform]["variants"]
+        return document["product"]["platforms"][platform]["variants"]
 
 
 class ByRelease(RefreshCase):
     def setUp(self):
         super().setUp()
         beside = {**file("app-b1-ubuntu-cuda.tar.gz"), "x-cudart": {"url": f"{RELEASES}/b1/rt-b1.tar.gz", "sha256": "1" * 64, "size": 1}}
-        self.has(catalogue("app", {
+        self.has(consumer("app", {
             "cuda": {"family": "cuda", "tier": 400, "requires": {"device": {"backend": "cuda"}}, "artifact": beside},
             "old": {"family": "rocm", "artifact": file("app-b0-ubuntu-rocm.tar.gz", tag="b0")},
             "gone": {"family": "vulkan", "artifact": file("app-b1-ubuntu-vulkan.tar.gz")}}, version="b1"))
@@ -113,9 +113,9 @@ class ByRelease(RefreshCase):
 
     def test_shows_and_does_not_write_unless_told(self):
         self.listed("github/o+n.json", {"tag_name": "b2", "assets": self.release})
-        before = (self.catalogues / "app.json").read_text(encoding="utf-8")
+        before = (self.consumers / "app.json").read_text(encoding="utf-8")
         self.assertIn("b/app.json", self.run_tool().stdout)
-        self.assertEqual((self.catalogues / "app.json").read_text(encoding="utf-8"), before)
+        self.assertEqual((self.consumers / "app.json").read_text(encoding="utf-8"), before)
 
     def test_another_projects_release_changes_nothing(self):
         self.listed("github/o+other.json", {"tag_name": "b2", "assets": self.release})
@@ -127,8 +127,8 @@ class ByWheels(RefreshCase):
     def setUp(self):
         super().setUp()
         index = lambda name: {"family": "cuda", "artifact": {"type": "index", "urls": [f"{WHEELS}/{name}"]}}
-        document = catalogue("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
-        document["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
+        document = consumer("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
+        document["product"]["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
         self.variants(document)["cu9"]["note"] = "2.14 is not in this index; it ends with 2.13"
         self.has(document)
         self.listed("pytorch/cu9.html", links(wheel("2.15.0+cu9"), wheel("2.9.1+cu9"), wheel("2.16.0.dev1+cu9"), wheel("2.15.0+cu9", "aarch64")))
@@ -162,8 +162,8 @@ class ByProject(RefreshCase):
     def setUp(self):
         super().setUp()
         package = lambda ref, **more: {"family": "cuda", "requires": {"host": {"glibc_min": "2.17"}}, "artifact": {"type": "package", "ref": ref}, **more}
-        document = catalogue("app", {"gpu": package("app-name[gpu]"), "other": package("something")}, version="1.4")
-        document["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
+        document = consumer("app", {"gpu": package("app-name[gpu]"), "other": package("something")}, version="1.4")
+        document["product"]["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
         self.has(document)
 
     def test_takes_version_and_glibc_from_the_wheels(self):
@@ -213,7 +213,7 @@ class ByGallery(RefreshCase):
 
     def test_takes_the_images_of_the_gallery(self):
         image = lambda ref: {"family": "f", "artifact": {"type": "oci", "ref": ref}}
-        self.has(catalogue("localai", {"default": image("quay.io/x:old-cpu"), "nvidia-cuda-12": image("quay.io/x:old"), "vulkan": image("quay.io/x:v")}))
+        self.has(consumer("localai", {"default": image("quay.io/x:old-cpu"), "nvidia-cuda-12": image("quay.io/x:old"), "vulkan": image("quay.io/x:v")}))
         self.listed("localai/index.yaml", self.GALLERY)
         document, remarks, _ = self.written("localai")
         self.assertEqual({name: variant["artifact"]["ref"] for name, variant in self.variants(document).items()},
@@ -229,7 +229,7 @@ class Refusals(RefreshCase):
         self.assertIn(problem, done.stderr)
 
     def test_an_index_that_is_none_stops_all(self):
-        self.has(catalogue("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1"))
+        self.has(consumer("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1"))
         for path, text, problem in (("github/o+n.json", "<html>", "o+n.json: not JSON"), ("github/o+n.json", {"assets": []}, "tag_name: missing"),
                                     ("pytorch/cu1.html", "no links", "cu1.html: neither HTML"), ("pypi/a.json", {"info": {}}, "info.name: missing"),
                                     ("pypi/a.json", "[]", "expected object")):
@@ -238,9 +238,9 @@ class Refusals(RefreshCase):
                 self.assert_refused(problem)
                 (self.lists / path).unlink()
 
-    def test_what_is_left_of_a_catalogue_must_be_one(self):
-        document = catalogue("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1")
-        document["platforms"]["linux-x86_64"]["default"] = "v"
+    def test_what_is_left_of_a_product_must_be_one(self):
+        document = consumer("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1")
+        document["product"]["platforms"]["linux-x86_64"]["default"] = "v"
         self.has(document)
         self.listed("github/o+n.json", {"tag_name": "b2", "assets": []})
         self.assert_refused("app: ")

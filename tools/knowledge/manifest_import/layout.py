@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of data/catalogue: two spaces, and on one line whatever fits there."""
+"""The layout of data/knowledge/consumers: two spaces, and on one line whatever fits there."""
 
 import json
 
@@ -53,5 +53,5 @@ def laid_out(value, depth=0, column=0):
     return "{\n" + ",\n".join(members) + f"\n{indent}}}"
 
 
-def catalogue_text(catalogue):
-    return laid_out(catalogue) + "\n"
+def document_text(document):
+    return laid_out(document) + "\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes catalogues again from their projects' own indexes: what there is to fetch, in which version.
+"""Makes products of consumers again from their projects' own indexes: what there is to fetch, in which version.
 
-What a build needs is said by no index. It stays as the catalogue has it, a build whose name is new is not taken, and one
+What a build needs is said by no index. It stays as the document has it, a build whose name is new is not taken, and one
 that is gone is left out.
 """
 
@@ -16,15 +16,20 @@ from .indexes import version_of
 
 PYTORCH = "https://download.pytorch.org/whl/"
 ENDS = "{} is not in this index; it ends with {}"
-BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its catalogue is about
+BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its product is about
 
 
 class Renewal:
-    """A catalogue that is being made again."""
+    """A consumer whose product is being made again: `now` in its document."""
 
-    def __init__(self, catalogue):
-        self.before, self.now = catalogue, copy.deepcopy(catalogue)
-        self.name, self.remarks, self.was_read = catalogue["name"], [], False
+    def __init__(self, document):
+        self.before, self.document = document, copy.deepcopy(document)
+        self.old, self.now = document["product"], self.document["product"]
+        self.name, self.remarks, self.was_read = document["name"], [], False
+
+    def manifest(self):
+        """The product as a document of its own."""
+        return {"schema": "gpuprobe.variants/1", "name": self.name, **self.now}
 
     def variants(self):
         """(platform, name, variant), and each may be left out while they are gone through."""
@@ -76,7 +81,7 @@ def files_of(artifact):
 
 
 def renew_by_release(renewal, repository, release):
-    old, known = renewal.before.get("version", ""), []
+    old, known = renewal.old.get("version", ""), []
     for platform, name, variant in renewal.variants():
         files = [(file, asset_of(url, repository, old)) for file, url in files_of(variant["artifact"])]
         files = [(file, asset) for file, asset in files if old and asset]
@@ -87,7 +92,8 @@ def renew_by_release(renewal, repository, release):
     if known:
         renewal.was_read = True
         renewal.now["version"] = release.tag
-        for place in [renewal.now["source"], *renewal.now["source"]["facts"]]:
+        source = renewal.document["source"]
+        for place in [source, *source["facts"]]:
             if repository in place.get("url", ""):
                 place["url"] = place["url"].replace(old, release.tag)
         note_new_assets(renewal, release, known)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each catalogue in data/catalogue follows the schema, says where its facts are from and when they age."""
+"""Each consumer in data/knowledge/consumers says where its facts are from and, if it has a product, when they age."""
 
 import datetime
 import json
@@ -9,15 +9,12 @@ import re
 import sys
 import unittest
 
-import jsonschema
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools/knowledge"))
-from manifest_import.layout import catalogue_text  # noqa: E402
+from manifest_import.layout import document_text  # noqa: E402
 
-CATALOGUES = sorted((ROOT / "data" / "catalogue").glob("*.json"))
-SCHEMA = ROOT / "data" / "schema" / "variants.schema.json"
+CONSUMERS = ROOT / "data" / "knowledge" / "consumers"
 PRODUCTS = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jax", "lemonade", "llama.app", "llama.cpp",
             "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "sglang", "shimmy", "stable-diffusion.cpp",
             "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
@@ -39,15 +36,23 @@ def instant(text):
     return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
 
 
-def variants(catalogue):
-    for platform, content in catalogue["platforms"].items():
+def consumer(name):
+    return load(CONSUMERS / f"{name}.json")
+
+
+def with_product():
+    return {path: document for path in sorted(CONSUMERS.glob("*.json")) if "product" in (document := load(path))}
+
+
+def variants(document):
+    for platform, content in document["product"]["platforms"].items():
         for name, variant in content["variants"].items():
             yield f"{platform}/{name}", variant
 
 
-def problems_in_source(catalogue):
+def problems_in_source(document):
     """Each fact has a permanent place: a file at a commit, or a page."""
-    source = catalogue.get("source", {})
+    source = document.get("source", {})
     if not source.get("url", "").startswith("https://"):
         yield "no page of the project"
     if not source.get("facts"):
@@ -60,8 +65,8 @@ def problems_in_source(catalogue):
             yield f"no commit: {fact['commit']}"
 
 
-def problems_in_variants(catalogue):
-    for place, variant in variants(catalogue):
+def problems_in_variants(document):
+    for place, variant in variants(document):
         artifact = variant.get("artifact")
         if not variant.get("family") or "tier" not in variant or not artifact:
             yield f"{place}: family, tier or artifact is missing"
@@ -74,59 +79,55 @@ def problems_in_variants(catalogue):
             yield f"{place}: a digest that is none"
 
 
-def problems_in(catalogue, stem):
-    if catalogue.get("name") != stem:
-        yield f"its name is {catalogue.get('name')}, its file's {stem}"
-    life = instant(catalogue["expires"]) - instant(catalogue["issued"])
+def problems_in(document, stem):
+    if document.get("name") != stem:
+        yield f"its name is {document.get('name')}, its file's {stem}"
+    product = document["product"]
+    life = instant(product["expires"]) - instant(product["issued"])
     if not datetime.timedelta(0) < life <= MAX_LIFE:
         yield f"good for {life}"
-    yield from problems_in_source(catalogue)
-    yield from problems_in_variants(catalogue)
-    for platform, content in catalogue["platforms"].items():
+    yield from problems_in_source(document)
+    yield from problems_in_variants(document)
+    for platform, content in product["platforms"].items():
         if "default" in content and content["default"] not in content["variants"]:
             yield f"{platform}: the default is no variant"
         if content.get("on_none") == "error" and not content.get("none_hint"):
             yield f"{platform}: fails without a word"
 
 
-class Catalogues(unittest.TestCase):
-    def test_each_product_has_one(self):
-        self.assertEqual({path.stem for path in CATALOGUES}, PRODUCTS)
+class Consumers(unittest.TestCase):
+    def test_each_product_is_there(self):
+        self.assertEqual({path.stem for path in with_product()}, PRODUCTS)
 
-    def test_each_says_all_that_a_reader_needs(self):
-        for path in CATALOGUES:
+    def test_each_product_says_all_that_a_reader_needs(self):
+        for path, document in with_product().items():
             with self.subTest(path.name):
-                self.assertEqual(list(problems_in(load(path), path.stem)), [])
-
-    def test_each_follows_the_schema(self):
-        if not SCHEMA.exists():
-            self.skipTest(f"{SCHEMA.name} is not there")
-        validator = jsonschema.Draft202012Validator(load(SCHEMA))
-        for path in CATALOGUES:
-            with self.subTest(path.name):
-                errors = [f"{e.json_path}: {e.message}" for e in validator.iter_errors(load(path))]
-                self.assertEqual(errors, [])
+                self.assertEqual(list(problems_in(document, path.stem)), [])
 
     def test_each_is_laid_out_as_the_refresh_tool_does(self):
-        for path in CATALOGUES:
+        for path in CONSUMERS.glob("*.json"):
             with self.subTest(path.name):
-                self.assertEqual(path.read_text(encoding="utf-8"), catalogue_text(load(path)))
+                self.assertEqual(path.read_text(encoding="utf-8"), document_text(load(path)))
 
     def test_each_is_documented(self):
-        page = (ROOT / "docs" / "catalogues.md").read_text(encoding="utf-8")
-        for path in CATALOGUES:
-            self.assertIn(f"| `{path.stem}` |", page)
+        page = (ROOT / "docs" / "consumers.md").read_text(encoding="utf-8")
+        for path in CONSUMERS.glob("*.json"):
+            document = load(path)
+            with self.subTest(path.name):
+                self.assertIn(f"`{path.stem}`", page)
+                if "product" in document:
+                    self.assertIn(f"| `{path.stem}` |", page)
 
 
 class Floors(unittest.TestCase):
-    """A profile that says which AMD GPUs a build serves says what the rules or the builds say."""
+    """A selection that says which AMD GPUs a build serves says what the rules or the builds say."""
 
-    def floor(self, profile):
-        (floor,) = (each for each in load(ROOT / "data" / "profiles" / f"{profile}.json")["floors"]["rocm"] if each.startswith("gfx="))
+    def floor(self, name):
+        (floor,) = (each for each in consumer(name)["selection"]["floors"]["rocm"] if each.startswith("gfx="))
         return set(floor.removeprefix("gfx=").split("|"))
 
     def targets(self, product):
-        of_rocm = [each for _, each in variants(load(ROOT / "data" / "catalogue" / f"{product}.json")) if each["family"] == "rocm"]
+        of_rocm = [each for _, each in variants(consumer(product)) if each["family"] == "rocm"]
         return {target for each in of_rocm for target in each["requires"]["device"]["gfx"]}
 
     def test_are_those_of_the_rules(self):
@@ -149,8 +150,8 @@ class Mistakes(unittest.TestCase):
         "no facts": lambda c: c["source"].update(facts=[]),
         "fact without a place": lambda c: c["source"]["facts"].append({"of": "something"}),
         "branch for a commit": lambda c: c["source"]["facts"][0].update(commit="main"),
-        "never expires": lambda c: c.update(expires="2036-01-01T00:00:00Z"),
-        "expired when issued": lambda c: c.update(expires=c["issued"]),
+        "never expires": lambda c: c["product"].update(expires="2036-01-01T00:00:00Z"),
+        "expired when issued": lambda c: c["product"].update(expires=c["product"]["issued"]),
         "zero digest": lambda c: first(c)["artifact"].update(sha256="0" * 64),
         "local file": lambda c: first(c)["artifact"].update(urls=["file:///tmp/x"]),
         "nothing to fetch": lambda c: first(c).update(artifact={"type": "wheel"}),
@@ -163,21 +164,21 @@ class Mistakes(unittest.TestCase):
     def test_each_is_seen(self):
         for name, spoil in self.MISTAKES.items():
             with self.subTest(name):
-                catalogue = load(ROOT / "data" / "catalogue" / "llama.cpp.json")
-                spoil(catalogue)
-                self.assertEqual(len(list(problems_in(catalogue, "llama.cpp"))) > 0, True)
+                document = consumer("llama.cpp")
+                spoil(document)
+                self.assertEqual(len(list(problems_in(document, "llama.cpp"))) > 0, True)
 
     def test_a_key_that_appears_twice_is_seen(self):
         with self.assertRaises(ValueError):
             json.loads('{"a": 1, "a": 2}', object_pairs_hook=no_twins)
 
 
-def platform(catalogue):
-    return catalogue["platforms"]["linux-x86_64"]
+def platform(document):
+    return document["product"]["platforms"]["linux-x86_64"]
 
 
-def first(catalogue):
-    return platform(catalogue)["variants"]["ubuntu-vulkan-x64"]
+def first(document):
+    return platform(document)["variants"]["ubuntu-vulkan-x64"]
 
 
 if __name__ == "__main__":
