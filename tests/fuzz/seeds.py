@@ -104,12 +104,20 @@ def dictionary():
             yield path.stem, path.read_bytes()
 
 
+def profiles():
+    for name, text in files("data/knowledge/consumers/*.json"):
+        consumer = json.loads(text)
+        if selection := consumer.get("selection"):
+            profile = {"schema": 1, "name": consumer["name"], "description": consumer["description"], **selection}
+            yield name, json.dumps(profile).encode()
+
+
 SEEDS = {
     "build": build, "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
     "sysfs": linker_cache, "dictionary": dictionary,
     "gguf": lambda: files("tests/data/models/*.gguf"),
-    "manifest": lambda: [*files("data/catalogue/*.json"), *files("tests/data/variants/manifests/*.json")],
-    "profile": lambda: files("data/profiles/*.json"),
+    "manifest": lambda: [*files("data/knowledge/consumers/*.json"), *files("tests/data/variants/manifests/*.json")],
+    "profile": profiles,
     "report": lambda: files("tests/data/golden/report-*.json"),
 }
 

@@ -227,7 +227,7 @@ class Oversized(StrainCase):
         self.assert_unharmed()
 
     def test_an_installed_manifest_that_is_cut_anywhere(self):
-        text = (SOURCE / "data/catalogue/jax.json").read_text(encoding="utf-8").rstrip()
+        text = (SOURCE / "data/knowledge/consumers/jax.json").read_text(encoding="utf-8").rstrip()
         peer = self.connect()
         for end in range(1, len(text), 7):
             serial = peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["x", text[:end], {}])

@@ -29,7 +29,7 @@ class AdviceVerbs(unittest.TestCase):
         self.assertEqual(self.direct("override", "clear", "default").stdout, "default: there was no override\n")
 
     def test_an_override_narrows_the_variants_too(self):
-        manifest = f"--manifest={SOURCE}/data/catalogue/llama.cpp.json"
+        manifest = f"--manifest={SOURCE}/data/knowledge/consumers/llama.cpp.json"
         before = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
         done = self.direct("override", "set", "llama.cpp", f"--exclude-variants={before['variant']}", "--variants-need-mib=1")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -244,8 +244,8 @@ class Selector(unittest.TestCase):
     def test_every_installed_variant_is_asked_for_or_refused(self):
         for engine in ("nfd", "slurm", "promql", "dra-cel", "condor"):
             for name in ("llama.cpp", "torch", "ollama", "cyllama", "shimmy"):
-                catalogue = json.loads((SOURCE / f"data/catalogue/{name}.json").read_text())
-                entry = next(value for key, value in catalogue["platforms"].items() if "x86_64" in key or "amd64" in key)
+                product = json.loads((SOURCE / f"data/knowledge/consumers/{name}.json").read_text())["product"]
+                entry = next(value for key, value in product["platforms"].items() if "x86_64" in key or "amd64" in key)
                 for variant in entry["variants"]:
                     done = self.ask(name, variant, f"--engine={engine}", "--allow-weaker")
                     self.assertIn(done.returncode, (0, 3), f"{engine} {name} {variant}: {done.stderr}")

@@ -12,7 +12,8 @@ from cli_case import CTL, SOURCE, environment, run
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 BARE = SOURCE / "tests/data/machines/software-only"
 MANIFESTS = SOURCE / "tests/data/variants/manifests"
-CATALOGUE = sorted(path.stem for path in (SOURCE / "data/catalogue").glob("*.json"))
+CONSUMERS = SOURCE / "data/knowledge/consumers"
+PRODUCTS = sorted(path.stem for path in CONSUMERS.glob("*.json") if "product" in json.loads(path.read_text(encoding="utf-8")))
 
 
 def ask(*words, machine=H200):
@@ -33,10 +34,10 @@ class Recommend(unittest.TestCase):
         self.assertEqual(answer["product"], "torch")
         self.assertEqual(answer["gpus"], ["pci:0000:00:06.0"])
         self.assertEqual(len(answer["manifest_sha256"]), 64)
-        manifest = json.loads((SOURCE / "data/catalogue/torch.json").read_text(encoding="utf-8"))
+        product = json.loads((CONSUMERS / "torch.json").read_text(encoding="utf-8"))["product"]
         self.assertEqual(
             sorted(candidate["variant"] for candidate in answer["candidates"]),
-            sorted(manifest["platforms"][answer["platform"]]["variants"]),
+            sorted(product["platforms"][answer["platform"]]["variants"]),
         )
         rejected = [c for c in answer["candidates"] if c["verdict"] == "rejected"]
         self.assertTrue(rejected)
@@ -94,7 +95,7 @@ class Recommend(unittest.TestCase):
         return subprocess.run(words, env=environment(), input=text, capture_output=True, text=True, timeout=60, check=False)
 
     def test_takes_a_manifest_from_a_pipe(self):
-        manifest = (SOURCE / "data/catalogue/torch.json").read_text(encoding="utf-8")
+        manifest = (CONSUMERS / "torch.json").read_text(encoding="utf-8")
         want = ask("recommend", "torch", "-q").stdout
         for name in ("-", "/dev/stdin", "/proc/self/fd/0"):
             with self.subTest(name):
@@ -114,8 +115,8 @@ class Recommend(unittest.TestCase):
         done = ask("recommend", "torhc")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did you mean 'torch'?", done.stderr)
-        self.assertEqual(run("products").stdout.split(), CATALOGUE)
-        self.assertEqual(json.loads(run("-j", "products").stdout), {"products": CATALOGUE})
+        self.assertEqual(run("products").stdout.split(), PRODUCTS)
+        self.assertEqual(json.loads(run("-j", "products").stdout), {"products": PRODUCTS})
 
 
 class Export(unittest.TestCase):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consumers that have a profile and a catalogue, on every recorded machine and on made-up ones: what `select` and `recommend` answer is
+"""Consumers that have a selection and a product, on every recorded machine and on made-up ones: what `select` and `recommend` answer is
 tests/data/selection/consumers/NAME.json, and where they differ the answers say why. GPUPROBE_ACCEPT=1 writes the files."""
 import concurrent.futures
 import json
@@ -10,9 +10,9 @@ from scenario_case import SOURCE, ScenarioCase
 
 MACHINES = SOURCE / "tests/data/machines"
 ANSWERS = SOURCE / "tests/data/selection/consumers"
-# Families of catalogues that are a backend by another name.
+# Families of products that are a backend by another name.
 BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
-# Only a build can say these: a profile does not know builds.
+# Only a build can say these: a selection does not know builds.
 OF_BUILDS = {"arch-not-in-build", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "other-libc",
              "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
 # These leave a question open, which the two answer from different sides: what is not known is no promise to
@@ -50,21 +50,21 @@ def captures():
     return sorted(place.parent.name for place in MACHINES.glob("*/capture.json"))
 
 
-def document(name, folder):
-    return json.loads((SOURCE / "data" / folder / f"{name}.json").read_text(encoding="utf-8"))
+def document(name):
+    return json.loads((SOURCE / "data/knowledge/consumers" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 class Sides:
     """Both answers about one consumer on one machine."""
 
     def __init__(self, name, selected, recommended):
-        profile, catalogue = document(name, "profiles"), document(name, "catalogue")
-        self.order = profile["backends"]
-        ours = {theirs: ours for ours, theirs in profile.get("translate", {}).items()}
+        selection, product = (document(name)[part] for part in ("selection", "product"))
+        self.order = selection["backends"]
+        ours = {theirs: ours for ours, theirs in selection.get("translate", {}).items()}
         about = selected.get("error", selected)
         self.word, self.variant, self.status = selected.get("backend"), recommended["variant"], recommended["status"]
         self.backend = ours.get(self.word, self.word)
-        self.variants = catalogue["platforms"].get(recommended["platform"], {}).get("variants", {})
+        self.variants = product["platforms"].get(recommended["platform"], {}).get("variants", {})
         self.family = self.family_of(self.variant) if self.variant else None
         self.selecting = [(ours.get(each["backend"], each["backend"]), each) for each in about.get("candidates", [])]
         self.recommending = [(self.family_of(each["variant"]), each) for each in recommended["candidates"]]

@@ -118,10 +118,10 @@ class ScenarioCase(unittest.TestCase):
         return done.stdout + done.stderr
 
     @staticmethod
-    def catalogue(name, platform):
+    def product(name, platform):
         """The variants of a product for a platform, by name."""
-        text = (SOURCE / f"data/catalogue/{name}.json").read_text(encoding="utf-8")
-        return json.loads(text)["platforms"][platform]["variants"]
+        text = (SOURCE / f"data/knowledge/consumers/{name}.json").read_text(encoding="utf-8")
+        return json.loads(text)["product"]["platforms"][platform]["variants"]
 
     def spy_on(self, program, name):
         """A program of that name that notes each of its runs; and where it notes them. (No variable could
