@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/parse.h"
@@ -11,6 +12,7 @@
 #include "base/suggestion.h"
 #include "base/value_json.h"
 #include "policy/builtin_documents.h"
+#include "policy/rules.h"
 
 namespace gpuprobe {
 namespace {
@@ -43,6 +45,81 @@ Result<Value> whole_of(const Value& root,
     return whole;
 }
 
+/// What the least demanding of a product's builds needs: a floor of the selection may say "product"
+/// where they say it already.
+class LeastNeeds {
+public:
+    explicit LeastNeeds(const Manifest& product) {
+        for (const auto& platform : product.platforms)
+            for (const auto& variant : platform.variants)
+                for (const auto& device : variant.needs.devices)
+                    for (const auto& term : device)
+                        add(term);
+    }
+
+    /// "driver>=product or unknown" with the driver in place of the word.
+    [[nodiscard]] Result<std::string> in(std::string predicate) const {
+        std::string gfx;
+        for (const auto& [size, target] : gfx_)
+            gfx += (gfx.empty() ? "" : "|") + target;
+        const std::pair<std::string_view, std::string> needs[] = {
+            {"gfx=", gfx},
+            {"compute-capability>=", capability_ ? text_of(*capability_) : ""},
+            {"driver>=", driver_ ? text_of(*driver_) : ""}};
+        for (const auto& [fact, need] : needs) {
+            if (!predicate.starts_with(std::string{fact} + std::string{kProduct}))
+                continue;
+            if (need.empty())
+                return malformed("floors", predicate + ": no build says it");
+            predicate.replace(fact.size(), kProduct.size(), need);
+        }
+        return predicate;
+    }
+
+private:
+    void add(const Term& term) {
+        const auto& rules = Rules::compiled_in();
+        if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
+            for (const auto& target : *targets)
+                gfx_.emplace(text_of(target).size(), text_of(target));
+        if (const auto* need = std::get_if<CudaDriverNeed>(&term.need))
+            take_least(driver_,
+                       need->min_driver ? need->min_driver : rules.cuda_floor(need->toolkit));
+        if (const auto* code = std::get_if<CudaCode>(&term.need)) {
+            std::optional<ComputeCapability> oldest;
+            for (const auto* targets : {&code->sass, &code->ptx})
+                for (const auto& target : targets->value_or(std::vector<CodeTarget>{}))
+                    take_least(oldest, std::optional{target.capability});
+            take_least(capability_, oldest ? oldest : rules.oldest_capability(code->toolkit));
+        }
+    }
+
+    template <class T>
+    static void take_least(std::optional<T>& least, const std::optional<T>& other) {
+        if (other && (!least || *other < *least))
+            least = other;
+    }
+
+    std::set<std::pair<std::size_t, std::string>> gfx_ = {};  ///< of all; a shorter name is older
+    std::optional<ComputeCapability> capability_ = {};
+    std::optional<Version> driver_ = {};
+};
+
+/// Puts what the product says into the floors that leave it to it.
+Status fill_floors(Value& selection, const Manifest& product) {
+    auto* floors = selection.find("floors");
+    auto* backends = floors ? floors->as_object() : nullptr;
+    if (!backends)
+        return Done{};
+    const LeastNeeds least{product};
+    for (auto& backend : *backends)
+        if (auto* predicates = backend.value.as_array())
+            for (auto& predicate : *predicates)
+                if (const auto* text = predicate.as_string())
+                    predicate = Value{TRY(least.in(*text))};
+    return Done{};
+}
+
 Result<Consumer> consumer_from(const Value& root) {
     constexpr std::string_view kMembers[] = {"schema", "name",     "description",
                                              "source", kSelection, kProduct};
@@ -50,13 +127,14 @@ Result<Consumer> consumer_from(const Value& root) {
         if (std::ranges::find(kMembers, key) == std::end(kMembers))
             return malformed(scrubbed(key, kMaxName), "unknown member");
     Consumer consumer;
-    if (root.find(kSelection)) {
-        const auto part = TRY(whole_of(root, kSelection, 1, {"name", "description", "source"}));
-        consumer.selection = TRY(profile_from(part));
-    }
     if (root.find(kProduct)) {
         const auto part = TRY(whole_of(root, kProduct, kManifestSchema, {"name", "source"}));
         consumer.product = TRY(manifest_from(part));
+    }
+    if (root.find(kSelection)) {
+        auto part = TRY(whole_of(root, kSelection, 1, {"name", "description", "source"}));
+        TRY(fill_floors(part, consumer.product.value_or(Manifest{})));
+        consumer.selection = TRY(profile_from(part));
     }
     return consumer;
 }

@@ -133,6 +133,50 @@ TEST(ConsumerSet, KeepsWhatItHasWhenATextIsBroken) {
     EXPECT_EQ(set.names(), (std::vector<std::string>{"a"}));
 }
 
+/// The floors of a consumer with one CUDA and one ROCm build.
+Result<Consumer> with_floor(const std::string& floor, const std::string& builds) {
+    return parse_consumer(consumer_with(
+        R"("selection":{"backends":["cuda","rocm","cpu"],"cpu":"last","integrated":"always",)"
+        R"("strict":false,"floors":{"cuda":[")" +
+        floor + R"("]}},"product":{"platforms":{"linux-x86_64":{"variants":{)" + builds + "}}}}"));
+}
+
+TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
+    const std::string builds =
+        R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","sass":["8.0"],"ptx":["12.0"]}}}},)"
+        R"("old":{"requires":{"device":[{"cuda":{"toolkit":"12.6"}},{"cuda":{"toolkit":"12.8",)"
+        R"("sass":["9.0a","7.5"]}}]}},)"
+        R"("amd":{"requires":{"device":{"gfx":["gfx1100","gfx90a"]}}},)"
+        R"("more":{"requires":{"device":{"gfx":["gfx1030","gfx90a"]}}})";
+    const struct {
+        const char* said;
+        const char* meant;
+    } kFloors[] = {
+        {"gfx=product", "gfx=gfx90a|gfx1030|gfx1100"},
+        {"driver>=product", "driver>=525.60.13"},
+        {"driver>=product or unknown", "driver>=525.60.13 or unknown"},
+        // Toolkit 12.6, whose code nobody has listed, compiles for 5.0.
+        {"compute-capability>=product", "compute-capability>=5.0"},
+        {"compute-capability>=8.0", "compute-capability>=8.0"},
+    };
+    for (const auto& [said, meant] : kFloors) {
+        const auto consumer = with_floor(said, builds);
+        ASSERT_TRUE(consumer) << said << ": " << consumer.error().text;
+        EXPECT_EQ(consumer->selection->floors.at("cuda"), std::vector<std::string>{meant});
+    }
+}
+
+TEST(Floors, LeaveToAProductOnlyWhatItSays) {
+    for (const auto* floor : {"gfx=product", "driver>=product", "compute-capability>=product"})
+        EXPECT_EQ(with_floor(floor, R"("cpu":{})").error().text,
+                  "floors: " + std::string{floor} + ": no build says it");
+    const auto own =
+        R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","min_driver":"570"}}}})";
+    EXPECT_EQ(with_floor("driver>=product", own)->selection->floors.at("cuda").front(),
+              "driver>=570.0");
+    EXPECT_FALSE(with_floor("glibc>=product", own));
+}
+
 TEST(ConsumerSet, HasALimit) {
     ConsumerSet set;
     for (std::size_t i = 0; i < kMaxConsumers; ++i)
