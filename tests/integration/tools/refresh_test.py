@@ -94,9 +94,9 @@ class ByRelease(RefreshCase):
         artifact = self.variants(document)["cuda"]["artifact"]
         self.assertEqual((artifact["urls"], artifact["sha256"], artifact["size"]), ([f"{RELEASES}/b2/app-b2-ubuntu-cuda.tar.gz"], "2" * 64, 2))
         self.assertEqual(artifact["x-cudart"], {"url": f"{RELEASES}/b2/rt-b2.tar.gz", "sha256": "2" * 64, "size": 2})
-        self.assertEqual((document["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
-        self.assertEqual((document["issued"], document["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
-        self.assertIn('+  "version": "b2"', difference)
+        self.assertEqual((document["product"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
+        self.assertEqual((document["product"]["issued"], document["product"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
+        self.assertIn('+    "version": "b2"', difference)
         self.assertEqual(remarks, ["refresh: app: linux-x86_64/gone is left out: app-b2-ubuntu-vulkan.tar.gz is not in release b2, or has no digest there",
                                    "refresh: app: app-b2-ubuntu-new.tar.gz is new; what it needs is not known, so it is not taken"])
 
@@ -137,7 +137,7 @@ class ByWheels(RefreshCase):
 
     def test_says_with_which_version_an_index_ends(self):
         document, remarks, _ = self.written("torch")
-        self.assertEqual(document["version"], "2.15")
+        self.assertEqual(document["product"]["version"], "2.15")
         notes = {name: variant.get("note") for name, variant in self.variants(document).items()}
         self.assertEqual(notes, {"cu9": None, "cu8": "2.15 is not in this index; it ends with 2.11", "cu7": None})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
@@ -169,7 +169,7 @@ class ByProject(RefreshCase):
     def test_takes_version_and_glibc_from_the_wheels(self):
         self.listed("pypi/app-name.json", self.project("app_name-1.5.0-cp312-cp312-manylinux_2_28_x86_64.whl"))
         document, remarks, _ = self.written("app")
-        self.assertEqual(document["version"], "1.5")
+        self.assertEqual(document["product"]["version"], "1.5")
         self.assertEqual(self.variants(document)["gpu"]["requires"]["host"], {"glibc_min": "2.28"})
         self.assertEqual(self.variants(document)["other"]["requires"]["host"], {"glibc_min": "2.17"})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cpu"])
@@ -256,7 +256,7 @@ class Refusals(RefreshCase):
 
 class Dates(unittest.TestCase):
     def test_half_a_year(self):
-        renewal = Renewal({"name": "x"})
+        renewal = Renewal({"name": "x", "product": {}})
         for day, end in (("2026-11-22", "2027-05-22"), ("2026-08-31", "2027-02-28"), ("2027-01-01", "2027-07-01"), ("2024-08-30", "2025-02-28")):
             renewal.date(datetime.date.fromisoformat(day))
             self.assertEqual((renewal.now["issued"], renewal.now["expires"]), (f"{day}T00:00:00Z", f"{end}T00:00:00Z"))
