@@ -12,12 +12,12 @@
 #include "base/value_json.h"
 #include "cli/choice.h"
 #include "cli/device_watch.h"
-#include "cli/known_consumers.h"
 #include "cli/program.h"
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "cli/use_text.h"
 #include "cli/verbs.h"
+#include "engine/consumer_folders.h"
 #include "explain/explain.h"
 #include "explain/sizes.h"
 
@@ -313,8 +313,8 @@ Result<ExitCode> choose_and_run(Context& context) {
     Run run{.context = context,
             .decision = std::move(decision),
             .report = TRY(context.client.report())};
-    const auto profiles = known_profiles(arguments.profile_folders);
-    if (const auto* profile = profiles.find(arguments.select.consumer))
+    const auto known = engine::consumers_in(engine::consumer_folders(arguments.profile_folders));
+    if (const auto* profile = known.selection(arguments.select.consumer))
         run.failed_statuses = profile->failed_statuses;
     return run_ways(run);
 }

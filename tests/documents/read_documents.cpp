@@ -9,8 +9,7 @@
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
-#include "policy/manifest.h"
-#include "policy/profile.h"
+#include "policy/consumer_set.h"
 #include "report/report.h"
 
 /// read_documents KIND: the program's own reader on documents of one kind, one on each line of
@@ -31,13 +30,14 @@ const std::map<std::string, Read>& readers() {
     using namespace gpuprobe;
     static const std::map<std::string, Read> all = {
         {"causes", reader([](const auto& text) { return knowledge::Causes{}.add(text); })},
+        {"consumer", reader([](const auto& text) { return parse_consumer(text); })},
         {"chips", reader([](const auto& text) { return knowledge::Chips::from(text); })},
         {"distributions", reader([](const auto& text) { return knowledge::Places::from(text); })},
         {"drivers", reader([](const auto& text) { return knowledge::Drivers::from(text); })},
-        {"profile", reader([](const auto& text) { return parse_profile(text); })},
+        {"profile", reader([](const auto& text) { return parse_consumer(text); })},
         {"report", reader([](const auto& text) { return parse_report(text); })},
         {"selectors", reader([](const auto& text) { return knowledge::Selectors::from(text); })},
-        {"variants", reader([](const auto& text) { return parse_manifest(text); })}};
+        {"variants", reader([](const auto& text) { return parse_product(text); })}};
     return all;
 }
 

@@ -20,16 +20,19 @@ READ_DOCUMENTS = None
 
 # Kind → its documents.
 DOCUMENTS = {
-    "profile": ["data/profiles/*.json"],
-    "variants": ["tests/data/variants/manifests/*.json", "data/catalogue/*.json"],
+    "consumer": ["data/knowledge/consumers/*.json"],
+    "profile": ["data/knowledge/consumers/*.json"],  # the part that is one by itself
+    "variants": ["tests/data/variants/manifests/*.json"],
     "report": ["tests/data/golden/report-*.json"],
     "causes": ["data/knowledge/causes/*.json"],
     "distributions": ["data/knowledge/distributions.json"],
 }
 # What only the reader can say, by what it says: it knows the facts, and how members belong together.
+ABOUT_PROFILES = ["no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
+                  "neither a backend nor a GPU library"]
 BEYOND_SCHEMA = {
-    "profile": ["no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
-                "neither a backend nor a GPU library"],
+    "consumer": [*ABOUT_PROFILES, "default: names no variant", "no build says it$"],
+    "profile": ABOUT_PROFILES,
     "variants": ["default: names no variant"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
     "causes": [],
@@ -37,6 +40,7 @@ BEYOND_SCHEMA = {
 }
 # Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".
 LENIENT = {
+    "consumer": ["^source"],
     "profile": ["^source"],  # nothing is decided by it
     "variants": ["^schema$"],  # a recipe of tsuku has none
     # Theirs is what an author keeps to. The program reads those of older and newer ones as well, which lack members
@@ -109,12 +113,22 @@ def pieces(document):
     return [short, *({**short, key: [item]} for key in lists for item in document[key][1:])]
 
 
+def documents(kind, path):
+    """Those of a file: a profile is a consumer's selection under its name."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if kind != "profile":
+        return pieces(document)
+    if "selection" not in document:
+        return []
+    return pieces({"schema": 1, "name": document["name"], **document["selection"]})
+
+
 def spoiled(kind, schema):
     """(place, change, document): each kind of place, a few times. "*" stands for items and keys of maps."""
     seen, words = {}, set(members_of(schema))
     for pattern in DOCUMENTS[kind]:
         for path in sorted(ROOT.glob(pattern)):
-            for document in pieces(json.loads(path.read_text(encoding="utf-8"))):
+            for document in documents(kind, path):
                 for steps, value in places(document):
                     place = "/".join(step if step in words else "*" for step in steps)
                     shape = place, type(value).__name__
@@ -138,8 +152,9 @@ def matches(patterns, text):
 
 def differences(kind):
     """(too lenient, too strict): what the reader takes and the schema does not, and the other way round."""
-    schema = json.loads((ROOT / "data" / "schema" / f"{kind}.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema.Draft202012Validator(schema)
+    store = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "data/schema").glob("*.json")}
+    schema = store[f"{kind}.schema.json"]
+    validator = jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver("", schema, store))
     cases = list(spoiled(kind, schema))
     verdicts = read(kind, [document for _, _, document in cases])
     assert len(verdicts) == len(cases)
@@ -163,8 +178,7 @@ class SchemasAndReaders(unittest.TestCase):
                 self.assertEqual(strict, [], "the reader refuses, and the schema takes")
 
     def test_would_see_a_difference(self):
-        DOCUMENTS["profile"] = ["data/profiles/default.json"]
-        profile = json.loads((ROOT / DOCUMENTS["profile"][0]).read_text(encoding="utf-8"))
+        (profile,) = documents("profile", ROOT / "data/knowledge/consumers/default.json")
         self.assertEqual(read("profile", [profile, {**profile, "strict": 1}])[0], "")
         self.assertNotEqual(read("profile", [{**profile, "strict": 1}])[0], "")
 

@@ -75,8 +75,10 @@ TEST(Unknown, SizeIsNotZero) {
 std::set<std::string> identifiers_of(const Gpu& gpu) {
     std::set<std::string> all;
     for (const auto& text :
-         {gpu.identity.nvidia_uuid, gpu.identity.vulkan_device_uuid, gpu.identity.opencl_uuid,
-          gpu.identity.hip_unique_id, gpu.identity.level_zero_uuid, gpu.identity.canonical_uuid})
+         {gpu.identity.nvidia_uuid, gpu.identity.hip_unique_id, gpu.identity.canonical_uuid})
+        if (text)
+            all.insert(*text);
+    for (const auto& text : gpu.identity.uuids)
         if (text)
             all.insert(*text);
     for (const auto& unit : gpu.partitions)
