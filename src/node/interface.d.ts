@@ -185,8 +185,8 @@ export type Identity = {
   nvidia_uuid: string | null;
   vulkan_device_uuid: string | null;
   opencl_uuid: string | null;
-  hip_unique_id: string | null;
   level_zero_uuid: string | null;
+  hip_unique_id: string | null;
   canonical_uuid: string | null;
   drm: DrmNodes;
   luid: string | null;
@@ -630,7 +630,7 @@ export interface Methods {
     generation: number;
     terms: TestedTerm[];
   } };
-  /** The memory of one GPU, read now, in bytes. Wakes nothing. */
+  /** The memory of one GPU or unit, read now, in bytes. Wakes nothing. */
   GetMemory: { parameters: {
     gpu: string;
   }; answer: {

@@ -120,7 +120,7 @@ def documents(kind, path):
         return pieces(document)
     if "selection" not in document:
         return []
-    return pieces({"schema": 1, "name": document["name"], **document["selection"]})
+    return pieces({"schema": 1, "name": document["name"], "description": document["description"], **document["selection"]})
 
 
 def spoiled(kind, schema):

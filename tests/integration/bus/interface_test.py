@@ -193,7 +193,7 @@ class Interface(BusCase):
         said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "defualt")
         self.assertTrue(said.endswith(": no consumer 'defualt'; did you mean 'default'?"), said)
         said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "what is this?")
-        self.assertIn("; there are ", said)
+        self.assertIn("'gpuprobectl consumers' lists them", said)
         said = self.assert_refused(error + "InvalidRequest", self.select, {"strickt": GLib.Variant("b", True)})
         self.assertTrue(said.endswith(": request: strickt: unknown key; did you mean 'strict'?"), said)
         recommend = GLib.Variant("(ssa{sv})", ("torhc", "", {}))

@@ -81,7 +81,7 @@ class Manager(dbus.service.Object):
     @dbus.service.method(MANAGER, in_signature="sa{sv}", out_signature="a{sv}")
     def SelectBackend(self, consumer, request):
         if consumer not in ("default", "tsuku"):
-            raise Refusal("UnknownConsumer", f"no profile '{consumer}'")
+            raise Refusal("UnknownConsumer", f"no consumer '{consumer}'; did you mean 'default'?")
         if "built" in request and "nonsense" in request["built"]:
             raise Refusal("InvalidRequest", "request: built: nonsense: no such backend")
         explains = request.get("explain", False)
