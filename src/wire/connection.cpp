@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <systemd/sd-id128.h>
 
@@ -142,8 +143,10 @@ void Connection::watch(const PollWish& wish) {
     if (ready_ && wish.events == watched_)
         return;
     watched_ = wish.events;
+    if (!socket_)
+        socket_ = UniqueFd{::fcntl(wish.fd, F_DUPFD_CLOEXEC, 0)};
     ready_.reset();  // first: epoll takes a descriptor once
-    ready_ = loop_.watch(wish.fd, wish.events, EventLoop::Priority::Normal,
+    ready_ = loop_.watch(socket_.get(), wish.events, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { step(); });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/event_loop.h"
+#include "base/handle.h"
 #include "base/result.h"
 #include "wire/sdbus.h"
 
@@ -57,6 +58,9 @@ private:
     std::function<void(const std::string&)> lost_ = {};
     std::function<Status(const std::string&)> admit_ = {};
     std::function<void(Duration)> handled_ = {};
+    /// The bus's socket once more: sd-bus closes its own when the bus is lost, and its number may
+    /// be somebody else's when the watch ends.
+    UniqueFd socket_ = {};
     EventHandle ready_ = {};
     std::uint32_t watched_ = 0;  ///< the events of ready_
     EventHandle due_ = {};
