@@ -49,10 +49,14 @@ class Machine:
         self.wrong = []
         self.told = collections.defaultdict(collections.Counter)
 
+    def new_home(self):
+        """What a run reports of its choice is kept there, and would change the next one's."""
+        return tempfile.mkdtemp(dir=self.folder)
+
     def run(self, *words, program, **variables):
         began = time.monotonic()
         done = subprocess.run([self.ctl, "--direct", "run", "default", *words, "--", *program],
-                              env={**os.environ, "HOME": str(self.folder), **variables}, capture_output=True, text=True,
+                              env={**os.environ, "HOME": self.new_home(), **variables}, capture_output=True, text=True,
                               timeout=120, check=False)
         return done, time.monotonic() - began
 
