@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/connection.h"
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <systemd/sd-id128.h>
 
+#include "base/files.h"
 #include "wire/errors.h"
 #include "wire/message_size.h"
 
@@ -45,7 +48,12 @@ int refuse_too_much(sd_bus_message* message, void* /*data*/, sd_bus_error* /*pro
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
                                                      EventLoop& loop) try {
-    return std::unique_ptr<Connection>{new Connection{connect(where), loop}};
+    auto connection = std::unique_ptr<Connection>{new Connection{connect(where), loop}};
+    const int own = ::fcntl(poll_wish(*connection->bus_).fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0)
+        return errno_error("bus " + where, errno);
+    connection->socket_.reset(own);
+    return connection;
 } catch (const sdbus::Error& problem) {
     return Error{ErrorCode::Unavailable, "bus " + where + ": " + problem.getMessage()};
 }
@@ -143,8 +151,6 @@ void Connection::watch(const PollWish& wish) {
     if (ready_ && wish.events == watched_)
         return;
     watched_ = wish.events;
-    if (!socket_)
-        socket_ = UniqueFd{::fcntl(wish.fd, F_DUPFD_CLOEXEC, 0)};
     ready_.reset();  // first: epoll takes a descriptor once
     ready_ = loop_.watch(socket_.get(), wish.events, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { step(); });
