@@ -323,7 +323,7 @@ int tell_refusals(void* passed) {
     if (::getppid() != telling->worker || ::dup2(telling->descriptor, STDIN_FILENO) < 0)
         return EXIT_FAILURE;
     (void)::dup2(STDERR_FILENO, STDOUT_FILENO);
-    (void)::syscall(SYS_close_range, static_cast<unsigned>(STDERR_FILENO) + 1, ~0U, 0U);
+    (void)::syscall(__NR_close_range, static_cast<unsigned>(STDERR_FILENO) + 1, ~0U, 0U);
     for (;;) {
         seccomp_notif asked = {};
         if (seccomp_notify_receive(STDIN_FILENO, &asked) != 0) {
