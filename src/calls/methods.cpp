@@ -119,7 +119,7 @@ struct WaitingPlan {
     void finish_one() {
         if (--missing > 0)
             return;
-        auto found = plan(request, report);
+        auto found = planned(request, report);
         heard({.document = json_line(to_value(plan_answer(request, report, std::move(found))))});
     }
     void put(const std::string& id, const engine::LiveMemory& live) {

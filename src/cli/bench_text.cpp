@@ -73,7 +73,7 @@ void add_remark(const BenchRow& row,
                 const std::optional<std::string>& note,
                 const std::vector<Reason>& reasons,
                 std::string& lines) {
-    const auto why = explain(reasons).text;
+    const auto why = explained(reasons).text;
     auto text = fmt::format("{} on {} {}", row.backend, scrubbed(place_of(row)), what);
     if (!why.empty())
         text += ": " + why;

@@ -50,7 +50,7 @@ std::string hidden_lines(const Decision& decision, const Screen& screen) {
         for (const auto& reason : candidate.reasons)
             if (is_chosen && reason.code == "hidden-by-environment")
                 text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
-                                *candidate.gpu + ": " + explain(reason).text);
+                                *candidate.gpu + ": " + explained(reason).text);
     }
     return text;
 }
@@ -108,7 +108,7 @@ std::string candidates_text(const Decision& decision, const Screen& screen) {
     if (decision.candidates.empty())
         text += "  none\n";
     for (const auto& candidate : decision.candidates) {
-        const auto why = explain(candidate);
+        const auto why = explained(candidate);
         text += candidate_lines(candidate, widths, why.text, screen);
         for (const auto& fix : why.fixes)
             add_once(fixes, fix);

@@ -49,7 +49,7 @@ std::string measurement_words(const Measurement& measured, const Promise& promis
     if (measured.outcome == Outcome::Answered)
         return figures(measured, promise);
     auto text = fmt::format("not measured ({}", name_of(measured.outcome));
-    const auto why = explain(measured.reasons).text;
+    const auto why = explained(measured.reasons).text;
     return text + (why.empty() ? ")" : ": " + why + ")");
 }
 

@@ -111,11 +111,11 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
 std::string reasons_text(const Plan& plan, const Screen& screen) {
     std::string text;
     for (const auto& note : plan.notes)
-        text += hanging(screen, "  ", 2, explain(note).text);
+        text += hanging(screen, "  ", 2, explained(note).text);
     for (const auto& gpu : plan.gpus)
         for (const auto& reason : gpu.reasons) {
             const auto lead = "  " + gpu.gpu + "  ";
-            text += hanging(screen, lead, lead.size(), explain(reason).text);
+            text += hanging(screen, lead, lead.size(), explained(reason).text);
         }
     return text.empty() ? text : "\n" + text;
 }

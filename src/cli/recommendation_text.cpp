@@ -57,7 +57,7 @@ std::string doubts(const Recommendation& answer, const Screen& screen) {
     for (const auto& candidate : answer.candidates)
         if (answer.verdict == Verdict::Uncertain && candidate.variant == answer.variant)
             return hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4,
-                           explain(candidate).text);
+                           explained(candidate).text);
     return "";
 }
 
@@ -88,7 +88,7 @@ std::string recommendation_text(const Recommendation& answer,
         text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
     for (const auto& warning : answer.warnings)
         text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
-                        explain(warning).text);
+                        explained(warning).text);
     return text;
 }
 
@@ -103,7 +103,7 @@ std::string variants_text(const Recommendation& answer, const Screen& screen) {
     for (const auto& candidate : answer.candidates) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
         const auto lead = "  " + verdict_sign(candidate.verdict, screen);
-        const auto why = explain(candidate);
+        const auto why = explained(candidate);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
         for (const auto& fix : why.fixes)
             add_once(fixes, fix);

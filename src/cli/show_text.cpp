@@ -67,7 +67,7 @@ std::string node_text(const DeviceNode& node) {
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")
         return text + ": no permission" + (node.group ? ", belongs to group " + *node.group : "");
-    return text + ": " + explain(Reason{.code = *node.reason}).text;
+    return text + ": " + explained(Reason{.code = *node.reason}).text;
 }
 
 FactList driver(const Gpu& gpu, const Screen& screen) {
@@ -122,7 +122,7 @@ FactList identity(const Gpu& gpu) {
 }
 
 std::string verdict_text(const BackendView& view) {
-    const auto why = explain(view.reasons);
+    const auto why = explained(view.reasons);
     if (view.usable == true)
         return std::string{"usable"} + (view.verified ? ", verified" : "") +
                (why.text.empty() ? "" : ": " + why.text);
@@ -177,7 +177,7 @@ std::string api_title(const std::string& api, const ApiView& view) {
 FactList api_facts(const std::string& api, const ApiView& view) {
     FactList facts{"API " + api_title(api, view)};
     facts.add_known("driver", view.driver);
-    const auto why = explain(view.reasons);
+    const auto why = explained(view.reasons);
     if (!why.text.empty())
         facts.add("because", why.text, Tone::Unsure);
     facts.add_members(view.device, kShownAbove);
@@ -189,7 +189,7 @@ FactList api_facts(const std::string& api, const ApiView& view) {
 FactList findings(const Gpu& gpu) {
     FactList facts{"Findings"};
     for (const auto& finding : gpu.findings) {
-        const auto what = explain(finding);
+        const auto what = explained(finding);
         facts.add(finding.code, what.text, Tone::Unsure);
         facts.add_known("", what.fix);
     }

@@ -231,7 +231,7 @@ std::string problem_line(const Screen& screen, std::string_view text) {
 std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>& shown) {
     auto findings = gpu.findings;
     std::erase_if(findings, [&](const Reason& finding) {
-        const auto sentence = explain(finding).text;
+        const auto sentence = explained(finding).text;
         return std::any_of(shown.begin(), shown.end(), [&](const Obstacle& obstacle) {
             return obstacle.gpu.value_or(gpu.id) == gpu.id &&
                    obstacle.text.find(sentence) != std::string::npos;
@@ -253,12 +253,12 @@ std::string problem_section(const Report& report, const Screen& screen, Hints& h
     }
     const auto shown = obstacles(report);
     for (const auto& gpu : report.gpus) {
-        const auto findings = explain(unshown_findings(gpu, shown));
+        const auto findings = explained(unshown_findings(gpu, shown));
         if (!findings.text.empty())
             lines += problem_line(screen, scrubbed(gpu.id) + ": " + findings.text);
         hints.add(findings.fixes);
     }
-    const auto notes = explain(report.notes);
+    const auto notes = explained(report.notes);
     if (!notes.text.empty())
         lines += problem_line(screen, notes.text);
     hints.add(notes.fixes);

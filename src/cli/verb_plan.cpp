@@ -42,7 +42,7 @@ Result<ExitCode> run(Context& context) {
     for (auto& gpu : request.gpus)
         gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
     TRY(refresh(context, request.gpus, report));
-    const auto answer = plan(request, report);
+    const auto answer = planned(request, report);
     if (!arguments.format.empty())
         print(TRY(plan_arguments_for(arguments.format, request, answer)));
     else if (context.wants_json())

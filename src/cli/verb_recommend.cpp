@@ -89,7 +89,7 @@ Result<ExitCode> print_forced(Context& context,
     }
     if (candidate->verdict == Verdict::Rejected)
         remark(context.arguments, fmt::format("{} is forced, although: {}", scrubbed(name, 64),
-                                              explain(*candidate).text));
+                                              explained(*candidate).text));
     print(context.arguments.is_quiet ? scrubbed(*forced.variant) + "\n"
                                      : recommendation_text(forced, nullptr, context.screen));
     return ExitCode::Answered;

@@ -189,7 +189,7 @@ void add_once(std::vector<std::string>& items, const std::string& item) {
         items.push_back(item);
 }
 
-Explained explain(const Reason& reason) {
+Explained explained(const Reason& reason) {
     const auto* wording = find_wording(reason.code);
     if (!wording)
         return {.text = unworded(reason)};
@@ -201,31 +201,31 @@ Explained explain(const Reason& reason) {
     return explained;
 }
 
-ExplainedList explain(const std::vector<Reason>& reasons) {
+ExplainedList explained(const std::vector<Reason>& reasons) {
     ExplainedList all;
     std::vector<std::string> texts;
     for (const auto& reason : reasons) {
-        const auto explained = explain(reason);
-        add_once(texts, explained.text);
-        if (explained.fix)
-            add_once(all.fixes, *explained.fix);
+        const auto one = explained(reason);
+        add_once(texts, one.text);
+        if (one.fix)
+            add_once(all.fixes, *one.fix);
     }
     all.text = joined(texts, "; ");
     return all;
 }
 
-ExplainedList explain(const Candidate& candidate) {
-    auto why = explain(candidate.reasons);
+ExplainedList explained(const Candidate& candidate) {
+    auto why = explained(candidate.reasons);
     if (why.text.empty())
         why.text = candidate.verdict == Verdict::Accepted ? "can be used"
                                                           : std::string{name_of(candidate.verdict)};
     return why;
 }
 
-ExplainedList explain(const VariantCandidate& candidate) {
+ExplainedList explained(const VariantCandidate& candidate) {
     if (candidate.verdict == Verdict::Accepted)
         return {.text = where_it_runs(candidate)};
-    auto why = explain(worth_saying(candidate.reasons));
+    auto why = explained(worth_saying(candidate.reasons));
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));
     if (!can_be_helped(candidate))

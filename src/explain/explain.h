@@ -22,20 +22,20 @@ struct Explained {
 };
 
 /// A code without wording is shown as it is, with its detail.
-Explained explain(const Reason& reason);
+Explained explained(const Reason& reason);
 
 /// Several reasons as one text, with each fix once.
 struct ExplainedList {
     std::string text = {};
     std::vector<std::string> fixes = {};
 };
-ExplainedList explain(const std::vector<Reason>& reasons);
+ExplainedList explained(const std::vector<Reason>& reasons);
 
 /// The verdict with its reasons, or the verdict alone where there are none.
-ExplainedList explain(const Candidate& candidate);
+ExplainedList explained(const Candidate& candidate);
 /// The same for a variant. About a GPU of another vendor it says only that, because the other
 /// reasons follow from it.
-ExplainedList explain(const VariantCandidate& candidate);
+ExplainedList explained(const VariantCandidate& candidate);
 
 /// Adds an item unless the list has it already.
 void add_once(std::vector<std::string>& items, const std::string& item);

@@ -71,7 +71,7 @@ std::vector<std::string> fixes_of(const std::vector<Reason>& reasons,
     std::vector<std::string> fixes;
     for (const auto& reason : reasons) {
         const auto own = fix_for(findings, gpu, api, reason);
-        if (const auto fix = own ? own : explain(reason).fix)
+        if (const auto fix = own ? own : explained(reason).fix)
             add_once(fixes, *fix);
     }
     return fixes;
@@ -90,7 +90,7 @@ std::vector<Obstacle> gpu_obstacles(const Report& report,
             continue;
         found.push_back({.backend = backend,
                          .gpu = gpu.id,
-                         .text = explain(reasons).text,
+                         .text = explained(reasons).text,
                          .fixes = fixes_of(reasons, findings, gpu.id, api_below(backend)),
                          .is_uncertain = !view->second.usable});
     }

@@ -239,7 +239,7 @@ bool Plan::is_possible() const {
            std::ranges::any_of(together, [](const SetPlan& set) { return is_yes(set.fit); });
 }
 
-Plan plan(const PlanRequest& request, const Report& report) {
+Plan planned(const PlanRequest& request, const Report& report) {
     Plan result;
     const ComputeView view{report};
     const auto candidates = candidates_of(request, view.report());

@@ -159,6 +159,6 @@ void describe(Visitor& visit, Plan& plan) {
 
 /// GPUs that only display are left out, and integrated ones out of sets when a discrete one is in;
 /// both take part when the request names them.
-Plan plan(const PlanRequest& request, const Report& report);
+Plan planned(const PlanRequest& request, const Report& report);
 
 }  // namespace gpuprobe

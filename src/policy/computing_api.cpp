@@ -32,7 +32,7 @@ Reason not_verified(const Facts& gpu, Value backend, Value result) {
 
 }  // namespace
 
-std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alternative) {
+std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative) {
     std::vector<Api> apis;
     for (const auto& term : alternative)
         if (const auto api = api_of(term); api && std::ranges::find(apis, *api) == apis.end())
@@ -45,7 +45,7 @@ std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alter
 std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu) {
-    const auto apis = computing_apis(variant, alternative);
+    const auto apis = apis_used(variant, alternative);
     const auto works = [&gpu](Api api) { return gpu.usable(api) == true; };
     if (std::ranges::any_of(apis, works))
         return {};
@@ -70,7 +70,7 @@ std::vector<Reason> unverified(const Variant& variant, const Facts& gpu) {
             reasons.push_back(std::move(reason));
     };
     for (const auto& alternative : variant.needs.devices) {
-        const auto apis = computing_apis(variant, alternative);
+        const auto apis = apis_used(variant, alternative);
         if (apis.empty())
             add(not_verified(gpu, {}, {}));
         for (const auto api : apis) {

@@ -13,7 +13,7 @@ namespace gpuprobe {
 /// The APIs through which a variant computes where this alternative of its holds: those that its
 /// predicates name, else the one that its family is called after ("cuda", "rocm"). None: nothing
 /// tells.
-std::vector<Api> computing_apis(const Variant& variant, const Conjunction& alternative);
+std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative);
 
 /// `no-permission` for each closed node without which the variant can't compute on the GPU where
 /// this alternative of its holds; none where it works all the same.

@@ -109,7 +109,7 @@ bool computes_with(const Variant& variant, std::string_view backend) {
     if (variant.needs.devices.empty())
         return backend == kCpu;
     return std::ranges::all_of(variant.needs.devices, [&](const Conjunction& alternative) {
-        return std::ranges::any_of(computing_apis(variant, alternative),
+        return std::ranges::any_of(apis_used(variant, alternative),
                                    [backend](Api api) { return info_of(api).backend == backend; });
     });
 }
@@ -208,7 +208,7 @@ private:
 
     /// The GPUs on which what the variant computes with was verified.
     [[nodiscard]] std::uint64_t verified(const Variant& variant, std::size_t alternative) const {
-        const auto apis = computing_apis(variant, variant.needs.devices[alternative]);
+        const auto apis = apis_used(variant, variant.needs.devices[alternative]);
         std::uint64_t gpus = 0;
         for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
             if (is_verified(apis, machine_.gpus[i]))

@@ -198,7 +198,7 @@ void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds&
 
 /// The APIs that an alternative of a variant computes through; all where nothing tells.
 std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative) {
-    auto apis = computing_apis(variant, alternative);
+    auto apis = apis_used(variant, alternative);
     if (apis.empty())
         for (const auto* api : computing_apis())
             apis.push_back(api->id);

@@ -14,10 +14,10 @@ constexpr std::size_t kMaxDetailed = 1024;
 constexpr std::size_t kMaxBare = 8192;
 
 void add_words(const Reason& reason, bus::Dictionary& entry) {
-    const auto explained = explain(reason);
-    entry.emplace("Text", sdbus::Variant{bus::bus_text(explained.text)});
-    if (explained.fix)
-        entry.emplace("Fix", sdbus::Variant{bus::bus_text(*explained.fix)});
+    const auto words = explained(reason);
+    entry.emplace("Text", sdbus::Variant{bus::bus_text(words.text)});
+    if (words.fix)
+        entry.emplace("Fix", sdbus::Variant{bus::bus_text(*words.fix)});
 }
 
 std::size_t reason_count(const Recommendation& recommendation) {

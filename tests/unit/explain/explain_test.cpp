@@ -47,7 +47,7 @@ TEST(Wording, TakesTheFirstAlternativeThatIsKnown) {
 
 TEST(Wording, SaysOfAnotherVendorWhatIsKnown) {
     const auto sentence = [](Value::Object members) {
-        return explain(because("vendor-mismatch", std::move(members))).text;
+        return explained(because("vendor-mismatch", std::move(members))).text;
     };
     EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}),
               "needs a GPU of another vendor: NVIDIA");
@@ -63,7 +63,7 @@ TEST(Wording, SurvivesPatternsThatAreCut) {
 }
 
 TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
-    EXPECT_EQ(explain({.code = "worker-stuck"}).fix, usual_fix({.code = "worker-stuck"}));
+    EXPECT_EQ(explained({.code = "worker-stuck"}).fix, usual_fix({.code = "worker-stuck"}));
     EXPECT_NE(usual_fix({.code = "worker-stuck"}), std::nullopt);
     EXPECT_EQ(usual_fix({.code = "not-listed"}), std::nullopt) << "no cause rests on it";
     const Reason missing{.code = "node-missing", .detail = detail({{"node", "/dev/nvidia0"}})};
@@ -74,25 +74,25 @@ TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
 }
 
 TEST(Wording, ExplainsAPermissionWithItsFix) {
-    const auto explanation = explain(
+    const auto explanation = explained(
         {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});
     EXPECT_EQ(explanation.text, "no permission for /dev/kfd, which belongs to group render");
     EXPECT_EQ(explanation.fix,
               "join its group, then log in again: sudo usermod -aG render \"$USER\"");
-    EXPECT_EQ(explain({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
+    EXPECT_EQ(explained({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
               "a rule of udev's gives it to the group render, as systemd's own rules do: see "
               "udevadm info /dev/kfd");
 }
 
 TEST(Wording, ShowsACodeThatItDoesNotKnow) {
-    EXPECT_EQ(explain({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).text,
+    EXPECT_EQ(explained({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).text,
               "from-the-future (a=1, b=x)");
-    EXPECT_EQ(explain({.code = "from-the-future"}).text, "from-the-future");
+    EXPECT_EQ(explained({.code = "from-the-future"}).text, "from-the-future");
 }
 
 TEST(Wording, LetsNoControlCharacterThrough) {
     const auto text =
-        explain({.code = "driver-failed", .detail = detail({{"note", "\x1b]0;evil\x07"}})}).text;
+        explained({.code = "driver-failed", .detail = detail({{"note", "\x1b]0;evil\x07"}})}).text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
     EXPECT_EQ(text.find('\x07'), std::string::npos);
 }

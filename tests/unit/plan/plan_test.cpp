@@ -48,7 +48,7 @@ class Border : public ::testing::TestWithParam<BorderRow> {};
 
 TEST_P(Border, IsWhereATenthIsSpare) {
     const auto answer =
-        plan(bytes_needed(Bytes{1000}), machine({gpu("a", Bytes{GetParam().free})}));
+        planned(bytes_needed(Bytes{1000}), machine({gpu("a", Bytes{GetParam().free})}));
     ASSERT_EQ(answer.gpus.size(), 1U);
     EXPECT_EQ(answer.gpus[0].fit, GetParam().fit);
 }
@@ -142,7 +142,7 @@ TEST(Plan, SaysWhatItDoesNotKnow) {
     silent.memory = {};
     auto no_free = gpu("b", gib(8));
     no_free.memory.free.reset();
-    const auto answer = plan(bytes_needed(gib(4)), machine({silent, no_free}));
+    const auto answer = planned(bytes_needed(gib(4)), machine({silent, no_free}));
     EXPECT_EQ(answer.gpus[0].fit, Fit::Unknown);
     EXPECT_FALSE(answer.gpus[0].budget.bytes);
     EXPECT_EQ(answer.gpus[0].reasons[0].code, "memory-unknown");
@@ -154,12 +154,12 @@ TEST(Plan, SaysWhatItDoesNotKnow) {
 TEST(Plan, IsPossibleOnlyWhereThatIsKnown) {
     auto silent = gpu("a", gib(8));
     silent.memory = {};
-    EXPECT_FALSE(plan(bytes_needed(gib(4)), machine({silent})).is_possible());
-    EXPECT_FALSE(plan(bytes_needed(gib(4)), machine({})).is_possible());
-    EXPECT_FALSE(plan(bytes_needed(gib(9)), machine({gpu("a", gib(8))})).is_possible());
-    EXPECT_TRUE(plan(bytes_needed(gib(8)), machine({gpu("a", gib(8))})).is_possible());
+    EXPECT_FALSE(planned(bytes_needed(gib(4)), machine({silent})).is_possible());
+    EXPECT_FALSE(planned(bytes_needed(gib(4)), machine({})).is_possible());
+    EXPECT_FALSE(planned(bytes_needed(gib(9)), machine({gpu("a", gib(8))})).is_possible());
+    EXPECT_TRUE(planned(bytes_needed(gib(8)), machine({gpu("a", gib(8))})).is_possible());
     EXPECT_TRUE(
-        plan(bytes_needed(gib(9)), machine({gpu("a", gib(8)), gpu("b", gib(8))})).is_possible());
+        planned(bytes_needed(gib(9)), machine({gpu("a", gib(8)), gpu("b", gib(8))})).is_possible());
 }
 
 TEST(Plan, LeavesOutWhatDoesNotCompute) {
@@ -167,7 +167,7 @@ TEST(Plan, LeavesOutWhatDoesNotCompute) {
     display.kind = GpuKind::DisplayOnly;
     auto broken = gpu("broken", gib(8));
     broken.backends["cuda"].usable = false;
-    const auto answer = plan(bytes_needed(gib(1)), machine({display, broken}));
+    const auto answer = planned(bytes_needed(gib(1)), machine({display, broken}));
     ASSERT_EQ(answer.gpus.size(), 1U);
     EXPECT_EQ(answer.gpus[0].gpu, "broken");
     EXPECT_EQ(answer.gpus[0].fit, Fit::No);
@@ -183,7 +183,7 @@ TEST(Plan, CountsTheLayersThatFit) {
     const Slot slot{.overhead = backend_traits("cuda").context};
     const auto layers = [&](std::uint64_t budget) {
         const auto free = Bytes{budget + kDefaultMargin.count};
-        return plan(request, machine({gpu("a", free)})).gpus[0].layers->offloaded;
+        return planned(request, machine({gpu("a", free)})).gpus[0].layers->offloaded;
     };
     for (const std::uint64_t count : {33, 32, 2, 1}) {
         const auto used = split(load, {slot}, count).used[0].count;
@@ -196,22 +196,22 @@ TEST(Plan, CountsTheLayersThatFit) {
 TEST(Plan, FindsTheLongestContext) {
     auto request = for_model("llama-3.1-8b", 4096);
     const auto report = machine({gpu("a", gib(10))});
-    const auto longest = plan(request, report).gpus[0].max_context;
+    const auto longest = planned(request, report).gpus[0].max_context;
     ASSERT_TRUE(longest);
     EXPECT_EQ(*longest % 256, 0U);
     request.run.context = *longest;
-    EXPECT_EQ(plan(request, report).gpus[0].fit, Fit::Fits);
+    EXPECT_EQ(planned(request, report).gpus[0].fit, Fit::Fits);
     request.run.context = *longest + 256;
-    EXPECT_NE(plan(request, report).gpus[0].fit, Fit::Fits);
+    EXPECT_NE(planned(request, report).gpus[0].fit, Fit::Fits);
 }
 
 TEST(Plan, GoesNoFurtherThanTheModelWasTrained) {
-    const auto answer = plan(for_model("qwen2.5-14b", 4096), machine({gpu("a", gib(900))}));
+    const auto answer = planned(for_model("qwen2.5-14b", 4096), machine({gpu("a", gib(900))}));
     EXPECT_EQ(answer.gpus[0].max_context, 32768U);
 }
 
 TEST(Plan, HasNoContextWhereTheWeightsAloneAreTooMuch) {
-    const auto answer = plan(for_model("qwen3-32b", 4096), machine({gpu("a", gib(16))}));
+    const auto answer = planned(for_model("qwen3-32b", 4096), machine({gpu("a", gib(16))}));
     EXPECT_EQ(answer.gpus[0].fit, Fit::No);
     EXPECT_FALSE(answer.gpus[0].max_context);
     EXPECT_GT(answer.gpus[0].layers->offloaded, 10U);
@@ -220,7 +220,7 @@ TEST(Plan, HasNoContextWhereTheWeightsAloneAreTooMuch) {
 
 TEST(Plan, ShowsTheSamePartsOnEveryMachine) {
     const auto request = for_model("gemma-3-27b", 32768);
-    const auto answer = plan(request, machine({gpu("a", gib(40))}));
+    const auto answer = planned(request, machine({gpu("a", gib(40))}));
     ASSERT_TRUE(answer.need);
     const auto& need = *answer.need;
     EXPECT_EQ(answer.gpus[0].need.count, need.layers.count + need.output.count + need.cache.count +
@@ -238,9 +238,9 @@ class Overhead : public ::testing::TestWithParam<OverheadRow> {};
 TEST_P(Overhead, IsOfTheBackend) {
     auto request = for_model("llama-3.1-8b", 4096);
     const auto report = machine({gpu("a", gib(40), GetParam().backend)});
-    EXPECT_EQ(plan(request, report).gpus[0].overhead, mib(GetParam().mebibytes));
+    EXPECT_EQ(planned(request, report).gpus[0].overhead, mib(GetParam().mebibytes));
     request.context_overhead = mib(7);
-    EXPECT_EQ(plan(request, report).gpus[0].overhead, mib(7));
+    EXPECT_EQ(planned(request, report).gpus[0].overhead, mib(7));
 }
 
 INSTANTIATE_TEST_SUITE_P(Table,
@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Plan, SplitsOverGpusOfOneBackend) {
     const auto request = for_model("qwen3-32b", 8192);
-    const auto answer = plan(request, machine({gpu("small", gib(12)), gpu("large", gib(16))}));
+    const auto answer = planned(request, machine({gpu("small", gib(12)), gpu("large", gib(16))}));
     EXPECT_EQ(answer.gpus[0].fit, Fit::No);
     EXPECT_EQ(answer.gpus[1].fit, Fit::No);
     ASSERT_EQ(answer.together.size(), 1U);
@@ -311,7 +311,7 @@ TEST(Plan, SplitsOverGpusOfOneBackend) {
 /// By free memory one of 33 pieces would go to the small one, where not even the computation fits.
 TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
     const auto request = for_model("llama-3.1-8b", 4096);
-    const auto answer = plan(request, machine({gpu("large", gib(48)), gpu("small", gib(2))}));
+    const auto answer = planned(request, machine({gpu("large", gib(48)), gpu("small", gib(2))}));
     ASSERT_EQ(answer.together.size(), 1U);
     EXPECT_EQ(answer.together[0].fit, Fit::Fits);
     EXPECT_EQ(answer.together[0].shares[0].layers, 33U);
@@ -320,11 +320,11 @@ TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
 
 TEST(Plan, SplitsOnlyWhatOneBackendDrives) {
     const auto mixed = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
-    EXPECT_TRUE(plan(bytes_needed(gib(12)), mixed).together.empty());
+    EXPECT_TRUE(planned(bytes_needed(gib(12)), mixed).together.empty());
     auto both = mixed;
     for (auto& member : both.gpus)
         member.backends["vulkan"] = {.usable = true};
-    const auto sets = plan(bytes_needed(gib(12)), both).together;
+    const auto sets = planned(bytes_needed(gib(12)), both).together;
     ASSERT_EQ(sets.size(), 1U);
     EXPECT_EQ(sets[0].backend, "vulkan");
 }
@@ -333,7 +333,7 @@ TEST(Plan, NamesASetOnceThoughTwoBackendsDriveIt) {
     auto report = machine({gpu("a", gib(8)), gpu("b", gib(8))});
     for (auto& member : report.gpus)
         member.backends["vulkan"] = {.usable = true};
-    const auto sets = plan(bytes_needed(gib(12)), report).together;
+    const auto sets = planned(bytes_needed(gib(12)), report).together;
     ASSERT_EQ(sets.size(), 1U);
     EXPECT_EQ(sets[0].backend, "cuda");
 }
@@ -343,35 +343,35 @@ TEST(Plan, TakesAnIntegratedGpuIntoASetWhenNamed) {
     integrated.kind = GpuKind::Integrated;
     auto request = bytes_needed(gib(12));
     const auto report = machine({gpu("d", gib(8), "vulkan"), integrated});
-    EXPECT_TRUE(plan(request, report).together.empty());
+    EXPECT_TRUE(planned(request, report).together.empty());
     request.gpus = {"d", "i"};
-    ASSERT_EQ(plan(request, report).together.size(), 1U);
+    ASSERT_EQ(planned(request, report).together.size(), 1U);
     request.gpus = {"i"};
-    EXPECT_EQ(plan(request, report).gpus.size(), 1U);
+    EXPECT_EQ(planned(request, report).gpus.size(), 1U);
 }
 
 TEST(Plan, OfASetWithAnUnknownGpuIsUnknownUnlessTheOthersDo) {
     auto silent = gpu("b", gib(8));
     silent.memory = {};
     const auto report = machine({gpu("a", gib(8)), silent});
-    EXPECT_EQ(plan(bytes_needed(gib(12)), report).together[0].fit, Fit::Unknown);
-    EXPECT_EQ(plan(bytes_needed(gib(4)), report).together[0].fit, Fit::Fits);
+    EXPECT_EQ(planned(bytes_needed(gib(12)), report).together[0].fit, Fit::Unknown);
+    EXPECT_EQ(planned(bytes_needed(gib(4)), report).together[0].fit, Fit::Fits);
 }
 
 TEST(Plan, OfTheHostCountsTheEmbeddingToo) {
     const auto request = for_model("llama-3.1-8b", 4096);
     auto report = machine({});
-    const auto answer = plan(request, report);
+    const auto answer = planned(request, report);
     EXPECT_EQ(answer.host.fit, Fit::Fits);
     EXPECT_EQ(answer.host.need.count, answer.need->layers.count + answer.need->output.count +
                                           answer.need->cache.count + answer.need->compute.count +
                                           answer.need->embedding.count);
     report.host.memory.available = answer.host.need;
-    EXPECT_EQ(plan(request, report).host.fit, Fit::Tight);
+    EXPECT_EQ(planned(request, report).host.fit, Fit::Tight);
     report.host.memory.available = gib(1);
-    EXPECT_EQ(plan(request, report).host.fit, Fit::No);
+    EXPECT_EQ(planned(request, report).host.fit, Fit::No);
     report.host.memory = {};
-    EXPECT_EQ(plan(request, report).host.fit, Fit::Unknown);
+    EXPECT_EQ(planned(request, report).host.fit, Fit::Unknown);
 }
 
 using Counts = std::vector<std::uint64_t>;
@@ -421,28 +421,28 @@ Report divided(const std::string& kind, Bytes memory, const std::string& backend
 }
 
 TEST(UnitPlan, HoldsTheNeedAgainstEachUnit) {
-    const auto answer = plan(bytes_needed(gib(30)), divided("mig-", gib(24), "cuda"));
+    const auto answer = planned(bytes_needed(gib(30)), divided("mig-", gib(24), "cuda"));
     ASSERT_EQ(answer.gpus.size(), 3U);
     EXPECT_EQ(answer.gpus[0].gpu, "a/mig-1");
     EXPECT_EQ(answer.gpus[0].fit, Fit::No);
     EXPECT_TRUE(answer.together.empty()) << "a process sees one instance";
     auto request = bytes_needed(gib(1));
     request.gpus = {"a/mig-2"};
-    EXPECT_EQ(plan(request, divided("mig-", gib(24), "cuda")).gpus.size(), 1U);
+    EXPECT_EQ(planned(request, divided("mig-", gib(24), "cuda")).gpus.size(), 1U);
     request.gpus = {"a"};
-    EXPECT_EQ(plan(request, divided("mig-", gib(24), "cuda")).gpus.size(), 2U);
+    EXPECT_EQ(planned(request, divided("mig-", gib(24), "cuda")).gpus.size(), 2U);
 }
 
 TEST(UnitPlan, CountsMemoryThatUnitsShareOnce) {
     auto request = bytes_needed(gib(100));
     request.gpus = {"a"};
     const auto report = divided("xcp-", gib(96), "rocm");  // each may use all of the board
-    const auto answer = plan(request, report);
+    const auto answer = planned(request, report);
     ASSERT_EQ(answer.together.size(), 1U);
     EXPECT_EQ(answer.together[0].gpus, (Ids{"a/xcp-1", "a/xcp-2"}));
     EXPECT_EQ(answer.together[0].fit, Fit::No);
     request.need = gib(80);
-    EXPECT_EQ(plan(request, report).together[0].fit, Fit::Fits);
+    EXPECT_EQ(planned(request, report).together[0].fit, Fit::Fits);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace gpuprobe::testing_properties {
 namespace {
 
 Plan plan_of(const Report& report) {
-    return plan({.need = gib(4)}, report);
+    return planned({.need = gib(4)}, report);
 }
 
 // Reasons -----------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ void for_each_reason(const Value& value, const Use& use) {
 void expect_known_reasons(const Value& document) {
     for_each_reason(document, [](const Reason& reason) {
         EXPECT_NE(find_reason(reason.code), nullptr) << reason.code;
-        EXPECT_NE(explain(reason).text, reason.code) << "no words";
+        EXPECT_NE(explained(reason).text, reason.code) << "no words";
     });
 }
 

@@ -33,7 +33,7 @@ using Table = std::map<std::string, Row>;
 std::set<std::string> backends_of(const Variant& variant) {
     std::set<std::string> backends;
     for (const auto& alternative : variant.needs.devices)
-        for (const auto api : computing_apis(variant, alternative))
+        for (const auto api : apis_used(variant, alternative))
             backends.insert(std::string{info_of(api).backend});
     if (variant.needs.devices.empty())
         backends.insert(std::string{kCpu});
@@ -128,11 +128,11 @@ void expect_plan(const Decision& decision, const Report& report) {
         const auto memory = memory_for_use(*gpu).value;
         const auto need =
             std::min(memory.value_or(mib(1)), gpu->memory.free.value_or(memory.value_or(mib(1))));
-        const auto planned = plan({.need = need, .margin = {}, .gpus = {id}}, report);
-        ASSERT_EQ(planned.gpus.size(), 1U) << id;
-        EXPECT_EQ(planned.gpus.front().gpu, id);
-        EXPECT_EQ(planned.gpus.front().fit == Fit::Unknown, !memory) << id;
-        EXPECT_NE(planned.gpus.front().fit, Fit::No) << id;
+        const auto answer = planned({.need = need, .margin = {}, .gpus = {id}}, report);
+        ASSERT_EQ(answer.gpus.size(), 1U) << id;
+        EXPECT_EQ(answer.gpus.front().gpu, id);
+        EXPECT_EQ(answer.gpus.front().fit == Fit::Unknown, !memory) << id;
+        EXPECT_NE(answer.gpus.front().fit, Fit::No) << id;
     }
 }
 

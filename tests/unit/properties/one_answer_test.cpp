@@ -47,7 +47,7 @@ using Names = std::set<std::string>;
 Names backends_of(const Variant& variant) {
     Names backends;
     for (const auto& alternative : variant.needs.devices)
-        for (const auto api : computing_apis(variant, alternative))
+        for (const auto api : apis_used(variant, alternative))
             backends.insert(std::string{info_of(api).backend});
     if (variant.needs.devices.empty())
         backends.insert(std::string{kCpu});
@@ -151,7 +151,7 @@ std::set<std::string> variants_on(const Manifest& product,
 }
 
 Fit planned(const Report& report, const Gpu& gpu, Bytes need) {
-    return plan({.need = need, .margin = {}, .gpus = {gpu.id}}, report).gpus.front().fit;
+    return planned({.need = need, .margin = {}, .gpus = {gpu.id}}, report).gpus.front().fit;
 }
 
 /// No backend is of use there, so nobody looks at its memory.

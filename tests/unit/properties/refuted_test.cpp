@@ -43,7 +43,7 @@ void expect_open_nodes(const VariantPlatform& platform,
     const auto& report = view.report();
     const auto& variant = *find_variant(platform, candidate.variant);
     for (const auto& alternative : variant.needs.devices)
-        for (const auto api : computing_apis(variant, alternative))
+        for (const auto api : apis_used(variant, alternative))
             for (const auto& gpu : candidate.gpus)
                 EXPECT_TRUE(shut_nodes(info_of(api).backend, report.nodes, *gpu_called(report, gpu))
                                 .empty())
