@@ -6,7 +6,7 @@
 #include <grp.h>
 #include <pwd.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 constexpr std::size_t kBuffer = 16384;
@@ -31,4 +31,4 @@ std::optional<std::string> group_name(gid_t id) {
     return found->gr_name;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

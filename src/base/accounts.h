@@ -8,9 +8,9 @@
 
 /// Names of accounts as this machine knows them (nsswitch.conf(5)); the portable program, which can
 /// load nothing, knows those of /etc/passwd and /etc/group.
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 std::optional<std::string> user_name(uid_t id);
 std::optional<std::string> group_name(gid_t id);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 /// Source: passwd(5) and group(5): name, password, number.
@@ -30,4 +30,4 @@ std::optional<std::string> group_name(gid_t id) {
     return name_in("/etc/group", id);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

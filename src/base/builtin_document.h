@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// A JSON file as it was at build time (cmake/embed_json.cmake).
 struct BuiltinDocument {
@@ -11,4 +11,4 @@ struct BuiltinDocument {
     std::string_view json = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// A size in bytes.
 struct Bytes {
@@ -22,4 +22,4 @@ constexpr Bytes gib(std::uint64_t n) {
     return Bytes{n << 30};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

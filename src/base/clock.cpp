@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 WallTime SystemClock::wall() const {
     return std::chrono::time_point_cast<std::chrono::microseconds>(
@@ -13,4 +13,4 @@ MonotonicTime SystemClock::monotonic() const {
     return std::chrono::duration_cast<MonotonicTime>(now);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

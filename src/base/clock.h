@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// An instant as reports carry it: since the epoch. Reports write it as integer microseconds.
 using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
@@ -25,4 +25,4 @@ public:
     [[nodiscard]] MonotonicTime monotonic() const override;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

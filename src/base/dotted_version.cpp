@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 constexpr std::size_t kMaxDigits = 9;  // the largest such number fits in 32 bits
@@ -59,4 +59,4 @@ bool VersionRange::contains(const Version& version) const {
     return (!min || version >= *min) && (!max || version <= *max) && (!below || version < *below);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// A numeric dotted version of one to four parts: "580.65.06", "13.0". Compared part by part as
 /// numbers, so that 450.119 is newer than 450.80; a part that is not there counts as 0.
@@ -40,4 +40,4 @@ struct VersionRange {
     bool operator==(const VersionRange&) const = default;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

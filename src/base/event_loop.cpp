@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 using SdEvent = CHandle<sd_event, sd_event_unref>;
@@ -188,4 +188,4 @@ Status SystemLoop::feed_watchdog() {
     return gpuprobe::Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

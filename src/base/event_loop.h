@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// Something watched or waited for; it ends when this is destroyed, also from within its own
 /// callback.
@@ -73,4 +73,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -17,7 +17,7 @@
 #include "base/files.h"
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLERR == EPOLLERR &&
               POLLHUP == EPOLLHUP && POLLPRI == EPOLLPRI);
@@ -191,4 +191,4 @@ Status SystemLoop::feed_watchdog() {
     return Error{ErrorCode::Internal, "watchdog: not in the portable program"};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

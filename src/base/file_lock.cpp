@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 Result<UniqueFd> lock_file(const std::string& path) {
     UniqueFd fd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
@@ -21,4 +21,4 @@ Result<UniqueFd> lock_file(const std::string& path) {
     return errno_error(path, errno);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

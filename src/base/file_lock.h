@@ -6,10 +6,10 @@
 #include "base/handle.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// A lock on a file, which is made where it is missing, that ends with this process; an empty one
 /// where another process has it. Errors: Io, NotFound, PermissionDenied, each "path: reason".
 Result<UniqueFd> lock_file(const std::string& path);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

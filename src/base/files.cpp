@@ -18,7 +18,7 @@
 #include "base/parse.h"
 #include "base/staged_file.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel: path_resolution(7)
@@ -263,4 +263,4 @@ Status write_atomically_from(const std::string& elsewhere,
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

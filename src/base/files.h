@@ -14,7 +14,7 @@
 #include "base/handle.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// What stat(2) says, as far as anyone here needs it.
 struct FileStatus {
@@ -83,4 +83,4 @@ Status write_atomically(const std::string& path, std::string_view content, mode_
 /// An Error for the current errno: "path: reason" with the code that fits.
 Error errno_error(std::string_view path, int number);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 template <auto release>
 struct Release {
@@ -47,4 +47,4 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\r\f\v";
@@ -113,4 +113,4 @@ std::string scrubbed(std::string_view text, std::size_t limit) {
     return clean;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// The number that the whole text is, in that base, without sign, space or prefix; else nullopt.
 template <std::integral T>
@@ -49,4 +49,4 @@ std::string lower_case(std::string_view text);
 /// characters (each becomes U+FFFD), at most `limit` bytes, cut at a character.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

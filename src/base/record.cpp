@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 ReadProblem read_value(const Value& value, std::string& out) {
     const auto* text = value.as_string();
@@ -63,4 +63,4 @@ ReadProblem ReadProblem::in(std::string_view key) && {
     return std::move(*this);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -30,7 +30,7 @@
 ///
 /// Written, every member is present and an empty optional is null. Read, a missing member leaves
 /// the default when the member is optional or a container, and is an error otherwise.
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 template <class E>
 struct EnumName {
@@ -350,4 +350,4 @@ Result<T> strict_record_from(const Value& value) {
     return object;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

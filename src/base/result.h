@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// What kind of failure a caller may branch on. Each value maps to one D-Bus error name
 /// (src/service).
@@ -75,7 +75,7 @@ private:
 struct Done {};
 using Status = Result<Done>;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base
 
 /// The value of a Result, or return what it has in its place from the enclosing function.
 #define TRY(expression)                            \

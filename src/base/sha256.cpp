@@ -5,7 +5,7 @@
 
 #include <nettle/sha2.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 struct Sha256::State {
     sha256_ctx context = {};
@@ -41,4 +41,4 @@ std::string sha256_of(std::string_view bytes) {
     return hash.take();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

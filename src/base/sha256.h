@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// SHA-256 of what is added, piece by piece. Source: FIPS 180-4; the code is nettle's.
 class Sha256 {
@@ -27,4 +27,4 @@ private:
 /// Of one text.
 std::string sha256_of(std::string_view bytes);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 struct SignalName {
@@ -32,4 +32,4 @@ std::string signal_name(int number) {
                                        : std::string{found->name};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

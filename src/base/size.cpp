@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 struct Unit {
@@ -85,4 +85,4 @@ std::optional<Bytes> parse_size(std::string_view text) {
     return Bytes{whole->count + fraction->count};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// A size as documents have it: "8GiB", "8192 MiB", "8GB", "8000000000". nullopt for anything else
 /// and past 2^64: "8G" could be either.
@@ -16,4 +16,4 @@ std::optional<Bytes> size_from_text(std::string_view text);
 /// fraction is allowed with a unit. nullopt for anything else and past 2^64.
 std::optional<Bytes> parse_size(std::string_view text);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

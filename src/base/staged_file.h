@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// write_atomically() with the temporary file in `elsewhere`, a folder of the same file system, for
 /// a reader who takes notice of whatever appears in the file's own. Errors: Io, PermissionDenied.
@@ -17,4 +17,4 @@ Status write_atomically_from(const std::string& elsewhere,
                              std::string_view content,
                              mode_t mode = 0644);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 constexpr std::size_t kMaxWord = 64;
@@ -61,4 +61,4 @@ std::string suggestion(std::string_view given, const std::vector<std::string>& k
     return all;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// The one of `known` that a typing mistake turns into `given`: the fewest inserted, dropped,
 /// changed or swapped letters, at most one in three; the first on a tie. nullopt when none is near.
@@ -16,4 +16,4 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
 /// torch".
 std::string suggestion(std::string_view given, const std::vector<std::string>& known);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 Value::Value() = default;
 Value::~Value() = default;
@@ -197,4 +197,4 @@ bool operator==(const Value& left, const Value& right) {
     return have_equal_members(*left_members, *right_members);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

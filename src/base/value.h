@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// A self-describing value: what JSON and a D-Bus variant have in common.
 ///
@@ -102,4 +102,4 @@ bool operator==(const Value& left, const Value& right);
 /// What compares equal is the same value, but for -0.0 and NaN, which have places of their own.
 std::strong_ordering operator<=>(const Value& left, const Value& right);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -9,7 +9,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -168,4 +168,4 @@ std::string json_pretty(const Value& value) {
     return to_json(value).dump(2, ' ', false, kReplaceBadBytes) + "\n";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// Deeper documents are refused: no format of ours nests more than a dozen levels.
 constexpr int kMaxJsonDepth = 64;
@@ -26,4 +26,4 @@ std::string json_line(const Value& value);
 /// Indented by two spaces, with a final newline.
 std::string json_pretty(const Value& value);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline base {
 
 /// The release, from the project's CMakeLists.txt.
 inline constexpr std::string_view kVersion = GPUPROBE_VERSION;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline base

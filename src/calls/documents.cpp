@@ -7,7 +7,7 @@
 #include "policy/term.h"
 #include "wire/error_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::size_t kMaxMessage = 4096;
@@ -112,4 +112,4 @@ Error nothing_satisfies(const std::string& consumer) {
             "nothing on this machine satisfies '" + scrubbed(consumer, kMaxName) + "'"};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -16,7 +16,7 @@
 
 /// What is answered, whichever way the question came: the socket sends these documents, and
 /// `gpuprobectl -j` prints them.
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 /// Of `list`.
 struct GpuList {
@@ -196,4 +196,4 @@ NoMatch no_match_of(const Decision& decision);
 /// NoMatch: nothing satisfies what was asked for that consumer.
 Error nothing_satisfies(const std::string& consumer);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

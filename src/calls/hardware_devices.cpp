@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 namespace {
 
 std::optional<std::uint32_t> number_of(const std::optional<std::string>& id) {
@@ -48,4 +48,4 @@ std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report) {
     return devices;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

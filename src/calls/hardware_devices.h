@@ -12,7 +12,7 @@
 /// Devices by the names of ONNX Runtime's OrtHardwareDevice, for programs that hand out execution
 /// providers. Sources: microsoft/onnxruntime@04b0758e, onnxruntime/core/session/abi_devices.h for
 /// the fields, onnxruntime/core/platform/linux/device_discovery.cc for ids and metadata.
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 struct OrtHardwareDevice {
     std::optional<std::string> id = {};  ///< ours; null for the processor
@@ -37,4 +37,4 @@ void describe(Visitor& visit, OrtHardwareDevice& device) {
 /// The processor, every GPU in the report's order, and every NPU.
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -14,7 +14,7 @@
 #include "base/parse.h"
 #include "knowledge/causes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::size_t kMaxListed = 64;
@@ -133,4 +133,4 @@ Surroundings own_surroundings(const FileSystem& files) {
     return here;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "explain/doctor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 /// Why GPUs are not used, as the daemon tells a caller on every door: of the report that the caller
 /// may see. `environment` is of the program that the caller asks for. Nothing surrounds a captured
@@ -23,4 +23,4 @@ std::vector<Finding> findings_for(uid_t caller,
 /// What surrounds this process, with its account. Looks the account up, which may take a while.
 Surroundings own_surroundings(const FileSystem& files);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

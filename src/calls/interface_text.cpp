@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 namespace {
 
 std::string with(std::string_view text, char from, char to) {
@@ -80,4 +80,4 @@ std::string InterfaceTypes::definitions() const {
     return text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -15,7 +15,7 @@
 
 /// A Varlink interface description, made from the records and request tables that are read and
 /// written. Source of the grammar: varlink.org, "Interface Definition".
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 /// A request as a parameter: its keys are those of the table. The names of Varlink have no dashes,
 /// so each is taken with underscores too.
@@ -36,8 +36,12 @@ ReadProblem read_value(const Value& value, KeyedRequest<Keys>& out) {
     out.value = with_table_keys(value, Keys());
     return {};
 }
-template <std::span<const RequestKey> (*Keys)()>
-struct MayBeMissing<KeyedRequest<Keys>> : std::true_type {};
+}  // namespace gpuprobe::inline calls
+
+template <std::span<const gpuprobe::RequestKey> (*Keys)()>
+struct gpuprobe::MayBeMissing<gpuprobe::KeyedRequest<Keys>> : std::true_type {};
+
+namespace gpuprobe::inline calls {
 
 /// "Candidate" for gpuprobe::Candidate.
 template <class T>
@@ -142,4 +146,4 @@ private:
     std::vector<std::pair<std::string, std::string>> defined_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -16,7 +16,7 @@
 
 /// What the methods of org.gpuprobe take, and what some of them answer: the interface description
 /// is made of these.
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 struct Nothing {};
 template <class Visitor>
@@ -259,4 +259,4 @@ void describe(Visitor& visit, ReportChange& change) {
     visit("state", change.state);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -16,7 +16,7 @@
 #include "report/trials.h"
 #include "wire/error_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::string_view kServiceInterface = "org.varlink.service";
@@ -476,4 +476,4 @@ std::optional<std::string> interface_description(std::string_view interface) {
     return "interface " + std::string{interface} + "\n\n" + types.definitions() + text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -17,7 +17,7 @@
 
 /// The methods of the interface org.gpuprobe: what each takes, and what it answers. The daemon
 /// serves them on its socket, `gpuprobectl call` in its own process.
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 /// What not every caller may do. Polkit's names for them begin with "org.gpuprobe."; data/polkit/
 /// says who may do what by default.
@@ -81,4 +81,4 @@ MethodAnswer refusal_of(const Error& error);
 /// The description of an interface; nullopt for one that is not served.
 std::optional<std::string> interface_description(std::string_view interface);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calls/power.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu) {
     if (gpu.pci && gpu.pci->address)
@@ -16,4 +16,4 @@ bool is_asleep(const FileSystem& files, const Gpu& gpu) {
     return state == "suspended" || state == "suspending";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline calls {
 
 /// Whether the GPU is awake now, as the kernel says without waking it: "active", "suspended" …
 /// What the report knows where the kernel can't be asked; nullopt when that is nothing.
@@ -17,4 +17,4 @@ std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu);
 /// Whether asking a driver about this GPU would wake it.
 bool is_asleep(const FileSystem& files, const Gpu& gpu);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline calls

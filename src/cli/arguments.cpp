@@ -10,7 +10,7 @@
 #include "cli/help.h"
 #include "cli/verb.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// A word's failure names the option or the place in front of it.
@@ -222,4 +222,4 @@ Value override_rule_of(const Arguments& arguments) {
     return rule;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "base/value.h"
 #include "cli/terminal.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 enum class JsonMode { Off, Short, Pretty };
 
@@ -161,4 +161,4 @@ Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 /// The named values that SetOverride takes.
 Value override_rule_of(const Arguments& arguments);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "explain/sizes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr int kWidth = 900;
@@ -182,4 +182,4 @@ std::string bench_plot(const std::vector<BenchRow>& rows) {
     return drawing.document();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

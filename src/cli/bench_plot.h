@@ -6,7 +6,7 @@
 
 #include "cli/bench_rows.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The rows that were measured as bars: one panel for the memory's bandwidth, one for the rate of
 /// arithmetic, each with a bar a row and figure, on a scale of its own, and its unit. An SVG 1.1
@@ -14,4 +14,4 @@ namespace gpuprobe {
 /// escaped, control characters replaced. Pure.
 std::string bench_plot(const std::vector<BenchRow>& rows);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

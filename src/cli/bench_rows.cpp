@@ -6,7 +6,7 @@
 #include "explain/gpu_words.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 template <class Holder>
@@ -53,4 +53,4 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
     return rows;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

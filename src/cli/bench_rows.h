@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// What was computed on one device through one API.
 struct BenchRow {
@@ -34,4 +34,4 @@ void describe(Visitor& visit, BenchRow& row) {
 /// implementations, the processor. `gpus`: only these; none: all.
 std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -11,7 +11,7 @@
 #include "explain/sizes.h"
 #include "explain/table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Cell rate_cell(const std::optional<std::uint64_t>& rate, const Screen& screen) {
@@ -133,4 +133,4 @@ std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen) 
     return remarks.empty() ? text : text + "\n" + remarks;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

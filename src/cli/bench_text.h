@@ -7,7 +7,7 @@
 #include "cli/bench_rows.h"
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The table of `bench`, and below it a line for each row that has no figures or no right result,
 /// with why. Pure.
@@ -20,4 +20,4 @@ std::string verification_words(const std::optional<Verification>& verification,
 /// The largest spread of a measurement's figures; nullopt where none is known.
 std::optional<double> largest_spread(const Measurement& measurement);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

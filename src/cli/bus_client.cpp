@@ -3,7 +3,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
     auto loop = TRY(SystemLoop::create());
@@ -114,4 +114,4 @@ ClientInfo BusClient::info() {
     return info;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 #include "cli/polkit_agent.h"
 #include "wire/daemon_client.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The daemon's answers.
 class BusClient final : public Client {
@@ -45,4 +45,4 @@ private:
     std::unique_ptr<bus::DaemonClient> daemon_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bus_client.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
     return Error{ErrorCode::Unavailable,
@@ -10,4 +10,4 @@ Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
                      "(--socket) or the machine (--direct)"};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

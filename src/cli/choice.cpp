@@ -22,7 +22,7 @@
 #include "inventory/linker_cache.h"
 #include "policy/environment.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Those that may hide a GPU from what is started from this shell.
@@ -152,4 +152,4 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
     return code;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -3,7 +3,7 @@
 
 #include "cli/context.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The decision that select and env are about; its candidates are there with `explains`, and where
 /// nothing matches. Errors: as Client::select; an unknown consumer names the nearest known one.
@@ -23,4 +23,4 @@ Status name_gpus_by_id(Context& context, Value& request);
 /// JSON document.
 ExitCode report_no_match(const Context& context, const Decision& decision);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

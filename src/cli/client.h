@@ -15,7 +15,7 @@
 #include "report/report.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Who answers, for `version`.
 struct ClientInfo {
@@ -80,4 +80,4 @@ public:
     [[nodiscard]] virtual ClientInfo info() = 0;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -16,7 +16,7 @@
 #include "explain/gpu_words.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// How long a person who pressed a key waits for an answer of a daemon.
@@ -86,4 +86,4 @@ int complete(const std::vector<std::string>& words) {
     return 0;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// What the completions of the shells call: prints a line for each word that fits at the end of
 /// `words` (completion.h), "word<tab>what it is". "<tab>files" and "<tab>folders" stand for names
@@ -12,4 +12,4 @@ namespace gpuprobe {
 /// has been printed by then.
 int complete(const std::vector<std::string>& words);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Where on the line the cursor is.
@@ -156,4 +156,4 @@ std::vector<Offer> offers_of(const Completion& completion, const std::vector<Off
     return offers;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

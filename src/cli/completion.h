@@ -6,7 +6,7 @@
 
 #include "cli/verb.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// A whole word that could stand at the cursor.
 struct Offer {
@@ -29,4 +29,4 @@ Completion completion_of(const std::vector<std::string>& words);
 /// Those of the names that fit.
 std::vector<Offer> offers_of(const Completion& completion, const std::vector<Offer>& names);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

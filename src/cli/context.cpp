@@ -6,7 +6,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -26,4 +26,4 @@ void remark(const Arguments& arguments, std::string_view text) {
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "cli/client.h"
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// What a verb works with, borrowed for one run of it.
 struct Context {
@@ -45,4 +45,4 @@ void print_json(const Arguments& arguments, const Value& document);
 /// A remark on standard error, "gpuprobectl: …"; nothing with --quiet or with JSON on a pipe.
 void remark(const Arguments& arguments, std::string_view text);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

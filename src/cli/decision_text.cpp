@@ -11,7 +11,7 @@
 #include "explain/screen.h"
 #include "explain/shell_quote.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Widths of the two columns in front of the sentence.
@@ -126,4 +126,4 @@ std::string fixes_text(const std::vector<std::string>& fixes, const Screen& scre
     return text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -7,7 +7,7 @@
 #include "policy/decision.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// "cuda on NVIDIA H200 (pci:0000:00:06.0)", the environment and the summary. `report` names the
 /// GPUs; null leaves their ids. Pure.
@@ -25,4 +25,4 @@ std::string fixes_text(const std::vector<std::string>& fixes, const Screen& scre
 /// What else the profile answers, and the consumer's own texts; empty without any. Pure.
 std::string consumer_text(const Decision& decision, const Screen& screen);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

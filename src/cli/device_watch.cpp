@@ -7,7 +7,7 @@
 #include "cli/own_workers.h"
 #include "probe/spawn.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds{5};
@@ -101,4 +101,4 @@ void DeviceWatch::ask_nvml() {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

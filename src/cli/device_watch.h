@@ -15,7 +15,7 @@
 #include "probe/supervisor.h"
 #include "watch/watcher.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Looks at a process and its descendants as long as it lives: forty times a second at
 /// first, then ten, and less often where a look takes long. NVML is asked by a worker, and only
@@ -62,4 +62,4 @@ private:
     EventHandle timer_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -10,7 +10,7 @@
 #include "cli/places.h"
 #include "engine/consumer_folders.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// One command after the other need not ask the drivers again; `probe` does when asked to. What
@@ -207,4 +207,4 @@ ClientInfo DirectClient::info() {
     return {.kind = engine_->is_replayed() ? "replay" : "direct", .version = std::string{kVersion}};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

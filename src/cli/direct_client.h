@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "probe/launcher.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 struct DirectOptions {
     std::optional<std::string> replay = {};  ///< a capture folder
@@ -68,4 +68,4 @@ private:
     std::unique_ptr<engine::Engine> engine_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -11,7 +11,7 @@
 #include "base/record.h"
 #include "explain/doctor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kMaxTitle = 1024;
@@ -157,4 +157,4 @@ std::string fix_script(const std::vector<Finding>& findings) {
     return told.empty() ? text + "\n# Nothing here can be mended by a script.\n" : text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

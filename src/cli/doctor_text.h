@@ -8,7 +8,7 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// For people: what was found, by GPU, with what helps.
 std::string doctor_text(const Report& report,
@@ -18,4 +18,4 @@ std::string doctor_text(const Report& report,
 /// A commented shell script of the commands that are safe on this machine. It is for reading first.
 std::string fix_script(const std::vector<Finding>& findings);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

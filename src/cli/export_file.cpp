@@ -11,7 +11,7 @@
 #include "base/staged_file.h"
 #include "policy/manifest.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Bytes kMaxExportFile = mib(1);
@@ -131,4 +131,4 @@ Result<ExportDifference> export_difference(const std::string& path,
     return difference;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

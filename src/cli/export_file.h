@@ -11,7 +11,7 @@
 #include "export/formats.h"
 
 /// The files of exports on this machine.
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// How long a reader may believe what was written, of formats that say so. Written anew when half
 /// of it is over.
@@ -50,4 +50,4 @@ Result<ExportDifference> export_difference(const std::string& path,
                                            const std::string& text,
                                            WallTime now);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

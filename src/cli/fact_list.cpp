@@ -9,7 +9,7 @@
 #include "explain/sizes.h"
 #include "report/fact_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kIndent = 2;
@@ -102,4 +102,4 @@ std::string FactList::text(const Screen& screen, std::size_t width) const {
     return lines;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

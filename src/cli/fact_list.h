@@ -9,7 +9,7 @@
 #include "base/value.h"
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Labelled facts under a title.
 class FactList {
@@ -40,4 +40,4 @@ private:
     std::vector<Fact> facts_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "base/record.h"
 #include "calls/documents.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kMaxMessage = 4096;
@@ -50,4 +50,4 @@ ExitCode report_failure(const Arguments& arguments,
     return exit_code_of(error.code, arguments.bus.has_value());
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "cli/context.h"
 #include "policy/decision.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Code 4 only when the user named a bus: without --bus no daemon is needed.
 ExitCode exit_code_of(ErrorCode code, bool bus_was_named);
@@ -22,4 +22,4 @@ ExitCode report_failure(const Arguments& arguments,
                         const Error& error,
                         const std::vector<Candidate>& candidates = {});
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -13,7 +13,7 @@
 #include "cli/recommendation.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// So many lines of a difference are told.
@@ -158,4 +158,4 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     return result.code;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

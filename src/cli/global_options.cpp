@@ -2,7 +2,7 @@
 #include "base/parse.h"
 #include "cli/verb.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr int kMostPatience = 600;
@@ -114,4 +114,4 @@ const std::vector<OptionGroup>& global_options() {
     return groups;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

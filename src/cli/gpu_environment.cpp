@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "explain/shell_quote.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kMaxComment = 4096;
@@ -62,4 +62,4 @@ Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors) {
     return card;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

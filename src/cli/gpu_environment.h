@@ -7,7 +7,7 @@
 
 #include "policy/gpu_selectors.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Text for a shell: what to set, and comments on the other ways.
 struct EnvironmentLines {
@@ -23,4 +23,4 @@ EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
 /// Who the GPU is: its place, nodes, UUIDs, position in each API, and selectors.
 Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "cli/verb.h"
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kColumns = 100;
@@ -110,4 +110,4 @@ std::vector<std::string> verb_names() {
     return names;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

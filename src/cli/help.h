@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The page on a verb, or the overview for "". nullopt for an unknown verb.
 std::optional<std::string> help_text(std::string_view verb);
@@ -16,4 +16,4 @@ std::vector<std::string> option_names();
 /// The verbs, in the order of the help.
 std::vector<std::string> verb_names();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -5,7 +5,7 @@
 #include "explain/table.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 std::string list_text(const Report& report, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
@@ -47,4 +47,4 @@ std::string list_text(const Report& report, const Screen& screen) {
     return table.empty() ? "" : table.text(screen);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

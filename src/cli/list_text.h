@@ -6,9 +6,9 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// One line per GPU with the index by which verbs know it; "" without GPUs. Pure.
 std::string list_text(const Report& report, const Screen& screen);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

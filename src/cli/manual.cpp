@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "cli/verb.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// What Markdown would take for emphasis.
@@ -61,4 +61,4 @@ std::string manual() {
     return text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

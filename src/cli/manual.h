@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Every verb and every option, as Markdown: the middle of gpuprobectl(1).
 std::string manual();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -12,7 +12,7 @@
 #include "explain/screen.h"
 #include "explain/sizes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kIndent = 2;
@@ -146,4 +146,4 @@ std::string measured_section(const Report& report, const Screen& screen) {
     return lines.empty() ? "" : "\n" + toned(screen, Tone::Strong, "Computed") + "\n" + lines;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "report/promise.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// "verified; reads 4.19 TB/s (85 % of what its clocks promise), copies 3.9 TB/s, fp32 62.3 Top/s
 /// (93
@@ -24,4 +24,4 @@ std::string measured_words(const std::optional<Verification>& verification,
 /// tried.
 std::string measured_section(const Report& report, const Screen& screen);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

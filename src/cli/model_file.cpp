@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Enough for the header of most models; each try reads four times as much.
@@ -137,4 +137,4 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     return gguf;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "plan/gguf.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The header of a model's file and of its other parts, which lie beside it. Reads as little of the
 /// files as the header needs, at most kMaxGgufHeader of each. With `is_beginning` the file may end
@@ -17,4 +17,4 @@ namespace gpuprobe {
 /// regular file), TooLarge, Malformed.
 Result<Gguf> read_model_file(const std::string& path, bool is_beginning);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "engine/consumer_folders.h"
 #include "policy/select.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Duration kUsualPatience = std::chrono::seconds{5};
@@ -102,4 +102,4 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     return open_direct(arguments, looks);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/client.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Whoever the arguments ask: a capture, this process, the daemon on the named socket or bus; and
 /// without a word the daemon on its usual socket or on the system bus, or this process when none
@@ -14,4 +14,4 @@ namespace gpuprobe {
 /// daemon is named: nothing is probed. Errors: those of the clients.
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,4 +39,4 @@ Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& 
         std::make_unique<SpawnLauncher>(TRY(worker_program(given)), "")};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

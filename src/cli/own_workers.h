@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "probe/launcher.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Starts what asks the drivers for this process: the worker program `given`, else the one that
 /// lies beside this program, in ../libexec/gpuprobe or in ../lib/gpuprobe. The portable program has
@@ -16,4 +16,4 @@ namespace gpuprobe {
 /// Errors: NotFound, naming the places.
 Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& given);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -33,7 +33,7 @@ __asm__(
     "gpuprobe_worker_end:\n"
     ".popsection\n");
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Bytes kMaxOutput = kib(4);
@@ -212,4 +212,4 @@ Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& 
     return std::unique_ptr<Launcher>{std::make_unique<InsideLauncher>()};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

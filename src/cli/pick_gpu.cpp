@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 using Gpus = std::vector<const Gpu*>;
@@ -122,4 +122,4 @@ Result<const Gpu*> pick_gpu(const ComputeView& view, std::string_view selector) 
     return only_one(gpus_meant(view, selector), view.whole(), selector);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

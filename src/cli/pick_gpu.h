@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The GPU that a person means: its id, its index in the list, its PCI address in any spelling, the
 /// path of one of its nodes; the start of its id, address or NVIDIA UUID if no other starts like
@@ -28,4 +28,4 @@ std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view sel
 /// "pci:0000:01:00.0 (Card), …".
 std::string gpu_listing(const std::vector<const Gpu*>& gpus);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,4 +48,4 @@ std::optional<std::string> user_state_folder() {
     return folder ? std::optional{folder->string()} : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// $XDG_CACHE_HOME/gpuprobe, or ~/.cache/gpuprobe; made when missing, readable by the user alone.
 /// nullopt when there is no home. Source: XDG Base Directory Specification 0.8.
@@ -16,4 +16,4 @@ std::optional<std::string> user_cache_file();
 /// ~/.local/state/gpuprobe. nullopt when it can't be written; they then end with the program.
 std::optional<std::string> user_state_folder();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// The answer that is turned into arguments.
@@ -156,4 +156,4 @@ Result<std::string> plan_arguments_for(std::string_view program,
                                                         scrubbed(program, 32))};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

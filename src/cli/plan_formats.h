@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "plan/plan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// What `program` ("llama.cpp", "ollama" or "vllm") is to be started with so that it runs the model
 /// as it was planned: arguments, for ollama variables and the parameters of a Modelfile. Of several
@@ -19,4 +19,4 @@ Result<std::string> plan_arguments_for(std::string_view program,
                                        const PlanRequest& request,
                                        const Plan& plan);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -11,7 +11,7 @@
 #include "explain/table.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Tone tone_of(Fit fit) {
@@ -177,4 +177,4 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
     return text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,9 +6,9 @@
 #include "explain/screen.h"
 #include "plan/plan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// What a model takes and where it fits, for people.
 std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen& screen);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -13,7 +13,7 @@
 
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr const char* kProgram = "/usr/bin/pkttyagent";
@@ -59,4 +59,4 @@ PolkitAgent::~PolkitAgent() {
     ::waitpid(pid_, nullptr, 0);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Asks for passwords on this terminal while polkit wants one, as systemctl does: with polkit's own
 /// pkttyagent, where it is installed, and where no other agent of the session does.
@@ -22,4 +22,4 @@ private:
     pid_t pid_ = -1;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Those that people and service managers send to a program, and what tells of its end.
@@ -176,4 +176,4 @@ void die_by(int signal) {
     ::raise(signal);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

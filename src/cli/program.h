@@ -14,7 +14,7 @@
 #include "base/handle.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// How a program ended: one of the two.
 struct ProgramEnd {
@@ -58,4 +58,4 @@ private:
 /// only where the signal does not end a process.
 void die_by(int signal);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

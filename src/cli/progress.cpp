@@ -9,7 +9,7 @@
 
 #include "cli/terminal.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr int kBarPlaces = 20;
@@ -58,4 +58,4 @@ void ProgressLine::clear() {
     is_shown_ = false;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -7,7 +7,7 @@
 #include "cli/arguments.h"
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// One line on standard error that replaces itself, and is gone when the work is done. Nothing when
 /// standard error is no terminal, or with --quiet.
@@ -32,4 +32,4 @@ private:
 /// "[=====     ]" of ten places, or its Unicode form.
 std::string bar(double share, bool is_unicode);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

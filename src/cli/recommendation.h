@@ -5,7 +5,7 @@
 #include "policy/manifest.h"
 #include "policy/recommendation.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The answer to what the command line asks about a product. Errors: NotFound, with a suggestion;
 /// Malformed, with the file; those of Client::recommend().
@@ -17,4 +17,4 @@ Result<Recommendation> recommended(Context& context, const std::string& product)
 /// NotFound, with a suggestion; those of parse_product() and of reading the file, with its path.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -12,7 +12,7 @@
 #include "explain/screen.h"
 #include "explain/shell_quote.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 std::string joined(const std::vector<std::string>& words) {
@@ -111,4 +111,4 @@ std::string variants_text(const Recommendation& answer, const Screen& screen) {
     return text + fixes_text(fixes, screen);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

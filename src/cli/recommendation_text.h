@@ -7,7 +7,7 @@
 #include "policy/recommendation.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// "cu130 on NVIDIA H200 (pci:0000:00:06.0)", where to get it, what comes next, and warnings.
 /// `report` names the GPUs; null leaves their ids. Pure.
@@ -18,4 +18,4 @@ std::string recommendation_text(const Recommendation& answer,
 /// Every variant with a sentence, then what helps. Pure.
 std::string variants_text(const Recommendation& answer, const Screen& screen);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "explain/gpu_words.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 const Gpu* gpu_of(const Report& report, const std::string& id) {
@@ -102,4 +102,4 @@ std::string change_text(const Change& change) {
     return fmt::format("{:<12} {}", change.event, change.generation);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "base/value.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// One line of `monitor`.
 struct Change {
@@ -29,4 +29,4 @@ Value change_document(const Change& change, WallTime at);
 /// "added    pci:0000:01:00.0  NVIDIA H200".
 std::string change_text(const Change& change);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

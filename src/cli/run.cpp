@@ -18,7 +18,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// False when somebody interrupted it.
@@ -107,4 +107,4 @@ int run(const std::vector<std::string>& words) {
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The whole program but main(). `words`: the command line without the program's name. Returns the
 /// exit code.
 int run(const std::vector<std::string>& words);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

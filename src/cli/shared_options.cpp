@@ -5,7 +5,7 @@
 
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Value& select_request(Arguments& arguments) {
@@ -117,4 +117,4 @@ Status take_consumer(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -4,7 +4,7 @@
 #include "cli/verb.h"
 
 /// Words and options that several verbs have in common.
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The option of one key of a request.
 Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
@@ -28,4 +28,4 @@ Status take_gpu(Arguments& arguments, const std::string& word);
 /// CONSUMER, in the place where a choice is made for it.
 Status take_consumer(Arguments& arguments, const std::string& word);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

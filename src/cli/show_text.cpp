@@ -17,7 +17,7 @@
 #include "policy/backend_words.h"
 #include "report/promise.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Facts of an API that the GPU itself already shows.
@@ -220,4 +220,4 @@ std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const 
     return text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

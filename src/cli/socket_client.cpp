@@ -11,7 +11,7 @@
 #include "engine/live_memory.h"
 #include "wire/error_names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Bytes kMaxAnswer = mib(64);
@@ -197,4 +197,4 @@ ClientInfo SocketClient::info() {
     return info;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 #include "base/handle.h"
 #include "cli/client.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The daemon's answers, over its socket.
 class SocketClient final : public Client {
@@ -44,4 +44,4 @@ private:
     Handle client_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

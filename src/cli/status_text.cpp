@@ -15,7 +15,7 @@
 #include "explain/table.h"
 #include "policy/gpu_order.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kIndent = 2;
@@ -300,4 +300,4 @@ std::string status_text(const Report& report, const Decision* choice, const Scre
     return text + hint_section(report, choice, screen, hints);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

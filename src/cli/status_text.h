@@ -7,11 +7,11 @@
 #include "policy/decision.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// The screen of `status`: headline, GPUs, what was verified and measured, what does not work and
 /// why, software implementations, accelerators, problems, hints. `choice` is what the default
 /// consumer gets; null when nobody said. Pure.
 std::string status_text(const Report& report, const Decision* choice, const Screen& screen);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -10,7 +10,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kMinColumns = 40;
@@ -44,4 +44,4 @@ Screen screen_of(int descriptor, ColourMode mode) {
     return screen;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

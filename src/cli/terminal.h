@@ -3,7 +3,7 @@
 
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 enum class ColourMode { Auto, Always, Never };
 
@@ -11,4 +11,4 @@ enum class ColourMode { Auto, Always, Never };
 /// colour on a terminal that is not "dumb" and when NO_COLOR is unset or empty (no-color.org).
 Screen screen_of(int descriptor, ColourMode mode);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

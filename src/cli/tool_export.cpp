@@ -11,7 +11,7 @@
 #include "policy/select.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr ToolForm kForms[] = {
@@ -92,4 +92,4 @@ Result<ExitCode> export_to_tool(Context& context) {
     return ExitCode::Answered;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 
 #include "cli/context.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// A form in which another tool takes one answer, as variables or as arguments.
 struct ToolForm {
@@ -18,4 +18,4 @@ std::span<const ToolForm> tool_forms();
 /// Prints the form that the arguments name. Errors: NoMatch, InvalidRequest; those of the client.
 Result<ExitCode> export_to_tool(Context& context);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

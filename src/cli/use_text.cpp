@@ -13,7 +13,7 @@
 #include "report/api_table.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 using watch::DeviceUse;
@@ -208,4 +208,4 @@ Value doubts_document(const std::set<Doubt>& doubts) {
     return document;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "watch/watcher.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// What a program took, and why more may have been taken than was seen.
 struct SeenUse {
@@ -57,4 +57,4 @@ Value apis_document(const std::set<Api>& apis);
 /// ["process-not-readable", …].
 Value doubts_document(const std::set<watch::Doubt>& doubts);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

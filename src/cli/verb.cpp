@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all{status_verb(),     list_verb(),
@@ -137,4 +137,4 @@ std::vector<Option> joined(std::vector<Option> options, const std::vector<Option
     return options;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -13,7 +13,7 @@
 
 /// What there is to say on a command line, as tables. The parser, the help and the completions of
 /// every shell are all made of these: a verb or an option is written down once.
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Names that only the machine knows; joined with |.
 enum Names : unsigned {
@@ -122,4 +122,4 @@ Error refusal(std::string text);
 /// The first options, then the others.
 std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -10,7 +10,7 @@
 #include "cli/verbs.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Status run_stage(Context& context, ProbeRequest order, std::string_view stage, const char* words) {
@@ -85,4 +85,4 @@ differ. It takes about a second for each line.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "wire/error_names.h"
 #include "wire/varlink.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Standard input to its end. Errors: TooLarge, Io.
@@ -97,4 +97,4 @@ object, or - to read one from standard input. With --direct or --replay the answ
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -3,7 +3,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// The GPU of that id as the document has it.
@@ -44,4 +44,4 @@ The report as JSON, or the part of it about one GPU.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 #include "engine/capture.h"
 #include "explain/doctor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Nothing surrounds a captured machine.
@@ -73,4 +73,4 @@ Exit status 6 when an error was found; warnings and things to know do not count.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -14,7 +14,7 @@
 #include "policy/consumer_set.h"
 #include "policy/exports.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Of a choice, such as --built and --build.
@@ -147,4 +147,4 @@ names it.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

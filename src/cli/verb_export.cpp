@@ -8,7 +8,7 @@
 #include "cli/tool_export.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 const std::string& format_names() {
@@ -142,4 +142,4 @@ Verb export_verb() {
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

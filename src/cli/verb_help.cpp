@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 /// Answered while the command line is read: it asks for nothing to be done.
 Verb help_verb() {
@@ -15,4 +15,4 @@ The overview, or the page on a verb.
         .operands = {{.word = {.name = "VERB", .names = kVerbs}, .take = put<&Arguments::topic>}}};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -3,7 +3,7 @@
 #include "cli/list_text.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Result<ExitCode> run(Context& context) {
@@ -34,4 +34,4 @@ One line per GPU, best first.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

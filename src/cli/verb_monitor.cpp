@@ -10,7 +10,7 @@
 #include "cli/verbs.h"
 #include "explain/gpu_words.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 std::string local_time(WallTime at) {
@@ -61,4 +61,4 @@ With -j each line is a JSON document.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

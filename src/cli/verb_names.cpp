@@ -2,7 +2,7 @@
 #include "base/record.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 ExitCode list(const Context& context, const char* what, const std::vector<std::string>& names) {
@@ -47,4 +47,4 @@ The products that recommend knows without a manifest.
             .run = list_products};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

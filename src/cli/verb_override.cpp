@@ -8,7 +8,7 @@
 #include "cli/verbs.h"
 #include "explain/table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 std::string word_of(const Value& value) {
@@ -111,4 +111,4 @@ alone.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

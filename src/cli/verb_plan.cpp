@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "plan/plan_request.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Result<PlanRequest> request_of(const PlanArguments& arguments) {
@@ -105,4 +105,4 @@ Exit status 3 when no GPU and no set of them is known to hold it.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -7,7 +7,7 @@
 #include "cli/verbs.h"
 #include "explain/probe_words.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Result<ProbeRequest> order_of(Context& context) {
@@ -74,4 +74,4 @@ word of what it computed; 'measure' finds bandwidth and arithmetic rate, each fo
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "explain/sizes.h"
 #include "explain/table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 std::string reason_of(const QuarantinedProbe& probe) {
@@ -100,4 +100,4 @@ administrator.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

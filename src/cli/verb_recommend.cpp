@@ -20,7 +20,7 @@
 #include "explain/explain.h"
 #include "policy/environment.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// A mask is the caller's; the answer is about the hardware.
@@ -202,4 +202,4 @@ families; family:NAME is the family alone. Exit status 3 when none fits.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 void add(Value& outcome, const char* key, const std::optional<std::string>& text) {
@@ -79,4 +79,4 @@ changes or you report that it works. What root reports counts for everybody.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -21,7 +21,7 @@
 #include "explain/explain.h"
 #include "explain/sizes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// A program that fails within this time has failed to start.
@@ -401,4 +401,4 @@ or that it failed where another way did not fail or the GPU was in use.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

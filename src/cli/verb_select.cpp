@@ -5,7 +5,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Result<ExitCode> run(Context& context) {
@@ -49,4 +49,4 @@ Exit status 3 when nothing satisfies the request; the candidates then say why.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

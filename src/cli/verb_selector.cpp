@@ -12,7 +12,7 @@
 #include "export/selector.h"
 #include "export/verdicts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::string_view kUsualArch = "x86_64";
@@ -207,4 +207,4 @@ Verb selector_verb() {
             .run_alone = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

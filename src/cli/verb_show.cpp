@@ -6,7 +6,7 @@
 #include "cli/show_text.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 void print_documents(const Context& context, const std::vector<const Gpu*>& gpus) {
@@ -67,4 +67,4 @@ read, and what each API says.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -3,7 +3,7 @@
 #include "cli/status_text.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 Result<ExitCode> run(Context& context) {
@@ -31,4 +31,4 @@ do about it.
             .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -14,7 +14,7 @@
 #include "cli/recommendation.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 struct Expected {
@@ -145,4 +145,4 @@ Whether FILE has the size and the SHA-256 that the manifest says.
             .run_alone = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -8,7 +8,7 @@
 #include "cli/socket_client.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 std::string text_of_daemon(const ClientInfo& info) {
@@ -65,4 +65,4 @@ The version of this program and of the daemon that answers.
             .run_alone = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

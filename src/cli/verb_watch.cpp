@@ -11,7 +11,7 @@
 #include "cli/use_text.h"
 #include "cli/verbs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 namespace {
 
 /// Between two lines for people and programs.
@@ -162,4 +162,4 @@ cannot be seen is said to be not known.
         .run = run};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

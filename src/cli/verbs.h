@@ -4,7 +4,7 @@
 #include "cli/verb.h"
 
 /// One table per verb, each in verb_<name>.cpp beside what it does.
-namespace gpuprobe {
+namespace gpuprobe::inline cli {
 
 Verb status_verb();
 Verb list_verb();
@@ -33,4 +33,4 @@ Verb consumers_verb();
 Verb version_verb();
 Verb help_verb();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 constexpr std::size_t kMaxMet = 4096;
@@ -262,4 +262,4 @@ Truth holds(const Condition& condition, const Scene& scene) {
     return all;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -21,7 +21,7 @@
 /// those on which a term holds. "{api}" in a name stands for that member of the evidence. A value
 /// is one of several words between `|` with `*` and `?` in them, or after `$` another path. A path
 /// alone holds where something is there that is not false, empty or 0.
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// What a path can begin with, and the evidence at hand. All are borrowed.
 struct Scene {
@@ -77,4 +77,4 @@ Truth holds(const Condition& condition, const Scene& scene);
 /// A text, number or flag as terms compare it, in its own case; empty for anything else.
 std::string word_of(const Value& value);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

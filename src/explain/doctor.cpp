@@ -14,7 +14,7 @@
 #include "report/api_table.h"
 #include "report/confinement.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 using knowledge::Cause;
@@ -474,7 +474,7 @@ Severity gravest(const std::vector<Finding>& findings) {
 
 std::vector<std::string> problems_of_causes() {
     std::vector<std::string> problems;
-    for (const auto& document : builtin_causes())
+    for (const auto& document : knowledge::builtin_causes())
         if (const auto added = Causes{}.add(document.json); !added)
             problems.push_back(std::string{document.name} + ": " + added.error().text);
     for (const auto& row : Causes::current().all())
@@ -483,4 +483,4 @@ std::vector<std::string> problems_of_causes() {
     return problems;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

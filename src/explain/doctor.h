@@ -13,7 +13,7 @@
 
 /// Why a GPU or an accelerator is not used: the causes of data/knowledge/causes, held against a
 /// report. docs/doctor.md lists them.
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// What a finding means to somebody who wants to use the GPUs.
 enum class Severity {
@@ -95,4 +95,4 @@ Severity gravest(const std::vector<Finding>& findings);
 /// whoever writes one.
 std::vector<std::string> problems_of_causes();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -13,7 +13,7 @@
 #include "explain/wording_table.h"
 #include "report/health.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
@@ -235,4 +235,4 @@ ExplainedList explained(const VariantCandidate& candidate) {
     return why;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -13,7 +13,7 @@
 
 /// English for the stable codes. Reasons get their words here and nowhere else, so that the
 /// terminal, the JSON documents and the bus all say the same.
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// A reason for people: one clause, without a capital and a full stop.
 struct Explained {
@@ -51,4 +51,4 @@ std::string filled(std::string_view pattern, const Value& detail);
 /// A placeholder's member of a reason's detail, or of a finding's evidence.
 std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -10,7 +10,7 @@
 #include "report/compute_view.h"
 #include "report/identity.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 std::string joined(const std::vector<std::string>& items) {
@@ -116,4 +116,4 @@ Cell backends_cell(const Gpu& gpu, const Screen& screen) {
     return {.text = joined(names), .tone = any ? Tone::Good : Tone::Unsure};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -11,7 +11,7 @@
 #include "report/report.h"
 
 /// Short texts about one GPU, as tables and headlines use them.
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// Its name, or its vendor and PCI ids, or its id.
 std::string gpu_title(const Gpu& gpu);
@@ -33,4 +33,4 @@ std::vector<std::string> usable_backends(const Gpu& gpu);
 /// Every backend that is ours or that the GPU has, in our order, then by name.
 std::vector<std::string> backend_names(const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

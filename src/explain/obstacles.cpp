@@ -10,7 +10,7 @@
 #include "explain/gpu_words.h"
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 bool has_gpu_of(const Report& report, std::string_view vendor) {
@@ -146,4 +146,4 @@ std::vector<Obstacle> obstacles(const Report& report) {
     return all;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

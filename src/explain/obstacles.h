@@ -8,7 +8,7 @@
 #include "explain/explain.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// Why a backend is not usable, where that is worth a line.
 struct Obstacle {
@@ -25,4 +25,4 @@ struct Obstacle {
 /// for several backends is one line.
 std::vector<Obstacle> obstacles(const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 using knowledge::Distribution;
@@ -129,4 +129,4 @@ std::string Place::as_caller(std::string command) const {
     return command;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

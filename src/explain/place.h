@@ -9,7 +9,7 @@
 #include "explain/doctor.h"
 #include "knowledge/places.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// Where a report was made, as far as fixes differ by it: distribution, container, sandbox.
 class Place {
@@ -45,4 +45,4 @@ private:
     const knowledge::Engine* engine_ = nullptr;     // likewise
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

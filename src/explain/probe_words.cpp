@@ -9,7 +9,7 @@
 #include "explain/sizes.h"
 #include "explain/table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 std::string past_tense(const ProbeEntry& probe) {
@@ -128,4 +128,4 @@ std::string probe_summary(const std::vector<ProbeEntry>& probes) {
     return std::to_string(probes.size()) + (probes.size() == 1 ? " probe" : " probes") + counts;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

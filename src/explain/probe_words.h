@@ -7,7 +7,7 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// Crashed, timed out or failed: something that a person should know of.
 bool went_wrong(const ProbeEntry& probe);
@@ -28,4 +28,4 @@ std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& scr
 /// "7 probes: 5 answered, 2 absent".
 std::string probe_summary(const std::vector<ProbeEntry>& probes);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

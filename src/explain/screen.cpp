@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 /// The start sequence of a tone: SGR parameters of ECMA-48.
@@ -202,4 +202,4 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
     return lines;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

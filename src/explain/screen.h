@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// What a piece of text means; a terminal shows it as colour or weight.
 enum class Tone { Plain, Strong, Good, Bad, Unsure, Faint };
@@ -67,4 +67,4 @@ std::string padded_right(std::string_view text, std::size_t columns);
 /// Zero columns: no limit. Always at least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

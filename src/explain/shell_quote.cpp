@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/shell_quote.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -37,4 +37,4 @@ std::string shell_quoted(std::string_view text) {
     return quoted + "'";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

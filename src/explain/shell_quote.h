@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// The text as one word that a POSIX shell and systemd's EnvironmentFile= read alike: as it is
 /// where that is safe, else in single quotes. A single quote inside is written as '"'"', which the
@@ -12,4 +12,4 @@ namespace gpuprobe {
 /// POSIX.1-2017, XCU 2.2; systemd.exec(5), EnvironmentFile=.
 std::string shell_quoted(std::string_view text);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

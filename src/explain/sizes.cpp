@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 /// "12 MiB".
@@ -103,4 +103,4 @@ std::string share_text(const std::optional<std::uint64_t>& have,
     return decimal(100 * static_cast<double>(*have) / static_cast<double>(*promised), 0) + " %";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

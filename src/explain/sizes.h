@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// "139.8 GiB", "512 MiB", "640 B": binary units, one digit after the point from GiB on. Rounded
 /// down, so that a size just below a floor never reads as if it reached it.
@@ -32,4 +32,4 @@ std::string rate_text(double rate, std::string_view unit = "");
 std::string share_text(const std::optional<std::uint64_t>& have,
                        const std::optional<std::uint64_t>& promised);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 namespace {
 
 constexpr std::size_t kGap = 2;
@@ -126,4 +126,4 @@ std::string Table::line(const std::vector<Cell>& row,
     return without_end_spaces(std::move(line)) + "\n";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

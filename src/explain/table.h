@@ -6,7 +6,7 @@
 
 #include "explain/screen.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 struct Cell {
     std::string text = {};
@@ -53,4 +53,4 @@ private:
     std::vector<std::vector<Cell>> rows_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

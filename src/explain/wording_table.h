@@ -3,7 +3,7 @@
 
 #include "explain/explain.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline explain {
 
 /// By subject. A sentence has no capital and no full stop: it follows "vulkan: " or a GPU's id.
 /// One code in words. In both texts "{key}" stands for that member of the reason's detail, and what
@@ -213,4 +213,4 @@ inline constexpr Wording kWordings[] = {
     {"state-ignored", "the {what} could not be read and were set aside[: {problem}]"},
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline explain

@@ -3,7 +3,7 @@
 
 #include "export/selector.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::string digits(std::size_t count) {
@@ -42,4 +42,4 @@ std::string at_least_pattern(const Version& floor) {
            rest_pattern(floor, 1);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -9,7 +9,7 @@
 
 /// Source: Container Device Interface, SPEC.md. Version 0.5.0 is the newest that podman 4.3 of
 /// Debian 12 reads, and the oldest whose device names may begin with a digit.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 constexpr const char* kKind = "gpuprobe.org/gpu";
@@ -90,4 +90,4 @@ Exported write_cdi(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -7,7 +7,7 @@
 
 /// Source: HTCondor manual, "Startd Cron" and "ClassAd Language Reference": lines of
 /// "Name = expression", and "-" ends an ad.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::string classad_string(std::string_view text) {
@@ -107,4 +107,4 @@ Exported write_condor_cron(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -6,7 +6,7 @@
 #include "report/compute_view.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 struct IntelFamily {
@@ -180,4 +180,4 @@ std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start) {
     return paths;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

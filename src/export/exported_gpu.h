@@ -10,7 +10,7 @@
 #include "export/subject.h"
 #include "policy/fact.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// One GPU in closed vocabularies, so that a fleet has few labels and each means one thing.
 struct ExportedGpu {
@@ -75,4 +75,4 @@ std::optional<Version> usable_vulkan(const ExportedGpu& gpu);
 /// Paths of the GPU's nodes that start so.
 std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

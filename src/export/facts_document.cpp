@@ -9,7 +9,7 @@
 #include "policy/fact.h"
 
 /// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 Value working_apis(const ExportedGpu& gpu) {
@@ -147,4 +147,4 @@ Exported write_facter(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -5,7 +5,7 @@
 
 #include "policy/fact.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 void add_counts(std::string_view start,
@@ -163,4 +163,4 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     return facts;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -8,7 +8,7 @@
 #include "export/exported_gpu.h"
 #include "export/verdicts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// One label of a machine: few, slow to change, from closed vocabularies. Where a machine may have
 /// several of a kind, the kind is in the name and the value counts.
@@ -49,4 +49,4 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
 /// More is a burden on every node's watchers.
 constexpr std::size_t kMaxFleetLabels = 24;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -7,7 +7,7 @@
 #include "export/exported_gpu.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -270,4 +270,4 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
     return need;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

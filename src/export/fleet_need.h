@@ -10,7 +10,7 @@
 #include "policy/rules.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// What a variant needs of one GPU, in the words of exports.
 struct GpuNeed {
@@ -49,4 +49,4 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
                                 const Variant& variant,
                                 const Rules& rules);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

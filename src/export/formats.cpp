@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 /// Sources of the paths: each engine's documentation, see docs/fleet.md.
@@ -133,4 +133,4 @@ bool is_unsettled(const Report& report) {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -8,7 +8,7 @@
 
 #include "export/subject.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// Where a file of a format is first written, before it is renamed to its name.
 enum class WrittenFirst {
@@ -61,4 +61,4 @@ std::vector<std::string> lost_lines(std::string_view before, std::string_view af
 /// what a fleet was told.
 bool is_unsettled(const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

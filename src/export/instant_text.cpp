@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/instant_text.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::string padded(long number, std::size_t width) {
@@ -21,4 +21,4 @@ std::string instant_text(WallTime instant) {
            ":" + padded(time.minutes().count(), 2) + ":" + padded(time.seconds().count(), 2) + "Z";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
 std::string instant_text(WallTime instant);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

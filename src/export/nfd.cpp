@@ -4,7 +4,7 @@
 #include "export/formats.h"
 #include "export/instant_text.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 /// Allowed with NFD's defaults, and ours alone. Source: Node Feature Discovery, "Customization
@@ -66,4 +66,4 @@ Exported write_nfd(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -11,7 +11,7 @@
 /// Sources: open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*,
 /// hw.status) and docs/registry/attributes/host.md; the specification's "OpenTelemetry Protocol
 /// File Exporter" and "JSON Protobuf Encoding", where 64-bit numbers are strings.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 constexpr std::uint64_t kCumulative = 2;  ///< AGGREGATION_TEMPORALITY_CUMULATIVE
@@ -125,4 +125,4 @@ Exported write_otlp(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

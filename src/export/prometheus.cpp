@@ -10,7 +10,7 @@
 
 /// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
 /// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 /// Beside them a machine has four series, and each GPU its identity, its memory and one for each
@@ -179,4 +179,4 @@ Exported write_prometheus(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

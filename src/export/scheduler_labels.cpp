@@ -4,7 +4,7 @@
 #include "export/formats.h"
 
 /// The same labels for schedulers that take them from a file of their own.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::vector<FleetLabel> labels_of(const ExportSubject& subject,
@@ -49,4 +49,4 @@ Exported write_ray_labels(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -6,7 +6,7 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::string nfd_verdict(std::string_view product, std::string_view variant) {
@@ -84,4 +84,4 @@ FleetQuery query_for(const FleetNeed& need) {
     return query;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -9,7 +9,7 @@
 #include "export/fleet_need.h"
 #include "export/subject.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// A question to an engine: which machines, or which GPU?
 struct FleetQuery {
@@ -64,4 +64,4 @@ void unite(std::vector<ExportRemark>& remarks);
 /// Exported for its tests.
 std::string at_least_pattern(const Version& floor);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -4,7 +4,7 @@
 
 /// Source: HTCondor manual, "ClassAd Language Reference": countMatches() takes an expression to
 /// each ad of a list, versionGE() compares dotted numbers, =?= never is undefined.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::string member(const auto& words, const std::string& attribute) {
@@ -70,4 +70,4 @@ Result<FleetQuery> condor_query(const FleetNeed& need,
     return query;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -6,7 +6,7 @@
 
 /// Source: k8s-dra-driver-gpu, attributes of gpu.nvidia.com; Kubernetes, "Common Expression
 /// Language", semver and quantity libraries. AMD's driver tells no processor and Intel's no IP.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 constexpr const char* kDevice = "device.attributes['gpu.nvidia.com'].";
@@ -91,4 +91,4 @@ Result<FleetQuery> dra_query(const FleetNeed& need,
     return query;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

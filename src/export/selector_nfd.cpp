@@ -8,7 +8,7 @@
 
 /// Source: Kubernetes, NodeSelectorRequirement: In, Exists, DoesNotExist and Gt over labels; all of
 /// one term hold, and one of the terms.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 constexpr std::string_view kOurs = "gpuprobe.feature.node.kubernetes.io/";
@@ -188,4 +188,4 @@ Result<FleetQuery> nfd_query(const FleetNeed& need,
     return query;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

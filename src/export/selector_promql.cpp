@@ -6,7 +6,7 @@
 
 /// Source: Prometheus, "Querying": vector matching with on(), RE2 matchers. GPUs are matched one by
 /// one, so that all of an alternative holds of the same GPU.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 std::string quoted(const std::string& name, const char* operation, const std::string& value) {
@@ -96,4 +96,4 @@ Result<FleetQuery> promql_query(const FleetNeed& need,
     return query;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

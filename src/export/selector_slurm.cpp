@@ -7,7 +7,7 @@
 
 /// Source: srun(1), --constraint: words joined by & and |, with one level of parentheses. Slurm
 /// refuses a word that no node of the cluster has, so that the words there are matter.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -186,4 +186,4 @@ Result<FleetQuery> slurm_query(const FleetNeed& need, const Rules& rules, const 
     return query;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -12,7 +12,7 @@
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
 /// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 /// More is a burden on the controller, and lines of sinfo.
@@ -332,4 +332,4 @@ Exported write_slurm_node(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

@@ -11,7 +11,7 @@
 #include "report/report.h"
 
 /// What a machine says about itself, in the words of the engines that run fleets.
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// All that an export is made of. The room looks nothing up: no files, no time, no environment.
 struct ExportSubject {
@@ -42,4 +42,4 @@ struct Exported {
     }
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

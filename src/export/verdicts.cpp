@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 namespace {
 
 bool is_letter_or_digit(char character) {
@@ -82,4 +82,4 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
     return all;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

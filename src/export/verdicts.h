@@ -7,7 +7,7 @@
 
 #include "export/subject.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline exports {
 
 /// What became of the variants of one product.
 struct Verdicts {
@@ -30,4 +30,4 @@ constexpr std::size_t kMaxFleetName = 31;
 /// The name with every other character than a letter, digit or '_' as '_'.
 std::string identifier_of(std::string_view name);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline exports

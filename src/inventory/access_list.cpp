@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/access_list.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kHeaderSize = 4;
@@ -51,4 +51,4 @@ std::vector<AclEntry> access_list(std::string_view bytes) {
     return entries;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

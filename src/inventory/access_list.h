@@ -6,7 +6,7 @@
 
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 constexpr std::size_t kMaxAccessList = 4096;  ///< bytes: 511 entries
 
@@ -15,4 +15,4 @@ constexpr std::size_t kMaxAccessList = 4096;  ///< bytes: 511 entries
 /// posix_acl.h, little-endian.
 std::vector<AclEntry> access_list(std::string_view bytes);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxPlausible = gib(16384);
@@ -90,4 +90,4 @@ void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
     add_text(sysfs, "current_memory_partition", "memory_partition", device);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

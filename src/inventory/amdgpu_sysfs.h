@@ -4,7 +4,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// What amdgpu says without waking the GPU: memory sizes, serial, product name, partition mode.
 ///
@@ -23,4 +23,4 @@ std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevic
 /// amdgpu's and KFD's serial as 16 hexadecimal digits; nullopt for none (0) and for anything else.
 std::optional<std::string> amd_serial(std::uint64_t serial);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

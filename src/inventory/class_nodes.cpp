@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "inventory/device_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxClassNodes = 1024;
@@ -130,4 +130,4 @@ std::vector<ClassNode> class_nodes(const Sysfs& sysfs) {
     return nodes;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

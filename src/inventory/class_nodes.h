@@ -7,7 +7,7 @@
 
 #include "inventory/sysfs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 enum class ClassNodeKind { Card, Render, Accel };
 
@@ -32,4 +32,4 @@ struct ClassNode {
 /// (drivers/gpu/drm/drm_sysfs.c, status_show).
 std::vector<ClassNode> class_nodes(const Sysfs& sysfs);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxEnvironment = mib(1);
@@ -89,4 +89,4 @@ std::optional<std::string> container_of(const FileSystem& files) {
     return name ? std::optional<std::string>{"container-other"} : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// What container this runs in, by the name its manager gives itself ("docker", "podman", "lxc",
 /// "systemd-nspawn", "kubernetes" …; "container-other" when it only says that it is one); nullopt
@@ -16,4 +16,4 @@ namespace gpuprobe {
 /// interface), `container=` of process 1, /run/.containerenv, /.dockerenv, the cgroup of process 1.
 std::optional<std::string> container_of(const FileSystem& files);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxFeatures = 1024;
@@ -144,4 +144,4 @@ std::optional<std::uint32_t> processors_in(std::string_view list) {
     return count;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

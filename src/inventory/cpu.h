@@ -8,7 +8,7 @@
 
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// The processor from the text of /proc/cpuinfo.
 ///
@@ -29,4 +29,4 @@ std::optional<std::string> x86_level(const std::vector<std::string>& features);
 /// Source: Documentation/admin-guide/cputopology.rst.
 std::optional<std::uint32_t> processors_in(std::string_view list);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

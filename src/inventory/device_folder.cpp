@@ -5,7 +5,7 @@
 #include "inventory/pci_ids.h"
 #include "inventory/pci_resource.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxCompatible = 16;
@@ -151,4 +151,4 @@ HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder) {
     return device;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

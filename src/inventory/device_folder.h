@@ -4,7 +4,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// One device's folder below /sys/devices. A fact that its file does not give comes from the
 /// device's uevent or modalias: captures often hold only a few of the files.
@@ -44,4 +44,4 @@ private:
 /// The device of a folder with everything that its own files say.
 HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::array<const char*, 5> kSharedNodes{"/dev/kfd", "/dev/nvidiactl", "/dev/nvidia-uvm",
@@ -44,4 +44,4 @@ std::vector<DeviceNode> DeviceNodes::shared() const {
     return found;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

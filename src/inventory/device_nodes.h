@@ -7,7 +7,7 @@
 
 #include "inventory/scan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// The device nodes as one scan sees them.
 class DeviceNodes {
@@ -30,4 +30,4 @@ private:
     bool known_ = false;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -7,7 +7,7 @@
 #include "knowledge/drivers.h"
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 using knowledge::DriverFiles;
@@ -180,4 +180,4 @@ void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevi
     add_facts(*row, Files{sysfs, folders.empty() ? "" : folders.front(), device}, device);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

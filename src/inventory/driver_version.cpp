@@ -8,7 +8,7 @@
 #include "inventory/nvidia_proc.h"
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 /// A driver's module has its name with underscores, unless the driver's link says otherwise.
@@ -47,4 +47,4 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
     return host.kernel;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

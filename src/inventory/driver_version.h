@@ -7,7 +7,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// The version of a device's bound kernel driver: /sys/module/<module>/version where the module
 /// carries one; else, for a driver of the kernel's own tree, the kernel release, which is never one
@@ -18,4 +18,4 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
                                           const HardwareDevice& device,
                                           const Host& host);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

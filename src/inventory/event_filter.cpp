@@ -7,7 +7,7 @@
 #include "inventory/sysfs.h"
 #include "knowledge/chips.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 /// A module whose coming and going changes a device's driver, version or nodes. The kernel writes
@@ -52,4 +52,4 @@ bool concerns_gpus(const KernelEvent& event) {
            is_known_function(event.pci_id);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

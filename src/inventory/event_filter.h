@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// What a kernel event says about itself.
 struct KernelEvent {
@@ -21,4 +21,4 @@ struct KernelEvent {
 /// go or are leased (HOTPLUG=1, LEASE=1: drivers/gpu/drm/drm_sysfs.c) do not.
 bool concerns_gpus(const KernelEvent& event);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 #include "inventory/nvidia_proc.h"
 #include "report/role.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr const char* kUvmNode = "/dev/nvidia-uvm";
@@ -123,4 +123,4 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
     return found;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

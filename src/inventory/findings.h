@@ -4,7 +4,7 @@
 #include "inventory/device_nodes.h"
 #include "inventory/sysfs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// What is wrong with a device, as far as the kernel's view alone shows it:
 ///
@@ -26,4 +26,4 @@ struct CudaLibrary {
 };
 std::optional<CudaLibrary> installed_libcuda(const Sysfs& sysfs, const Host& host);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "inventory/object_file.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxImages = 1U << 18U;        ///< in one section
@@ -259,4 +259,4 @@ Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::
     return code;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

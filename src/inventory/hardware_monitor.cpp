@@ -11,7 +11,7 @@
 #include "inventory/event_filter.h"
 #include "inventory/node_watch.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 /// A burst of events (boot, a rack of GPUs) must fit. Beyond rmem_max the kernel grants it to
@@ -122,4 +122,4 @@ Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop
     return std::unique_ptr<HardwareMonitor>{std::move(monitor)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

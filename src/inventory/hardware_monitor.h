@@ -7,7 +7,7 @@
 #include "base/event_loop.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// Listens to udev, and to nodes that come and go below /dev (NVIDIA's have no udev event, and a
 /// container has no udevd), for events that can change what a scan sees. Connector hot-plug
@@ -24,4 +24,4 @@ public:
     static Result<std::unique_ptr<HardwareMonitor>> create(EventLoop& loop, Callback changed);
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -5,7 +5,7 @@
 #include "inventory/hardware_monitor.h"
 #include "inventory/node_watch.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 class Monitor final : public HardwareMonitor {
@@ -24,4 +24,4 @@ Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop
     return std::unique_ptr<HardwareMonitor>{std::make_unique<Monitor>(std::move(nodes))};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -17,7 +17,7 @@
 #include <gnu/libc-version.h>
 #endif
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxCpuinfo = mib(8);  // a kilobyte or two for each of thousands of processors
@@ -98,4 +98,4 @@ Host detect_host(const FileSystem& files) {
     return host;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

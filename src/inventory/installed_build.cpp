@@ -16,7 +16,7 @@
 #include "inventory/object_file.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxUnread = 16;
@@ -330,4 +330,4 @@ Result<InstalledBuild> read_installed_build(const std::string& path, const Linke
     return reader.build();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

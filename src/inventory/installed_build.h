@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// One program or library of a build, with the files beside it that it needs.
 struct InstalledPart {
@@ -47,4 +47,4 @@ constexpr std::size_t kMaxBuildParts = 16;
 /// program or library, or contradicts itself, and for a folder without any; TooLarge over a limit.
 Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 std::optional<std::string> jetson_release(const FileSystem& files) {
     const auto line = files.line("/etc/nv_tegra_release");
@@ -27,4 +27,4 @@ std::optional<std::string> driver_of_jetson(std::string_view release) {
     return *number <= kLastWithItsOwnNumber ? std::to_string(*number) : "540";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// "R36" on a Jetson with Linux for Tegra 36; nullopt anywhere else.
 /// Source: /etc/nv_tegra_release ("# R36 (release), REVISION: 3.0, …"), which NVIDIA's package
@@ -18,4 +18,4 @@ std::optional<std::string> jetson_release(const FileSystem& files);
 /// tell. Source: nvidia-smi on an Orin with R36, anduril/jetpack-nixos#371.
 std::optional<std::string> driver_of_jetson(std::string_view release);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "inventory/amdgpu_sysfs.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxKfdNodes = 256;
@@ -270,4 +270,4 @@ void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& de
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

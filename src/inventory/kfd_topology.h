@@ -11,7 +11,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// One GPU node of /sys/class/kfd/kfd/topology/nodes. All of it is cached in the kernel
 /// (drivers/gpu/drm/amd/amdkfd/kfd_topology.c, node_show); reading wakes nothing.
@@ -42,4 +42,4 @@ std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs);
 /// Those devices are taken out, used or not: seven are made for each card whatever its mode.
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

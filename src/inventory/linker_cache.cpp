@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxCache = mib(8);
@@ -119,4 +119,4 @@ std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
     return sonames;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// Changes whenever a package installs or removes a library (ldconfig rewrites it).
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
@@ -43,4 +43,4 @@ std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
 std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
                                                        std::string_view architecture);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -14,7 +14,7 @@
 #include "inventory/access_list.h"
 #include "inventory/scan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxListed = 4096;
@@ -78,4 +78,4 @@ std::vector<std::string> LiveNodes::list(std::string_view folder) const {
     return found;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

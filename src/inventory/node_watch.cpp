@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::uint32_t kAppears = IN_CREATE | IN_MOVED_TO;
@@ -128,4 +128,4 @@ void NodeWatch::drain() {
         changed();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "inventory/hardware_monitor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// Watches nodes come and go below /dev: NVIDIA's character devices have no class device and so no
 /// udev event, and in a container there is no udevd at all.
@@ -49,4 +49,4 @@ private:
     EventHandle ready_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "report/unit.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxInstances = 64;
@@ -150,4 +150,4 @@ void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device) {
     device.partitions = mig_instances(sysfs, *information.minor);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

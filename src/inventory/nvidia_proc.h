@@ -9,7 +9,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// The loaded NVIDIA kernel module.
 struct NvidiaModule {
@@ -38,4 +38,4 @@ NvidiaInformation parse_nvidia_information(std::string_view text);
 /// nvidia driver holds. `power` beside it is not read: it takes the driver's locks and can block.
 void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

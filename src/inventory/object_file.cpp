@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxSegments = 256;
@@ -267,4 +267,4 @@ Result<std::optional<ObjectFile>> read_object(Pieces& file, ReadDepth depth) {
     return std::optional{std::move(object)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

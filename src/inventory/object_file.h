@@ -18,7 +18,7 @@
 /// Such files are as hostile as any download. Nothing is mapped into memory, so a file that becomes
 /// shorter is a short read; each size and offset is held against the file; and all reading of one
 /// file counts against one allowance.
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// A file that is read in pieces.
 class Pieces {
@@ -87,4 +87,4 @@ Result<std::optional<ObjectFile>> read_object(Pieces& file, ReadDepth depth);
 Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std::uint64_t size);
 Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::uint64_t size);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

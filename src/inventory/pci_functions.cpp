@@ -7,7 +7,7 @@
 #include "inventory/device_folder.h"
 #include "knowledge/chips.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxFunctions = 512;
@@ -105,4 +105,4 @@ std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
     return devices;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -8,7 +8,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// True for classes of which a function may be a GPU, a display or an accelerator: 03xx, 0001
 /// (displays older than the class code), 0b40 and 12xx without 1201 (SDXI, a data mover).
@@ -29,4 +29,4 @@ bool is_known_device(std::string_view vendor, std::string_view device);
 /// function (physfn) or one with DRM nodes is not taken for that.
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs, const std::set<std::string>& claimed);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

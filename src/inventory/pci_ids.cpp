@@ -4,7 +4,7 @@
 #include "base/parse.h"
 #include "inventory/device_folder.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::string_view kPattern = "pci:v########d########sv########sd########bc##sc##i##";
@@ -77,4 +77,4 @@ PciIds pci_ids_of(const DeviceFolder& folder) {
     return ids;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 class DeviceFolder;
 
@@ -29,4 +29,4 @@ PciIds ids_from_modalias(std::string_view modalias);
 /// Class, subclass and interface as six digits.
 std::optional<std::string> class_from_modalias(std::string_view modalias);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

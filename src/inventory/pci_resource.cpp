@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kBarCount = 6;  // PCI_STD_NUM_BARS
@@ -39,4 +39,4 @@ std::optional<Bytes> largest_aperture(std::string_view resource) {
     return largest;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

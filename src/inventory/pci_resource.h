@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// The size of the largest prefetchable 64-bit memory BAR in a `resource` file: the window through
 /// which the CPU sees VRAM. Its index differs between boards, so it is never taken by index.
@@ -15,4 +15,4 @@ namespace gpuprobe {
 /// Source: drivers/pci/pci-sysfs.c, resource_show(); include/linux/ioport.h for the flags.
 std::optional<Bytes> largest_aperture(std::string_view resource);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

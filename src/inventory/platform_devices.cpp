@@ -8,7 +8,7 @@
 #include "knowledge/chips.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxPlatformDevices = 16;
@@ -62,4 +62,4 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
     std::ranges::move(found, std::back_inserter(devices));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 #include "inventory/sysfs.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// Adds the platform GPUs and accelerators that have no DRM node, by the drivers that the table of
 /// chips knows: Arm's and Qualcomm's own drivers (mali, kgsl-3d), Rockchip's NPU, and Tegra's
@@ -14,4 +14,4 @@ namespace gpuprobe {
 /// linux-nvgpu, os/linux/module.c).
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -2,7 +2,7 @@
 #include "base/value_json.h"
 #include "inventory/scan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxDocument = mib(1);
@@ -92,4 +92,4 @@ std::vector<std::string> RecordedNodes::list(std::string_view folder) const {
     return found;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -8,7 +8,7 @@
 #include "base/handle.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxNodes = 256;
@@ -63,4 +63,4 @@ std::vector<RenderNode> render_nodes() {
     return nodes;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

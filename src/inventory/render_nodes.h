@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// A node that programs render through, as udev knows it.
 struct RenderNode {
@@ -22,4 +22,4 @@ struct RenderNode {
 /// Those of this machine, in the order of their places in sysfs; none where no udevd runs.
 std::vector<RenderNode> render_nodes();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -17,7 +17,7 @@
 #include "inventory/setup.h"
 #include "report/role.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxDevices = 1024;
@@ -132,4 +132,4 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
     return machine;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

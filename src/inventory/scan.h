@@ -9,7 +9,7 @@
 #include "report/caller.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// Device nodes of a machine: looked at, never opened.
 class NodeSource {
@@ -59,4 +59,4 @@ Host detect_host(const FileSystem& files);
 /// The host's memory alone, from /proc/meminfo.
 HostMemory host_memory(const FileSystem& files);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

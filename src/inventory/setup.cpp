@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr Bytes kMaxFile = kib(64);
@@ -312,4 +312,4 @@ KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::strin
             .iommu = uses_iommu(files)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// os-release(5): /etc/os-release, else /usr/lib/os-release. nullopt where neither can be read.
 std::optional<OsRelease> os_release_of(const FileSystem& files);
@@ -22,4 +22,4 @@ std::optional<std::string> sandbox_of(const FileSystem& files);
 /// looked for, as `uname -r` has it. Source: kernel-command-line, modprobe.d(5), proc(5).
 KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 /// The first line up to a NUL: some attributes are padded with them (amdgpu's unique_id).
@@ -103,4 +103,4 @@ std::optional<std::string> hex_digits(std::string_view text, std::size_t digits)
     return hex.size() == digits ? std::optional{std::move(hex)} : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

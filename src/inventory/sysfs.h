@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 constexpr Bytes kMaxAttribute = kib(64);
 constexpr std::size_t kMaxNotes = 64;
@@ -57,4 +57,4 @@ std::string_view folder_of(std::string_view path);
 /// "0x10DE" or "10DE" as `digits` lower-case hexadecimal digits; nullopt when it does not fit.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

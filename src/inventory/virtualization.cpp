@@ -11,7 +11,7 @@
 #include <cpuid.h>
 #endif
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 namespace {
 
 struct Signature {
@@ -165,4 +165,4 @@ std::string running_hypervisor() {
 #endif
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline inventory {
 
 /// The hypervisor below this machine, in systemd-detect-virt's words ("kvm", "microsoft", "vmware",
 /// "amazon" …, "vm-other" for one that is not known); nullopt on bare metal and in Xen's dom0.
@@ -21,4 +21,4 @@ std::optional<std::string> virtualization_of(const FileSystem& files, std::strin
 /// Source: Intel SDM, volume 2, CPUID leaf 1 ECX bit 31; Documentation/virt/kvm/x86/cpuid.rst.
 std::string running_hypervisor();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline inventory

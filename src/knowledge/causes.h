@@ -12,16 +12,12 @@
 #include "base/record.h"
 #include "base/result.h"
 
-namespace gpuprobe {
-
-/// data/knowledge/causes as it was at build time, sorted by name (cmake/embed_json.cmake).
-std::span<const BuiltinDocument> builtin_causes();
-
-}  // namespace gpuprobe
-
 /// Why a GPU is not used, as documents: data/knowledge/causes/*.json. docs/extending.md says how
 /// one is written, data/schema/causes.schema.json has the form.
 namespace gpuprobe::knowledge {
+
+/// data/knowledge/causes as it was at build time, sorted by name (cmake/embed_json.cmake).
+std::span<const BuiltinDocument> builtin_causes();
 
 /// What is said of a cause, and what helps, where its terms hold; of several the first is meant.
 struct Remedy {

@@ -10,14 +10,10 @@
 #include "base/record.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::knowledge {
 
 /// data/knowledge as it was at build time, sorted by name (cmake/embed_json.cmake).
 std::span<const BuiltinDocument> builtin_knowledge();
-
-}  // namespace gpuprobe
-
-namespace gpuprobe::knowledge {
 
 /// A document as a record, which has its member `schema`.
 /// Errors: Malformed for another schema too; TooLarge.

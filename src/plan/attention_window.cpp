@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 struct Period {
@@ -67,4 +67,4 @@ WindowPattern window_pattern(const Gguf& gguf, std::string_view architecture, st
     return pattern;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -8,7 +8,7 @@
 
 #include "plan/gguf.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// Which layers see a window of the context alone.
 struct WindowPattern {
@@ -23,4 +23,4 @@ struct WindowPattern {
 /// src/llama-hparams.cpp and src/models of llama.cpp, August 2026.
 WindowPattern window_pattern(const Gguf& gguf, std::string_view architecture, std::size_t layers);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

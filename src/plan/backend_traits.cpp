@@ -5,7 +5,7 @@
 
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr BackendTraits kOthers{};
@@ -90,4 +90,4 @@ bool uses_flash_attention(FlashAttention wish,
            });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

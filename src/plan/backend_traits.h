@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 /// What llama.cpp does differently from backend to backend, as far as memory goes.
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 enum class FlashAttention { Auto, On, Off };
 constexpr std::array<EnumName<FlashAttention>, 3> names_of(FlashAttention) {
@@ -45,4 +45,4 @@ bool uses_flash_attention(FlashAttention wish,
                           const RunShape& run,
                           std::string_view backend);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

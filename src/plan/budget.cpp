@@ -5,7 +5,7 @@
 
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) {
     Budget budget;
@@ -26,4 +26,4 @@ Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) 
     return budget;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

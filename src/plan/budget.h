@@ -9,7 +9,7 @@
 #include "base/record.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// Which reading a budget rests on.
 enum class BudgetSource { Free, Allocatable, Physical };
@@ -43,4 +43,4 @@ constexpr Bytes kDefaultMargin = mib(1024);
 /// is the GPU's own, and the report bounds the rest of it already.
 Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

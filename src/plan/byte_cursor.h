@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// Walks through bytes, little-endian. Each read is nullopt at the end, and nothing is read then.
 class ByteCursor {
@@ -42,4 +42,4 @@ private:
     std::size_t position_ = 0;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

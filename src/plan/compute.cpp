@@ -8,7 +8,7 @@
 #include "plan/graph_memory.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 using Tensor = GraphMemory::Tensor;
@@ -456,4 +456,4 @@ Bytes compute_of(const Model& model, const RunShape& run, const Part& part) {
     return ComputeGraph{model, run}.bytes(part);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

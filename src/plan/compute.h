@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "plan/need.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// Layers that one device computes: from `first` up to, without, `last`; and the output.
 struct Part {
@@ -28,4 +28,4 @@ Part whole(const Model& model);
 /// as the tensors of its layers say.
 Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -6,7 +6,7 @@
 
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::array<GgmlType, 35> kTypes = {{
@@ -45,4 +45,4 @@ Bytes row_bytes(const GgmlType& type, std::uint64_t numbers) {
     return Bytes{product(blocks, type.bytes)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

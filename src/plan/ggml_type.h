@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// How ggml stores numbers of one type: `block` of them in `bytes`.
 struct GgmlType {
@@ -29,4 +29,4 @@ const GgmlType* cache_type(std::string_view name);
 /// What a row of so many numbers takes. A row that ends within a block takes the whole block.
 Bytes row_bytes(const GgmlType& type, std::uint64_t numbers);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

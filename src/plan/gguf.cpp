@@ -11,7 +11,7 @@
 #include "plan/ggml_type.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::string_view kMagic = "GGUF";
@@ -334,4 +334,4 @@ Result<std::optional<Gguf>> parse_gguf(std::string_view window, Bytes file_size)
     return Reader{window, file_size}.read();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// Limits of what is read. Models of today stay below a tenth of each.
 constexpr Bytes kMaxGgufHeader = mib(128);
@@ -79,4 +79,4 @@ constexpr std::uint32_t kMaxGgufParts = 512;
 /// split.tensors.count) or hold a tensor twice.
 Result<Gguf> joined(std::vector<Gguf> parts);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "plan/gguf.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::string_view kSuffix = ".gguf";
@@ -75,4 +75,4 @@ Result<Gguf> joined(std::vector<Gguf> parts) {
     return whole;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -8,7 +8,7 @@
 
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 /// Free blocks by offset; behind the last tensor everything is free.
@@ -127,4 +127,4 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
     return Bytes{blocks.peak()};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// The tensors of one computation in the order in which they are computed, and the memory that
 /// ggml's graph allocator takes for them.
@@ -48,4 +48,4 @@ private:
     std::vector<Tensor> inputs_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 /// More experts at once than any model has: their results are added one by one.
@@ -142,4 +142,4 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -10,7 +10,7 @@
 #include "plan/gguf.h"
 #include "plan/model.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// More than any of these is an error of the file: heads, lengths and widths of a layer.
 constexpr std::uint64_t kMaxWidth = 1U << 24U;
@@ -51,4 +51,4 @@ std::optional<std::size_t> layer_of(std::string_view tensor);
 /// none. Sources: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
 void describe_work(const Gguf& gguf, const Keys& keys, Model& model);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -7,7 +7,7 @@
 #include "plan/layer_work.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::uint64_t kBytesOfState = 4;  ///< recurrent state is kept in f32
@@ -156,4 +156,4 @@ Result<Model> model_of(const Gguf& gguf) {
     return model;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

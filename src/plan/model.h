@@ -12,7 +12,7 @@
 #include "plan/gguf.h"
 #include "report/outcome.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
@@ -98,4 +98,4 @@ struct Model {
 /// llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

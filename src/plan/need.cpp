@@ -6,7 +6,7 @@
 #include "plan/compute.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 std::uint64_t tokens_of(const RunShape& run) {
     return std::min(run.batch, product(cells_of(false, {}, run), run.streams));
@@ -50,4 +50,4 @@ Need need_of(const Model& model, const RunShape& run, bool is_host) {
     return need;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -12,7 +12,7 @@
 
 /// What a model takes, part by part. All of it is an estimate; the runtime that loads the model
 /// knows.
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kMaxContext = 1ULL << 32U;
 constexpr std::uint64_t kMaxBatch = 1U << 20U;
@@ -66,4 +66,4 @@ void describe(Visitor& visit, Need& need) {
 /// With `is_host` the computation is the CPU's.
 Need need_of(const Model& model, const RunShape& run, bool is_host = false);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

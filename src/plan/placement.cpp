@@ -7,7 +7,7 @@
 #include "plan/compute.h"
 #include "plan/size_math.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::uint64_t kContextStep = 256;
@@ -184,4 +184,4 @@ std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& 
     return good == 0 ? std::nullopt : std::optional{good * kContextStep};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "plan/plan.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// A GPU as far as placing goes.
 struct Slot {
@@ -57,4 +57,4 @@ Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 /// the one that the model was trained for, where that is known. nullopt: not even 256.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

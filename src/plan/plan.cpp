@@ -10,7 +10,7 @@
 #include "report/api_table.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 struct Candidate {
@@ -257,4 +257,4 @@ Plan planned(const PlanRequest& request, const Report& report) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -17,7 +17,7 @@
 
 /// Does a model fit, and how much of it, on one GPU and on several. Pure: a function of its
 /// arguments.
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 enum class Fit {
     Fits,   ///< with a tenth to spare
@@ -161,4 +161,4 @@ void describe(Visitor& visit, Plan& plan) {
 /// both take part when the request names them.
 Plan planned(const PlanRequest& request, const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::uint64_t kMaxMib = 1ULL << 32U;
@@ -206,4 +206,4 @@ Result<PlanRequest> plan_request_from(const Value& object) {
     return request;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

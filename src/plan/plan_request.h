@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 #include "policy/request_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 /// What plan asks, in the order of the help (docs/plan.md, "The request").
 std::span<const RequestKey> plan_keys();
@@ -17,4 +17,4 @@ std::span<const RequestKey> plan_keys();
 /// quantized cache of values where flash attention is off, which llama.cpp refuses.
 Result<PlanRequest> plan_request_from(const Value& object);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

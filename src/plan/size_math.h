@@ -9,7 +9,7 @@
 
 /// Sizes that a file claims, added and multiplied without wrapping: what is too large stays the
 /// largest, which fits nowhere.
-namespace gpuprobe {
+namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
@@ -33,4 +33,4 @@ constexpr Bytes difference(Bytes left, Bytes right) {
     return Bytes{left < right ? 0 : left.count - right.count};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline plan

@@ -7,7 +7,7 @@
 #include "policy/term.h"
 #include "policy/text_template.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 std::string with_dashes(std::string_view name) {
@@ -64,4 +64,4 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
     return answers;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

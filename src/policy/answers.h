@@ -9,7 +9,7 @@
 #include "policy/profile.h"
 #include "policy/selector_facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// Whether a text of `Profile::answers` may name this fact: one for environments, or a machine fact
 /// with underscores for its dashes.
@@ -22,4 +22,4 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

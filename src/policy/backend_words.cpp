@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// On no API of ours. Source: the backend folders of ggml and the device names of PyTorch, ONNX
@@ -20,4 +20,4 @@ bool is_foreign_backend(std::string_view word) {
            });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

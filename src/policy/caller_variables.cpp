@@ -7,7 +7,7 @@
 #include "policy/environment.h"
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 using knowledge::ListForm;
@@ -247,4 +247,4 @@ std::vector<Reason> hidden_by(const Variables& callers,
     return reasons;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

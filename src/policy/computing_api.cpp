@@ -5,7 +5,7 @@
 
 #include "report/backend_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 std::optional<Api> api_called(std::string_view family) {
@@ -81,4 +81,4 @@ std::vector<Reason> unverified(const Variant& variant, const Facts& gpu) {
     return reasons;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

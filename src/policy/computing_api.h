@@ -8,7 +8,7 @@
 #include "policy/manifest.h"
 #include "policy/recommendation.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// The APIs through which a variant computes where this alternative of its holds: those that its
 /// predicates name, else the one that its family is called after ("cuda", "rocm"). None: nothing
@@ -28,4 +28,4 @@ bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 /// the GPU and that was not verified; what can't be used anyway has its reasons.
 std::vector<Reason> unverified(const Variant& variant, const Facts& gpu);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

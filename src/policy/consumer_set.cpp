@@ -14,7 +14,7 @@
 #include "policy/builtin_documents.h"
 #include "policy/rules.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::string_view kSchema = "gpuprobe.consumer/1";
@@ -276,4 +276,4 @@ std::vector<std::string> ConsumerSet::products() const {
     return names_with(&Entry::has_product);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

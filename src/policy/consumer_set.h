@@ -10,7 +10,7 @@
 #include "policy/manifest.h"
 #include "policy/profile.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What is known of one consumer: how it chooses a backend, which of its builds can be installed,
 /// or both. data/knowledge/consumers/NAME.json, schema data/schema/consumer.schema.json, meaning
@@ -76,4 +76,4 @@ Error unknown_name(ErrorCode code,
                    std::string_view name,
                    const std::vector<std::string>& known);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "policy/rules.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 bool is_exactly(const CodeTarget& target, const ComputeCapability& device) {
@@ -150,4 +150,4 @@ Truth truth_of(CodeFit fit) {
     return Truth::False;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -9,13 +9,13 @@
 #include "base/dotted_version.h"
 #include "policy/truth.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 class Rules;
 }
 
 /// Which CUDA code runs on which device. Source: CUDA C++ Programming Guide, "Compute Capabilities"
 /// and "Application Compatibility"; CUDA Compatibility, "Minor Version Compatibility".
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// A device's compute capability: "8.9".
 struct ComputeCapability {
@@ -81,4 +81,4 @@ Truth truth_of(CodeFit fit);
 /// Of the PTX that the device could run, the one of the oldest version; null for none.
 const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

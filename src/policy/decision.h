@@ -11,7 +11,7 @@
 #include "policy/truth.h"
 #include "report/outcome.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// One backend on one GPU (or on none: cpu, and backends no GPU offers) and what became of it.
 struct Candidate {
@@ -59,4 +59,4 @@ void describe(Visitor& visit, Decision& decision) {
     visit("generation", decision.generation);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

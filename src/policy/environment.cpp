@@ -5,7 +5,7 @@
 
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr char kAnswerMark = '=';  // "{=capability}"
@@ -167,4 +167,4 @@ Variables environment_of(const Profile& profile,
     return environment;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

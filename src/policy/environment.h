@@ -13,7 +13,7 @@
 #include "policy/selector_facts.h"
 #include "policy/text_template.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -57,4 +57,4 @@ std::vector<Reason> hidden_by(const Variables& callers,
                               const Report& report,
                               const Variables& answer);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

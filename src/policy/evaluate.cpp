@@ -8,7 +8,7 @@
 #include "report/compute_view.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// What holds on each of up to 64 GPUs: bit n is about the nth.
@@ -381,4 +381,4 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
     return judged;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -8,7 +8,7 @@
 
 #include "policy/recommend.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What a request or experience says against a variant, whatever the machine is.
 enum class Exclusion { None, Excluded, NotRequested, ReportedFailed };
@@ -48,4 +48,4 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
 /// The vendors whose GPUs a variant is for; empty where any may be meant.
 std::vector<std::string> vendors_of(const Requirements& requirements);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

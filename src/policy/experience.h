@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// A consumer that tried a backend and failed with it: what it reported, once.
 struct ReportedFailure {
@@ -25,4 +25,4 @@ struct Experience {
     bool operator==(const Experience&) const = default;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -9,7 +9,7 @@
 #include "policy/fact.h"
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// Facts of the GPUs that can be used by an API.
@@ -282,4 +282,4 @@ std::vector<std::string> pip_arguments(const Recommendation& answer) {
     return {"--index-url", *urls->front().as_string()};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 /// An answer in the words of other tools.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// Settings in the order in which they are printed.
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -53,4 +53,4 @@ std::vector<std::string> container_arguments(const Report& report,
 /// "--index-url URL" for pip; empty when the artifact is no index.
 std::vector<std::string> pip_arguments(const Recommendation& answer);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 const BackendView* backend_of(const Gpu* gpu, Api api) {
@@ -100,4 +100,4 @@ MachineFacts machine_facts(const Report& report, const Rules& rules) {
     return machine;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -19,7 +19,7 @@
 
 /// What can be asked of a machine: one table for the terms of profiles, requests and manifests, for
 /// texts with facts in them, and for exports. docs/consumers.md lists those that a term may name.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// In the order in which answers give their reasons.
 enum class FactId : std::uint8_t {
@@ -184,4 +184,4 @@ Fact<Bytes> memory_for_use(const Gpu& gpu);
 /// the report does not know them.
 std::optional<std::string> platform_of(const Host& host);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "policy/fact.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 using Word = Fact<std::string>;
@@ -571,4 +571,4 @@ std::optional<std::string> platform_of(const Host& host) {
     return *host.os + "-" + (arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

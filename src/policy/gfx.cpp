@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxProcessor = 16;
@@ -94,4 +94,4 @@ Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilie
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

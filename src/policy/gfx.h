@@ -11,7 +11,7 @@
 
 /// AMD's processors: "gfx90a", with features "gfx90a:sramecc+:xnack-".
 /// Source: LLVM, "User Guide for AMDGPU Backend", Target ID.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 struct GfxTarget {
     std::string processor = {};                 ///< lower case; with X it names a family
@@ -31,4 +31,4 @@ using GfxFamilies = std::map<std::string, std::vector<std::string>, std::less<>>
 /// not tell is unknown.
 Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilies& families);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -6,7 +6,7 @@
 #include "report/compute_view.h"
 #include "report/ranking.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 const std::optional<std::string>& architecture_of(const Gpu& gpu) {
@@ -51,4 +51,4 @@ bool is_alike(const Gpu& left, const Gpu& right) {
            left.pci->device_id == right.pci->device_id;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// The report's GPUs in the order of comes_before(), whatever their order in the report. Borrowed
 /// from the report.
@@ -19,4 +19,4 @@ const Gpu* default_gpu(const Report& report, const std::vector<std::string>& cho
 /// an architecture is unknown, the same PCI device id. A GPU is always like itself.
 bool is_alike(const Gpu& left, const Gpu& right);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -9,7 +9,7 @@
 #include "report/api_table.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// An argument is one name, so that it can't be of several units.
@@ -141,4 +141,4 @@ std::map<std::string, std::string> environment_for(const Report& report, const G
     return variables;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

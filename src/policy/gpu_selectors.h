@@ -11,7 +11,7 @@
 #include "knowledge/selectors.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 using knowledge::SelectorKind;
 
@@ -56,4 +56,4 @@ std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>&
 /// Empty when nothing names the GPU.
 std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

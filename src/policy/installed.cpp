@@ -9,7 +9,7 @@
 #include "policy/computing_api.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxWord = 256;
@@ -310,4 +310,4 @@ Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
     return needs;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

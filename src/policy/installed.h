@@ -10,7 +10,7 @@
 #include "policy/term.h"
 
 /// The build that is installed: what a backend of it needs on this machine (docs/installed.md).
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;
@@ -56,4 +56,4 @@ Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
                                 const Manifest& manifest,
                                 const Facts& host);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -11,7 +11,7 @@
 #include "report/backend_view.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// Collects reasons; the gravest one makes the verdict.
@@ -417,4 +417,4 @@ Judged judge_cpu(const SelectQuestion& question, const Report& report) {
     return judged;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -10,7 +10,7 @@
 
 /// The verdict on each candidate for itself, before candidates are compared. Codes:
 /// docs/reasons.md.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// A candidate by our backend name, and its GPU (borrowed from the report; null for none).
 struct Judged {
@@ -40,4 +40,4 @@ Judged judge_switched_off(const std::string& backend);
 /// The CPU.
 Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

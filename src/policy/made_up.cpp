@@ -6,7 +6,7 @@
 #include "policy/answers.h"
 #include "policy/backend_words.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {
@@ -119,4 +119,4 @@ Decision decision_for_platform(const Profile& profile,
     return decision;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

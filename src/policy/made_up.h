@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 /// Decisions about machines that nobody looks at: made-up GPUs, and other platforms.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// The report's machine with one made-up GPU for each of the backends, by the consumer's names or
 /// ours, in place of its own. "gpu" is each GPU backend of the profile; what the profile does not
@@ -25,4 +25,4 @@ Decision decision_for_platform(const Profile& profile,
                                const SelectRequest& request,
                                const std::string& platform);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

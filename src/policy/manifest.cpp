@@ -6,7 +6,7 @@
 
 #include "policy/manifest_reading.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxVersionText = 64;
@@ -256,4 +256,4 @@ const Variant* find_variant(const VariantPlatform& platform, std::string_view na
     return found == platform.variants.end() || found->name != name ? nullptr : &*found;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -15,7 +15,7 @@
 
 /// The variants of one product: gpuprobe.variants/1. Meaning: docs/variants.md; schema:
 /// data/schema/variants.schema.json.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 enum class VariantScope { Any, All };
 constexpr std::array<EnumName<VariantScope>, 2> names_of(VariantScope) {
@@ -94,4 +94,4 @@ std::optional<WallTime> instant_from(std::string_view text);
 const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host);
 const Variant* find_variant(const VariantPlatform& platform, std::string_view name);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxUrl = 2048;
@@ -85,4 +85,4 @@ std::string path_part(std::string_view key) {
     return is_plain ? std::string{key} : "[\"" + scrubbed(key, kMaxPart) + "\"]";
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -11,7 +11,7 @@
 
 /// Parts of a manifest from their values. Each returns what is wrong, with the path below the value
 /// that it was given.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 ReadProblem read_variant(std::string name, const Value& value, Variant& out);
 ReadProblem read_requirements(const Value& value, Requirements& out);
@@ -73,4 +73,4 @@ ReadProblem read_list(const Value& value, std::vector<T>& out, std::size_t limit
 }
 constexpr std::size_t kMaxList = 256;
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -6,7 +6,7 @@
 
 #include "policy/backend_words.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 bool is_accepted(const Judged& judged) {
@@ -84,4 +84,4 @@ void mark_measured(std::vector<Judged>& all) {
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

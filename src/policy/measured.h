@@ -6,7 +6,7 @@
 #include "policy/judge.h"
 
 /// The order by what was measured (Judged::score; more is better).
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// Scores this near to each other, as a part of the better one, are equal: a second run moves them
 /// as much.
@@ -27,4 +27,4 @@ const Judged* fastest_of(const std::vector<Judged>& all);
 /// cpu_score}.
 void mark_measured(std::vector<Judged>& all);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

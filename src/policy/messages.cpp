@@ -8,7 +8,7 @@
 #include "policy/backend_words.h"
 #include "policy/fact.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxMessage = 1024;
@@ -234,4 +234,4 @@ std::vector<std::string> messages_of(const MessageScene& scene) {
     return std::move(speaker).end();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

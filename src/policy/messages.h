@@ -13,7 +13,7 @@
 #include "policy/text_template.h"
 
 /// A consumer's own texts: what its users read where a choice has to be reported.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What is wrong with an entry of `Profile::messages`; nullopt when nothing is. A key is a
 /// situation of docs/consumers.md, perhaps with a colon and the word that it is about.
@@ -44,4 +44,4 @@ struct MessageScene {
 /// outcome.
 std::vector<std::string> messages_of(const MessageScene& scene);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

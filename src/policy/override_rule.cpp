@@ -11,7 +11,7 @@
 #include "policy/select_question.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -259,4 +259,4 @@ SelectRequest under_rule(SelectRequest request,
     return request;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

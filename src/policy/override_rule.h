@@ -5,7 +5,7 @@
 #include "policy/recommend.h"
 #include "policy/select.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What an administrator has decided for one consumer: a standing request that reorders or narrows.
 /// It can't make a rejected candidate acceptable.
@@ -48,4 +48,4 @@ SelectRequest under_rule(SelectRequest request,
                          const Profile& profile,
                          const Report& report);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -7,7 +7,7 @@
 #include "policy/term.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// "driver>=550" in pieces; a flag alone has neither operator nor value.
@@ -128,4 +128,4 @@ bool is_about_host(std::string_view predicate) {
                                          [](const Term& term) { return is_about_host(term); });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

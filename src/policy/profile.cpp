@@ -4,7 +4,7 @@
 #include "base/parse.h"
 #include "policy/profile_check.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 Result<Profile> profile_from(const Value& root) {
     auto profile = strict_record_from<Profile>(root);
@@ -14,4 +14,4 @@ Result<Profile> profile_from(const Value& root) {
     return profile;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

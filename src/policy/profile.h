@@ -10,7 +10,7 @@
 
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 enum class CpuPolicy { Last, Forbid };
 constexpr std::array<EnumName<CpuPolicy>, 2> names_of(CpuPolicy) {
@@ -129,4 +129,4 @@ void describe(Visitor& visit, Profile& profile) {
 /// fact that is not known, for a limit of docs/consumers.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -14,7 +14,7 @@
 #include "policy/term.h"
 #include "policy/text_template.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxWord = 64;
@@ -309,4 +309,4 @@ ReadProblem profile_problem(const Profile& profile) {
     return {};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

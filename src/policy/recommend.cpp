@@ -7,7 +7,7 @@
 #include "policy/variant_reasons.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// Of an uncertain variant that is known to run on none, those on which it may.
@@ -168,4 +168,4 @@ std::optional<Reason> staleness(const Manifest& manifest, WallTime now) {
                                        {"expired", *manifest.expires}});
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -11,7 +11,7 @@
 #include "policy/rules.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What only the caller knows. A word is the name of a variant, of a family, or "family:NAME", or
 /// "backend:NAME" for all that compute with it.
@@ -61,4 +61,4 @@ Recommendation recommend(const Manifest& manifest,
 /// "stale-catalogue", when the manifest's date of expiry has passed.
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -4,7 +4,7 @@
 #include "policy/recommend.h"
 #include "policy/request_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxWords = 64;
@@ -116,4 +116,4 @@ Result<RecommendRequest> recommend_request_from(const Value& object) {
     return request_from(object, kTable);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

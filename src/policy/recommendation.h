@@ -11,7 +11,7 @@
 #include "policy/truth.h"
 #include "report/outcome.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// One variant of the platform and what became of it.
 struct VariantCandidate {
@@ -94,4 +94,4 @@ void describe(Visitor& visit, Recommendation& answer) {
     visit("generation", answer.generation);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -14,7 +14,7 @@
 /// What a request may hold. Each key is described once: the readers of requests and of override
 /// rules go by these tables, the options of the command line are made from them, and the pages of
 /// the documentation and the bus are tested against them.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// "cuda rocm … cpu none": the backends of the table of APIs, and the word for none of them.
 consteval auto backends_and_none() {
@@ -138,4 +138,4 @@ std::vector<RequestKey> described(const ReadableKey<Request> (&table)[N]) {
     return keys;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

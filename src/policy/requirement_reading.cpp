@@ -3,7 +3,7 @@
 
 #include "policy/manifest_reading.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxWord = 128;
@@ -405,4 +405,4 @@ ReadProblem read_requirements(const Value& value, Requirements& out) {
     return problem;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

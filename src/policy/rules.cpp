@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr Bytes kMaxRules = kib(256);
@@ -312,4 +312,4 @@ std::string Rules::cpu_feature(std::string_view word) const {
     return found == cpu_aliases_.end() ? lower : found->second;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -16,7 +16,7 @@
 #include "policy/cuda_code.h"
 #include "policy/gfx.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What is true of all manifests: data/rules, each row with its source there.
 class Rules {
@@ -84,4 +84,4 @@ private:
     std::map<std::string, std::string, std::less<>> cpu_aliases_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -15,7 +15,7 @@
 #include "policy/select_question.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 bool is_accepted(const Judged& judged) {
@@ -349,4 +349,4 @@ Result<Decision> select(const Profile& profile,
     return decided(profile, request, ComputeView{report}.report(), experience, product, false);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -13,7 +13,7 @@
 #include "policy/profile.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What only the caller knows. Backends go by the consumer's names or by ours, in lower case.
 struct SelectRequest {
@@ -72,4 +72,4 @@ Result<Decision> select(const Profile& profile,
                         const Experience& experience = {},
                         const Manifest* product = nullptr);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

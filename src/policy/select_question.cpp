@@ -10,7 +10,7 @@
 #include "policy/term.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {
@@ -310,4 +310,4 @@ Result<SelectQuestion> question_from(const Profile& profile,
     return question;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

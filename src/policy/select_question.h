@@ -10,7 +10,7 @@
 
 #include "policy/select.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// A profile and a request made one: every word is a backend of ours or the id of a GPU.
 struct SelectQuestion {
@@ -62,4 +62,4 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Experience& experience,
                                      const Manifest* product = nullptr);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

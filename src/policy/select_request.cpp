@@ -5,7 +5,7 @@
 #include "policy/select.h"
 #include "policy/term.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxNames = 64;
@@ -308,4 +308,4 @@ Result<SelectRequest> select_request_from(const Value& object) {
     return request_from(object, kTable);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

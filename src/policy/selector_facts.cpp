@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "report/compute_view.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 using Text = std::optional<std::string>;
@@ -437,4 +437,4 @@ std::optional<std::string> selector_fact(std::string_view name, const Selection&
     return fact == kFacts.end() ? std::nullopt : fact->find(selection);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -9,7 +9,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// The GPUs that were chosen, best first, and the machine they are in.
 struct Selection {
@@ -27,4 +27,4 @@ bool is_selector_fact(std::string_view name);
 /// it does not depend on the environment in which a probe ran.
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "report/libraries.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -444,4 +444,4 @@ Term memory_floor(Bytes floor, std::string name) {
             .name = std::move(name)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

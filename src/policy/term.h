@@ -15,7 +15,7 @@
 /// Conditions on facts, and the only code that decides whether one holds. Profiles and requests
 /// write them as text, "driver>=550" (docs/consumers.md, "Predicates"); manifests as members,
 /// "glibc_min" (docs/variants.md). Both are read to the same terms.
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 enum class Relation : std::uint8_t {
     Never,   ///< a word of a newer manifest: false, so that such a manifest loses variants only
@@ -116,4 +116,4 @@ Truth test_all(const std::vector<std::string>& predicates, const Facts& facts);
 /// Memory that a request asks of a GPU, as a term.
 Term memory_floor(Bytes floor, std::string name);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// A template in pieces: text before a fact, and the fact's name (empty at the end of the text).
@@ -62,4 +62,4 @@ std::optional<std::string> filled_template(std::string_view text, const FactLook
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

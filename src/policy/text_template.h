@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// Texts with facts in braces: "{nvidia_uuids}", "{requested} is not available".
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// The fact of that name; nullopt when it is not known.
 using FactLookup = std::function<std::optional<std::string>(std::string_view name)>;
@@ -20,4 +20,4 @@ std::optional<std::string> template_problem(std::string_view text,
 /// The template with its facts; nullopt when one of them is not known.
 std::optional<std::string> filled_template(std::string_view text, const FactLookup& fact);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -8,7 +8,7 @@
 
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// Three-valued logic of Kleene, in ascending order: the lesser of two is both, the greater either.
 enum class Truth { False, Unknown, True };
@@ -67,4 +67,4 @@ Truth when_known(const Fact<T>& fact, Holds holds) {
     return truth_of(holds(*fact.value));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -6,7 +6,7 @@
 
 #include "policy/manifest.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 /// Equal needs have equal hashes; what tells few needs apart is left out.
@@ -121,4 +121,4 @@ VariantIndex index_of(const std::vector<Variant>& variants) {
     return indexer.take();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

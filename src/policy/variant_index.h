@@ -6,7 +6,7 @@
 
 #include "policy/term.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 struct Variant;
 
@@ -32,4 +32,4 @@ struct VariantIndex {
 
 VariantIndex index_of(const std::vector<Variant>& variants);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

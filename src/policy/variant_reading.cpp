@@ -4,7 +4,7 @@
 
 #include "policy/manifest_reading.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxNote = 400;
@@ -247,4 +247,4 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out) {
     return problem;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

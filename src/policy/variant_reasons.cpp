@@ -5,7 +5,7 @@
 
 #include "policy/computing_api.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 namespace {
 
 struct Place {
@@ -234,4 +234,4 @@ std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationC
     return explainer.take();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

@@ -6,7 +6,7 @@
 
 #include "policy/evaluate.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline policy {
 
 /// What an explanation refers to.
 struct ExplanationContext {
@@ -30,4 +30,4 @@ std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationC
 /// Why a term does not hold, in the same members, or why nobody knows whether it does.
 Reason unmet(const Term& term, const Facts& facts, Truth result);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline policy

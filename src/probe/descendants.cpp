@@ -10,7 +10,7 @@
 
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr int kMaxStops = 100;  ///< passes in one call, in case something can't be stopped
@@ -122,4 +122,4 @@ void stop_descendants() {
         continue;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

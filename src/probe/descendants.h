@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// Both are for a process just forked, with one thread, and allocate nothing.
 
@@ -14,4 +14,4 @@ bool kill_children();
 /// own: killing one makes room for another, while a stopped one keeps its place.
 void stop_descendants();
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr std::size_t kHeader = 8;
@@ -206,4 +206,4 @@ std::string FrameReader::objection(const Frame& frame) {
     return {};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -17,7 +17,7 @@
 /// CRC-32 (as zlib and ISO 3309 define it) of every byte of the stream before it. A driver may end
 /// the process with status 0, write to any descriptor or damage the heap: only a stream that adds
 /// up is an answer.
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 constexpr Bytes kMaxFrame = mib(1);   ///< one payload
 constexpr Bytes kMaxFrames = mib(8);  ///< a whole stream
@@ -92,4 +92,4 @@ private:
     std::optional<std::string> problem_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

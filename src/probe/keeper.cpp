@@ -13,7 +13,7 @@
 
 #include "probe/descendants.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 // A process that is started while the list of children is read may be missing from it, and no
@@ -127,4 +127,4 @@ void keep(const Kept& kept) {
     leave_as(end);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

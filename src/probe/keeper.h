@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// The exit status by which shells say that SIGTERM ended a program.
 constexpr int kExitToldToEnd = 128 + 15;
@@ -30,4 +30,4 @@ struct Kept {
 /// that.
 [[noreturn]] void keep(const Kept& kept);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

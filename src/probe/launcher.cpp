@@ -20,7 +20,7 @@
 #include "probe/spawn.h"
 #include "probe/worker_environment.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr int kFarewellMilliseconds = 100;
@@ -225,4 +225,4 @@ Result<std::unique_ptr<Worker>> SpawnLauncher::launch_into(const ProbeTarget& ta
     return or_not_started(launch_order(target, frames, output, {}, {}));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -13,7 +13,7 @@
 #include "probe/spawn.h"
 #include "probe/target.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// How a worker process ended.
 struct WorkerExit {
@@ -92,4 +92,4 @@ private:
     bool has_namespaces_ = true;               ///< as far as is known
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr std::size_t kMaxLibrary = 4096;
@@ -84,4 +84,4 @@ bool is_for_another_processor(std::string_view name) {
            std::ranges::find(kOurs, word) == kOurs.end();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

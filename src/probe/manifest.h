@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 constexpr Bytes kMaxManifest = kib(64);
 
@@ -30,4 +30,4 @@ Result<std::string> parse_icd_file(std::string_view text);
 /// that install several do: "radeon_icd.i686.json".
 bool is_for_another_processor(std::string_view name);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -20,7 +20,7 @@
 
 #include "base/handle.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr int kNamespaces =
@@ -212,4 +212,4 @@ pid_t Namespaces::start_first_process(int& lifeline) {
     return problem == 0 ? first : -1;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// What a worker may fill, and has for as long as it runs.
 constexpr Bytes kMaxScratch = mib(256);
@@ -60,4 +60,4 @@ private:
     std::string gid_map_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

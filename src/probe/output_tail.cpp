@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr std::size_t kMaxTail = 4096;
@@ -32,4 +32,4 @@ std::vector<std::string> OutputTail::lines() const {
     return lines;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

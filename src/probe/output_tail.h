@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// The end of what a worker prints: drivers say there why they fail, and some never stop.
 class OutputTail {
@@ -18,4 +18,4 @@ private:
     std::string tail_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -9,7 +9,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 /// How long a process may take to leave after its answer; freeing a driver's memory takes time.
@@ -176,4 +176,4 @@ void ProbeRun::end(ProbeResult result, std::unique_ptr<Worker> worker) {
     ended(std::move(result), std::move(worker));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -13,7 +13,7 @@
 #include "probe/target.h"
 #include "probe/transcript.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// How long one worker may take, from its start.
 struct ProbePatience {
@@ -79,4 +79,4 @@ private:
     EventHandle grace_ = {};  ///< for a process that stays on after its answer
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ RunFolder::~RunFolder() {
         remove_tree(path_);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

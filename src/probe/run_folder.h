@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// A folder for as long as this object lives; then it goes, with all that anybody made in it.
 class RunFolder {
@@ -28,4 +28,4 @@ private:
     std::string path_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

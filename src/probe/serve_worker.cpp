@@ -17,7 +17,7 @@
 #include "probe/spawn.h"
 #include "probe/worker_message.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr int kFirstPassedFd = 3;  // sd_listen_fds(3), SD_LISTEN_FDS_START
@@ -161,4 +161,4 @@ Status serve_socket(std::span<char*> options) {
     return serve_worker(connection, launcher, chosen.peer);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -11,7 +11,7 @@
 
 /// The driver-free parent of a worker that systemd starts. It loads no driver, so that a crash hits
 /// its child alone and can be reported as an answer.
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// Serves one connection (worker_message.h): takes its target, starts the worker with `launcher`,
 /// tells its start and its end, and returns. The worker is killed, with its process group, when the
@@ -30,4 +30,4 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
 /// for its options and without a connection, and those of serve_worker.
 Status serve_socket(std::span<char*> options);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -17,7 +17,7 @@
 #include "base/value_json.h"
 #include "probe/worker_message.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 /// Never blocks: a queue that is full is an error (EAGAIN).
@@ -212,4 +212,4 @@ Result<std::unique_ptr<Worker>> SocketLauncher::stand_in_for(const ProbeTarget& 
     return stand_in_->launch_into(target, frames, output);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -7,7 +7,7 @@
 
 #include "probe/launcher.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// Workers that systemd starts, one for each connection to its socket (Accept=yes), as another user
 /// in a sandbox of their own; not our children. What is said on the connection: worker_message.h.
@@ -45,4 +45,4 @@ private:
     bool has_complained_ = false;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

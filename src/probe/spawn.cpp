@@ -21,7 +21,7 @@
 #include "base/files.h"
 #include "probe/keeper.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr int kFramesFd = 3;
@@ -285,4 +285,4 @@ Result<SpawnedProcess> spawn(const SpawnOrder& order) {
     return started;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

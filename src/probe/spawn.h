@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "probe/namespaces.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// Both ends close-on-exec, and above the descriptors that a worker is given.
 struct Pipe {
@@ -59,4 +59,4 @@ void shut_out_workers();
 /// Unavailable when the machine gives us no such namespaces.
 Result<SpawnedProcess> spawn(const SpawnOrder& order);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

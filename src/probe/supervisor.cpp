@@ -13,7 +13,7 @@
 
 #include "probe/probe_run.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 /// How many killed workers may still be running before no more are started: a driver that hangs in
@@ -242,4 +242,4 @@ bool Supervisor::idle() const {
     return impl_->running.empty() && impl_->waiting.empty();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

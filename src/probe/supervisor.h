@@ -10,7 +10,7 @@
 #include "probe/target.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 struct ProbeLimits {
     /// After this time the caller is told that a worker takes long.
@@ -62,4 +62,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -8,7 +8,7 @@
 #include "probe/manifest.h"
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr std::size_t kMaxDrivers = 64;
@@ -109,4 +109,4 @@ TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders)
     return search;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

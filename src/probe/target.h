@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// Asks a management library which processes use its devices. Such a worker shares our PID
 /// namespace, without which it would see nobody, and so has no namespaces at all; what else holds a
@@ -60,4 +60,4 @@ struct TargetSearch {
 /// loads nothing; at most 64 per API.
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

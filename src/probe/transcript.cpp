@@ -9,7 +9,7 @@
 #include "probe/keeper.h"
 #include "report/fact_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr std::size_t kMaxPhase = 64;
@@ -177,4 +177,4 @@ std::string Transcript::in_phase() const {
     return phase_.empty() ? std::string{} : " in phase " + phase_;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

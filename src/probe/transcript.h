@@ -12,7 +12,7 @@
 #include "probe/target.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 /// How a worker's run ended, seen from outside.
 struct Ending {
@@ -67,4 +67,4 @@ private:
 /// "15 s" or "200 ms".
 std::string text_of_limit(Duration limit);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/worker_environment.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 /// No such folder exists: an empty one below `home` could be filled by a driver.
@@ -60,4 +60,4 @@ std::vector<std::string> environment_block(const WorkerVariables& variables) {
     return block;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

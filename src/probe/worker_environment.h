@@ -7,7 +7,7 @@
 
 #include "probe/target.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 using WorkerVariables = std::map<std::string, std::string>;
 
@@ -30,4 +30,4 @@ WorkerVariables worker_environment(const ProbeTarget& target,
 /// "KEY=VALUE", sorted.
 std::vector<std::string> environment_block(const WorkerVariables& variables);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

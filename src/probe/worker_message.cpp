@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 namespace {
 
 constexpr std::size_t kMaxDescriptors = 4;
@@ -107,4 +107,4 @@ Result<uid_t> peer_of(int socket) {
     return peer.uid;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

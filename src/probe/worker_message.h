@@ -23,7 +23,7 @@
 /// says one thing, the target, and hands over two descriptors with it: where the frames go, and
 /// where stdout and stderr go. The worker's parent answers `started` and, when the worker has
 /// ended, `ended`. The daemon ends a worker by ending its own half of the connection.
-namespace gpuprobe {
+namespace gpuprobe::inline probe {
 
 constexpr Bytes kMaxRequest = kib(64);  ///< two paths, and what JSON makes of them
 constexpr Bytes kMaxNotice = kib(1);
@@ -72,4 +72,4 @@ Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::siz
 /// Errors: Unavailable.
 Result<uid_t> peer_of(int socket);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline probe

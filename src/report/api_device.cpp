@@ -11,7 +11,7 @@
 #include "report/uuid.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
@@ -123,4 +123,4 @@ std::string driver_words(const ApiDevice& device) {
     return lower_case(text);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

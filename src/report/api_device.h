@@ -9,7 +9,7 @@
 #include "report/facts.h"
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// One device as one probe lists it, with what identifies it. Borrows from the probes.
 struct ApiDevice {
@@ -38,4 +38,4 @@ std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& pr
 /// is recognised by. Never the device's name.
 std::string driver_words(const ApiDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 #include <string_view>
 
 /// Every API that a worker can ask, in one row each. What else knows an API looks it up here.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 enum class Api : std::uint8_t {
     Cuda,
@@ -351,4 +351,4 @@ constexpr std::string_view vendor_of_backend(std::string_view backend) {
     return api ? info_of(*api).vendor : std::string_view{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -11,7 +11,7 @@
 #include "report/unit.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api) {
@@ -290,4 +290,4 @@ std::map<std::string, ApiView> api_views(const Subject& subject,
     return views;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 #include "report/join.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What each API that was asked says about one GPU.
 ///
@@ -30,4 +30,4 @@ const Claim* preferred_claim(const Subject& subject, std::string_view api);
 /// Whether the driver had no say: no worker could be started, or it was ended from outside.
 bool was_never_heard(const ProbeResult& probe);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

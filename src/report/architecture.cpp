@@ -7,7 +7,7 @@
 #include "report/fact_key.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// The first driver's that tells it, by the order among them.
@@ -71,4 +71,4 @@ JudgedArchitecture architecture_of(const Subject& subject) {
     return judged;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

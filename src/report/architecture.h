@@ -4,7 +4,7 @@
 #include "report/join.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// CUDA's compute capability as CUDA or NVML gives it; AMD's target as the KFD topology, HIP or
 /// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as its driver
@@ -16,4 +16,4 @@ struct JudgedArchitecture {
 };
 JudgedArchitecture architecture_of(const Subject& subject);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

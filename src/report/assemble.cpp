@@ -21,7 +21,7 @@
 #include "report/trials.h"
 #include "report/unit.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 void append(std::vector<Reason>& all, std::vector<Reason> more) {
@@ -213,4 +213,4 @@ Report assemble(const Machine& machine,
     return report;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What surrounds the facts: none of it is looked up, so the same inputs give the same report.
 struct ReportContext {
@@ -25,4 +25,4 @@ Report assemble(const Machine& machine,
                 const std::vector<ProbeResult>& probes,
                 const ReportContext& context);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -9,7 +9,7 @@
 #include "report/fact_key.h"
 #include "report/health.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// A backend on the API that it stands on.
@@ -187,4 +187,4 @@ std::map<std::string, BackendView> backend_views(const Machine& machine, const G
     return views;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

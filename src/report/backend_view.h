@@ -9,7 +9,7 @@
 #include "report/machine.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// Whether each backend can run on one GPU, from its API's view and what the kernel says.
 ///
@@ -31,4 +31,4 @@ std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,
                                const Gpu& gpu);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

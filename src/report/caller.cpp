@@ -7,7 +7,7 @@
 #include "report/fact_table.h"
 #include "report/health.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::uint32_t kReadAndWrite = 6;
@@ -160,4 +160,4 @@ bool is_closed(const Gpu& gpu) {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -9,7 +9,7 @@
 
 /// Who asks, and what of the machine is open to them. A report is what the prober could open; that
 /// is not what everyone can.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 struct Caller {
     std::uint32_t uid = 0;
@@ -45,4 +45,4 @@ void drop_identifiers(Gpu& gpu);
 /// Whether a node that computing on this GPU needs is known to be closed.
 bool is_closed(const Gpu& gpu);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/chip.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 const knowledge::Chip* chip_of(const HardwareDevice& device) {
     const auto& chips = knowledge::Chips::current();
@@ -31,4 +31,4 @@ const knowledge::Chip* driver_row_of(const HardwareDevice& device) {
     return knowledge::Chips::current().find_driver(driver_word(device));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -5,7 +5,7 @@
 #include "report/machine.h"
 
 /// What the table of chips (knowledge/chips.h) says of a device. nullptr: nothing.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// By its PCI ids, or the device tree's words.
 const knowledge::Chip* chip_of(const HardwareDevice& device);
@@ -13,4 +13,4 @@ const knowledge::Chip* chip_of(const HardwareDevice& device);
 /// By the bound kernel driver, or the one that made the device.
 const knowledge::Chip* driver_row_of(const HardwareDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

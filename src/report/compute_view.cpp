@@ -8,7 +8,7 @@
 #include "report/trials.h"
 #include "report/uuid.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
@@ -234,4 +234,4 @@ std::string_view whole_id(std::string_view id) {
     return id.substr(0, id.find('/'));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

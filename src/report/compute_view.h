@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// The machine as programs that compute see it: each divided GPU gives way to the units of it that
 /// can be used, each in the form of a GPU with the unit's id, memory, identity and place in every
@@ -38,4 +38,4 @@ bool goes_by(const Gpu& gpu, std::string_view id);
 /// Of a unit's id that of its GPU; of a GPU's the same.
 std::string_view whole_id(std::string_view id);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

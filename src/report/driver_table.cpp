@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::array kManifests = std::to_array<KnownDriver>({
@@ -110,4 +110,4 @@ int preference_of(const ApiDevice& device) {
     return kPlain;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

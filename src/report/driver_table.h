@@ -9,7 +9,7 @@
 
 /// What is known about user-space drivers by the names of their manifests and by what they call
 /// themselves.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a manifest's name tells. An empty `vendor` is a driver for any GPU, or one nobody knows.
 struct KnownDriver {
@@ -38,4 +38,4 @@ bool is_software(const ApiDevice& device);
 /// before layered (pocl, clvk, dozen).
 int preference_of(const ApiDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -14,7 +14,7 @@
 #include "report/machine.h"
 
 /// Facts read by a typed key that the table of facts declares.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// How C++ holds a fact of a type. `Value` takes any.
 template <class T>
@@ -169,4 +169,4 @@ inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kSimdCount{"simd_count
 inline constexpr FactKey<std::string, FactOf::Hardware> kVramVendor{"vram_vendor"};
 }  // namespace kernel_facts
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 static_assert(is_fact_table(kFactTable), "a row is incomplete, or two rows contradict each other");
@@ -112,4 +112,4 @@ void forget_the_moment(Value& device) {
     for_each_driver(device, forget_the_moment_in);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

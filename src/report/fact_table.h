@@ -13,7 +13,7 @@
 /// Every fact that an API or the kernel tells, declared once: its key, its type, what it means, and
 /// who may see it. What hides facts from callers, what decides whether something changed, what
 /// accepts a worker's answer and docs/facts.md all follow from this table.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a fact is about, and so where it is found.
 enum class FactOf {
@@ -415,4 +415,4 @@ void hide_identity(Value& device);
 /// Makes null what changes although nothing happened, in the same places.
 void forget_the_moment(Value& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "report/fact_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxDevices = 256;
@@ -358,4 +358,4 @@ Result<ProbeResult> probe_result_from(const Value& value) {
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -10,7 +10,7 @@
 #include "report/outcome.h"
 #include "report/pci_address.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 enum class DeviceType { Discrete, Integrated, Virtual, Cpu, Other };
 constexpr std::array<EnumName<DeviceType>, 5> names_of(DeviceType) {
@@ -99,4 +99,4 @@ Value value_of(const ProbeResult& result);
 /// Errors: Malformed with the member at fault.
 Result<ProbeResult> probe_result_from(const Value& value);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// The ways in which an API's driver broke, each once, the gravest first.
@@ -88,4 +88,4 @@ bool is_for_joining(std::string_view group) {
            std::ranges::find(kNobodys, group) == kNobodys.end();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// A finding for each API whose driver crashed, hung or failed on this GPU.
 std::vector<Reason> driver_findings(const std::map<std::string, ApiView>& apis);
@@ -32,4 +32,4 @@ std::string health_of(const std::vector<Reason>& findings);
 /// and a group that is only a number belongs to another machine.
 bool is_for_joining(std::string_view group);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -13,7 +13,7 @@
 #include "report/uuid.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
@@ -291,4 +291,4 @@ std::optional<std::string> short_name_of(const Gpu& gpu) {
     return maker->name + " " + model;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -7,7 +7,7 @@
 #include "report/join.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// The UUIDs of a GPU as each family of APIs spells them, and its DRM numbers. What names nothing
 /// (see uuid_digits) is unknown: as a selector it would end a list of devices, or match another.
@@ -33,4 +33,4 @@ std::optional<std::string> short_name_of(const Gpu& gpu);
 /// The vendor's word; see report/vendor.h.
 std::optional<std::string> vendor_of(const Subject& subject);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -9,7 +9,7 @@
 #include "report/match.h"
 #include "report/uuid.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
@@ -381,4 +381,4 @@ Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probe
     return Joiner{machine, probes}.run();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

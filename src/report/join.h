@@ -9,7 +9,7 @@
 #include "report/role.h"
 
 /// Which records of which APIs are the same physical device.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// A device of an API that belongs to a subject.
 struct Claim {
@@ -59,4 +59,4 @@ std::size_t most_devices_of_a_driver(std::size_t hardware);
 /// driver overheads stay within it.
 bool similar_sizes(Bytes left, Bytes right);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

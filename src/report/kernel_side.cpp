@@ -7,7 +7,7 @@
 #include "report/identity.h"
 #include "report/kind.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::uint32_t kFirstRenderMinor = 128;
@@ -83,4 +83,4 @@ std::vector<DeviceNode> nodes_of(const Subject& subject, const Host& host) {
     return host.wsl ? std::vector<DeviceNode>{} : implied_nodes(subject);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

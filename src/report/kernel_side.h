@@ -7,7 +7,7 @@
 #include "report/report.h"
 
 /// What a GPU is to the kernel: from sysfs, or from what APIs imply where it is hidden.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// The bound driver. A GPU without hardware has `nvidia` when NVML or CUDA lists it as a card of
 /// its own (Jetsons use nvgpu), and `amdgpu` when HIP does; null on WSL, where neither is there.
@@ -19,4 +19,4 @@ DriverInfo driver_of(const Subject& subject, const Host& host);
 /// whose accessibility nobody has looked at.
 std::vector<DeviceNode> nodes_of(const Subject& subject, const Host& host);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -12,7 +12,7 @@
 #include "report/memory.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 std::optional<GpuKind> kind_from(std::optional<DeviceType> type) {
@@ -187,4 +187,4 @@ GpuKind kind_of(const Subject& subject) {
     return judge_kind(subject).kind;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

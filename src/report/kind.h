@@ -4,7 +4,7 @@
 #include "report/join.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a subject is, now that its claims are known: a function whose class says nothing is a GPU
 /// when a GPU API lists it by address.
@@ -39,4 +39,4 @@ GpuKind kind_of(const Subject& subject);
 /// MI300A (whose KFD nodes are apart), GB10, Apple's.
 bool shares_all_memory(const HardwareDevice& hardware);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// What builds for GPUs need and do not bring along, and no API is about. Sources: as ApiLibraries.
@@ -68,4 +68,4 @@ bool is_base_library(std::string_view soname) {
            std::ranges::find(kBase, stem) != kBase.end();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

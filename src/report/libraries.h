@@ -6,7 +6,7 @@
 
 #include "report/api_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a soname says about whoever needs it.
 struct LibraryInfo {
@@ -31,4 +31,4 @@ std::optional<Api> api_of_code(std::string_view word);
 /// Whether it belongs to the C library or the compiler's runtime, which whatever runs here has.
 bool is_base_library(std::string_view soname);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

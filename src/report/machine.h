@@ -13,7 +13,7 @@
 #include "report/verification.h"
 
 /// What the kernel says about a machine, before any vendor library is asked.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 struct Libc {
     std::optional<std::string> name = {};     ///< "glibc" or "musl"
@@ -276,4 +276,4 @@ struct Machine {
     std::vector<std::string> notes = {};  ///< unreadable places, "path: reason"
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -10,7 +10,7 @@
 #include "report/kind.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 std::optional<std::string> device_id_of(const Subject& subject) {
@@ -224,4 +224,4 @@ bool similar_sizes(Bytes left, Bytes right) {
     return difference <= std::max(larger / 100 * kPercent, mib(512).count);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -4,7 +4,7 @@
 #include "report/join.h"
 
 /// Whether one record can be one subject, for join.cpp.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 template <class T>
 bool differ(const std::optional<T>& left, const std::optional<T>& right) {
@@ -32,4 +32,4 @@ bool has_size_of(const ApiDevice& device, const Subject& subject);
 /// ids, nor architecture, nor the numbers in the models' names.
 bool may_be(const ApiDevice& device, const Subject& subject);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxNote = 512;
@@ -100,4 +100,4 @@ std::optional<double> score_of(const Measurement& measurement) {
                 kPromptOperations / static_cast<double>(*rate));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

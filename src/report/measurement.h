@@ -10,7 +10,7 @@
 #include "base/record.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What one device did in a fraction of a second through one API. A figure is null where API or
 /// device can't do it, and all are where the outcome is not Answered.
@@ -68,4 +68,4 @@ Measurement measurement_from(const ProbeResult& probe);
 /// making tokens the memory's bandwidth, reading the prompt the arithmetic.
 std::optional<double> score_of(const Measurement& measurement);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

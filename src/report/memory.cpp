@@ -11,7 +11,7 @@
 #include "report/kind.h"
 #include "report/unit.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// A reading with the moment it was made.
@@ -398,4 +398,4 @@ MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host,
     return result;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -7,7 +7,7 @@
 #include "report/join.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// Readings of zero or more than this are errors of a driver: kept as evidence, otherwise unused.
 constexpr Bytes kMaxGpuMemory = gib(4096);
@@ -46,4 +46,4 @@ struct MemoryFindings {
 /// Sources: docs and headers of each API; the order prefers what costs nothing and has no policy.
 MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -12,7 +12,7 @@
 #include "base/record.h"
 #include "report/reason_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// How a probe ended. Each is an answer that a report carries; none is an Error.
 enum class Outcome {
@@ -64,4 +64,4 @@ void describe(Visitor& visit, Reason& reason) {
         reason.code = std::string{today_for(reason.code)};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad a domain like a pointer
@@ -68,4 +68,4 @@ std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<P
     return PciAddress{.domain = *domain, .bus = *bus, .device = *device, .function = *function};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// Where a function sits on PCI. Domains are 32 bits wide (VMD and Hyper-V use more than 16).
 struct PciAddress {
@@ -28,4 +28,4 @@ std::string text_of(const PciAddress& address);
 /// for the caller.
 std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<PciAddress>);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

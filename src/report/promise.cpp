@@ -7,7 +7,7 @@
 
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// Per multiprocessor and tick.
@@ -68,4 +68,4 @@ Promise promise_of(const Gpu& gpu) {
     return promise;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

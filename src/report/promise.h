@@ -6,7 +6,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a GPU could do at most by what its driver says of its clocks and widths.
 struct Promise {
@@ -24,4 +24,4 @@ struct Promise {
 /// floating-point add, multiply, multiply-add); CUDA samples, deviceQuery (2 * clock * width / 8).
 Promise promise_of(const Gpu& gpu);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

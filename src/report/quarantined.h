@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What happened while a driver was being asked.
 enum class Harm {
@@ -51,4 +51,4 @@ void describe(Visitor& visit, QuarantinedProbe& probe) {
     visit("note", probe.note);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -7,7 +7,7 @@
 #include "base/dotted_version.h"
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// 0 when a backend is usable, 1 when that is open, 2 otherwise.
@@ -72,4 +72,4 @@ void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

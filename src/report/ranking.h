@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// The one order of GPUs, best first: one with a usable backend before one where nobody knows,
 /// before one without; then discrete, integrated, virtual, unknown, display-only; then more
@@ -17,4 +17,4 @@ bool comes_before(const Gpu& left, const Gpu& right);
 /// connected screen; where none has, the only GPU that is more than a display.
 void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/reason_table.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::span<const ReasonInfo> kTable{reason_rows::kRows};
@@ -47,4 +47,4 @@ std::string_view today_for(std::string_view code) {
     return row == kTable.end() ? code : row->code;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -10,7 +10,7 @@
 
 /// Every code that a reason can have, with all that the program knows about it. Whoever wants to
 /// know what a code means looks it up here; docs/reasons.md is made from the same rows.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a reason is about.
 enum class ReasonSubject : std::uint8_t {
@@ -456,4 +456,4 @@ bool has_trait(std::string_view code, ReasonTraits trait);
 /// The code of today for one of the last version; any other as it is.
 std::string_view today_for(std::string_view code);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

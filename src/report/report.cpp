@@ -3,7 +3,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 std::optional<Bytes> offered_memory(const GpuMemory& memory) {
     const bool is_own = memory.physical && memory.kind != MemoryKind::Carveout;
@@ -22,4 +22,4 @@ Result<Report> parse_report(std::string_view json) {
     return report;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

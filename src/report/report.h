@@ -17,7 +17,7 @@
 #include "report/unit.h"
 
 /// The capability report: one machine, one answer. data/schema/report.schema.json is normative.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 constexpr int kReportSchema = 1;
 
@@ -435,4 +435,4 @@ std::optional<Bytes> offered_memory(const GpuMemory& memory);
 Result<Report> parse_report(std::string_view json);
 constexpr Bytes kMaxReport = mib(8);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

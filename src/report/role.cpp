@@ -4,7 +4,7 @@
 #include "report/chip.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 using ChipRole = knowledge::Role;
@@ -107,4 +107,4 @@ bool is_passed_through(const HardwareDevice& device) {
            driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci");
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

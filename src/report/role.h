@@ -5,7 +5,7 @@
 
 #include "report/machine.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// What a function of the machine is to us.
 enum class Role {
@@ -49,4 +49,4 @@ bool is_virtual_gpu(const HardwareDevice& device);
 /// Handed to a virtual machine: the bound driver serves no one here.
 bool is_passed_through(const HardwareDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

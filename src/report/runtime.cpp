@@ -6,7 +6,7 @@
 
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::array kBestFirst{Outcome::Answered, Outcome::Failed,  Outcome::TimedOut,
@@ -93,4 +93,4 @@ std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& pro
     return entries;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -8,7 +8,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// Each API on this machine. Its outcome is that of its best driver: one that answered, else one
 /// that failed, hung, crashed, was skipped, or is absent, in this order.
@@ -21,4 +21,4 @@ std::optional<std::vector<std::string>> confinement_of(
 /// The probes as the report lists them.
 std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

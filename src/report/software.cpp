@@ -7,7 +7,7 @@
 #include "report/fact_key.h"
 #include "report/trials.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 /// OpenCL runtimes for processors, by a word of their platform or manifest, first match first.
@@ -61,4 +61,4 @@ std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
     return software;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

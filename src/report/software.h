@@ -6,7 +6,7 @@
 #include "report/join.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// Implementations on the CPU, in the order of their probes. The name says which one it is, so
 /// "pocl (pthread-…)" and "Intel OpenCL (…)" where the device is named after the processor;
@@ -15,4 +15,4 @@ namespace gpuprobe {
 std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
                                         const std::vector<const ProbeResult*>& probes);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 bool is_of(const ProbeResult& probe,
@@ -71,4 +71,4 @@ void add_trials(const Trials& trials, BackendView& view) {
                                     : not_computing(*view.verification));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

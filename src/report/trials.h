@@ -13,7 +13,7 @@
 
 /// What was found by computing, and not by asking: the stages "verify" and "measure", each a probe
 /// of one device.
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 constexpr std::string_view kQueryStage = "query";
 constexpr std::string_view kVerifyStage = "verify";
@@ -55,4 +55,4 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
 /// with the reason `not-computing` {result, note}.
 void add_trials(const Trials& trials, BackendView& view);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

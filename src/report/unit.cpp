@@ -14,7 +14,7 @@
 #include "report/report.h"
 #include "report/uuid.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxUnits = 64;
@@ -323,4 +323,4 @@ std::vector<Unit> units_of(const Subject& subject) {
     return units;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

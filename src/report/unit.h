@@ -9,7 +9,7 @@
 #include "base/record.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 struct Gpu;
 struct Report;
@@ -84,4 +84,4 @@ std::optional<std::string> mig_profile(const std::string& name,
 /// it.
 std::vector<Unit> units_of(const Subject& subject);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -7,7 +7,7 @@
 #include "report/driver_table.h"
 #include "report/vendor.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kUuidDigits = 32;
@@ -122,4 +122,4 @@ std::optional<PciAddress> packed_address(const ApiDevice& device) {
     return std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -13,7 +13,7 @@
 /// order of "GPU-xxxxxxxx-…" (seen on an H200, driver 580.159.04). ROCm, KFD and sysfs share the
 /// 64-bit unique_id. Intel's drivers share a layout of ids and address. RADV, radeonsi, rusticl and
 /// AMDVLK pack the address alone (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// The hexadecimal digits of a UUID (32) or an AMD serial (16) in lower case, without "GPU-" and
 /// dashes. nullopt for what names no device: all bits zero or one, masked ("XXXXXXXX-…",
@@ -30,4 +30,4 @@ std::optional<std::string> family_uuid(const HardwareDevice& device);
 /// compute-runtime, generateUuidFromPciBusInfo) put in their UUIDs. nullopt when it is none.
 std::optional<PciAddress> packed_address(const ApiDevice& device);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

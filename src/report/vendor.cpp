@@ -4,7 +4,7 @@
 #include "report/api_table.h"
 #include "report/chip.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 std::optional<std::string> vendor_word(std::string_view vendor_id) {
     const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
@@ -30,4 +30,4 @@ std::optional<std::string> vendor_of_api(std::string_view api) {
     return row && !row->vendor.empty() ? std::optional<std::string>{row->vendor} : std::nullopt;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

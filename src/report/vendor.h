@@ -8,7 +8,7 @@
 #include "report/machine.h"
 
 /// Vendors as the words of the table of chips: "nvidia", "amd", "intel", "apple", "arm" …
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 /// The word for a PCI vendor id (four lower-case hexadecimal digits); nullopt when it has none.
 std::optional<std::string> vendor_word(std::string_view vendor_id);
@@ -23,4 +23,4 @@ std::optional<std::string> vendor_of(const HardwareDevice& device);
 /// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt where it serves any.
 std::optional<std::string> vendor_of_api(std::string_view api);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

@@ -5,7 +5,7 @@
 #include "report/api_view.h"
 #include "report/fact_key.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxNote = 512;
@@ -58,4 +58,4 @@ Verification verification_from(const ProbeResult& probe) {
     return found;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

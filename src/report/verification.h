@@ -10,7 +10,7 @@
 #include "base/record.h"
 #include "report/facts.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline report {
 
 enum class VerificationResult { Verified, Miscomputed, Failed, TimedOut, Crashed, Skipped };
 constexpr std::array<EnumName<VerificationResult>, 6> names_of(VerificationResult) {
@@ -48,4 +48,4 @@ void describe(Visitor& visit, Verification& verification) {
 /// contradicts itself) is Failed: only a result that was compared counts.
 Verification verification_from(const ProbeResult& probe);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline report

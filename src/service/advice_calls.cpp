@@ -5,7 +5,7 @@
 
 #include "wire/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 template <class Reply, class Act>
 void AdviceCalls::with_leave(const Requester& who, Action action, Reply reply, Act act) {
@@ -92,4 +92,4 @@ void AdviceCalls::report_outcome(const Requester& who, Value outcome, bus::Reply
                });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -9,7 +9,7 @@
 #include "service/caller_access.h"
 #include "service/gpu_object.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The calls that change what the daemon keeps. Setting an override and lifting a quarantine need
 /// permission; everybody may report outcomes, which then count for that user.
@@ -45,4 +45,4 @@ private:
     const CallerAccess& access_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

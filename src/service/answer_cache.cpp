@@ -3,7 +3,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 std::string question_of(const std::string& access,
                         const std::string& consumer,
@@ -15,4 +15,4 @@ std::string question_of(const std::string& access,
     return question;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

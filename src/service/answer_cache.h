@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// Recent answers. The same question about the same generation has the same answer for all callers
 /// who may open the same nodes.
@@ -59,4 +59,4 @@ std::string question_of(const std::string& access,
                         const std::string& consumer,
                         const Value& request);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

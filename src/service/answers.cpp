@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "explain/explain.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 /// Reasons of all candidates together with their details; a manifest of 512 variants has thousands.
@@ -112,4 +112,4 @@ std::string no_match_message(const Decision& decision) {
     return scrubbed("no backend fits for " + decision.consumer + ": " + decision.summary, 1024);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -12,7 +12,7 @@
 #include "wire/record.h"
 
 /// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// From a GPU's id to its object.
 using PathOf = std::function<std::string(const std::string& id)>;
@@ -41,4 +41,4 @@ std::map<std::string, bus::Dictionary> backends_from(
 /// The message of Error.NoMatch, one line for people.
 std::string no_match_message(const Decision& decision);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

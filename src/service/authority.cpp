@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "wire/errors.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr const char* kPolkit = "org.freedesktop.PolicyKit1";
@@ -155,4 +155,4 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
         answer(refusal(action, "the bus takes no question to polkit"));
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -16,7 +16,7 @@
 #include "wire/callers.h"
 #include "wire/sdbus.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// "org.gpuprobe.allow-wake"
 std::string action_id(Action action);
@@ -82,4 +82,4 @@ private:
     std::unique_ptr<sdbus::IProxy> polkit_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

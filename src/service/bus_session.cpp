@@ -5,7 +5,7 @@
 
 #include "wire/errors.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 BusSession::BusSession(
     std::string where, std::string name, EventLoop& loop, const ServiceContext& context, Log& log)
@@ -68,4 +68,4 @@ void BusSession::retry() {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -9,7 +9,7 @@
 #include "service/service.h"
 #include "service/switcheroo_object.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The daemon on a bus: connection, name and objects. When the bus goes away, this reconnects by
 /// itself and shows the engine's current state.
@@ -56,4 +56,4 @@ private:
     Duration wait_ = kFirstRetry;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

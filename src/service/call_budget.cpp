@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/call_budget.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 Status CallBudget::take(uid_t uid) {
     if (uid == 0)
@@ -18,4 +18,4 @@ Status CallBudget::take(uid_t uid) {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// How often one user may make calls that cost more than an answer, such as a write to the disk or
 /// a probe.
@@ -34,4 +34,4 @@ private:
     std::map<uid_t, Account> accounts_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -12,7 +12,7 @@
 #include "wire/callers.h"
 #include "wire/reply.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// Who calls on one connection, what they may see and what they may do.
 struct CallerAccess {
@@ -77,4 +77,4 @@ void for_caller(const CallerAccess& access,
         });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -9,7 +9,7 @@
 #include "wire/errors.h"
 #include "wire/text.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 /// Nothing may be thrown here: the engine calls.
@@ -204,4 +204,4 @@ std::string GpuObject::PowerState() {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -18,7 +18,7 @@
 #include "wire/reply.h"
 #include "wire/sdbus.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// What every object on the bus may use. All of it outlives the objects.
 struct ServiceContext {
@@ -88,4 +88,4 @@ private:
     std::uint64_t last_memory_reply_ = 0;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -7,7 +7,7 @@
 #include "service/gpu_properties.h"
 #include "wire/names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 void GpuObjects::update() {
     const auto& gpus = context_.engine.report().gpus;
@@ -62,4 +62,4 @@ std::string GpuObjects::free_path(const std::string& id) const {
     return path;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -8,7 +8,7 @@
 
 #include "service/gpu_object.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The GPU objects of one connection: one for each GPU of the report.
 class GpuObjects {
@@ -36,4 +36,4 @@ private:
     std::map<std::string, std::unique_ptr<GpuObject>> by_path_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -10,7 +10,7 @@
 #include "report/compute_view.h"
 #include "wire/text.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr std::size_t kMaxPathElement = 200;  // well below what any file or bus name allows
@@ -107,4 +107,4 @@ std::string unit_path(const std::string& path, std::string_view name) {
     return path + "/" + path_element(name);
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

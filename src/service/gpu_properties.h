@@ -10,7 +10,7 @@
 #include "base/value.h"
 #include "report/report.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// What the properties of a Gpu object say. D-Bus has no null: unknown is "" or 0 here.
 struct GpuProperties {
@@ -46,4 +46,4 @@ std::string path_element(std::string_view id);
 /// The path by which answers name a unit of the GPU at `path`. No object is there.
 std::string unit_path(const std::string& path, std::string_view name);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -29,7 +29,7 @@
 #include "service/socket_server.h"
 #include "wire/names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 namespace fs = std::filesystem;
@@ -343,7 +343,7 @@ Result<int> serve(const Settings& settings, Log& log) {
 }
 
 }  // namespace
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service
 
 int main(int argc, char** argv) try {
     using namespace gpuprobe;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/inline_budget.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 Status InlineBudget::take(const std::string& sender, Bytes size) {
     if (size > kMaxReply)
@@ -18,4 +18,4 @@ Status InlineBudget::take(const std::string& sender, Bytes size) {
     return Done{};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

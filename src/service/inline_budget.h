@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// How much text one caller may get in messages, as opposed to file descriptors.
 ///
@@ -38,4 +38,4 @@ private:
     std::map<std::string, Account> accounts_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

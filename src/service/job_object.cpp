@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 JobObject::JobObject(sdbus::IConnection& connection,
                      const std::string& path,
@@ -54,4 +54,4 @@ void JobObject::Cancel(sdbus::Result<>&& result) {
         [&] { on_cancel_(bus::current_sender(getObject()), bus::Reply<>{std::move(result)}); });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

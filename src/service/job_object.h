@@ -9,7 +9,7 @@
 #include "wire/reply.h"
 #include "wire/sdbus.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// A running call as an object on the bus, and the reply that it will send.
 class JobObject final : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Job_adaptor,
@@ -45,4 +45,4 @@ private:
     bool ended_ = false;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -6,7 +6,7 @@
 #include "service/answers.h"
 #include "wire/names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 Jobs::Jobs(bus::Connection& connection, const ServiceContext& context)
     : connection_{connection},
@@ -90,4 +90,4 @@ void Jobs::cancel(std::uint64_t number, const std::string& sender, bus::Reply<> 
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

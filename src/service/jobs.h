@@ -11,7 +11,7 @@
 #include "wire/callers.h"
 #include "wire/connection.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The calls that wait for probes.
 class Jobs {
@@ -47,4 +47,4 @@ private:
     bus::Callers callers_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

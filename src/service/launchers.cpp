@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr std::size_t kUserBuffer = 16384;
@@ -52,4 +52,4 @@ std::optional<Caller> user_named(const std::string& name) {
                   .groups = std::vector<std::uint32_t>{groups.begin(), groups.end()}};
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

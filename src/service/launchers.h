@@ -10,7 +10,7 @@
 #include "probe/socket_launcher.h"
 #include "report/caller.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 enum class LaunchMode {
     Auto,    ///< through the socket where it exists, and as our children where it fails
@@ -48,4 +48,4 @@ private:
 /// The user of that name with all groups; nullopt when there is none.
 std::optional<Caller> user_named(const std::string& name);
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -9,7 +9,7 @@
 
 #include "base/parse.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr std::size_t kMaxEntry = 4096;
@@ -41,4 +41,4 @@ LogTarget Log::usual_target() {
     return stream != nullptr && *stream != '\0' ? LogTarget::Journal : LogTarget::Console;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -7,7 +7,7 @@
 
 #include "base/record.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// As syslog(3) counts them.
 enum class LogLevel { Emergency, Alert, Critical, Error, Warning, Notice, Info, Debug };
@@ -54,4 +54,4 @@ private:
     LogTarget target_ = LogTarget::Console;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

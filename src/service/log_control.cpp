@@ -4,7 +4,7 @@
 #include "wire/errors.h"
 #include "wire/names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 template <class Word>
@@ -42,4 +42,4 @@ void LogControl::LogTarget(const std::string& value) {
     bus::guard([&] { log_.set_target(word_from<gpuprobe::LogTarget>(value)); });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

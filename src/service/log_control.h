@@ -8,7 +8,7 @@
 #include "service/log.h"
 #include "wire/sdbus.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// `systemctl service-log-level`. The bus lets only root and our own user write.
 /// Source: org.freedesktop.LogControl1(5).
@@ -27,4 +27,4 @@ private:
     Log& log_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -16,7 +16,7 @@
 #include "wire/text.h"
 #include "wire/value.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
@@ -393,4 +393,4 @@ std::vector<std::string> ManagerObject::Features() {
     });
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

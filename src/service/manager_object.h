@@ -17,7 +17,7 @@
 #include "wire/record.h"
 #include "wire/recorded_body.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The Manager interface: it decodes calls, asks the engine and encodes the answers.
 class ManagerObject final
@@ -116,4 +116,4 @@ private:
     AnswerCache<bus::RecordedBody> answers_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

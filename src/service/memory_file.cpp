@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
     UniqueFd file{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
@@ -28,4 +28,4 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
     return file;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

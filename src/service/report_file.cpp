@@ -5,7 +5,7 @@
 #include "base/version.h"
 #include "export/formats.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 ReportFile::ReportFile(std::string path, const engine::Engine& engine, Log& log)
     : path_{std::move(path)}, engine_{engine}, log_{log} {
@@ -26,4 +26,4 @@ void ReportFile::update() {
     written_ = *exported.text;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

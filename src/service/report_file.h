@@ -7,7 +7,7 @@
 #include "policy/rules.h"
 #include "service/log.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// A file with the report as everybody may read it (`gpuprobectl export json`). Units that keep a
 /// fleet's files current wait for it, and systemd-report sends it. It is written when anything but
@@ -26,4 +26,4 @@ private:
     std::string written_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

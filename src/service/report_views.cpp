@@ -5,7 +5,7 @@
 
 #include "base/value_json.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// A report may be newer than another of its generation: free memory is no change.
 void ReportViews::forget_older() {
@@ -51,4 +51,4 @@ View ReportViews::of(const Caller& caller) {
     return view;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

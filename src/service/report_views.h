@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "report/caller.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The report as one class of callers may see it. Callers who may open the same nodes are one
 /// class.
@@ -47,4 +47,4 @@ private:
     std::list<Seen> seen_ = {};  ///< of that report; last used first
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -3,7 +3,7 @@
 
 #include "wire/names.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 Service::Root::Root(sdbus::IConnection& connection) {
     bus::add_object_manager(connection, bus::kRootPath);
@@ -50,4 +50,4 @@ void Service::update() {
     connection_.update();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

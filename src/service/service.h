@@ -7,7 +7,7 @@
 #include "service/sleep_watch.h"
 #include "wire/connection.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// All objects on one connection. A new connection gets new ones; the engine stays.
 class Service {
@@ -46,4 +46,4 @@ private:
     SleepWatch sleep_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

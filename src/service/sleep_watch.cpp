@@ -3,7 +3,7 @@
 
 #include "wire/errors.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr const char* kLogin = "org.freedesktop.login1";
@@ -24,4 +24,4 @@ SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
 #endif
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -6,7 +6,7 @@
 
 #include "wire/sdbus.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// Hears from logind that the machine is about to sleep, and that it is awake again.
 /// Source: org.freedesktop.login1(5), PrepareForSleep.
@@ -21,4 +21,4 @@ private:
     std::unique_ptr<sdbus::IProxy> login_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 SocketConnection::SocketConnection(
     std::uint64_t id, UniqueFd socket, bus::Credentials peer, EventLoop& loop, Owner& owner)
@@ -150,4 +150,4 @@ void SocketConnection::watch() {
         close();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -12,7 +12,7 @@
 #include "wire/callers.h"
 #include "wire/varlink.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// Bytes to send, perhaps to many.
 using SharedText = std::shared_ptr<const std::string>;  // answers are kept and sent at once
@@ -88,4 +88,4 @@ private:
     EventHandle next_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -20,7 +20,7 @@
 #define SO_PEERPIDFD 77  // Linux 6.5, include/uapi/asm-generic/socket.h
 #endif
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr uid_t kRoot = 0;
@@ -441,4 +441,4 @@ void SocketServer::update() {
     }
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -16,7 +16,7 @@
 #include "service/socket_connection.h"
 #include "service/turns.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// The interface org.gpuprobe on a Unix socket, without a bus. A caller is whom the kernel says
 /// connected (unix(7), SO_PEERCRED), and sees and may do what it could on the bus.
@@ -133,4 +133,4 @@ private:
     std::shared_ptr<SocketServer*> self_;
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -7,7 +7,7 @@
 #include "wire/errors.h"
 #include "wire/text.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr const char* kPath = "/net/hadess/SwitcherooControl";
@@ -157,4 +157,4 @@ std::vector<std::map<std::string, sdbus::Variant>> SwitcherooObject::GPUs() {
     return list;
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

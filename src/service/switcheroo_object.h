@@ -11,7 +11,7 @@
 #include "inventory/render_nodes.h"
 #include "wire/sdbus.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// A GPU as switcheroo-control tells of it.
 struct SwitcherooGpu {
@@ -58,4 +58,4 @@ private:
     std::vector<SwitcherooGpu> announced_ = {};
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 namespace {
 
 constexpr uid_t kRoot = 0;
@@ -87,4 +87,4 @@ void Turns::serve_next() {
     sent_();
 }
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -11,7 +11,7 @@
 #include "base/event_loop.h"
 #include "base/result.h"
 
-namespace gpuprobe {
+namespace gpuprobe::inline service {
 
 /// Whose call is answered next. A call that comes alone is answered at once. While more wait to be
 /// read, they are read first and then answered one user after the other, so that nobody waits for
@@ -69,4 +69,4 @@ private:
     std::optional<uid_t> admitted_ = {};  ///< whose call is being read
 };
 
-}  // namespace gpuprobe
+}  // namespace gpuprobe::inline service

@@ -15,7 +15,7 @@ import sys
 
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 TEMPLATE = re.compile(r"template\s*<[^{};]*?>\s*(?=struct|class|using|requires|inline|constexpr|\w)")
-NAMESPACE = re.compile(r"namespace\s*([\w:]*)\s*$")
+NAMESPACE = re.compile(r"namespace\s*((?:\w+(?:::(?:inline\s+)?)?)*)\s*$")
 DEFINITION = re.compile(r"(?:struct|class|union|enum\s+class|enum\s+struct|enum)\s+(?:alignas\([^)]*\)\s*)?(\w+)"
                         r"\s*(?:final)?\s*(?::(?!:)[^;{]*)?$")
 ALIAS = re.compile(r"using\s+(\w+)\s*=[^;]*$")
@@ -33,7 +33,7 @@ def definitions(text):
         is_open = all(scope for scope in scopes)
         if letter == "{":
             namespace = NAMESPACE.search(head)
-            scopes.append(namespace.group(1) if namespace else None)
+            scopes.append(namespace.group(1).replace("::inline ", "::") if namespace else None)
             named = DEFINITION.search(head) if not namespace else None
             if named and is_open and "=" not in head.split(":")[0] and not re.search(r"\btemplate\s*<\s*>", head):
                 yield "::".join([*scopes[:-1], named.group(1)])
@@ -46,22 +46,21 @@ def definitions(text):
                 yield "::".join([*scopes, alias.group(1)])
 
 
-# Rooms with a namespace of their own; the others share "gpuprobe", in which a name is one type's all the same.
-HOMES = {
-    "backends": ("gpuprobe::backends",),
-    "engine": ("gpuprobe::engine",),
-    "knowledge": ("gpuprobe::knowledge",),
-    "store": ("gpuprobe::store",),
-    "wire": ("gpuprobe::bus", "gpuprobe::varlink"),
-}
+# Rooms whose namespaces are not called as their folder: "export" is a word of the language, two wires have two.
+OTHER_HOMES = {"export": ("exports",), "wire": ("bus", "varlink")}
+
+
+def homes_of(room):
+    """The namespaces of a room. Those of shared words are inline, so that another room says `Gpu` and not `report::Gpu`,
+    while two types of one name in two rooms stay two types, and a file that sees both does not compile."""
+    return tuple(f"gpuprobe::{home}::" for home in OTHER_HOMES.get(room, (room,)))
 
 
 def strays(files):
-    """(name, file) of each type of such a room that is not in its namespace."""
+    """(name, file) of each type that is not in the namespace of its room."""
     for name, text in files:
-        homes = HOMES.get(name.split("/")[0], ())
-        for definition in definitions(text) if homes else ():
-            if not definition.startswith(tuple(home + "::" for home in homes)):
+        for definition in definitions(text):
+            if not definition.startswith(homes_of(name.split("/")[0])):
                 yield definition, name
 
 
@@ -81,7 +80,7 @@ def self_test():
     assert [name for name, _ in clashes([("1", one), ("2", two)])] == ["a::S"], clashes([("1", one), ("2", two)])
     assert clashes([("1", one), ("3", hidden)]) == []
     assert [name for name, _ in clashes([("1", one), ("4", "namespace a { using T = char; }")])] == ["a::T"]
-    store = "namespace gpuprobe::store { struct S {}; } namespace gpuprobe { struct T {}; }"
+    store = "namespace gpuprobe::inline store { struct S {}; } namespace gpuprobe { struct T {}; }"
     assert list(strays([("store/s.h", store)])) == [("gpuprobe::T", "store/s.h")]
     assert list(definitions("namespace a { template <> struct S<int> { }; }")) == []
 

@@ -24,7 +24,7 @@ namespace {
 const Value& documents() {
     static const Value all = [] {
         Value list{Value::Array{}};
-        for (const auto& document : builtin_causes())
+        for (const auto& document : knowledge::builtin_causes())
             list.push_back(parse_json(document.json, mib(1)).value());
         return list;
     }();
@@ -153,7 +153,7 @@ void add_inside(const Value& engines, const Host& host, std::vector<Where>& foun
 std::vector<Where> all_places() {
     std::vector<Where> found;
     const auto document = [] {
-        for (const auto& builtin : builtin_knowledge())
+        for (const auto& builtin : knowledge::builtin_knowledge())
             if (builtin.name == "distributions")
                 return parse_json(builtin.json, mib(1)).value();
         return Value{};
