@@ -6,4 +6,5 @@ if ! command -v clang-format >/dev/null; then
     echo "clang-format is not installed"
     exit 77
 fi
-git ls-files -- '*.cpp' '*.h' 2>/dev/null | xargs -r clang-format --dry-run --Werror
+# Its text is compared: clang-format 14 --dry-run finds fault with an inline namespace's closing comment that it wrote itself.
+git ls-files -- '*.cpp' '*.h' 2>/dev/null | xargs -r -P 2 -n 1 sh -c 'clang-format "$0" | diff -u --label "$0" --label formatted "$0" - || exit 255'
