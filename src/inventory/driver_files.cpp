@@ -141,10 +141,9 @@ std::optional<Bytes> sum_of(const Sysfs& sysfs,
     auto names = sysfs.names(parent);
     names.resize(std::min(names.size(), kMaxMembers));
     for (const std::string_view name : names) {
-        const bool is_one = name.starts_with(word) &&
-                            parse_number<std::uint32_t>(name.substr(word.size())).has_value();
-        const auto size =
-            is_one ? sysfs.number(parent + "/" + std::string{name} + "/" + file) : std::nullopt;
+        if (!name.starts_with(word) || !parse_number<std::uint32_t>(name.substr(word.size())))
+            continue;
+        const auto size = sysfs.number(parent + "/" + std::string{name} + "/" + file);
         if (size && *size <= kMaxPlausible.count)
             sum.count += *size;
     }

@@ -76,12 +76,16 @@ std::optional<std::string> text_in(const Value& value, std::size_t limit) {
     return scrubbed(*text, limit);
 }
 
+std::optional<std::uint64_t> unsigned_in(const Value& value) {
+    if (const auto* text = value.as_string())
+        return parse_hex<std::uint32_t>(*text);
+    return value.as_unsigned();
+}
+
 /// At least four digits; Khronos gives vendors without a PCI id one above 0xffff (Vulkan
 /// specification, VkVendorId).
 std::optional<std::string> id_in(const Value& value) {
-    auto number = value.as_unsigned();
-    if (const auto* text = value.as_string())
-        number = parse_hex<std::uint32_t>(*text);
+    const auto number = unsigned_in(value);
     if (!number || *number > UINT32_MAX)
         return std::nullopt;
     std::string digits;

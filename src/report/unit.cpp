@@ -300,11 +300,13 @@ std::optional<std::string> mig_profile(const std::string& name,
         if (is_profile && tail.find("g.") != std::string::npos && tail.size() <= 64)
             return tail;
     }
-    const auto size = unit.memory ? unit.memory->total : std::nullopt;
-    if (!unit.gpu_slices || !size || !of_gpu || of_gpu->count == 0 || *size > *of_gpu)
+    if (!unit.gpu_slices || !unit.memory || !unit.memory->total || !of_gpu)
+        return std::nullopt;
+    const auto size = *unit.memory->total;
+    if (of_gpu->count == 0 || size > *of_gpu)
         return std::nullopt;
     const auto eighths =
-        std::ceil(static_cast<double>(size->count) * 8 / static_cast<double>(of_gpu->count));
+        std::ceil(static_cast<double>(size.count) * 8 / static_cast<double>(of_gpu->count));
     const auto whole =
         std::ceil(static_cast<double>(of_gpu->count) / static_cast<double>(gib(1).count));
     const auto of_it = std::to_string(*unit.gpu_slices) + "g." +
