@@ -62,18 +62,21 @@ Identity identity_of(const Gpu& gpu, const Unit& unit) {
     return identity;
 }
 
-/// The facts of the device at that place, which may be another one than the view's own; a null
-/// value where the view has only others.
+const Value* alternative_at(const Value& device, std::uint32_t index) {
+    const auto* others = fact(device, facts::kAlternatives);
+    for (std::size_t i = 0; others && i < others->size(); ++i)
+        if (const auto& other = (*others)[i].at("device"); other.at("index") == Value{index})
+            return &other;
+    return nullptr;
+}
+
+/// The facts of the device at that place, which may be another one than the view's own.
 Value device_at(const ApiView& view, std::uint32_t index) {
-    auto own = view.device;
-    const auto* others = fact(own, facts::kAlternatives);
-    if (view.index != index)
-        for (std::size_t i = 0; others && i < others->size(); ++i)
-            if (const auto& other = (*others)[i].at("device"); other.at("index") == Value{index})
-                own = Value{other};
-    if (own.is_object())
-        own["alternatives"] = Value{};
-    return own;
+    const auto* other = view.index != index ? alternative_at(view.device, index) : nullptr;
+    auto device = other ? *other : view.device;
+    if (device.is_object())
+        device["alternatives"] = Value{};
+    return device;
 }
 
 /// What an API says of a unit. Facts of the model are those of its GPU where it has none of its
