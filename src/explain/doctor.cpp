@@ -180,6 +180,8 @@ public:
                 more_["apis"][api.word] = Value{Value::Object{{"vendor", Value{api.vendor}}}};
     }
 
+    Examination(const Report& report, const Surroundings&& surroundings) = delete;
+
     /// The fix of a cause for such evidence on a device of which nothing else is known.
     [[nodiscard]] std::optional<std::string> fix_of(const ReadCause& cause,
                                                     const Value& evidence) const {
@@ -454,7 +456,8 @@ std::optional<std::string> usual_fix(const Reason& reason) {
     Report report;
     if (const auto* container = reason.detail.at("container").as_string())
         report.host.container = *container;
-    const Examination examination{report, {}};
+    const Surroundings unknown;
+    const Examination examination{report, unknown};
     for (const auto* cause : causes)
         if (auto fix = examination.fix_of(*cause, reason.detail))
             return fix;

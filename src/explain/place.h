@@ -16,6 +16,7 @@ class Place {
 public:
     /// Both are borrowed for as long as this lives.
     Place(const Report& report, const Surroundings& surroundings);
+    Place(const Report& report, const Surroundings&& surroundings) = delete;
 
     /// For terms: distribution, image, container, engine, sandbox, root.
     [[nodiscard]] Value facts() const;
