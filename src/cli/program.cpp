@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -14,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/parse.h"
+#include "probe/spawn.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -67,16 +67,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     ::_exit(EXIT_FAILURE);
 }
 
-/// What kept the child from running the program; 0 when it runs.
-int problem_from(int report) {
-    int problem = 0;
-    ssize_t count = 0;
-    do {
-        count = ::read(report, &problem, sizeof problem);
-    } while (count < 0 && errno == EINTR);
-    return count == static_cast<ssize_t>(sizeof problem) ? problem : 0;
-}
-
 Error not_run(const std::string& program, int problem) {
     return errno_error(scrubbed(program), problem);
 }
@@ -98,21 +88,17 @@ Result<std::unique_ptr<Program>> Program::start(EventLoop& loop,
     const auto variables = environment_with(more);
     const auto word_pointers = pointers_to(words);
     const auto variable_pointers = pointers_to(variables);
-    int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return not_run(words.front(), errno);
-    const UniqueFd read_end{ends[0]};
-    UniqueFd write_end{ends[1]};
+    auto report = TRY(Pipe::create());
     const auto watched = watched_signals();
     sigset_t before;
     ::sigprocmask(SIG_BLOCK, &watched, &before);
     UniqueFd signals{::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK)};
     const pid_t pid = signals ? ::fork() : -1;
     if (pid == 0)
-        become(word_pointers.data(), variable_pointers.data(), before, write_end.get());
+        become(word_pointers.data(), variable_pointers.data(), before, report.write.get());
     int problem = pid < 0 ? errno : 0;
-    write_end.reset();
-    if (problem == 0 && (problem = problem_from(read_end.get())) != 0)
+    report.write.reset();
+    if (problem == 0 && (problem = problem_from(report.read.get())) != 0)
         ::waitpid(pid, nullptr, 0);
     if (problem != 0) {
         ::sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -188,17 +188,6 @@ bool is_refusal(int problem) {
     return problem != EMFILE && problem != ENFILE && problem != ENOMEM && problem != EAGAIN;
 }
 
-/// What kept the child from running the program; 0 when it runs. Negative: it is one of its
-/// namespaces.
-int problem_from(int report) {
-    int problem = 0;
-    ssize_t count = 0;
-    do {
-        count = ::read(report, &problem, sizeof problem);
-    } while (count < 0 && errno == EINTR);
-    return count == static_cast<ssize_t>(sizeof problem) ? problem : 0;
-}
-
 void discard(pid_t pid) {
     ::kill(pid, SIGKILL);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
@@ -230,6 +219,15 @@ Result<SpawnedProcess> run(Plan plan) {
 }
 
 }  // namespace
+
+int problem_from(int report) {
+    int problem = 0;
+    ssize_t count = 0;
+    do {
+        count = ::read(report, &problem, sizeof problem);
+    } while (count < 0 && errno == EINTR);
+    return count == static_cast<ssize_t>(sizeof problem) ? problem : 0;
+}
 
 Result<UniqueFd> raised(UniqueFd low) {
     if (low.get() >= kFirstOwnFd)

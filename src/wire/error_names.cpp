@@ -9,11 +9,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "org.gpuprobe.GpuProbe1.Error.";
 
-struct Entry {
-    ErrorCode code;
-    std::string_view name;
-};
-constexpr Entry kNames[] = {
+constexpr NamedError kNames[] = {
     {ErrorCode::Io, "Failed"},
     {ErrorCode::NotFound, "NotFound"},
     {ErrorCode::PermissionDenied, "PermissionDenied"},
@@ -35,14 +31,14 @@ constexpr Entry kNames[] = {
 }  // namespace
 
 std::string error_name(ErrorCode code) {
-    const auto* entry = std::ranges::find(kNames, code, &Entry::code);
+    const auto* entry = std::ranges::find(kNames, code, &NamedError::code);
     return std::string{kPrefix} + std::string{entry == std::end(kNames) ? "Internal" : entry->name};
 }
 
 std::optional<ErrorCode> error_code(std::string_view name) {
     if (!name.starts_with(kPrefix))
         return std::nullopt;
-    const auto* entry = std::ranges::find(kNames, name.substr(kPrefix.size()), &Entry::name);
+    const auto* entry = std::ranges::find(kNames, name.substr(kPrefix.size()), &NamedError::name);
     return entry == std::end(kNames) ? std::nullopt : std::optional{entry->code};
 }
 

@@ -10,14 +10,9 @@ namespace {
 
 constexpr Bytes kMaxMessage = kib(4);
 
-struct Entry {
-    ErrorCode code;
-    std::string_view name;
-};
-
 /// Standard errors that mean "nobody there" or "you may not". Source: D-Bus specification and
 /// dbus/dbus-protocol.h.
-constexpr Entry kForeign[] = {
+constexpr NamedError kForeign[] = {
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.ServiceUnknown"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.NameHasNoOwner"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.NoReply"},
@@ -37,7 +32,7 @@ constexpr std::string_view kNotStarted[] = {"org.freedesktop.DBus.Error.Spawn.",
                                             "org.freedesktop.systemd1."};
 
 ErrorCode foreign_code(std::string_view name) {
-    if (const auto* entry = std::ranges::find(kForeign, name, &Entry::name);
+    if (const auto* entry = std::ranges::find(kForeign, name, &NamedError::name);
         entry != std::end(kForeign))
         return entry->code;
     return std::ranges::any_of(kNotStarted, [&](auto start) { return name.starts_with(start); })
