@@ -11,6 +11,10 @@ endfunction()
 
 gpuprobe_static_library(PkgConfig::PCI pci)
 gpuprobe_static_library(PkgConfig::NETTLE nettle)
+gpuprobe_static_library(PkgConfig::HOGWEED hogweed)
+# What hogweed calls.
+gpuprobe_static_library(gpuprobe_gmp gmp)
+target_link_libraries(PkgConfig::HOGWEED INTERFACE PkgConfig::NETTLE gpuprobe_gmp)
 gpuprobe_static_library(PkgConfig::SECCOMP seccomp)
 gpuprobe_static_library(PkgConfig::ZSTD zstd)
 gpuprobe_static_library(ZLIB::ZLIB z)

@@ -11,6 +11,8 @@
 #include "explain/place.h"
 #include "explain/shell_quote.h"
 #include "knowledge/causes.h"
+#include "knowledge/documents.h"
+#include "knowledge/library.h"
 #include "report/api_table.h"
 #include "report/confinement.h"
 
@@ -98,14 +100,16 @@ Result<ReadCause> read_cause(const Cause& row) {
 }
 
 const std::vector<ReadCause>& read_causes() {
-    static const auto read = [] {
-        std::vector<ReadCause> causes;
-        for (const auto& row : Causes::current().all())
-            if (auto cause = read_cause(row))  // one that is malformed is a bug that a test finds
-                causes.push_back(std::move(cause).value());
+    static std::shared_ptr<const knowledge::Library> of;
+    static std::vector<ReadCause> causes;
+    if (of == knowledge::Library::current())
         return causes;
-    }();
-    return read;
+    of = knowledge::Library::current();
+    causes.clear();
+    for (const auto& row : Causes::current().all())
+        if (auto cause = read_cause(row))  // one that is malformed is a bug that a test finds
+            causes.push_back(std::move(cause).value());
+    return causes;
 }
 
 /// One member of the evidence: a value, or the list of several.
@@ -415,15 +419,18 @@ private:
 
 /// The causes that rest on reasons of a code.
 const std::vector<const ReadCause*>& causes_of(const std::string& code) {
-    static const auto by_code = [] {
-        std::map<std::string, std::vector<const ReadCause*>> found;
-        for (const auto& cause : read_causes())
+    static const std::vector<const ReadCause*> kNone;
+    static std::shared_ptr<const knowledge::Library> of;
+    static std::map<std::string, std::vector<const ReadCause*>> by_code;
+    const auto& causes = read_causes();
+    if (of != knowledge::Library::current()) {
+        of = knowledge::Library::current();
+        by_code.clear();
+        for (const auto& cause : causes)
             for (const auto& source : cause.from)
                 for (const auto& each : source.codes)
-                    found[each].push_back(&cause);
-        return found;
-    }();
-    static const std::vector<const ReadCause*> kNone;
+                    by_code[each].push_back(&cause);
+    }
     const auto found = by_code.find(code);
     return found == by_code.end() ? kNone : found->second;
 }
@@ -475,14 +482,20 @@ Severity gravest(const std::vector<Finding>& findings) {
     return worst;
 }
 
+Status check_causes(std::string_view json) {
+    Causes causes;
+    TRY(causes.add(json));
+    for (const auto& row : causes.all())
+        if (auto cause = read_cause(row); !cause)
+            return std::move(cause).error().in(row.id);
+    return Done{};
+}
+
 std::vector<std::string> problems_of_causes() {
     std::vector<std::string> problems;
     for (const auto& document : knowledge::builtin_causes())
-        if (const auto added = Causes{}.add(document.json); !added)
-            problems.push_back(std::string{document.name} + ": " + added.error().text);
-    for (const auto& row : Causes::current().all())
-        if (const auto cause = read_cause(row); !cause)
-            problems.push_back(row.id + ": " + cause.error().text);
+        if (const auto checked = check_causes(document.json); !checked)
+            problems.push_back(std::string{document.name} + ": " + checked.error().text);
     return problems;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/result.h"
 #include "report/report.h"
 
 /// Why a GPU or an accelerator is not used: the causes of data/knowledge/causes, held against a
@@ -91,6 +92,8 @@ std::optional<std::string> usual_fix(const Reason& reason);
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
 
+/// A document of causes, whose every term is read. Errors: Malformed, TooLarge.
+Status check_causes(std::string_view json);
 /// What is wrong with the terms and words of the causes that are compiled in, one line each, for
 /// whoever writes one.
 std::vector<std::string> problems_of_causes();

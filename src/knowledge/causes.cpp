@@ -2,6 +2,7 @@
 #include "knowledge/causes.h"
 
 #include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -61,12 +62,15 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Causes& Causes::current() {
-    static const Causes causes = [] {
-        Causes read;
-        for (const auto& document : builtin_causes())
-            (void)read.add(document.json);  // one that is malformed is a bug that a test finds
-        return read;
-    }();
+    static std::shared_ptr<const Library> of;
+    static Causes causes;
+    if (of == Library::current())
+        return causes;
+    of = Library::current();
+    causes = {};
+    for (const auto& [name, document] : of->below("causes"))
+        if (!causes.add(document->json))
+            (void)causes.add(compiled_in_text("causes/" + name));
     return causes;
 }
 

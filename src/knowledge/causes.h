@@ -3,21 +3,16 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/builtin_document.h"
 #include "base/record.h"
 #include "base/result.h"
 
 /// Why a GPU is not used, as documents: data/knowledge/causes/*.json. docs/extending.md says how
 /// one is written, data/schema/causes.schema.json has the form.
 namespace gpuprobe::knowledge {
-
-/// data/knowledge/causes as it was at build time, sorted by name (cmake/embed_json.cmake).
-std::span<const BuiltinDocument> builtin_causes();
 
 /// What is said of a cause, and what helps, where its terms hold; of several the first is meant.
 struct Remedy {
@@ -48,7 +43,7 @@ struct Cause {
 
 class Causes {
 public:
-    /// What is compiled in, read at the first call.
+    /// The documents that are in use.
     static const Causes& current();
     /// Adds a document. Errors: Malformed, TooLarge, with the row and member at fault.
     Status add(std::string_view json);

@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -104,8 +105,7 @@ bool Maker::makes_any(Role role) const {
 }
 
 const Chips& Chips::current() {
-    static const Chips chips = compiled_in<Chips>("chips");
-    return chips;
+    return table_in_use<Chips>("chips");
 }
 
 Result<Chips> Chips::from(std::string_view json) {

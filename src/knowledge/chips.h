@@ -84,7 +84,7 @@ struct Chip {
 /// The table. Found by binary search: a look-up takes well below a microsecond.
 class Chips {
 public:
-    /// The table in use; the one that is compiled in, read at the first call.
+    /// The table in use, until another library is.
     static const Chips& current();
     /// Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Chips> from(std::string_view json);

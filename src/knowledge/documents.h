@@ -12,8 +12,15 @@
 
 namespace gpuprobe::knowledge {
 
-/// data/knowledge as it was at build time, sorted by name (cmake/embed_json.cmake).
+/// JSON files as they were at build time, sorted by name (cmake/embed_json.cmake). Which are in use
+/// says `Library`. Of data/knowledge itself:
 std::span<const BuiltinDocument> builtin_knowledge();
+/// Why a GPU is not used: data/knowledge/causes.
+std::span<const BuiltinDocument> builtin_causes();
+/// How well-known programs choose, and their builds: data/knowledge/consumers.
+std::span<const BuiltinDocument> builtin_consumers();
+/// Tables of facts about toolkits, drivers and architectures, each with its sources: data/rules.
+std::span<const BuiltinDocument> builtin_rules();
 
 /// A document as a record, which has its member `schema`.
 /// Errors: Malformed for another schema too; TooLarge.
@@ -25,17 +32,6 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
     if (document.schema != schema)
         return Error{ErrorCode::Malformed, "schema: expected " + std::string{schema}};
     return document;
-}
-
-/// What `Table::from` makes of the document that is compiled in; an empty table where that is
-/// malformed, a bug of ours that a test finds.
-template <class Table>
-Table compiled_in(std::string_view name) {
-    for (const auto& document : builtin_knowledge())
-        if (document.name == name)
-            if (auto read = Table::from(document.json))
-                return std::move(read).value();
-    return {};
 }
 
 }  // namespace gpuprobe::knowledge

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -48,8 +49,7 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Drivers& Drivers::current() {
-    static const Drivers drivers = compiled_in<Drivers>("drivers");
-    return drivers;
+    return table_in_use<Drivers>("drivers");
 }
 
 Result<Drivers> Drivers::from(std::string_view json) {

@@ -31,7 +31,7 @@ struct DriverFiles {
 
 class Drivers {
 public:
-    /// What is compiled in, read at the first call.
+    /// What is in use, until another library is.
     static const Drivers& current();
     /// Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Drivers> from(std::string_view json);

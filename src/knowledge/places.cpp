@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -79,8 +80,7 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Places& Places::current() {
-    static const Places places = compiled_in<Places>("distributions");
-    return places;
+    return table_in_use<Places>("distributions");
 }
 
 Result<Places> Places::from(std::string_view json) {

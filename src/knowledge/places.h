@@ -43,7 +43,7 @@ struct Engine {
 
 class Places {
 public:
-    /// What is compiled in, read at the first call.
+    /// What is in use, until another library is.
     static const Places& current();
     /// Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Places> from(std::string_view json);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -90,8 +91,7 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Selectors& Selectors::current() {
-    static const Selectors selectors = compiled_in<Selectors>("selectors");
-    return selectors;
+    return table_in_use<Selectors>("selectors");
 }
 
 Result<Selectors> Selectors::from(std::string_view json) {

@@ -76,7 +76,7 @@ struct UseRow {
 
 class Selectors {
 public:
-    /// What is compiled in, read at the first call.
+    /// What is in use, until another library is.
     static const Selectors& current();
     /// Errors: Malformed, TooLarge, with the row and member at fault: a variable that no reader of
     /// the API reads, a reader twice.

@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "base/suggestion.h"
 #include "base/value_json.h"
-#include "policy/builtin_documents.h"
+#include "knowledge/library.h"
 #include "policy/rules.h"
 
 namespace gpuprobe::inline policy {
@@ -78,7 +78,7 @@ public:
 
 private:
     void add(const Term& term) {
-        const auto& rules = Rules::compiled_in();
+        const auto& rules = Rules::current();
         if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
             for (const auto& target : *targets)
                 gfx_.emplace(text_of(target).size(), text_of(target));
@@ -189,9 +189,10 @@ Error unknown_name(ErrorCode code,
 
 ConsumerSet ConsumerSet::with_builtins() {
     ConsumerSet set;
+    set.library_ = knowledge::Library::current();
     // A document's file is called as its consumer; tests/unit/policy/consumer_set_test.cpp.
-    for (const auto& document : builtin_consumers())
-        set.entries_[std::string{document.name}].unread = document.json;
+    for (const auto& [name, document] : set.library_->below("consumers"))
+        set.entries_[name].unread = document->json;
     return set;
 }
 
@@ -232,7 +233,10 @@ const Consumer* ConsumerSet::find(std::string_view name) const {
     if (!entry.unread.empty()) {
         see_parts(entry);
         // Tests hold each of them to being a document of that name.
-        auto builtin = parse_consumer(std::exchange(entry.unread, {})).value_or({});
+        auto read = parse_consumer(std::exchange(entry.unread, {}));
+        if (!read)  // one of a package for another version of this program
+            read = parse_consumer(knowledge::compiled_in_text("consumers/" + std::string{name}));
+        auto builtin = std::move(read).value_or({});
         if (!entry.consumer.selection)
             entry.consumer.selection = std::move(builtin.selection);
         if (!entry.consumer.product)

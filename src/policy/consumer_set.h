@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "knowledge/library.h"
 #include "policy/manifest.h"
 #include "policy/profile.h"
 
@@ -30,11 +32,11 @@ Result<Consumer> parse_consumer(std::string_view json);
 /// likewise.
 Result<Manifest> parse_product(std::string_view json);
 
-/// Every consumer that this program knows, by name. A document that is compiled in is read when it
-/// is first asked for: most never are. Not for several threads at once.
+/// Every consumer that this program knows, by name. A document of the library is read when it is
+/// first asked for: most never are. Not for several threads at once.
 class ConsumerSet {
 public:
-    /// Those that are compiled in.
+    /// The documents of the library in use.
     static ConsumerSet with_builtins();
 
     /// Adds a document; each part that it has takes the place of that part of the same name.
@@ -52,9 +54,9 @@ public:
     [[nodiscard]] std::vector<std::string> products() const;
 
 private:
-    /// What is added stands over what is compiled in, part by part.
+    /// What is added stands over what is in the library, part by part.
     struct Entry {
-        std::string_view unread = {};  ///< compiled in; empty once it has been read
+        std::string_view unread = {};  ///< of the library; empty once it has been read
         bool has_been_seen = false;    ///< `has_selection` and `has_product` know of `unread`
         bool has_selection = false;
         bool has_product = false;
@@ -64,6 +66,7 @@ private:
     [[nodiscard]] const Consumer* find(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> names_with(bool Entry::*part) const;
 
+    std::shared_ptr<const knowledge::Library> library_ = {};  ///< has the texts that are unread
     mutable std::map<std::string, Entry, std::less<>> entries_ = {};
 };
 

@@ -48,7 +48,7 @@ Truth WordSet::holds(std::string_view word) const {
 }
 
 const Rules& Facts::rules() const {
-    return subject_.rules ? *subject_.rules : Rules::compiled_in();
+    return subject_.rules ? *subject_.rules : Rules::current();
 }
 
 const AnyFact& Facts::at(FactId id) const {

@@ -5,6 +5,8 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -203,14 +205,23 @@ Status Rules::read_index(std::string_view json) {
 }
 
 Result<Rules> Rules::builtin() {
-    return from(builtin_rules());
+    return from(knowledge::builtin_rules());
 }
 
-const Rules& Rules::compiled_in() {
-    static const Rules rules = [] {
-        auto read = builtin();
-        return read ? std::move(read).value() : Rules{};
-    }();
+const Rules& Rules::current() {
+    static std::shared_ptr<const knowledge::Library> of;
+    static Rules rules;
+    if (of == knowledge::Library::current())
+        return rules;
+    of = knowledge::Library::current();
+    const auto tables = of->below("rules");
+    std::vector<BuiltinDocument> documents;
+    for (const auto& [name, table] : tables)
+        documents.push_back({.name = name, .json = table->json});
+    auto read = from(documents);
+    if (!read)
+        read = builtin();
+    rules = std::move(read).value_or({});
     return rules;
 }
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/builtin_document.h"
 #include "base/dotted_version.h"
 #include "base/result.h"
-#include "policy/builtin_documents.h"
 #include "policy/cuda_code.h"
 #include "policy/gfx.h"
 
@@ -23,8 +23,8 @@ class Rules {
 public:
     /// The tables that are compiled in. Errors: Malformed; a bug of ours.
     static Result<Rules> builtin();
-    /// The same, read once for the whole program; empty tables where they are malformed.
-    static const Rules& compiled_in();
+    /// The tables that are in use; those compiled in where they are malformed.
+    static const Rules& current();
     /// Errors: Malformed, with the table and member at fault; NotFound for a table that is missing.
     static Result<Rules> from(std::span<const BuiltinDocument> documents);
 

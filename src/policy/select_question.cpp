@@ -208,7 +208,7 @@ Status note_installed(const SelectRequest& request,
     }
     if (!(request.installed == ToldBuild{}))
         question.installed.push_back(
-            needs_of(request.installed, question.profile.brings, Rules::compiled_in()));
+            needs_of(request.installed, question.profile.brings, Rules::current()));
     for (const auto& needs : question.installed)
         note_built(needs, is_told, question);
     if (product && !is_told && question.installed.empty())

@@ -42,7 +42,7 @@ void check(const ObjectFile& object) {
     for (const auto& word : object.code)
         if (!code_problem(word))
             told.code[""].push_back(word);
-    (void)needs_of(told, {"rocm"}, Rules::compiled_in());
+    (void)needs_of(told, {"rocm"}, Rules::current());
 }
 
 }  // namespace

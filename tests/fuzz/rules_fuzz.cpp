@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fuzz/input.h"
+#include "knowledge/documents.h"
 #include "policy/rules.h"
 
 namespace {
@@ -14,7 +15,7 @@ using namespace gpuprobe;
 /// The tables, one of them replaced: the first line of the input is its name.
 std::vector<BuiltinDocument> tables_with(std::string_view name, std::string_view text) {
     std::vector<BuiltinDocument> tables;
-    for (const auto& table : builtin_rules())
+    for (const auto& table : knowledge::builtin_rules())
         tables.push_back(table.name == name ? BuiltinDocument{.name = table.name, .json = text}
                                             : table);
     return tables;

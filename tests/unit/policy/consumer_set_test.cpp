@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/builtin_documents.h"
+#include "knowledge/documents.h"
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
@@ -34,8 +34,8 @@ std::string manifest_of(const std::string& name) {
 
 TEST(BuiltinConsumers, AreReadAndCalledAsTheirFiles) {
     const auto set = ConsumerSet::with_builtins();
-    EXPECT_EQ(set.names().size(), builtin_consumers().size());
-    for (const auto& document : builtin_consumers()) {
+    EXPECT_EQ(set.names().size(), knowledge::builtin_consumers().size());
+    for (const auto& document : knowledge::builtin_consumers()) {
         const auto consumer = parse_consumer(document.json);
         ASSERT_TRUE(consumer) << document.name << ": " << consumer.error().text;
         EXPECT_EQ(consumer->name, document.name);
@@ -99,7 +99,7 @@ TEST(ConsumerSet, PutsAPartInPlaceOfThatPartAlone) {
     EXPECT_TRUE(find_variant(set.product("torch")->platforms.at(0), "mine"));
     ASSERT_TRUE(set.add(profile_named("torch", false), "later"));
     EXPECT_FALSE(set.selection("torch")->strict);
-    EXPECT_EQ(set.names().size(), builtin_consumers().size());
+    EXPECT_EQ(set.names().size(), knowledge::builtin_consumers().size());
 }
 
 TEST(ConsumerSet, KeepsWhatItHasWhenATextIsBroken) {

@@ -79,7 +79,7 @@ inline Decision choice(const Profile& profile,
 inline Recommendation advice(const Manifest& product,
                              const Report& report,
                              const RecommendRequest& request = {}) {
-    return recommend(product, request, report, Rules::compiled_in());
+    return recommend(product, request, report, Rules::current());
 }
 
 template <class Tried>

@@ -191,7 +191,7 @@ TEST(OneAnswer, SelectRecommendAndPlanCountTheSameMemory) {
 
 Value exported(const Report& report, std::vector<Recommendation> answers) {
     const auto made = write_json({.report = report,
-                                  .rules = Rules::compiled_in(),
+                                  .rules = Rules::current(),
                                   .answers = std::move(answers),
                                   .version = "1",
                                   .node = "n"});

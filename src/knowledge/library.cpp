@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/library.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "knowledge/causes.h"
+#include "knowledge/documents.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+constexpr std::string_view kConsumers = "consumers";
+constexpr std::string_view kCauses = "causes";
+constexpr Bytes kMaxHead = kib(8);
+constexpr std::size_t kMaxName = 64;
+
+/// Where each folder of documents is compiled in.
+struct Folder {
+    std::string_view name;
+    std::span<const BuiltinDocument> (*documents)();
+};
+constexpr Folder kFolders[] = {{"", builtin_knowledge},
+                               {kCauses, builtin_causes},
+                               {kConsumers, builtin_consumers},
+                               {"rules", builtin_rules}};
+
+std::string name_in(std::string_view folder, std::string_view name) {
+    return folder.empty() ? std::string{name} : std::string{folder} + "/" + std::string{name};
+}
+
+/// A file's name that neither is hidden nor leads anywhere.
+bool is_plain_name(std::string_view name) {
+    constexpr std::string_view kMarks = "._-";
+    return !name.empty() && name.size() <= kMaxName && name.front() != '.' &&
+           std::ranges::all_of(name, [&](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      kMarks.find(c) != std::string_view::npos;
+           });
+}
+
+/// The text before the first value that is an object or a list, as an object of its own.
+std::string head_text(std::string_view json) {
+    std::size_t comma = 0;
+    bool is_inside = false;
+    const auto start = json.find('{');
+    for (auto at = start; at < std::min<std::size_t>(json.size(), kMaxHead.count); ++at) {
+        const char c = json[at];
+        if (is_inside && c == '\\')
+            ++at;
+        else if (c == '"')
+            is_inside = !is_inside;
+        else if (!is_inside && c == ',')
+            comma = at;
+        else if (!is_inside && c == '}')
+            return std::string{json.substr(start, at + 1 - start)};
+        else if (!is_inside && at > start && (c == '{' || c == '['))
+            break;
+    }
+    return comma == 0 ? "{}" : std::string{json.substr(start, comma - start)} + "}";
+}
+
+}  // namespace
+
+template <class Visitor>
+void describe(Visitor& visit, DocumentHead& head) {
+    visit("schema", head.schema);
+    visit("version", head.version);
+    visit("issued", head.issued);
+    visit("expires", head.expires);
+    std::optional<std::string> serial;  // of the rules, which answers carry
+    visit("serial", serial);
+    if (!head.version)
+        head.version = serial;
+}
+
+Result<DocumentHead> head_of(std::string_view json) {
+    return record_from<DocumentHead>(TRY(parse_json(head_text(json), kMaxHead)));
+}
+
+std::optional<WallTime> instant_of(std::string_view text) {
+    constexpr std::string_view kMidnight = "T00:00:00Z";
+    constexpr std::size_t kDay = 10;
+    if (text.size() != kDay && text.size() != kDay + kMidnight.size())
+        return std::nullopt;
+    std::array<unsigned, 6> parts = {};
+    constexpr std::array<std::size_t, 6> kStarts = {0, 5, 8, 11, 14, 17};
+    for (std::size_t i = 0; i < parts.size() && kStarts[i] < text.size(); ++i) {
+        const auto part = parse_number<unsigned>(text.substr(kStarts[i], i == 0 ? 4 : 2));
+        if (!part)
+            return std::nullopt;
+        parts[i] = *part;
+    }
+    const std::string_view form = "0000-00-00T00:00:00Z";
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (form[i] != '0' && form[i] != text[i])
+            return std::nullopt;
+    using namespace std::chrono;
+    const year_month_day date{year{static_cast<int>(parts[0])}, month{parts[1]}, day{parts[2]}};
+    if (!date.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60)
+        return std::nullopt;
+    return WallTime{sys_days{date} + hours{parts[3]} + minutes{parts[4]} + seconds{parts[5]}};
+}
+
+bool is_document_name(std::string_view name) {
+    if (!compiled_in_text(name).empty())
+        return true;
+    const auto slash = name.find('/');
+    const auto folder = name.substr(0, slash);
+    return slash != std::string_view::npos && (folder == kConsumers || folder == kCauses) &&
+           is_plain_name(name.substr(slash + 1));
+}
+
+std::string_view compiled_in_text(std::string_view name) {
+    const auto slash = name.find('/');
+    const bool has_folder = slash != std::string_view::npos;
+    for (const auto& folder : kFolders)
+        if (folder.name == (has_folder ? name.substr(0, slash) : ""))
+            for (const auto& document : folder.documents())
+                if (document.name == (has_folder ? name.substr(slash + 1) : name))
+                    return document.json;
+    return {};
+}
+
+namespace {
+
+std::shared_ptr<const Library>& library_in_use() {
+    static std::shared_ptr<const Library> library = Library::compiled_in();
+    return library;
+}
+
+}  // namespace
+
+const std::shared_ptr<const Library>& Library::compiled_in() {
+    static const std::shared_ptr<const Library> library = std::make_shared<Library>();
+    return library;
+}
+
+const std::shared_ptr<const Library>& Library::current() {
+    return library_in_use();
+}
+
+void Library::use(std::shared_ptr<const Library> library) {
+    library_in_use() = std::move(library);
+}
+
+Library::Library() {
+    for (const auto& folder : kFolders)
+        for (const auto& document : folder.documents())
+            documents_.emplace(name_in(folder.name, document.name),
+                               StoredDocument{.json = document.json});
+    const auto head = head_of(compiled_in_text(kRelease)).value_or({});
+    version_ =
+        parse_text(std::string_view{head.version.value_or("")}, std::type_identity<Version>{})
+            .value_or(Version{});
+}
+
+bool Library::add(const DocumentSet& set) {
+    if (set.version <= version_)
+        return false;
+    version_ = set.version;
+    for (const auto& [name, document] : set.documents) {
+        origin_ = document.origin;
+        documents_[name] = document;
+    }
+    return true;
+}
+
+Status Library::add(std::string_view name, StoredDocument document) {
+    if (!is_document_name(name))
+        return Error{ErrorCode::Malformed, "not the name of a document"};
+    documents_[std::string{name}] = std::move(document);
+    return Done{};
+}
+
+const StoredDocument* Library::find(std::string_view name) const {
+    const auto found = documents_.find(name);
+    return found == documents_.end() ? nullptr : &found->second;
+}
+
+std::map<std::string, const StoredDocument*> Library::below(std::string_view folder) const {
+    const auto prefix = std::string{folder} + "/";
+    std::map<std::string, const StoredDocument*> found;
+    for (auto at = documents_.lower_bound(prefix);
+         at != documents_.end() && at->first.starts_with(prefix); ++at)
+        found.emplace(at->first.substr(prefix.size()), &at->second);
+    return found;
+}
+
+std::vector<ExpiredDocument> Library::expired(WallTime now) const {
+    std::vector<ExpiredDocument> found;
+    for (const auto& [name, document] : documents_) {
+        if (name.starts_with(kConsumers))
+            continue;
+        const auto head = head_of(document.json).value_or({});
+        const auto expires = instant_of(head.expires.value_or(""));
+        if (expires && now >= *expires)
+            found.push_back({.name = name, .issued = head.issued, .expired = *head.expires});
+    }
+    return found;
+}
+
+}  // namespace gpuprobe::knowledge
