@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/bundle.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "base/sha256.h"
+#include "base/value_json.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+constexpr std::string_view kComment = "untrusted comment: ";
+constexpr std::size_t kMaxComment = 1024;   // as signify's COMMENTMAXLEN
+constexpr std::size_t kMaxSignature = 256;  // 100 characters are needed
+
+Error malformed(std::string_view place, std::string_view problem) {
+    return {ErrorCode::Malformed, "bundle: " + scrubbed(place, 80) + ": " + std::string{problem}};
+}
+
+/// Takes a line off the front. Errors: Malformed for one that does not end within `limit`.
+Result<std::string_view> line_of(std::string_view& text, std::size_t limit, std::string_view what) {
+    const auto end = text.substr(0, limit).find('\n');
+    if (end == std::string_view::npos)
+        return malformed(what, "no such line");
+    const auto line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return line;
+}
+
+}  // namespace
+
+template <class Visitor>
+void describe(Visitor& visit, BundleEntry& entry) {
+    visit("name", entry.name);
+    visit("sha256", entry.sha256);
+    visit("bytes", entry.bytes);
+}
+
+template <class Visitor>
+void describe(Visitor& visit, BundleHead& head) {
+    visit("schema", head.schema);
+    visit("version", head.version);
+    visit("issued", head.issued);
+    visit("expires", head.expires);
+    visit("documents", head.documents);
+}
+
+Result<SignedText> signed_text_in(std::string_view file) {
+    auto rest = file;
+    if (!TRY(line_of(rest, kMaxComment, "comment")).starts_with(kComment))
+        return malformed("comment", "not a signed bundle");
+    const auto signature = TRY(line_of(rest, kMaxSignature, "signature"));
+    return SignedText{.signature = signature, .message = rest};
+}
+
+namespace {
+
+Status check_head(const BundleHead& head) {
+    if (head.schema != kBundleSchema)
+        return malformed("schema", "expected " + std::string{kBundleSchema});
+    if (!parse_text(std::string_view{head.version}, std::type_identity<Version>{}))
+        return malformed("version", "expected numbers between dots");
+    const auto issued = instant_of(head.issued);
+    const auto expires = instant_of(head.expires);
+    if (!issued || !expires || *expires <= *issued)
+        return malformed("expires", "expected a day after that of issued");
+    if (head.documents.size() > kMaxBundleDocuments)
+        return Error{ErrorCode::TooLarge, "bundle: documents: more than 1024"};
+    for (std::size_t i = 0; i < head.documents.size(); ++i) {
+        const auto& name = head.documents[i].name;
+        if (!is_document_name(name))
+            return malformed(name, "not the name of a document");
+        if (i > 0 && name <= head.documents[i - 1].name)
+            return malformed(name, "twice, or not in the order of names");
+    }
+    return Done{};
+}
+
+/// A document of this schema is read here; another one is for another version of the program.
+Status check_schema(const std::string& name, std::string_view json) {
+    auto known = compiled_in_text(name);
+    if (known.empty())
+        known =
+            compiled_in_text(name.starts_with("causes/") ? "causes/access" : "consumers/default");
+    const auto head = head_of(json);
+    if (!head)
+        return malformed(name, head.error().text);
+    const auto wanted = head_of(known).value_or({}).schema;
+    if (head->schema != wanted)
+        return malformed(name, "schema: expected " + wanted);
+    return Done{};
+}
+
+}  // namespace
+
+Result<Bundle> bundle_from(std::string_view message,
+                           const std::shared_ptr<const std::string>& text,
+                           std::string_view path) {
+    auto rest = message;
+    const auto line = TRY(line_of(rest, kMaxBundleHead.count, "head"));
+    const auto json = TRY(parse_json(line, kMaxBundleHead));
+    auto head = record_from<BundleHead>(json);
+    if (!head)
+        return malformed("head", head.error().text);
+    TRY(check_head(*head));
+    Bundle bundle{.head = std::move(*head)};
+    bundle.set.version =
+        *parse_text(std::string_view{bundle.head.version}, std::type_identity<Version>{});
+    for (const auto& entry : bundle.head.documents) {
+        if (entry.bytes > rest.size())
+            return malformed(entry.name, "cut short");
+        const auto document = rest.substr(0, entry.bytes);
+        rest.remove_prefix(entry.bytes);
+        if (sha256_of(document) != entry.sha256)
+            return malformed(entry.name, "is not what its sha256 says");
+        TRY(check_schema(entry.name, document));
+        bundle.set.documents.emplace(entry.name, StoredDocument{.json = document,
+                                                                .origin = Origin::Bundle,
+                                                                .path = std::string{path},
+                                                                .text = text});
+    }
+    if (!rest.empty())
+        return malformed("documents", "more follows than the head says");
+    const auto* release = bundle.set.documents.contains(kRelease)
+                              ? &bundle.set.documents.find(kRelease)->second
+                              : nullptr;
+    if (!release || head_of(release->json).value_or({}).version != bundle.head.version)
+        return malformed(kRelease, "does not have the version of the bundle");
+    return bundle;
+}
+
+}  // namespace gpuprobe::knowledge

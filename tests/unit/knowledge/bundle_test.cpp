@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/bundle.h"
+
+#include <gtest/gtest.h>
+
+#include "knowledge/signature.h"
+#include "support/signed_bundle.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+using testing::bundle_message;
+using testing::head_for;
+using testing::message_of;
+using testing::public_key_file;
+using testing::release_of;
+using testing::signed_by;
+using Texts = std::map<std::string, std::string>;
+
+const Texts kTexts{{"drivers", R"({"schema":"gpuprobe.drivers/1","drivers":[]})"},
+                   {"release", release_of("2027.1.1", "2028-01-01")}};
+const WallTime kNow = *instant_of("2027-02-01");
+
+std::string problem_of(const std::string& message) {
+    const auto bundle = bundle_from(message, nullptr, "b");
+    return bundle ? "" : bundle.error().text;
+}
+
+/// The problem of a bundle whose head was changed.
+template <class Change>
+std::string problem_with(const Change& change) {
+    auto head = head_for(kTexts, "2027.1.1", "2028-01-01");
+    change(head);
+    return problem_of(message_of(head, kTexts));
+}
+
+TEST(Bundle, HoldsWhatWasPutIntoIt) {
+    const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
+    const auto bundle = bundle_from(message, nullptr, "b");
+    ASSERT_TRUE(bundle) << bundle.error().text;
+    EXPECT_EQ(text_of(bundle->set.version), "2027.1.1");
+    ASSERT_EQ(bundle->set.documents.size(), 2U);
+    EXPECT_EQ(bundle->set.documents.at("drivers").json, kTexts.at("drivers"));
+    EXPECT_EQ(bundle->set.documents.at("drivers").origin, Origin::Bundle);
+}
+
+TEST(Bundle, IsRefusedCutAtEachByte) {
+    const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
+    for (std::size_t size = 0; size < message.size(); ++size)
+        EXPECT_FALSE(bundle_from(std::string_view{message}.substr(0, size), nullptr, "b")) << size;
+    EXPECT_EQ(problem_of(message + " "), "bundle: documents: more follows than the head says");
+}
+
+TEST(Bundle, IsRefusedWithABitFlipped) {
+    const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
+    const auto file = signed_by(1, message);
+    const auto key = public_key_from(public_key_file(1), "test.pub").value();
+    const auto start = file.find('\n') + 1;  // nobody vouches for the comment
+    for (auto at = start; at < file.size(); ++at)
+        for (unsigned bit = 0; bit < 8; ++bit) {
+            auto changed = file;
+            changed[at] = static_cast<char>(changed[at] ^ static_cast<char>(1U << bit));
+            const auto parts = signed_text_in(changed);
+            EXPECT_FALSE(parts && signer_of(*parts, {&key, 1}, kNow)) << at << " " << bit;
+        }
+}
+
+TEST(Bundle, IsRefusedWithAHeadThatLies) {
+    const auto entry = [](Value& head, std::size_t at) -> Value& {
+        return (*head["documents"].as_array())[at];
+    };
+    EXPECT_EQ(problem_with([](Value& head) { head["schema"] = "gpuprobe.bundle/2"; }),
+              "bundle: schema: expected gpuprobe.bundle/1");
+    EXPECT_EQ(problem_with([](Value& head) { head["version"] = "new"; }),
+              "bundle: version: expected numbers between dots");
+    EXPECT_EQ(problem_with([](Value& head) { head["version"] = "2027.1.2"; }),
+              "bundle: release: does not have the version of the bundle");
+    EXPECT_EQ(problem_with([](Value& head) { head["expires"] = "2026-12-01"; }),
+              "bundle: expires: expected a day after that of issued");
+    EXPECT_EQ(problem_with([&](Value& head) { entry(head, 0)["bytes"] = std::int64_t{1} << 40; }),
+              "bundle: drivers: cut short");
+    EXPECT_EQ(problem_with([&](Value& head) { entry(head, 0)["sha256"] = std::string(64, '0'); }),
+              "bundle: drivers: is not what its sha256 says");
+    EXPECT_EQ(problem_with([&](Value& head) { std::swap(entry(head, 0), entry(head, 1)); }),
+              "bundle: drivers: twice, or not in the order of names");
+    EXPECT_EQ(problem_with([&](Value& head) {
+                  const Value twin = entry(head, 0);
+                  head["documents"].push_back(twin);
+              }),
+              "bundle: drivers: twice, or not in the order of names");
+    EXPECT_EQ(problem_with([&](Value& head) {
+                  for (int i = 0; i < 1025; ++i)
+                      head["documents"].push_back(entry(head, 0));
+              }),
+              "bundle: documents: more than 1024");
+}
+
+TEST(Bundle, TakesNoNameThatLeadsAnywhere) {
+    for (const auto* name :
+         {"../chips", "consumers/../chips", "/etc/passwd", "consumers//x", "consumers/.x",
+          "consumers/a/b", "rules/new", "new", "", "consumers/", "consumers", "causes/a b",
+          "consumers/x\n", "consumers/\xc3\xa9", "CHIPS"})
+        EXPECT_FALSE(is_document_name(name)) << name;
+    for (const auto* name : {"chips", "release", "causes/access", "causes/new", "consumers/torch",
+                             "consumers/my.own-1", "rules/cuda_sm"})
+        EXPECT_TRUE(is_document_name(name)) << name;
+    const Texts texts{{"../chips", "{}"}, {"release", release_of("2027.1.1", "2028-01-01")}};
+    EXPECT_EQ(problem_of(message_of(head_for(texts, "2027.1.1", "2028-01-01"), texts)),
+              "bundle: ../chips: not the name of a document");
+}
+
+TEST(Bundle, TakesNoDocumentOfAnotherSchema) {
+    EXPECT_EQ(problem_of(bundle_message({{"drivers", R"({"schema":"gpuprobe.drivers/2"})"}})),
+              "bundle: drivers: schema: expected gpuprobe.drivers/1");
+    EXPECT_EQ(problem_of(bundle_message({{"causes/new", R"({"schema":"gpuprobe.chips/1"})"}})),
+              "bundle: causes/new: schema: expected gpuprobe.causes/1");
+    EXPECT_NE(problem_of(bundle_message({{"drivers", "[]"}})), "");
+}
+
+TEST(Signature, IsOneOfTheKeys) {
+    const auto file = signed_by(1, "hello");
+    const auto parts = signed_text_in(file).value();
+    EXPECT_EQ(parts.message, "hello");
+    const PublicKey keys[] = {public_key_from(public_key_file(2), "a.pub").value(),
+                              public_key_from(public_key_file(1), "b.pub").value()};
+    EXPECT_EQ(signer_of(parts, keys, kNow).value()->name, "b.pub");
+    const auto foreign = signer_of(parts, {keys, 1}, kNow);
+    EXPECT_EQ(foreign.error().code, ErrorCode::NotAuthorized);
+    EXPECT_EQ(signer_of(parts, {}, kNow).error().text, "bundle: no key says who may sign one");
+    // The number of a key is no secret: who signs with another key and says it is refused.
+    auto forged = signed_by(2, "hello");
+    forged.replace(forged.find('\n') + 1, 14, file.substr(file.find('\n') + 1, 14));
+    EXPECT_FALSE(signer_of(signed_text_in(forged).value(), keys, kNow));
+}
+
+TEST(Signature, OfAKeyThatHasExpiredCountsForNothing) {
+    const auto file = signed_by(1, "hello");
+    const auto parts = signed_text_in(file).value();
+    const auto key = public_key_from(public_key_file(1, "k, expires 2027-02-01"), "k.pub").value();
+    EXPECT_TRUE(signer_of(parts, {&key, 1}, kNow - Duration{1}));
+    const auto late = signer_of(parts, {&key, 1}, kNow);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().text, "bundle: signed by a key that has expired: k.pub");
+}
+
+TEST(PublicKeys, AreReadWholeOrNotAtAll) {
+    const auto good = public_key_file(1);
+    for (std::size_t size = 0; size + 1 < good.size(); ++size)
+        EXPECT_FALSE(public_key_from(good.substr(0, size), "k.pub")) << size;
+    EXPECT_FALSE(public_key_from(public_key_file(1, "k, expires soon"), "k.pub"));
+}
+
+}  // namespace
+}  // namespace gpuprobe::knowledge
