@@ -82,6 +82,9 @@ std::string decision_text(const Decision& decision, const Report* report, const 
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     text += hidden_lines(decision, screen);
+    for (const auto& warning : decision.warnings)
+        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
+                        explained(warning).text);
     if (!decision.summary.empty() && screen.has_legend)
         text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
     return text;

@@ -11,7 +11,9 @@
 #include "base/version.h"
 #include "cli/export_file.h"
 #include "cli/recommendation.h"
+#include "explain/explain.h"
 #include "report/compute_view.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -139,7 +141,7 @@ void tell(const Arguments& arguments, const Exported& exported, const ExportRun&
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
     const auto report = TRY(context.client.report());
-    const auto rules = TRY(Rules::builtin());
+    const auto& rules = Rules::current();
     const auto now = SystemClock{}.wall();
     const ComputeView view{report};
     auto exported = format.write({.report = view.report(),
@@ -148,6 +150,8 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
                                   .version = std::string{kVersion},
                                   .node = arguments.fleet.node.value_or(own_name()),
                                   .expires = now + kExportLife});
+    for (const auto& stale : stale_among(report.notes))
+        exported.notes.push_back({.code = stale.code, .text = explained(stale).text});
     auto result = TRY(done_with(context, format, exported, report, now));
     if (context.wants_json())
         print_document(arguments, format, exported, result);

@@ -6,10 +6,12 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "cli/recommendation.h"
+#include "explain/explain.h"
 #include "explain/shell_quote.h"
 #include "policy/exports.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -44,7 +46,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     const auto whole = TRY(context.client.report());
     const ComputeView view{whole};
     const auto& report = view.report();
-    const auto rules = TRY(Rules::builtin());
+    const auto& rules = Rules::current();
     if (format == "conda")
         return ToolAnswer{.variables = conda_variables(report, rules)};
     if (format == "uv")
@@ -72,6 +74,7 @@ std::span<const ToolForm> tool_forms() {
 Result<ExitCode> export_to_tool(Context& context) {
     const auto answer = TRY(answer_if_asked(context));
     const auto result = TRY(exported(context, answer));
+    const auto stale = stale_among(answer ? answer->warnings : TRY(context.client.report()).notes);
     if (context.wants_json()) {
         Value document{Value::Object{}};
         document["format"] = context.arguments.recommend.format;
@@ -79,9 +82,12 @@ Result<ExitCode> export_to_tool(Context& context) {
         for (const auto& [name, value] : result.variables)
             document["variables"][name] = value;
         document["arguments"] = to_value(result.arguments);
+        document["warnings"] = to_value(stale);
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
+    for (const auto& warning : stale)
+        remark(context.arguments, "warning: " + explained(warning).text);
     for (const auto& [name, value] : result.variables)
         print(name + "=" + shell_quoted(value) + "\n");
     std::string line;

@@ -196,8 +196,8 @@ inline constexpr Wording kWordings[] = {
      "[: it is {have}, and {want} is needed]"},
     {"vulkan-feature-missing", "its Vulkan lacks {missing}"},
     {"vulkan-extension-missing", "its Vulkan lacks {missing}"},
-    {"stale-catalogue", "what is known about {product} has expired[ on {expired}]",
-     "update gpuprobe, or give a manifest of the release: --manifest FILE"},
+    {"stale-document", "what is known in '{document}' has expired[ on {expired}]",
+     "update gpuprobe, or its knowledge: gpuprobectl knowledge status"},
     {"rules-too-old", "the manifest relies on newer rules[: {need}, and these are of {have}]",
      "update gpuprobe"},
     {"no-such-variant", "neither a variant nor a family: {word}"},
@@ -206,6 +206,8 @@ inline constexpr Wording kWordings[] = {
 
     // About the report itself.
     {"profile-ignored", "{file} is ignored[: {problem}]"},
+    {"knowledge-ignored", "{file} is ignored[: {problem}]",
+     "repair or remove it; gpuprobectl knowledge status says what is used"},
     {"no-hotplug", "hot-plug is not seen[: {problem}]"},
     {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},
     {"state-not-kept", "the {what} can't be kept on disk[: {problem}]",

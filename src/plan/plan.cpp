@@ -9,6 +9,7 @@
 #include "plan/size_math.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::inline plan {
 namespace {
@@ -254,6 +255,8 @@ Plan planned(const PlanRequest& request, const Report& report) {
         result.has_flash_attention = run.flash_attention;
         result.notes = request.model->notes;
     }
+    for (auto& stale : stale_among(report.notes))
+        result.notes.push_back(std::move(stale));
     return result;
 }
 

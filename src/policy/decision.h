@@ -43,6 +43,7 @@ struct Decision {
     std::map<std::string, std::string> answers = {};  ///< what else the consumer wants to know
     std::vector<std::string> messages = {};           ///< the consumer's own texts on this
     std::vector<Candidate> candidates = {};
+    std::vector<Reason> warnings = {};  ///< what it rests on is out of date
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
 };
@@ -55,6 +56,7 @@ void describe(Visitor& visit, Decision& decision) {
     visit("answers", decision.answers);
     visit("messages", decision.messages);
     visit("candidates", decision.candidates);
+    visit("warnings", decision.warnings);
     visit("decision", decision.summary);
     visit("generation", decision.generation);
 }

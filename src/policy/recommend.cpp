@@ -6,6 +6,7 @@
 #include "policy/evaluate.h"
 #include "policy/variant_reasons.h"
 #include "report/compute_view.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -163,9 +164,8 @@ std::optional<Reason> staleness(const Manifest& manifest, WallTime now) {
     const auto expires = manifest.expires ? instant_from(*manifest.expires) : std::nullopt;
     if (!expires || now < *expires)
         return std::nullopt;
-    return because("stale-catalogue", {{"product", manifest.name},
-                                       {"issued", to_value(manifest.issued)},
-                                       {"expired", *manifest.expires}});
+    return stale_document(manifest.name.empty() ? "manifest" : manifest.name, manifest.issued,
+                          *manifest.expires);
 }
 
 }  // namespace gpuprobe::inline policy

@@ -58,7 +58,7 @@ Recommendation recommend(const Manifest& manifest,
                          const Rules& rules,
                          std::span<const FailedVariant> failed = {});
 
-/// "stale-catalogue", when the manifest's date of expiry has passed.
+/// "stale-document", when the manifest's date of expiry has passed.
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
 
 }  // namespace gpuprobe::inline policy

@@ -35,7 +35,7 @@ def machines():
 
 
 def is_of_today(value):
-    return isinstance(value, dict) and value.get("code") == "stale-catalogue"
+    return isinstance(value, dict) and value.get("code") == "stale-document"
 
 
 def without_moments(value):
@@ -46,7 +46,7 @@ def without_moments(value):
 
 def lines_of(text):
     return [line for line in text.splitlines()
-            if not any(word in line for word in ("timestamp", "expiry-time", "stale-catalogue", "has expired"))]
+            if not any(word in line for word in ("timestamp", "expiry-time", "stale-document", "has expired"))]
 
 
 def parsed(text):

@@ -345,7 +345,7 @@ TEST(Staleness, BeginsAtTheInstantOfExpiry) {
     EXPECT_EQ(expiry.time_since_epoch().count(), 1803254400000000LL);
     EXPECT_EQ(staleness(manifest, expiry - Duration{1}), std::nullopt);
     ASSERT_TRUE(staleness(manifest, expiry));
-    EXPECT_EQ(staleness(manifest, expiry)->code, "stale-catalogue");
+    EXPECT_EQ(staleness(manifest, expiry)->code, "stale-document");
     EXPECT_EQ(staleness(Manifest{}, expiry), std::nullopt);
 }
 
