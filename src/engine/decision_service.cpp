@@ -10,11 +10,20 @@
 #include "policy/evaluate.h"
 #include "policy/select.h"
 #include "policy/select_question.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::engine {
 namespace {
 
 constexpr std::size_t kMaxProductName = 128;
+
+/// What an answer rests on that has expired: documents that the report is made with, and a product.
+std::vector<Reason> warnings_of(const Manifest* product, const CallerContext& caller) {
+    auto warnings = stale_among(caller.seen.notes);
+    if (auto stale = product ? staleness(*product, caller.now) : std::nullopt)
+        warnings.push_back(std::move(*stale));
+    return warnings;
+}
 
 /// What failed, as words about variants; a backend of the profile's stands for all that compute
 /// with it.
@@ -69,9 +78,15 @@ DecisionService::DecisionService(Documents documents, Folders folders)
       set_aside_{feedback_.load()} {}
 
 Result<DecisionService::Documents> DecisionService::read(const Folders& folders) {
-    std::vector<Reason> ignored;
-    Documents documents{.consumers = consumers_in(folders.consumers, &ignored),
-                        .rules = TRY(Rules::builtin())};
+    // Consumers and rules are documents of the library.
+    auto loaded = folders.knowledge ? knowledge_in(*folders.knowledge)
+                                    : LoadedKnowledge{.library = knowledge::Library::compiled_in()};
+    knowledge::Library::use(std::move(loaded.library));
+    auto ignored = std::move(loaded.ignored);
+    auto places = folders.consumers;
+    if (folders.knowledge)
+        places.push_back(folders.knowledge->own + "/consumers");
+    Documents documents{.consumers = consumers_in(places, &ignored), .rules = Rules::current()};
     documents.ignored = std::move(ignored);
     return documents;
 }
@@ -138,10 +153,12 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     auto wanted = TRY(select_request_from(request));
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
-    return gpuprobe::select(
+    const auto* product = documents_.consumers.product(consumer);
+    auto decision = TRY(gpuprobe::select(
         *profile, wanted, caller.seen,
-        feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now),
-        documents_.consumers.product(consumer));
+        feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now), product));
+    decision.warnings = warnings_of(product, caller);
+    return decision;
 }
 
 Result<Manifest> DecisionService::manifest_of(const std::string& product,
@@ -175,8 +192,8 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
     auto recommendation = gpuprobe::recommend(variants, wanted, caller.seen, documents_.rules,
                                               failed_variants(experience, profile));
-    if (auto stale = staleness(variants, caller.now))
-        recommendation.warnings.push_back(std::move(*stale));
+    for (auto& stale : warnings_of(&variants, caller))
+        recommendation.warnings.push_back(std::move(stale));
     return recommendation;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/feedback.h"
+#include "engine/knowledge_folders.h"
 #include "policy/consumer_set.h"
 #include "policy/decision.h"
 #include "policy/recommend.h"
@@ -26,13 +27,14 @@ struct CallerContext {
 class DecisionService {
 public:
     struct Folders {
-        std::vector<std::string> consumers = {};  ///< later ones add and replace
-        std::optional<std::string> state = {};    ///< without one, feedback ends with this object
+        std::vector<std::string> consumers = {};         ///< later ones add and replace
+        std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
+        std::optional<std::string> state = {};  ///< without one, feedback ends with this object
     };
     /// Errors: Malformed for a broken built-in document.
     static Result<DecisionService> create(Folders folders);
 
-    /// Reads the folders of consumers again; feedback stays. Errors: those of
+    /// Reads the folders of knowledge and consumers again; feedback stays. Errors: those of
     /// create(); nothing has changed then.
     Status reload();
 

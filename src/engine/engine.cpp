@@ -248,8 +248,9 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                                Launcher& launcher,
                                                const Clock& clock,
                                                EngineOptions options) {
-    auto decisions = TRY(DecisionService::create(
-        {.consumers = options.consumer_folders, .state = options.state_folder}));
+    auto decisions = TRY(DecisionService::create({.consumers = options.consumer_folders,
+                                                  .knowledge = options.knowledge,
+                                                  .state = options.state_folder}));
     return std::unique_ptr<Engine>{new Engine{std::make_unique<Impl>(
         std::move(decisions), std::move(source), loop, launcher, clock, std::move(options))}};
 }
@@ -271,6 +272,11 @@ void Engine::sleeps(bool is_about_to) {
 
 Status Engine::reload() {
     TRY(impl_->decisions.reload());
+    // What a device is, and which driver shows what, are documents too.
+    if (impl_->machine.is_replay())
+        impl_->machine.scan(impl_->options.folders);
+    else if (impl_->has_changed())
+        impl_->queries.start_all();
     impl_->publisher.publish(true);
     return Done{};
 }

@@ -12,6 +12,7 @@
 #include "base/event_loop.h"
 #include "base/files.h"
 #include "engine/feedback.h"
+#include "engine/knowledge_folders.h"
 #include "engine/live_memory.h"
 #include "engine/machine.h"
 #include "engine/probe_ledger.h"
@@ -32,6 +33,7 @@ struct EngineOptions {
     /// Holds overrides, outcomes and quarantine; when absent, they last as long as the engine.
     std::optional<std::string> state_folder = {};
     std::vector<std::string> consumer_folders = {};  ///< later ones add and replace
+    std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< where drivers announce themselves
     Duration settle = std::chrono::milliseconds{250};  ///< see Debounce in engine/system_events.h
@@ -65,7 +67,8 @@ public:
     /// The machine is about to sleep, or is awake again. In between no driver is asked, and for a
     /// while afterwards drivers get twice the time (SystemSleep in engine/system_events.h).
     void sleeps(bool is_about_to);
-    /// Reads the documents of consumers again. Errors: Malformed for a broken built-in one.
+    /// Reads the documents of knowledge and consumers again. Errors: Malformed for a broken
+    /// built-in one.
     Status reload();
 
     [[nodiscard]] const Report& report() const;

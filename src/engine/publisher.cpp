@@ -5,6 +5,8 @@
 
 #include "base/value_json.h"
 #include "engine/engine.h"
+#include "knowledge/library.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::engine {
 
@@ -39,13 +41,16 @@ ReportContext Publisher::report_context() const {
 
 Report Publisher::assembled() const {
     const auto& machine = context_.machine;
-    auto report = assemble(machine.hardware, machine.results.all(), report_context());
+    const auto context = report_context();
+    auto report = assemble(machine.hardware, machine.results.all(), context);
     if (machine.is_replay() && !machine.source.recorded_at)
         report.created.reset();
     report.quarantine = context_.ledger.held();
     for (const auto& more : {decisions_.notes(), notes_, context_.ledger.notes(),
                              decisions_.feedback().override_notes()})
         report.notes.insert(report.notes.end(), more.begin(), more.end());
+    for (const auto& document : knowledge::Library::current()->expired(context.now))
+        report.notes.push_back(stale_document(document.name, document.issued, document.expired));
     return report;
 }
 

@@ -3,6 +3,8 @@
 
 A finding becomes a file there, named after what was wrong, and every later build runs it.
 """
+import base64
+import hashlib
 import json
 import os
 import pathlib
@@ -112,7 +114,23 @@ def profiles():
             yield name, json.dumps(profile).encode()
 
 
+def bundles():
+    """Small ones, whose documents are of each kind, and a public key."""
+    release = {"schema": "gpuprobe.knowledge/1", "version": "2027.1.1", "issued": "2027-01-01", "expires": "2028-01-01"}
+    for name in ("drivers", "rules/ptx_isa", "causes/vulkan", "consumers/default", "selectors"):
+        folder = ROOT / "data" / ("" if name.startswith("rules/") else "knowledge")
+        texts = {name: (folder / f"{name}.json").read_bytes(), "release": json.dumps(release).encode()}
+        entries = [{"name": each, "sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}
+                   for each, text in sorted(texts.items())]
+        head = json.dumps({**release, "schema": "gpuprobe.bundle/1", "documents": entries}).encode()
+        yield name.replace("/", "-"), head + b"\n" + b"".join(text for _, text in sorted(texts.items()))
+        line = base64.b64encode(b"Ed" + bytes(72))
+        yield "signed-" + name.replace("/", "-"), b"untrusted comment: x\n" + line + b"\n" + head + b"\n"
+    yield "key", b"untrusted comment: k, expires 2028-01-01\n" + base64.b64encode(b"Ed" + bytes(40)) + b"\n"
+
+
 SEEDS = {
+    "bundle": bundles,
     "build": build, "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
     "sysfs": linker_cache, "dictionary": dictionary,
     "gguf": lambda: files("tests/data/models/*.gguf"),

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/knowledge_folders.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/parse.h"
+#include "base/value_json.h"
+#include "knowledge/causes.h"
+#include "knowledge/chips.h"
+#include "knowledge/documents.h"
+#include "knowledge/drivers.h"
+#include "knowledge/places.h"
+#include "knowledge/selectors.h"
+#include "policy/consumer_set.h"
+#include "policy/rules.h"
+
+namespace gpuprobe::engine {
+namespace {
+
+using knowledge::DocumentSet;
+using knowledge::Library;
+using knowledge::Origin;
+using knowledge::StoredDocument;
+
+constexpr std::string_view kEnding = ".json";
+constexpr std::string_view kConsumers = "consumers/";
+constexpr std::string_view kCauses = "causes/";
+constexpr std::string_view kRules = "rules/";
+
+/// The tables as they are compiled in, one of them replaced.
+Status check_rules(std::string_view name, std::string_view json) {
+    std::vector<BuiltinDocument> tables;
+    for (const auto& table : knowledge::builtin_rules())
+        tables.push_back(table.name == name ? BuiltinDocument{.name = name, .json = json} : table);
+    (void)TRY(parse_json(json, kMaxManifest));  // some are for tools alone
+    (void)TRY(Rules::from(tables));
+    return Done{};
+}
+
+Status check_consumer(std::string_view name, std::string_view json) {
+    const auto consumer = TRY(parse_consumer(json));
+    if (consumer.name != name)
+        return Error{ErrorCode::Malformed, "name: not that of its document"};
+    return Done{};
+}
+
+template <class Table>
+Status check_table(std::string_view json) {
+    (void)TRY(Table::from(json));
+    return Done{};
+}
+
+Reason ignored(const std::string& path, const Error& error) {
+    return because("knowledge-ignored", {{"file", path}, {"problem", scrubbed(error.text)}});
+}
+
+/// The documents in a folder and its folders, by name.
+std::map<std::string, std::string> files_in(const std::string& folder,
+                                            const std::vector<std::string>& below,
+                                            std::vector<Reason>& notes) {
+    const RootedFiles files;
+    std::map<std::string, std::string> found;
+    for (const auto& inside : below)
+        for (const auto& file : files.list(folder + "/" + inside).value_or({})) {
+            if (!file.ends_with(kEnding))
+                continue;
+            const auto name = inside + file.substr(0, file.size() - kEnding.size());
+            auto text = files.read(folder + "/" + inside + file, kMaxManifest);
+            if (text && knowledge::is_document_name(name))
+                found.emplace(name, std::move(*text));
+            else
+                notes.push_back(
+                    ignored(folder + "/" + inside + file,
+                            text ? Error{ErrorCode::Malformed, "not the name of a document"}
+                                 : text.error()));
+        }
+    return found;
+}
+
+StoredDocument document_of(std::string text, Origin origin, std::string path) {
+    const auto kept = std::make_shared<const std::string>(std::move(text));
+    return {.json = *kept, .origin = origin, .path = std::move(path), .text = kept};
+}
+
+/// The package's documents where it is newer than what is compiled in: they are read only then.
+void add_package(const std::string& folder, Library& library, std::vector<Reason>& notes) {
+    const auto path = folder + "/" + std::string{knowledge::kRelease} + std::string{kEnding};
+    const auto text = RootedFiles{}.read(path, kMaxManifest);
+    if (!text)
+        return;
+    const auto head = knowledge::head_of(*text);
+    const auto version = head && head->schema == knowledge::kReleaseSchema
+                             ? parse_text(std::string_view{head->version.value_or("")},
+                                          std::type_identity<Version>{})
+                             : std::nullopt;
+    if (!version) {
+        notes.push_back(ignored(path, {ErrorCode::Malformed, "no release of knowledge"}));
+        return;
+    }
+    if (*version <= library.version())
+        return;
+    DocumentSet set{.version = *version};
+    for (auto& [name, json] : files_in(folder, {"", "causes/", "consumers/", "rules/"}, notes)) {
+        const auto file = folder + "/" + name + std::string{kEnding};
+        if (const auto checked = check_document(name, json); !checked)
+            notes.push_back(ignored(file, checked.error()));
+        else
+            set.documents.emplace(name, document_of(std::move(json), Origin::Package, file));
+    }
+    library.add(set);
+}
+
+void add_bundle(const std::string& path, Library& library, std::vector<Reason>& notes) {
+    auto bundle = bundle_at(path);
+    if (bundle)
+        library.add(bundle->set);
+    else if (bundle.error().code != ErrorCode::NotFound)
+        notes.push_back(ignored(path, bundle.error()));
+}
+
+void add_own(const std::string& folder, Library& library, std::vector<Reason>& notes) {
+    for (auto& [name, json] : files_in(folder, {"", "causes/", "rules/"}, notes)) {
+        const auto file = folder + "/" + name + std::string{kEnding};
+        auto checked = check_document(name, json);
+        if (name == knowledge::kRelease)
+            checked = Error{ErrorCode::Malformed, "a single document has no release"};
+        if (checked)
+            checked = library.add(name, document_of(std::move(json), Origin::Administrator, file));
+        if (!checked)
+            notes.push_back(ignored(file, checked.error()));
+    }
+}
+
+}  // namespace
+
+KnowledgeFolders KnowledgeFolders::below(const std::string& root) {
+    return {.package = root + "/usr/share/gpuprobe/knowledge",
+            .state = root + "/var/lib/gpuprobe-knowledge",
+            .own = root + "/etc/gpuprobe/knowledge",
+            .keys = {root + "/usr/share/gpuprobe/keys.d", root + "/etc/gpuprobe/keys.d"}};
+}
+
+Status check_document(const std::string& name, std::string_view json) {
+    const auto after = [&name](std::string_view folder) {
+        return std::string_view{name}.substr(folder.size());
+    };
+    if (name.starts_with(kConsumers))
+        return check_consumer(after(kConsumers), json);
+    if (name.starts_with(kCauses))
+        return knowledge::Causes{}.add(json);
+    if (name.starts_with(kRules))
+        return check_rules(after(kRules), json);
+    if (name == "chips")
+        return check_table<knowledge::Chips>(json);
+    if (name == "drivers")
+        return check_table<knowledge::Drivers>(json);
+    if (name == "selectors")
+        return check_table<knowledge::Selectors>(json);
+    if (name == "distributions")
+        return check_table<knowledge::Places>(json);
+    const auto head = TRY(knowledge::head_of(json));
+    return head.schema == knowledge::kReleaseSchema
+               ? Status{Done{}}
+               : Error{ErrorCode::Malformed, "schema: not known"};
+}
+
+Result<knowledge::Bundle> bundle_at(const std::string& path) {
+    const auto text =
+        std::make_shared<const std::string>(TRY(RootedFiles{}.read(path, knowledge::kMaxBundle)));
+    const auto parts = TRY(knowledge::signed_text_in(*text));
+    return knowledge::bundle_from(parts.message, text, path);
+}
+
+LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
+    Library library;
+    LoadedKnowledge loaded;
+    add_package(folders.package, library, loaded.ignored);
+    add_bundle(folders.bundle(), library, loaded.ignored);
+    add_own(folders.own, library, loaded.ignored);
+    const bool has_others = std::ranges::any_of(
+        library.all(), [](const auto& named) { return !named.second.path.empty(); });
+    loaded.library = has_others ? std::make_shared<const Library>(std::move(library))
+                                : Library::compiled_in();  // its tables need not be read again
+    return loaded;
+}
+
+}  // namespace gpuprobe::engine

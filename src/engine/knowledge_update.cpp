@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/knowledge_update.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_lock.h"
+#include "base/files.h"
+#include "base/parse.h"
+#include "knowledge/signature.h"
+
+namespace gpuprobe::engine {
+namespace {
+
+constexpr Bytes kMaxKey = kib(4);
+
+std::vector<knowledge::PublicKey> keys_in(const KnowledgeFolders& folders) {
+    const RootedFiles files;
+    std::vector<knowledge::PublicKey> keys;
+    for (const auto& folder : folders.keys)
+        for (const auto& name : files.list(folder).value_or({})) {
+            const auto text = name.ends_with(".pub") ? files.read(folder + "/" + name, kMaxKey)
+                                                     : Error{ErrorCode::NotFound, ""};
+            if (!text)
+                continue;
+            if (auto key = knowledge::public_key_from(*text, name))
+                keys.push_back(std::move(*key));  // one that is none signs nothing
+        }
+    return keys;
+}
+
+/// Who may not write there needs other rights, and not another file.
+Error unwritten(Error error) {
+    if (error.code != ErrorCode::PermissionDenied)
+        return error;
+    return {ErrorCode::NotAuthorized,
+            error.text + "; the knowledge of a machine is changed by root: with sudo"};
+}
+
+/// A lock on what is installed, for as long as it is held. Errors: Unavailable, NotAuthorized, Io.
+Result<UniqueFd> lock_of(const KnowledgeFolders& folders) {
+    if (::mkdir(folders.state.c_str(), 0755) != 0 && errno != EEXIST)
+        return unwritten(errno_error(folders.state, errno));
+    auto lock = lock_file(folders.state + "/lock");
+    if (!lock)
+        return unwritten(std::move(lock).error());
+    if (!*lock)
+        return Error{ErrorCode::Unavailable, folders.state + ": another update is running"};
+    return lock;
+}
+
+Status removed(const std::string& path) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+        return unwritten(errno_error(path, errno));
+    return Done{};
+}
+
+Status written(const std::string& path, std::string_view text) {
+    auto done = write_atomically(path, text);
+    return done ? std::move(done) : unwritten(std::move(done).error());
+}
+
+}  // namespace
+
+Result<CheckedBundle> checked_bundle(const std::string& path,
+                                     const KnowledgeFolders& folders,
+                                     WallTime now,
+                                     const DocumentCheck& check) {
+    CheckedBundle found{.file = std::make_shared<const std::string>(
+                            TRY(RootedFiles{}.read(path, knowledge::kMaxBundle)))};
+    const auto parts = TRY(knowledge::signed_text_in(*found.file));
+    const auto keys = keys_in(folders);
+    // Nothing of the message is read before it is known who wrote it.
+    found.key = TRY(knowledge::signer_of(parts, keys, now))->name;
+    found.bundle = TRY(knowledge::bundle_from(parts.message, found.file, path));
+    const auto expires = knowledge::instant_of(found.bundle.head.expires);
+    if (!expires || now >= *expires)
+        return Error{ErrorCode::InvalidRequest,
+                     "bundle: has expired on " + found.bundle.head.expires};
+    for (const auto& [name, document] : found.bundle.set.documents) {
+        auto checked = check_document(name, document.json);
+        if (checked && check)
+            checked = check(name, document.json);
+        if (!checked)
+            return std::move(checked).error().in("bundle: " + name);
+    }
+    return found;
+}
+
+Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders) {
+    const auto lock = TRY(lock_of(folders));
+    const auto in_use = knowledge_in(folders).library;
+    const auto version = text_of(in_use->version());
+    if (bundle.bundle.set.version <= in_use->version())
+        return Error{ErrorCode::InvalidRequest, "bundle: version " + bundle.bundle.head.version +
+                                                    " is not newer than " + version +
+                                                    ", which is in use"};
+    const RootedFiles files;
+    if (const auto before = files.read(folders.bundle(), knowledge::kMaxBundle))
+        TRY(written(folders.bundle_before(), *before));
+    return written(folders.bundle(), *bundle.file);
+}
+
+Status roll_back(const KnowledgeFolders& folders) {
+    if (!RootedFiles{}.exists(folders.bundle()))
+        return Error{ErrorCode::NotFound, "knowledge: no bundle is installed"};
+    const auto lock = TRY(lock_of(folders));
+    const auto now = bundle_at(folders.bundle());
+    const auto before = bundle_at(folders.bundle_before());
+    // An update that ended early has left two of the same.
+    const bool is_another = before && (!now || before->set.version < now->set.version);
+    if (!is_another) {
+        TRY(removed(folders.bundle()));
+        return removed(folders.bundle_before());
+    }
+    if (std::rename(folders.bundle_before().c_str(), folders.bundle().c_str()) != 0)
+        return unwritten(errno_error(folders.bundle(), errno));
+    return Done{};
+}
+
+}  // namespace gpuprobe::engine
