@@ -16,6 +16,7 @@
 #include "base/event_loop.h"
 #include "base/file_lock.h"
 #include "base/files.h"
+#include "base/folder_watch.h"
 #include "base/version.h"
 #include "engine/consumer_folders.h"
 #include "engine/engine.h"
@@ -48,6 +49,7 @@ struct Settings {
     bool has_cache = true;
     bool verifies = false;
     std::vector<std::string> profiles = {};
+    std::string knowledge_root = {};
     TargetFolders drivers = {};
     unsigned settle_ms = 250;
     std::chrono::milliseconds deadline =
@@ -194,6 +196,9 @@ Settings settings_from(int argc, char** argv) {
     app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
     app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
         ->check(CLI::ExistingDirectory);
+    app.add_option("--knowledge-root", settings.knowledge_root,
+                   "The root below which documents of knowledge are, in place of /")
+        ->check(CLI::ExistingDirectory);
     app.add_flag("--verify", settings.verifies,
                  "Run a small checked kernel on each GPU through each API, once, by itself");
     app.add_option("--settle-ms", settings.settle_ms, "How long it must be calm after hot-plug")
@@ -233,6 +238,7 @@ engine::EngineOptions engine_options(const Settings& settings,
         options.cache_file = *cache + "/probes";
     options.state_folder = state;
     options.consumer_folders = engine::consumer_folders(settings.profiles);
+    options.knowledge = engine::KnowledgeFolders::below(settings.knowledge_root);
     options.settle = std::chrono::milliseconds{settings.settle_ms};
     options.limits.query = settings.deadline;
     options.limits.warn = options.limits.query / 3;
@@ -285,8 +291,20 @@ void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     const auto done = engine.reload();
     log.write(done ? LogLevel::Info : LogLevel::Error,
-              done ? "documents of consumers read again" : done.error().text);
+              done ? "documents of knowledge and consumers read again" : done.error().text);
     sd_notify(0, "READY=1");
+}
+
+/// A bundle, a package or a document that comes while this runs is used as after a reload.
+Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
+                                                     EventLoop& loop,
+                                                     std::function<void()> changed) {
+    constexpr Duration kSettle = std::chrono::milliseconds{300};  // dpkg moves many files
+    const auto folders = engine::KnowledgeFolders::below(settings.knowledge_root);
+    return FolderWatch::begin(loop,
+                              {folders.state, folders.package, folders.own, folders.own + "/causes",
+                               folders.own + "/consumers", folders.own + "/rules"},
+                              {".bundle", ".json"}, kSettle, std::move(changed));
 }
 
 /// Everything from the loop to READY. The name is owned before anything is probed, because bus
@@ -334,6 +352,9 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (settings.bus != kNoBus)
         TRY(session.start());
     TRY(loop->on_hangup([&] { reload(*engine, log); }));
+    const auto watch = watch_knowledge(settings, *loop, [&] { reload(*engine, log); });
+    if (!watch)
+        log.write(LogLevel::Warning, "new knowledge is not noticed: " + watch.error().text);
     engine->start();
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
     sd_notify(0, "READY=1");

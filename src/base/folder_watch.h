@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/result.h"
+
+namespace gpuprobe::inline base {
+
+/// Tells when files with one of some endings have been written, moved or removed in some folders.
+class FolderWatch {
+public:
+    /// `changed` is called once nothing has happened for `settle`. A folder that is not there when
+    /// the watch begins is not watched. Errors: Unavailable, when inotify can't be used.
+    static Result<std::unique_ptr<FolderWatch>> begin(EventLoop& loop,
+                                                      const std::vector<std::string>& folders,
+                                                      std::vector<std::string> endings,
+                                                      Duration settle,
+                                                      std::function<void()> changed);
+
+private:
+    FolderWatch(EventLoop& loop,
+                UniqueFd fd,
+                std::vector<std::string> endings,
+                Duration settle,
+                std::function<void()> changed);
+    void read_events();
+
+    EventLoop& loop_;
+    UniqueFd fd_;
+    std::vector<std::string> endings_;
+    Duration settle_;
+    std::function<void()> changed_;
+    EventHandle reading_ = {};
+    EventHandle settling_ = {};
+};
+
+}  // namespace gpuprobe::inline base
