@@ -39,6 +39,11 @@ struct OutcomeArguments {
     std::optional<std::string> detail = {};
 };
 
+struct KnowledgeArguments {
+    std::string action = "status";  ///< status, verify, update or rollback
+    std::optional<std::string> file = {};
+};
+
 struct QuarantineArguments {
     std::string action = "list";  ///< clear or list
     std::optional<std::string> api = {};
@@ -115,6 +120,7 @@ struct Arguments {
     std::optional<std::string> replay = {};
     std::optional<std::string> worker = {};
     std::vector<std::string> profile_folders = {};
+    std::string knowledge_root = {};  ///< in place of "/", for documents of knowledge and keys
     bool has_cache = true;
     std::optional<int> patience = {};  ///< seconds, with --direct
 
@@ -133,6 +139,7 @@ struct Arguments {
     OverrideArguments overriding = {};               ///< of override
     OutcomeArguments outcome = {};                   ///< of report-outcome
     QuarantineArguments quarantine = {};             ///< of quarantine
+    KnowledgeArguments knowledge = {};               ///< of knowledge
     bool shows_all = false;                          ///< of env: index forms as well
     bool wants_script = false;                       ///< of doctor: the safe fixes
     PlanArguments plan = {};

@@ -26,6 +26,7 @@ constexpr Duration kIsOfNow = std::chrono::seconds{1};
 engine::EngineOptions engine_options(const DirectOptions& options) {
     engine::EngineOptions engine{
         .consumer_folders = engine::consumer_folders(options.profile_folders),
+        .knowledge = engine::KnowledgeFolders::below(options.knowledge_root),
         .watch_hardware = options.follows_hardware};
     if (options.has_cache && !options.replay)
         engine.cache_file = user_cache_file();

@@ -15,6 +15,7 @@ struct DirectOptions {
     std::optional<std::string> replay = {};  ///< a capture folder
     std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; found when absent
     std::vector<std::string> profile_folders = {};
+    std::string knowledge_root = {};  ///< as of the arguments
     bool has_cache = true;
     /// How long to wait for a driver; nullopt: as long as the daemon does, who has time.
     std::optional<Duration> patience = {};

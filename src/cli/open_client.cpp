@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/socket_client.h"
 #include "engine/consumer_folders.h"
+#include "engine/knowledge_folders.h"
 #include "policy/select.h"
 
 namespace gpuprobe::inline cli {
@@ -54,6 +55,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
         {.replay = arguments.replay,
          .worker = arguments.worker,
          .profile_folders = arguments.profile_folders,
+         .knowledge_root = arguments.knowledge_root,
          .has_cache = arguments.has_cache,
          .patience = patience_of(arguments),
          .follows_hardware = arguments.verb == "monitor",
@@ -93,6 +95,9 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
         arguments.replay || arguments.capture_folder)
         return open_direct(arguments, looks);
+    // What is said of the daemon's answer is in documents too.
+    knowledge::Library::use(
+        engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto daemon = open_daemon(arguments);
     const bool may_ask_directly = !arguments.bus && !arguments.socket;
     if (daemon || !may_ask_directly || daemon.error().code != ErrorCode::Unavailable)

@@ -25,7 +25,8 @@ const std::vector<Verb>& verbs() {
                                        capture_verb(),    override_verb(),
                                        call_verb(),       report_outcome_verb(),
                                        quarantine_verb(), consumers_verb(),
-                                       version_verb(),    help_verb()};
+                                       knowledge_verb(),  version_verb(),
+                                       help_verb()};
     return all;
 }
 

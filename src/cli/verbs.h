@@ -30,6 +30,7 @@ Verb call_verb();
 Verb report_outcome_verb();
 Verb quarantine_verb();
 Verb consumers_verb();
+Verb knowledge_verb();
 Verb version_verb();
 Verb help_verb();
 

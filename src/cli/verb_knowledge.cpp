@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/parse.h"
+#include "base/record.h"
+#include "cli/verbs.h"
+#include "engine/knowledge_update.h"
+#include "explain/doctor.h"
+#include "explain/explain.h"
+#include "explain/table.h"
+#include "policy/consumer_set.h"
+
+namespace gpuprobe::inline cli {
+namespace {
+
+using engine::KnowledgeFolders;
+
+/// One document that is in use. What a document does not say is empty.
+struct DocumentStatus {
+    std::string document = {};
+    knowledge::Origin from = knowledge::Origin::BuiltIn;
+    std::optional<std::string> file = {};
+    std::optional<std::string> version = {};
+    std::optional<std::string> issued = {};
+    std::optional<std::string> expires = {};
+    bool expired = false;
+};
+template <class Visitor>
+void describe(Visitor& visit, DocumentStatus& status) {
+    visit("document", status.document);
+    visit("from", status.from);
+    visit("file", status.file);
+    visit("version", status.version);
+    visit("issued", status.issued);
+    visit("expires", status.expires);
+    visit("expired", status.expired);
+}
+
+struct KnowledgeStatus {
+    std::string version = {};  ///< of the newest set
+    knowledge::Origin from = knowledge::Origin::BuiltIn;
+    std::vector<DocumentStatus> documents = {};
+    std::vector<Reason> ignored = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, KnowledgeStatus& status) {
+    visit("version", status.version);
+    visit("from", status.from);
+    visit("documents", status.documents);
+    visit("ignored", status.ignored);
+}
+
+DocumentStatus status_of(const std::string& name,
+                         const knowledge::StoredDocument& document,
+                         WallTime now) {
+    const auto head = knowledge::head_of(document.json).value_or({});
+    DocumentStatus status{.document = name,
+                          .from = document.origin,
+                          .version = head.version,
+                          .issued = head.issued,
+                          .expires = head.expires};
+    if (!document.path.empty())
+        status.file = document.path;
+    // A consumer's dates are those of its builds.
+    if (name.starts_with("consumers/"))
+        if (const auto product = parse_product(document.json)) {
+            status.version = product->version;
+            status.issued = product->issued;
+            status.expires = product->expires;
+        }
+    const auto expires = knowledge::instant_of(status.expires.value_or(""));
+    status.expired = expires && now >= *expires;
+    return status;
+}
+
+KnowledgeStatus status_in(const KnowledgeFolders& folders, WallTime now) {
+    auto loaded = engine::knowledge_in(folders);
+    KnowledgeStatus status{.version = text_of(loaded.library->version()),
+                           .from = loaded.library->origin(),
+                           .ignored = std::move(loaded.ignored)};
+    for (const auto& [name, document] : loaded.library->all())
+        status.documents.push_back(status_of(name, document, now));
+    return status;
+}
+
+std::string day_of(const std::optional<std::string>& instant) {
+    constexpr std::size_t kDay = 10;
+    return scrubbed(instant.value_or("-").substr(0, kDay));
+}
+
+Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folders, WallTime now) {
+    const auto status = status_in(folders, now);
+    if (arguments.json != JsonMode::Off) {
+        print_json(arguments, to_value(status));
+        return ExitCode::Answered;
+    }
+    auto screen = screen_of(STDOUT_FILENO, arguments.colour);
+    print(fmt::format("knowledge {} ({})\n\n", status.version, name_of(status.from)));
+    Table table{{{.title = "DOCUMENT", .may_shrink = true},
+                 {.title = "FROM"},
+                 {.title = "VERSION"},
+                 {.title = "MADE"},
+                 {.title = "EXPIRES"}}};
+    for (const auto& document : status.documents)
+        table.add({{.text = scrubbed(document.document), .tone = Tone::Strong},
+                   {.text = std::string{name_of(document.from)}},
+                   {.text = scrubbed(document.version.value_or("-"), 40)},
+                   {.text = day_of(document.issued)},
+                   {.text = day_of(document.expires) + (document.expired ? " (expired)" : ""),
+                    .tone = document.expired ? Tone::Unsure : Tone::Plain}});
+    print(table.text(screen));
+    for (const auto& note : status.ignored)
+        remark(arguments, explained(note).text);
+    return ExitCode::Answered;
+}
+
+/// The words of causes are read where they are used.
+Status check_words(const std::string& name, std::string_view json) {
+    return name.starts_with("causes/") ? check_causes(json) : Status{Done{}};
+}
+
+Result<ExitCode> told(const Arguments& arguments,
+                      const std::string& version,
+                      const std::optional<std::string>& key,
+                      const std::string& text) {
+    if (arguments.json != JsonMode::Off) {
+        Value document{Value::Object{}};
+        document["version"] = version;
+        document["key"] = to_value(key);
+        print_json(arguments, document);
+    } else if (!arguments.is_quiet) {
+        print(text);
+    }
+    return ExitCode::Answered;
+}
+
+Result<ExitCode> run(const Arguments& arguments) {
+    const auto folders = KnowledgeFolders::below(arguments.knowledge_root);
+    const auto now = SystemClock{}.wall();
+    const auto& action = arguments.knowledge.action;
+    if (action == "status")
+        return show(arguments, folders, now);
+    if (action == "rollback") {
+        TRY(engine::roll_back(folders));
+        const auto library = engine::knowledge_in(folders).library;
+        const auto version = text_of(library->version());
+        return told(
+            arguments, version, std::nullopt,
+            fmt::format("knowledge {} ({}) is in use\n", version, name_of(library->origin())));
+    }
+    const auto bundle =
+        TRY(engine::checked_bundle(*arguments.knowledge.file, folders, now, check_words));
+    const auto& version = bundle.bundle.head.version;
+    if (action == "update")
+        TRY(engine::install(bundle, folders));
+    return told(arguments, version, bundle.key,
+                fmt::format("knowledge {}, {} documents, signed by {}{}\n", version,
+                            bundle.bundle.head.documents.size(), scrubbed(bundle.key),
+                            action == "update" ? ": in use" : ""));
+}
+
+Status check(Arguments& arguments) {
+    const auto& knowledge = arguments.knowledge;
+    const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";
+    if (takes_file && !knowledge.file)
+        return refusal("knowledge " + knowledge.action + ": which bundle?");
+    if (!takes_file && knowledge.file)
+        return refusal("knowledge " + knowledge.action + ": takes no file");
+    return Done{};
+}
+
+}  // namespace
+
+Verb knowledge_verb() {
+    return {
+        .name = "knowledge",
+        .overview = {{"knowledge", "the documents that answers rest on; update takes a bundle"}},
+        .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
+                  "knowledge rollback"},
+        .about = R"(
+What is known of chips, drivers, distributions, causes and consumers is in documents: compiled in, of
+the package gpuprobe-knowledge, of a bundle, or an administrator's. status says of each which one is in
+use. verify checks a bundle, its signature and every document; update does that and puts it into use, as
+root; rollback returns to the one before. A running daemon notices.
+)",
+        .operands = {{.word = {.name = "ACTION",
+                               .offers = "status verify update rollback",
+                               .takes_others = false},
+                      .take = put<&Arguments::knowledge, &KnowledgeArguments::action>},
+                     {.word = {.name = "FILE", .names = kFiles},
+                      .take = put<&Arguments::knowledge, &KnowledgeArguments::file>}},
+        .check = check,
+        .run_alone = run};
+}
+
+}  // namespace gpuprobe::inline cli
