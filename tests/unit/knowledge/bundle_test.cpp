@@ -95,6 +95,12 @@ TEST(Bundle, IsRefusedWithAHeadThatLies) {
               "bundle: documents: more than 1024");
 }
 
+TEST(Bundle, IsRefusedWithAMemberTwice) {
+    auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
+    message.insert(1, R"("version":"2027.1.1",)");
+    EXPECT_NE(problem_of(message), "");
+}
+
 TEST(Bundle, TakesNoNameThatLeadsAnywhere) {
     for (const auto* name :
          {"../chips", "consumers/../chips", "/etc/passwd", "consumers//x", "consumers/.x",
