@@ -164,7 +164,8 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"features", Device, "vulkan", Object, Model,
      "features by the specification's names, for manifests that name them"},
     {"webgpu", Device, "vulkan", Text, Model, "`core`, `compat` or `no`, as Dawn draws the lines"},
-    {"webgpu_missing", Device, "vulkan", Texts, Model, "the features in the way of `core`"},
+    {"webgpu_missing", Device, "vulkan", Texts, Model,
+     "the features and limits in the way of `core`"},
     {"extensions", Device, "vulkan opencl", Texts, Model, "of the device, sorted, at most 1024"},
     // ---- opencl
     {"platform_name", Device, "opencl", Text, Model, "name of the platform that lists the device"},

@@ -216,7 +216,7 @@ void add_features(const DeviceReply& reply, Value& extra) {
     add_subgroup(reply, extra);
     add_numbers(reply, extra);
     extra["features"] = named_features(reply, extra);
-    const auto webgpu = webgpu_support(reply.properties.apiVersion, reply.features);
+    const auto webgpu = webgpu_support(reply);
     extra["webgpu"] = word_of(webgpu.level);
     extra["webgpu_missing"] = to_value(webgpu.missing);
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/vulkan/api.h"
+#include "backends/vulkan/device_reply.h"
 
 namespace gpuprobe::backends {
 
@@ -29,7 +29,9 @@ struct WebGpuSupport {
 };
 
 /// Whether WebGPU can be built on this device: Core and Compatibility mode as Dawn draws the line.
-/// Source: dawn, src/dawn/native/vulkan/PhysicalDeviceVk.cpp; gpuweb, "Compatibility Mode".
-WebGpuSupport webgpu_support(std::uint32_t api_version, const VkPhysicalDeviceFeatures& features);
+/// The size of the largest buffer counts only where it is known. Source: dawn 1e975e28f98a,
+/// src/dawn/native/vulkan/PhysicalDeviceVk.cpp (InitializeImpl and
+/// InitializeSupportedLimitsInternal) and src/dawn/native/Limits.cpp (columns compat and tier0).
+WebGpuSupport webgpu_support(const DeviceReply& reply);
 
 }  // namespace gpuprobe::backends

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cctype>
 #include <cmath>
 #include <cstring>
 
@@ -205,34 +206,130 @@ TEST(VulkanSoftware, IsToldByTypeDriverOrName) {
     EXPECT_TRUE(is_software(reply));
 }
 
-TEST(WebGpu, ComesInThreeLevels) {
-    VkPhysicalDeviceFeatures features{};
+/// A device that has all that WebGPU asks for.
+DeviceReply reply_for_webgpu() {
+    DeviceReply reply = plain_reply();
     for (const auto& feature : webgpu_features())
-        features.*feature.member = VK_TRUE;
-    EXPECT_EQ(webgpu_support(VK_API_VERSION_1_1, features).level, WebGpuLevel::Core);
-    EXPECT_EQ(webgpu_support(VK_API_VERSION_1_0, features).level, WebGpuLevel::None);
+        reply.features.*feature.member = VK_TRUE;
+    auto& limits = reply.properties.limits;
+    std::memset(&limits, 0x7f, sizeof limits);  // every number is large then
+    limits.minUniformBufferOffsetAlignment = 256;
+    limits.minStorageBufferOffsetAlignment = 256;
+    reply.maintenance4.emplace();
+    reply.maintenance4->maxBufferSize = 256 << 20;
+    return reply;
+}
 
-    features.sampleRateShading = VK_FALSE;
-    const auto compatibility = webgpu_support(VK_API_VERSION_1_3, features);
+TEST(WebGpu, ComesInThreeLevels) {
+    DeviceReply reply = reply_for_webgpu();
+    reply.properties.apiVersion = VK_API_VERSION_1_1;
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::Core);
+    EXPECT_EQ(webgpu_support(reply).missing, std::vector<std::string>{});
+    reply.properties.apiVersion = VK_API_VERSION_1_0;
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::None);
+    reply.properties.apiVersion = VK_API_VERSION_1_3;
+
+    reply.features.sampleRateShading = VK_FALSE;
+    const auto compatibility = webgpu_support(reply);
     EXPECT_EQ(compatibility.level, WebGpuLevel::Compatibility);
     EXPECT_EQ(compatibility.missing, std::vector<std::string>{"sampleRateShading"});
 
-    features.robustBufferAccess = VK_FALSE;
-    const auto none = webgpu_support(VK_API_VERSION_1_3, features);
+    reply.features.robustBufferAccess = VK_FALSE;
+    const auto none = webgpu_support(reply);
     EXPECT_EQ(none.level, WebGpuLevel::None);
     EXPECT_EQ(none.missing, (std::vector<std::string>{"robustBufferAccess", "sampleRateShading"}));
 }
 
 TEST(WebGpu, TakesEitherTextureCompression) {
-    VkPhysicalDeviceFeatures features{};
-    for (const auto& feature : webgpu_features())
-        features.*feature.member = VK_TRUE;
-    features.textureCompressionBC = VK_FALSE;
-    EXPECT_EQ(webgpu_support(VK_API_VERSION_1_1, features).level, WebGpuLevel::Core);
-    features.textureCompressionETC2 = VK_FALSE;
-    EXPECT_EQ(webgpu_support(VK_API_VERSION_1_1, features).level, WebGpuLevel::None);
-    features.textureCompressionBC = VK_TRUE;
-    EXPECT_EQ(webgpu_support(VK_API_VERSION_1_1, features).level, WebGpuLevel::Core);
+    DeviceReply reply = reply_for_webgpu();
+    reply.features.textureCompressionBC = VK_FALSE;
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::Core);
+    reply.features.textureCompressionETC2 = VK_FALSE;
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::None);
+    reply.features.textureCompressionBC = VK_TRUE;
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::Core);
+}
+
+/// The last value that is enough for each level, and one that is not. tests/runtimes holds all of
+/// them against Dawn itself.
+struct LimitCase {
+    const char* name;
+    void (*set)(VkPhysicalDeviceLimits&, std::uint32_t);
+    std::uint32_t core;
+    std::uint32_t compatibility;
+    std::uint32_t too_little;
+};
+void PrintTo(const LimitCase& row, std::ostream* out) {
+    *out << row.name;
+}
+class WebGpuLimit : public testing::TestWithParam<LimitCase> {};
+
+TEST_P(WebGpuLimit, DecidesTheLevel) {
+    const LimitCase& row = GetParam();
+    const auto support_at = [&](std::uint32_t value) {
+        DeviceReply reply = reply_for_webgpu();
+        row.set(reply.properties.limits, value);
+        return webgpu_support(reply);
+    };
+    const std::vector<std::string> missing{row.name};
+    EXPECT_EQ(support_at(row.core).level, WebGpuLevel::Core);
+    EXPECT_EQ(support_at(row.too_little).level, WebGpuLevel::None);
+    EXPECT_EQ(support_at(row.too_little).missing, missing);
+    if (row.compatibility != row.core) {
+        EXPECT_EQ(support_at(row.core - 1).level, WebGpuLevel::Compatibility);
+        EXPECT_EQ(support_at(row.compatibility).level, WebGpuLevel::Compatibility);
+        EXPECT_EQ(support_at(row.compatibility).missing, missing);
+    }
+}
+
+using L = VkPhysicalDeviceLimits;
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    WebGpuLimit,
+    testing::Values(
+        LimitCase{"maxImageDimension2D", [](L& l, std::uint32_t v) { l.maxImageDimension2D = v; },
+                  8192, 4096, 4095},
+        LimitCase{"maxViewportDimensions[1]",
+                  [](L& l, std::uint32_t v) { l.maxViewportDimensions[1] = v; }, 8192, 4096, 4095},
+        LimitCase{"viewportBoundsRange[1]",
+                  [](L& l, std::uint32_t v) { l.viewportBoundsRange[1] = static_cast<float>(v); },
+                  8192, 4096, 4095},
+        LimitCase{"maxColorAttachments", [](L& l, std::uint32_t v) { l.maxColorAttachments = v; },
+                  8, 4, 3},
+        LimitCase{"maxUniformBufferRange",
+                  [](L& l, std::uint32_t v) { l.maxUniformBufferRange = v; }, 65536, 16384, 16383},
+        LimitCase{"maxFragmentInputComponents",
+                  [](L& l, std::uint32_t v) { l.maxFragmentInputComponents = v; }, 72, 68, 67},
+        LimitCase{"maxComputeWorkGroupSize[0]",
+                  [](L& l, std::uint32_t v) { l.maxComputeWorkGroupSize[0] = v; }, 256, 128, 127},
+        LimitCase{"minUniformBufferOffsetAlignment",
+                  [](L& l, std::uint32_t v) { l.minUniformBufferOffsetAlignment = v; }, 256, 256,
+                  512},
+        LimitCase{"framebufferColorSampleCounts",
+                  [](L& l, std::uint32_t v) { l.framebufferColorSampleCounts = v; },
+                  VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT,
+                  VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT,
+                  VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_2_BIT},
+        LimitCase{"maxVertexInputAttributeOffset",
+                  [](L& l, std::uint32_t v) { l.maxVertexInputAttributeOffset = v; }, 2047, 2047,
+                  2046}),
+    [](const auto& row) {
+        std::string name = row.param.name;
+        std::erase_if(name,
+                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+        return name;
+    });
+
+TEST(WebGpu, WantsALargeBufferWhereItsSizeIsKnown) {
+    DeviceReply reply = reply_for_webgpu();
+    reply.maintenance4->maxBufferSize -= 1;
+    EXPECT_EQ(webgpu_support(reply).missing, std::vector<std::string>{"maxBufferSize"});
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::None);
+    reply.maintenance4.reset();
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::Core);
+    reply.maintenance3.emplace();
+    reply.maintenance3->maxMemoryAllocationSize = (256 << 20) - 1;
+    EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::None);
 }
 
 }  // namespace
