@@ -9,8 +9,9 @@ import unittest
 KEPT = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "runtimes"
 
 
-def package(name, version):
-    """The package's folder. Skips the test with the reason where it cannot be had."""
+def package(name, version, *beside):
+    """The package's folder, with other packages (NAME@VERSION) where it finds them. Skips the test with the reason where it
+    cannot be had. What a package has by choice is left out: of some that is gigabytes."""
     folder = KEPT / version / name.replace("/", "+")
     there = folder / "node_modules" / name
     if (folder / "complete").exists():
@@ -21,7 +22,7 @@ def package(name, version):
     folder.mkdir(parents=True)
     (folder / "package.json").write_text("{}", encoding="utf-8")
     command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0", "--force",
-               f"{name}@{version}"]
+               "--omit=optional", f"{name}@{version}", *beside]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     except subprocess.TimeoutExpired:
