@@ -4,6 +4,7 @@ import json
 import re
 import unittest
 
+import jsonschema
 import yaml
 
 import fleet_case
@@ -14,14 +15,8 @@ NFD = "/etc/kubernetes/node-feature-discovery"
 LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 # Source: Kubernetes API reference, HostPathVolumeSource.
 HOST_PATH_TYPES = {"", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"}
-# Source: Kubernetes API reference, DaemonSet, PodSpec and Container v1: those that the manifest may use.
-MEMBERS = {
-    "": {"apiVersion", "kind", "metadata", "spec"},
-    "spec": {"selector", "template", "updateStrategy"},
-    "pod": {"automountServiceAccountToken", "nodeSelector", "tolerations", "containers", "volumes", "priorityClassName"},
-    "container": {"name", "image", "imagePullPolicy", "args", "securityContext", "resources", "volumeMounts", "env"},
-    "mount": {"name", "mountPath", "readOnly"},
-}
+# Kubernetes' own schema, of the members that the manifest has.
+SCHEMA = json.loads((fleet_case.SOURCE / "tests/data/kubernetes/daemonset.schema.json").read_text(encoding="utf-8"))
 
 
 class DaemonSet(fleet_case.FleetCase):
@@ -31,11 +26,22 @@ class DaemonSet(fleet_case.FleetCase):
         self.pod = self.document["spec"]["template"]["spec"]
         self.container, = self.pod["containers"]
 
-    def test_has_the_members_of_a_daemonset(self):
-        self.assertEqual((self.document["apiVersion"], self.document["kind"]), ("apps/v1", "DaemonSet"))
-        for name, part in (("", self.document), ("spec", self.document["spec"]), ("pod", self.pod),
-                           ("container", self.container), *(("mount", one) for one in self.container["volumeMounts"])):
-            self.assertLessEqual(set(part), MEMBERS[name], name)
+    def problems(self):
+        return [f"{error.json_path}: {error.message}" for error in jsonschema.Draft7Validator(SCHEMA).iter_errors(self.document)]
+
+    def test_is_what_kubernetes_accepts(self):
+        self.assertEqual(self.problems(), [])
+
+    def test_would_be_refused_if_it_were_wrong(self):
+        for change in (lambda: self.document.update(apiVersion="v1"), lambda: self.document["spec"].pop("selector"),
+                       lambda: self.pod.update(tolerations={"operator": "Exists"}), lambda: self.pod.update(hostPid=True),
+                       lambda: self.container.pop("name"), lambda: self.container.update(args="--direct"),
+                       lambda: self.container["volumeMounts"][0].update(readonly=True),
+                       lambda: self.container["securityContext"].update(privileged="yes"),
+                       lambda: self.pod["volumes"][0]["hostPath"].pop("path")):
+            self.setUp()
+            change()
+            self.assertEqual(len(self.problems()), 1)
 
     def test_selects_its_own_pods(self):
         wanted = self.document["spec"]["selector"]["matchLabels"]
