@@ -209,6 +209,41 @@ class Alone(unittest.TestCase):
         self.assertEqual(os.listdir(self.root), ["gpuprobe"])
 
 
+class Image(unittest.TestCase):
+    """What data/kubernetes/Containerfile makes, with buildah: in storage of its own, and without a runtime's limits and groups,
+    so that it runs in a container too."""
+
+    def setUp(self):
+        if not shutil.which("buildah"):
+            self.skipTest("buildah is not installed: tools/install-dependencies --portable")
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        self.buildah = ["buildah", "--storage-driver=vfs", f"--root={folder}/root", f"--runroot={folder}/run"]
+        context = pathlib.Path(folder, "context")
+        context.mkdir()
+        shutil.copy(FILE, context / f"gpuprobe-linux-{platform.machine()}")
+        built = subprocess.run([*self.buildah, "build", "--isolation=chroot", f"--build-arg=ARCH={platform.machine()}", "--tag=gpuprobe",
+                                f"--file={SOURCE}/data/kubernetes/Containerfile", str(context)],
+                               capture_output=True, text=True, check=False, timeout=300)
+        if "operation not permitted" in built.stderr.lower():
+            self.skipTest(f"no image can be built here: {built.stderr.strip().splitlines()[-1]}")
+        self.assertEqual(built.returncode, 0, built.stderr)
+
+    def test_holds_the_file_and_answers(self):
+        image = json.loads(output_of(*self.buildah, "inspect", "--type=image", "gpuprobe"))["OCIv1"]
+        self.assertEqual((image["config"]["Entrypoint"], len(image["rootfs"]["diff_ids"])), (["/gpuprobe"], 1))
+        container = output_of(*self.buildah, "from", "gpuprobe").strip()
+        self.addCleanup(subprocess.run, [*self.buildah, "rm", container], stdout=subprocess.DEVNULL, check=True)
+
+        def run(*words):
+            return ask(*self.buildah, "run", "--isolation=chroot", container, "--", *image["config"]["Entrypoint"], *words)
+        done = run("--direct", "describe", "-j")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"this machine has no {LINKER}", not_started(done))
+        self.assertEqual(run(*image["config"]["Cmd"]).returncode, 0)
+        self.assertEqual(run("--direct", "-q", "select", "llama.cpp").stdout, "cpu\n")
+
+
 class WhereMemoryRunsNothing(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
