@@ -6,6 +6,7 @@ GPUPROBE_FILE is what tools/portable made, GPUPROBE_BIN has the gpuprobectl it i
 """
 import concurrent.futures
 import ctypes
+import errno
 import json
 import os
 import pathlib
@@ -207,6 +208,108 @@ class Alone(unittest.TestCase):
     def test_leaves_nothing(self):
         self.ask("--direct", "list")
         self.assertEqual(os.listdir(self.root), ["gpuprobe"])
+
+
+def answer_of(program, number, *arguments, arch=0xC00000B7):
+    """What a filter of system calls says: "allowed", or the name of an errno. Sources: seccomp(2), linux/audit.h."""
+    data = struct.pack("<IIQ6Q", number, arch, 0, *arguments, *[0] * (6 - len(arguments)))
+    accumulator, place = 0, 0
+    while True:
+        code, if_true, if_false, value = struct.unpack_from("<HBBI", program, 8 * place)
+        place += 1
+        if code == 0x06:
+            return "allowed" if value == 0x7FFF0000 else errno.errorcode[value & 0xFFFF]
+        if code == 0x20:
+            accumulator, = struct.unpack_from("<I", data, value)
+        elif code == 0x54:
+            accumulator &= value
+        elif code == 0x05:
+            place += value
+        else:
+            holds = {0x15: accumulator == value, 0x25: accumulator > value, 0x35: accumulator >= value,
+                     0x45: bool(accumulator & value)}[code]
+            place += if_true if holds else if_false
+
+
+class Aarch64(unittest.TestCase):
+    """The same for another processor, which qemu plays: tools/portable aarch64 builds it."""
+
+    BUILD = SOURCE / "build/portable-aarch64"
+    FILE = BUILD / "gpuprobe-linux-aarch64"
+    WORKER = BUILD / "worker/src/gpuprobe-worker"
+    QEMU = "qemu-aarch64-static"
+    QUESTIONS = [["describe"], ["doctor"], ["select", "llama.cpp"], ["recommend", "torch"]]
+    # Of include/uapi/asm-generic/unistd.h, Linux 6.12.
+    REFUSED = {"mount": 40, "fchmodat": 53, "unshare": 97, "ptrace": 117, "reboot": 142, "connect": 203, "keyctl": 219, "setns": 268,
+               "process_vm_readv": 270, "bpf": 280, "pidfd_getfd": 438}
+    NOT_THERE = {"io_uring_setup": 425, "fsopen": 430, "clone3": 435, "openat2": 437}
+    NEEDED = {"epoll_pwait": 22, "dup3": 24, "ioctl": 29, "mkdirat": 34, "openat": 56, "close": 57, "pipe2": 59, "getdents64": 61,
+              "read": 63, "write": 64, "ppoll": 73, "readlinkat": 78, "newfstatat": 79, "exit_group": 94, "futex": 98,
+              "sched_getaffinity": 123, "rt_sigreturn": 139, "prctl": 167, "munmap": 215, "clone": 220, "execve": 221, "mmap": 222,
+              "wait4": 260, "renameat2": 276, "getrandom": 278, "memfd_create": 279, "statx": 291, "rseq": 293}
+
+    def setUp(self):
+        if not self.FILE.exists() or not shutil.which(self.QEMU):
+            self.skipTest(f"there is no {self.FILE.name} or no {self.QEMU}: tools/portable aarch64")
+        cache = (self.BUILD / "worker/CMakeCache.txt").read_text(encoding="utf-8")
+        self.sysroot = re.search(r"^CMAKE_SYSROOT:\w+=(.*)$", cache, re.M)[1]
+
+    def test_is_small_and_old_enough(self):
+        self.assertLessEqual(self.FILE.stat().st_size, MAX_SIZE)
+        dynamic = output_of("readelf", "--wide", "--dynamic", "--version-info", self.WORKER)
+        versions = {tuple(map(int, text.split("."))) for text in re.findall(r"GLIBC_([\d.]+)", dynamic)}
+        self.assertLessEqual(max(versions), OLDEST_GLIBC)
+
+    def check(self, machine, question):
+        words = ["--replay", MACHINES / machine, *question, "-j"]
+        environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+        ours = ask(self.QEMU, self.FILE, *words, env=environment)
+        theirs = ask(CTL, *words, env=environment)
+        if (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr):
+            return None
+        return f"{machine}: {' '.join(question)}: {ours.stderr or ours.stdout} instead of {theirs.stderr or theirs.stdout}"
+
+    def test_gives_the_answers_of_every_recorded_machine(self):
+        machines = sorted(place.parent.name for place in MACHINES.glob("*/capture.json"))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            differences = pool.map(lambda pair: self.check(*pair),
+                                   [(machine, question) for machine in machines for question in self.QUESTIONS])
+            self.assertEqual([text for text in differences if text], [])
+
+    def test_its_worker_answers(self):
+        worker = [self.QEMU, "-L", self.sysroot, self.WORKER]
+        self.assertIn("cuda\n", output_of(*worker, "--list"))
+        with tempfile.TemporaryFile() as frames:
+            done = subprocess.run(["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", *worker, "pci"], check=False, stdout=frames, timeout=60)
+            frames.seek(0)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(b"answered", frames.read())
+
+    def test_its_worker_is_held_by_the_same_filters(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        program, files = f"{folder}/filters", [f"{folder}/refusals", f"{folder}/known"]
+        rooms = [self.BUILD / f"worker/src/libgpuprobe_{room}.a" for room in ("backends", "probe", "report", "knowledge", "base")]
+        subprocess.run(["clang++-19", "--target=aarch64-linux-gnu", f"--sysroot={self.sysroot}", "-stdlib=libc++", "-std=c++20", "-w",
+                        "-fuse-ld=lld", "-static", "-I", SOURCE / "src", SOURCE / "tests/portable/filters.cpp", *rooms, "-lseccomp",
+                        "-lnettle", "-lz", "-lc++abi", "-lpthread", "-ldl", "-o", program], check=True, timeout=300)
+        subprocess.run([self.QEMU, program, *files], check=True, timeout=60)
+        refusals, known = (pathlib.Path(file).read_bytes() for file in files)
+        for name, number in self.REFUSED.items():
+            self.assertEqual(answer_of(refusals, number), "EPERM", name)
+        for name, number in self.NOT_THERE.items():
+            self.assertEqual(answer_of(refusals, number), "ENOSYS", name)
+        for name, number in self.NEEDED.items():
+            self.assertEqual((answer_of(refusals, number), answer_of(known, number)), ("allowed", "allowed"), name)
+        for number in (*self.REFUSED.values(), 600):
+            if number != self.REFUSED["fchmodat"]:
+                self.assertEqual(answer_of(known, number), "ENOSYS")
+        new_user, create, set_id, inet, unix = 0x10000000, 0o100, 0o4755, 2, 1
+        self.assertEqual(answer_of(refusals, self.NEEDED["clone"], new_user), "EPERM")
+        self.assertEqual(answer_of(refusals, self.NEEDED["openat"], 0, 0, create, set_id), "EPERM")
+        self.assertEqual([answer_of(refusals, 198, family) for family in (inet, unix)], ["EAFNOSUPPORT", "allowed"])
+        for filter_ in (refusals, known):  # of a program for another processor
+            self.assertEqual(answer_of(filter_, self.NEEDED["read"], arch=0xC000003E), "ENOSYS")
 
 
 class Image(unittest.TestCase):
