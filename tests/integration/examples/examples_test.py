@@ -43,7 +43,7 @@ class Programs(ExampleCase):
         ["/usr/bin/python3", EXAMPLES / "run_with_gpu.py"],
         [shutil.which("node") or "node", EXAMPLES / "run-with-gpu.mjs"],
     )
-    # Those that Debian's compilers make. One that is not installed is left out.
+    # Those that Debian's compilers make.
     SOURCES = {
         "run_with_gpu.c": ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}", f"-L{BIN}"],
         "run_with_gpu.go": ["go", "build"],
@@ -98,6 +98,15 @@ class Programs(ExampleCase):
             with self.subTest(str(example[-1])):
                 done = self.run_example(H200, *example, "nobody", *PROGRAM)
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+
+
+class Compilers(unittest.TestCase):
+    """Without one of them, Programs leaves its example out."""
+
+    def test_are_there(self):
+        missing = [source for source, command in Programs.SOURCES.items() if not shutil.which(command[0])]
+        if missing:
+            self.skipTest(f"not built: {', '.join(missing)}: tools/install-dependencies --engines")
 
 
 class Service(ExampleCase):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is answered on the socket, to whom, and what of it may be broken by a client."""
+import ctypes
 import json
 import os
+import pathlib
 import re
 import unittest
 
@@ -155,13 +157,6 @@ class Callers(SocketCase):
                 return [refused.name, refused.parameters]
         return self.as_nobody(ask)
 
-    def closed_machine(self):
-        """The machine with its nodes open to root alone."""
-        import shutil
-        folder = f"{self.folder}/machine"
-        shutil.copytree(H200, folder, symlinks=True)
-        return folder
-
     def test_lets_only_administrators_decide_for_all(self):
         self.start(f"--state-dir={self.folder}")
         for method, parameters in (("SetOverride", {"consumer": "default", "rule": {"strict": True}}),
@@ -169,6 +164,42 @@ class Callers(SocketCase):
                                    ("Probe", {"force": True}), ("Probe", {"allow_wake": True})):
             self.assertEqual(self.outcome_of(method, parameters)[0], "org.gpuprobe.NotAuthorized", method)
         self.assertIsNone(self.outcome_of("Select")[0])
+
+    def enter_container(self):
+        """Namespaces of this process's own in which it is root, with the daemon's folder as /mnt and nothing else of /tmp; what
+        rootless containers do. Source: user_namespaces(7)."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        user, group = os.getuid(), os.getgid()
+        libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE, which setuid() took: /proc/self is its owner's again
+        if libc.unshare(0x10000000 | 0x20000) != 0:  # CLONE_NEWUSER, CLONE_NEWNS
+            return os.strerror(ctypes.get_errno())
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            pathlib.Path("/proc/self", name).write_text(text, encoding="ascii")
+        if (libc.mount(self.folder.encode(), b"/mnt", None, 0x5000, None) != 0  # MS_BIND, MS_REC
+                or libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None) != 0):
+            return os.strerror(ctypes.get_errno())
+        self.path = "/mnt/org.gpuprobe"
+        return None
+
+    def test_answers_in_a_container_for_the_user_that_its_root_is_outside(self):
+        self.start(f"--state-dir={self.folder}")
+
+        def ask():
+            if problem := self.enter_container():
+                return problem
+            outside = [os.getuid(), os.path.exists(self.folder)]
+            names = []
+            for method, parameters in (("Select", {}), ("SetOverride", {"consumer": "default", "rule": {"strict": True}})):
+                try:
+                    self.call(method, parameters)
+                    names.append(None)
+                except Refused as refused:
+                    names.append(refused.name)
+            return outside + names
+        told = self.as_nobody(ask)
+        if isinstance(told, str):
+            self.skipTest(f"no user namespaces here: {told}")
+        self.assertEqual(told, [0, False, None, "org.gpuprobe.NotAuthorized"])
 
     def test_limits_what_costs(self):
         self.start(f"--state-dir={self.folder}")
