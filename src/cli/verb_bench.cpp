@@ -54,8 +54,8 @@ Result<ExitCode> run(Context& context) {
         return Error{ErrorCode::NoMatch, report.source == ReportSource::Replay
                                              ? "this capture holds no measurements of it"
                                              : "nothing here could be verified or measured"};
-    const auto drawn =
-        arguments.plot ? write_atomically(*arguments.plot, bench_plot(rows)) : Status{Done{}};
+    const auto drawn = arguments.plot ? write_atomically(*arguments.plot, bench_plot(report, rows))
+                                      : Status{Done{}};
     // What took so long is told without a picture too; but JSON is one document, also for errors.
     if (drawn || !context.wants_json())
         show(context, report, rows);
