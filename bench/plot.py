@@ -39,8 +39,9 @@ def group(row, top):
     return parts, y + GAP
 
 
-def svg(rows, title):
-    parts, y = [text(0, 16, title, 'font-size="14"')], 34
+def svg(rows, title, about):
+    """`about`: the machine, and the day."""
+    parts, y = [text(0, 16, title, 'font-size="14" font-weight="bold"'), text(0, 34, about, 'fill="#5c6166"')], 56
     for row in rows:
         drawn, y = group(row, y)
         parts += drawn

@@ -22,13 +22,17 @@ def row(**members):
 
 class Plot(unittest.TestCase):
     def bars(self, *rows):
-        drawn = ElementTree.fromstring(plot.svg(rows, "title"))
+        drawn = ElementTree.fromstring(plot.svg(rows, "title", "machine"))
         return [float(bar.get("width")) for bar in drawn.iter(SVG + "rect") if bar.get("width") != "100%"]
 
     def test_a_bar_is_as_long_as_its_share(self):
         ours, other = self.bars(row(value=1.0, references=[("other", 2.0)]))
         self.assertAlmostEqual(ours * 2, other)
         self.assertEqual(other, plot.WIDTH)
+
+    def test_says_what_it_shows_and_where(self):
+        drawn = ElementTree.fromstring(plot.svg([row(value=1.0)], "the <title>", "a machine, 2026-11-23"))
+        self.assertEqual([each.text for each in drawn.iter(SVG + "text")][:2], ["the <title>", "a machine, 2026-11-23"])
 
     def test_every_row_has_its_own_scale(self):
         self.assertEqual(self.bars(row(value=1.0), row(value=1000.0)), [plot.WIDTH, plot.WIDTH])
