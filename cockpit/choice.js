@@ -11,9 +11,6 @@ const GIB = 1024 ** 3;
 const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("cannot be used")], uncertain: ["unsure", _("not certain")],
     unknown: ["unsure", _("not known")] };
 
-const NO_BUILD = { none: _("No build of it fits this machine."),
-    "no-platform": _("There is no build for a system like this one, or nobody knows which system it is.") };
-
 function verdictMark(word) {
     const [tone, words] = VERDICTS[word] ?? ["plain", word];
     return mark(tone, words);
@@ -81,10 +78,17 @@ function artifactNode(artifact) {
     return [h("h3", {}, words), lines.map(line => copyable(line, _("the address")))];
 }
 
+function noBuild(answer) {
+    if (answer.Status !== "no-platform")
+        return _("No build of it fits this machine.");
+    const isKnown = (answer.Warnings ?? []).some(warning => typeof warning.Detail?.have === "string");
+    return isKnown ? _("There is no build for a system like this one.") : _("It is not known which system this is, and builds differ by it.");
+}
+
 function installAnswer(answer, machine) {
     const rows = answer.Candidates.map(candidate => [candidate.Variant, candidate.Family, verdictMark(candidate.Verdict),
         [texts(candidate.Reasons), texts(candidate.Warnings), candidate.Note].filter(Boolean).join("; ")]);
-    const headline = answer.Variant ? onGpus(answer.Variant, answer.Gpus, machine) : NO_BUILD[answer.Status] ?? NO_BUILD.none;
+    const headline = answer.Variant ? onGpus(answer.Variant, answer.Gpus, machine) : noBuild(answer);
     return [
         h("p", { class: "answer" }, mark(answer.Variant ? "good" : "bad", headline)),
         h("p", { class: "faint" }, [answer.Product, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
@@ -146,7 +150,7 @@ export function choiceSection(consumers) {
         title("choice", _("Which backend should a program use?")),
         h("div", { class: "controls" },
             picker("choice-consumer", _("Program"), consumers, "default", refresh),
-            h("label", {}, h("span", {}, _("It needs this much of each GPU (GiB)")),
+            h("label", {}, h("span", {}, _("Memory it needs on each GPU (GiB)")),
                 h("input", {
                     id: "choice-memory", type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: _("anything"),
                     input: refresh,

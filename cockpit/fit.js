@@ -113,7 +113,7 @@ function dropZone() {
         dragleave: () => zone.classList.remove("over"),
         drop: event => { event.preventDefault(); zone.classList.remove("over"); take([...event.dataTransfer.files]) },
     }, h("label", { for: "fit-file" }, _("Drop a model in GGUF here, or choose its file. Of a split one, all parts.")), input,
-    h("p", { class: "faint" }, _("Only the header is read, and it does not leave your browser but for its sizes.")));
+    h("p", { class: "faint" }, _("The header is read in your browser, and nothing but its sizes leaves it.")));
     return zone;
 }
 

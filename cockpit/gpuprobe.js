@@ -20,7 +20,7 @@ const RETRY_MS = 5000;
 const SECTIONS = ["helps", "gpus", "accelerators", "choice", "install", "fit", "measured", "machine"];
 
 /** What is known: null before the first answer. */
-const state = { report: null, objects: {}, manager: {}, choice: null, findings: null, now: {}, isBusy: false };
+const state = { report: null, told: null, objects: {}, manager: {}, choice: null, findings: null, now: {}, isBusy: false };
 let isLoading = false;
 let isStale = false;
 let settling = 0;
@@ -38,7 +38,7 @@ function machine() {
     for (const object of Object.values(state.objects))
         for (const [path, unit] of Object.entries(object.Units ?? {})) {
             ids[path] = unit.Id;
-            gpus.push({ id: unit.Id, name: [object.Name, unit.Profile ?? unit.Name].filter(Boolean).join(" ") });
+            gpus.push({ id: unit.Id, name: [object.Title || object.Name, unit.Profile ?? unit.Name].filter(Boolean).join(" ") });
         }
     return { gpus, ids };
 }
@@ -49,6 +49,11 @@ function keepObjects(objects) {
     for (const object of Object.values(objects))
         for (const view of Object.values(object.Backends))
             learn(view.Reasons);
+}
+
+/** The report with GPUs by the names that people call them. */
+function titled(report) {
+    return { ...report, gpus: report.gpus.map(gpu => ({ ...gpu, name: state.objects[gpu.id]?.Title || gpu.name })) };
 }
 
 function headline() {
@@ -114,7 +119,7 @@ function downloads() {
     return [
         h("button", { id: "capture", type: "button", click: saveCapture }, _("Download a capture")),
         h("button", { id: "save-report", type: "button", click: () =>
-            save(JSON.stringify(state.report, null, 2), "application/json", "gpuprobe-report.json") }, _("Download the report")),
+            save(JSON.stringify(state.told, null, 2), "application/json", "gpuprobe-report.json") }, _("Download the report")),
     ];
 }
 
@@ -171,8 +176,8 @@ async function readMoment() {
 async function load() {
     const before = state.report;
     const [report, objects, manager] = await Promise.all([bus.report(), bus.objects(), bus.manager()]);
-    Object.assign(state, { report, manager });
     keepObjects(objects);
+    Object.assign(state, { report: titled(report), told: report, manager });
     draw("trouble", "", () => null);
     drawMachine();
     tellChanges(before);

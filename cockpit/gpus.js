@@ -18,7 +18,7 @@ export function memoryOf(gpu, now) {
 function memoryNode(gpu, now) {
     const { kind, total, free } = memoryOf(gpu, now);
     if (total === null)
-        return h("p", { class: "faint" }, _("Nobody tells how much memory it has."));
+        return h("p", { class: "faint" }, _("The size of its memory is not known."));
     const shared = kind === "unified" || kind === "carveout" ? _(" of the machine's memory") : "";
     if (free === null)
         return h("p", {}, cockpit.format(_("Memory: $0$1"), size(total), shared));
@@ -64,7 +64,7 @@ function whyNotNode(gpu, own) {
         h("ul", { class: "plain" }, [...said].map(([text, names]) => h("li", {}, h("strong", {}, `${list(names)}: `), text))));
 }
 
-/** Backends that it has, cannot have now, and might have, in this order; those of other makers in one line. */
+/** Backends that it has, cannot have now, and might have, in this order; those of other vendors in one line. */
 function backendsNode(gpu) {
     const entries = Object.entries(gpu.backends);
     const rank = view => view.usable ? 0 : view.usable === false ? 1 : 2;
@@ -73,7 +73,7 @@ function backendsNode(gpu) {
     return [
         own.length ? h("ul", { class: "chips", "aria-label": _("Backends") }, own.map(backendNode)) : null,
         own.length ? null : h("p", {}, _("No backend computes on it.")),
-        others.length && own.length ? h("p", { class: "faint" }, cockpit.format(_("For GPUs of other makers: $0"), list(others))) : null,
+        others.length && own.length ? h("p", { class: "faint" }, cockpit.format(_("For GPUs of other vendors: $0"), list(others))) : null,
         whyNotNode(gpu, own),
     ];
 }
@@ -166,7 +166,7 @@ function gpuCard(gpu, object, now) {
 export function gpusNode(report, objects, now) {
     if (!report.gpus.length)
         return [title("gpus", _("GPUs")), h("p", { class: "empty" },
-            _("This machine has no GPU, or none that the kernel shows. Programs compute on the processor."))];
+            _("This machine has no GPU, or none that the kernel shows. Programs compute on the CPU."))];
     return [title("gpus", _("GPUs")),
         h("div", { class: "cards" }, report.gpus.map(gpu => gpuCard(gpu, objects[gpu.id], now[gpu.id])))];
 }
@@ -196,7 +196,7 @@ export function acceleratorsNode(accelerators) {
 
 function softwareNode(software) {
     return software.length ? [
-        h("h3", {}, _("Implementations on the processor")),
+        h("h3", {}, _("Software implementations")),
         h("p", { class: "faint" }, _("They are never taken for a GPU.")),
         h("ul", {}, software.map(one => h("li", {}, h("strong", {}, one.api), " ", one.name ?? ""))),
     ] : null;
@@ -219,12 +219,12 @@ export function machineNode(report, version, downloads) {
         facts([
             [_("System"), [host.os, host.kernel, host.arch].filter(Boolean).join(" ")],
             [_("C library"), libc],
-            [_("Processor"), host.cpu?.model],
+            [_("CPU"), host.cpu?.model],
             [_("Memory"), Number.isFinite(host.memory?.total) ? size(host.memory.total) : null],
             [_("Virtual machine"), host.virtualization],
             [_("Container"), host.container],
-            [_("Told by"), version ? `gpuprobed ${version}` : null],
-            [_("A recorded machine"), report.source === "replay" ? _("yes, this one is not asked") : null],
+            [_("Daemon"), version ? `gpuprobed ${version}` : null],
+            [_("Shown"), report.source === "replay" ? _("a recorded machine, not this one") : null],
         ]),
         softwareNode(report.software),
         quarantineNode(report.quarantine),

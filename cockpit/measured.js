@@ -36,7 +36,7 @@ export function measurements(report) {
     }
     for (const one of report.software)
         add(one.name ?? _("software"), one.api, one.measurement);
-    add(_("The processor"), "cpu", report.host.cpu?.measurement);
+    add(_("The CPU"), "cpu", report.host.cpu?.measurement);
     return rows;
 }
 

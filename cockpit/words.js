@@ -85,7 +85,10 @@ export function fixNode(fix, commands = []) {
     const { words, command } = fixParts(fix);
     const all = commands.length ? commands : [command].filter(Boolean);
     const sentence = all.length === 1 && all[0] === command ? words : fix;
-    return h("div", { class: "fix" }, sentence && !all.includes(sentence) ? h("p", {}, sentence) : null,
+    // A sentence begins with a capital; a command that one begins with does not: "docker run --gpus all … for NVIDIA".
+    const isCommand = /^\S+ (\S+ )?-/.test(sentence);
+    return h("div", { class: "fix" },
+        sentence && !all.includes(sentence) ? h("p", { class: isCommand ? "" : "words" }, sentence) : null,
         all.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
 }
 

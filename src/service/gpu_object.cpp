@@ -165,6 +165,9 @@ std::string GpuObject::Vendor() {
 std::string GpuObject::Name() {
     return properties_.name;
 }
+std::string GpuObject::Title() {
+    return properties_.title;
+}
 std::string GpuObject::PciAddress() {
     return properties_.pci_address;
 }

@@ -56,6 +56,7 @@ private:
     std::string Kind() override;
     std::string Vendor() override;
     std::string Name() override;
+    std::string Title() override;
     std::string PciAddress() override;
     std::uint32_t VendorId() override;
     std::uint32_t DeviceId() override;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/parse.h"
+#include "explain/gpu_words.h"
 #include "policy/gpu_selectors.h"
 #include "report/caller.h"
 #include "report/compute_view.h"
@@ -61,6 +62,7 @@ GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
         .kind = std::string{name_of(gpu.kind)},
         .vendor = text_or_empty(gpu.vendor),
         .name = text_or_empty(gpu.name),
+        .title = shown(gpu_title(gpu)),
         .pci_address = pci.address ? text_of(*pci.address) : std::string{},
         .vendor_id = number_or_zero(pci.vendor_id),
         .device_id = number_or_zero(pci.device_id),
@@ -83,6 +85,7 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     compare("Kind", &GpuProperties::kind);
     compare("Vendor", &GpuProperties::vendor);
     compare("Name", &GpuProperties::name);
+    compare("Title", &GpuProperties::title);
     compare("VendorId", &GpuProperties::vendor_id);
     compare("DeviceId", &GpuProperties::device_id);
     compare("Driver", &GpuProperties::driver);

@@ -18,6 +18,7 @@ struct GpuProperties {
     std::string kind = {};
     std::string vendor = {};
     std::string name = {};
+    std::string title = {};  ///< the name as people say it
     std::string pci_address = {};
     std::uint32_t vendor_id = 0;
     std::uint32_t device_id = 0;

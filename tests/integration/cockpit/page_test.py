@@ -17,6 +17,7 @@ class NoGpu(PageCase):
     def test_says_so_and_what_programs_do_then(self):
         self.show()
         self.assertIn("No GPU · programs should use cpu", self.text("#headline"))
+        self.assertIn("docker run --gpus all", self.text("#helps"))
         self.assertIn("This machine has no GPU, or none that the kernel shows.", self.text("#gpus"))
         self.assertIn("✓ cpu", self.text("#choice-answer"))
         self.assertRegex(self.text("#choice-answer"), r"cuda\t–\t✗ cannot be used\tthis machine has no GPU for it")
@@ -34,7 +35,7 @@ class FourAlike(PageCase):
         self.assertEqual(self.ask("count", selector="#gpus article"), 4)
         card = self.text("#gpus article:first-of-type")
         for words in ("NVIDIA H200", "pci:0000:00:06.0", "nvidia 580.159.04 (open)", "awake",
-                      "615 MiB of 140.4 GiB in use", "✓ cuda", "✗ vulkan", "For GPUs of other makers: rocm and sycl"):
+                      "615 MiB of 140.4 GiB in use", "✓ cuda", "✗ vulkan", "For GPUs of other vendors: rocm and sycl"):
             self.assertIn(words, card)
         self.take_pictures("h200x4")
 
@@ -73,7 +74,7 @@ class FourAlike(PageCase):
         self.show()
         self.ask("choose", selector="#choice-consumer", value="llama.cpp")
         self.see("#choice-answer", "hip")
-        self.assertIn("the consumer does not use it on nvidia GPUs", self.text("#choice-answer"))
+        self.assertIn("the consumer does not use it on NVIDIA GPUs", self.text("#choice-answer"))
         self.ask("type", selector="#choice-memory", text="141")
         self.see("#choice-answer", "✓ cpu\n")
         self.assertRegex(self.text("#choice-answer"), r"cuda\tNVIDIA H200 × 4\t✗ cannot be used\t.*memory")
@@ -157,9 +158,11 @@ class HybridLaptop(PageCase):
         self.assertIn("discrete", nvidia)
         self.assertIn("? cuda", nvidia)
         self.assertIn("integrated", intel)
+        self.assertTrue(intel.startswith("Intel [8086:a788]"), intel)
         self.assertIn("i915", intel)
-        self.assertIn("Nobody tells how much memory it has.", intel)
+        self.assertIn("The size of its memory is not known.", intel)
         self.assertIn("gpuprobectl probe\nCopy", self.text("#helps"))
+        self.see("#install", "It is not known which system this is, and builds differ by it.")
         self.take_pictures("hybrid")
 
 

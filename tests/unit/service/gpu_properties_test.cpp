@@ -35,6 +35,15 @@ TEST(GpuProperties, AreEmptyWhereTheReportKnowsNothing) {
     EXPECT_EQ(properties.environment, Environment{});
 }
 
+TEST(GpuProperties, HaveATitleForPeople) {
+    auto gpu = radeon();
+    gpu.vendor = "amd";
+    gpu.name = "Navi 21 [Radeon RX 6800/6800 XT]";
+    EXPECT_EQ(properties_of(gpu, {}).name, gpu.name);
+    EXPECT_EQ(properties_of(gpu, {}).title, "AMD Radeon RX 6800/6800 XT");
+    EXPECT_EQ(properties_of(Gpu{.id = "platform:gpu"}, {}).title, "platform:gpu");
+}
+
 TEST(GpuProperties, HoldNoTextThatTheBusRefuses) {
     auto gpu = radeon();
     gpu.name = "Radeon\xff";
