@@ -48,7 +48,7 @@ std::vector<Option> output_options() {
          .help = "no remarks on standard error; select prints the backend alone",
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
-         .help = "accepted; there is no pager",
+         .help = "long output goes to the terminal, not through $GPUPROBE_PAGER, $PAGER or less",
          .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
     };
 }

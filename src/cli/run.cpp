@@ -2,18 +2,17 @@
 #include "cli/run.h"
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 
-#include <signal.h>
 #include <unistd.h>
 
 #include "cli/complete.h"
 #include "cli/failure.h"
 #include "cli/manual.h"
 #include "cli/open_client.h"
+#include "cli/pager.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -21,27 +20,22 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// False when somebody interrupted it.
-bool sleep_for(std::chrono::seconds time) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, nullptr);
-    const timespec limit = {.tv_sec = time.count(), .tv_nsec = 0};
-    int signal = -1;
-    do {
-        signal = ::sigtimedwait(&signals, nullptr, &limit);
-    } while (signal < 0 && errno == EINTR);
-    return signal < 0;
+/// Those that print what is known, and end.
+constexpr auto kReadVerbs = std::to_array<std::string_view>(
+    {"status", "list", "show", "describe", "doctor", "select", "recommend", "plan", "env", "help"});
+
+bool wants_pager(const Arguments& arguments, const std::vector<std::string>& words) {
+    return arguments.json == JsonMode::Off && !arguments.fleet.every &&
+           ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1 &&
+           std::ranges::find(kReadVerbs, arguments.verb) != kReadVerbs.end() &&
+           std::ranges::find(words, "--no-pager") == words.end();
 }
 
-Result<ExitCode> run_verb(const Arguments& arguments) {
+Result<ExitCode> run_verb(const Arguments& arguments, Screen screen) {
     const auto& verb = *find_verb(arguments.verb);
     if (verb.run_alone)
         return verb.run_alone(arguments);
     const auto client = TRY(open_client(arguments));
-    auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     screen.has_legend = arguments.has_legend;
     Context context{.arguments = arguments, .screen = screen, .client = *client};
     return verb.run(context);
@@ -97,8 +91,12 @@ int run(const std::vector<std::string>& words) {
     if (parsed.refusal)
         return flushed(refuse(*parsed.refusal, words));
     const auto& arguments = *parsed.arguments;
+    const auto screen = screen_of(STDOUT_FILENO, arguments.colour);
+    Pager pager;
+    if (wants_pager(arguments, words))
+        pager.start();
     for (;;) {
-        const auto done = run_verb(arguments);
+        const auto done = run_verb(arguments, screen);
         const int code = flushed(done ? *done : report_failure(arguments, done.error()));
         if (!arguments.fleet.every)
             return code;

@@ -6,12 +6,18 @@
 
 #include "base/clock.h"
 #include "base/value_json.h"
+#include "cli/bus_client.h"
+#include "cli/pager.h"
 #include "cli/report_changes.h"
+#include "cli/socket_client.h"
 #include "cli/verbs.h"
 #include "explain/gpu_words.h"
 
 namespace gpuprobe::inline cli {
 namespace {
+
+constexpr std::chrono::seconds kRestart{30};  ///< in which a daemon that is upgraded is back
+constexpr std::chrono::milliseconds kBetweenCalls{250};
 
 std::string local_time(WallTime at) {
     const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(at);
@@ -29,20 +35,58 @@ void print_change(const Context& context, const Change& change) {
     std::fflush(stdout);
 }
 
+Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
+    if (arguments.bus)
+        return BusClient::open(*arguments.bus);
+    auto daemon = SocketClient::open(arguments.socket);
+    return daemon || arguments.socket ? std::move(daemon) : BusClient::open("system");
+}
+
+/// A daemon that left, as in an upgrade, is back soon. Errors: Unavailable where it is not,
+/// Cancelled on an interrupt.
+Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
+    const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
+    for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
+        auto daemon = open_daemon(arguments);
+        if (daemon || waited >= patience)
+            return daemon;
+        if (!sleep_for(kBetweenCalls))
+            return Error{ErrorCode::Cancelled, "interrupted"};
+    }
+}
+
+void tell_changes(const Context& context, Client& client, Report& known) {
+    auto next = client.report();
+    if (!next)
+        return;  // the daemon is leaving: watch() is about to say so
+    for (const auto& change : changes_between(known, *next))
+        print_change(context, change);
+    known = std::move(*next);
+}
+
+/// Until the source ends for good.
+Status follow(const Context& context, Report& known) {
+    const bool may_come_back = context.client.info().kind == "daemon";
+    auto* client = &context.client;
+    std::unique_ptr<Client> again;
+    for (;;) {
+        auto ended = client->watch([&] { tell_changes(context, *client, known); });
+        if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
+            return ended;
+        remark(context.arguments, "the daemon left; waiting for it to come back");
+        again = TRY(wait_for_daemon(context.arguments));
+        client = again.get();
+        tell_changes(context, *client, known);
+    }
+}
+
 /// Each line is a document of its own whatever the JSON mode: a stream has no end to indent to.
 Result<ExitCode> run(Context& context) {
     auto known = TRY(context.client.report());
     if (!context.wants_json())
         remark(context.arguments, fmt::format("watching {} GPU{}; Ctrl-C ends", known.gpus.size(),
                                               known.gpus.size() == 1 ? "" : "s"));
-    const auto ended = context.client.watch([&context, &known] {
-        auto next = context.client.report();
-        if (!next)
-            return;  // the daemon is leaving: watch() is about to say so
-        for (const auto& change : changes_between(known, *next))
-            print_change(context, change);
-        known = std::move(*next);
-    });
+    const auto ended = follow(context, known);
     if (!ended && ended.error().code == ErrorCode::Cancelled)
         return ExitCode::Answered;
     return ended ? Result<ExitCode>{ExitCode::Answered} : ended.error();
@@ -55,8 +99,8 @@ Verb monitor_verb() {
             .overview = {{"monitor", "follow hot-plug and changes"}},
             .usage = {"monitor [OPTION…]"},
             .about = R"(
-Prints a line when a GPU comes, goes or changes, until interrupted or the daemon leaves.
-With -j each line is a JSON document.
+Prints a line when a GPU comes, goes or changes, until interrupted. A daemon that leaves, as in an
+upgrade, is waited for: 30 seconds, or --patience. With -j each line is a JSON document.
 )",
             .run = run};
 }

@@ -19,8 +19,8 @@ NOWHERE = "unix:path=/nonexistent/bus"
 
 
 def environment(**more):
-    """Nothing of the caller's settings but what the program needs."""
-    return {
+    """Nothing of the caller's settings but what the program needs. None leaves a variable out."""
+    settings = {
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
         "LANG": "C.UTF-8",
@@ -29,8 +29,10 @@ def environment(**more):
         "DBUS_SYSTEM_BUS_ADDRESS": NOWHERE,
         "DBUS_SESSION_BUS_ADDRESS": NOWHERE,
         "GPUPROBE_SOCKET": "/nonexistent/socket",
+        "GPUPROBE_PAGER": "",
         **more,
     }
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def run(*words, **more):

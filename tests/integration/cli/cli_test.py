@@ -2,7 +2,9 @@
 """gpuprobectl against a fake daemon: what it prints, what it ends with."""
 import json
 import os
+import pathlib
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -293,10 +295,69 @@ class NoDaemon(unittest.TestCase):
         child.stderr.close()
 
 
+class Pager(WithDaemon):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.read = pathlib.Path(folder.name, "read")
+        self.reader = {"GPUPROBE_PAGER": f"cat >{self.read}"}
+
+    def test_reads_what_a_terminal_of_that_width_would_show(self):
+        code, text = self.show(100, "show", "1")
+        self.assertEqual(self.show(100, "show", "1", **self.reader), (code, ""))
+        self.assertEqual(self.read.read_text(encoding="utf-8"), text)
+        self.assertIn("\x1b", text)
+
+    def test_is_the_programs_own_or_everybodys(self):
+        self.assertEqual(self.show(100, "list", GPUPROBE_PAGER=None, PAGER=f"cat >{self.read}")[1], "")
+        self.assertIn("pci:0000:01:00.0", self.read.read_text(encoding="utf-8"))
+        self.assertIn("pci:0000:01:00.0", self.show(100, "list", PAGER=f"cat >{self.read}")[1])
+
+    def test_is_for_texts_on_terminals(self):
+        for words in (["--no-pager", "list"], ["-j", "list"], ["version"]):
+            self.assertNotEqual(self.show(100, *words, **self.reader)[1], "", words)
+        self.assertNotEqual(self.ask("list", **self.reader).stdout, "")
+        self.assertFalse(self.read.exists())
+
+    def test_keeps_the_exit_status(self):
+        self.assertEqual(self.show(100, "show", "nothing", **self.reader)[0], 1)
+        self.assertEqual(self.show(100, "list", GPUPROBE_PAGER="exit 7")[0] in (0, -signal.SIGPIPE), True)
+
+    @unittest.skipUnless(shutil.which("less"), "less is not installed")
+    def test_less_leaves_what_fits_to_the_terminal(self):
+        self.assertIn("pci:0000:01:00.0", self.show(100, "list", GPUPROBE_PAGER=None)[1])
+
+
 class Monitor(WithDaemon):
+    def test_waits_for_a_daemon_that_restarts(self):
+        bus = Bus()
+        self.addCleanup(bus.close)
+
+        def start(name):
+            fake = bus.start_fake(DATA / f"{name}.report.json", DATA / "laptop.decision.json")
+            self.addCleanup(fake.stdout.close)
+            self.addCleanup(fake.wait, timeout=10)
+            self.addCleanup(fake.stdin.close)
+            return fake
+        first = start("laptop")
+        watcher = subprocess.Popen([CTL, "--bus=" + bus.address, "monitor"], env=environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(watcher.stdout.close)
+        self.addCleanup(watcher.stderr.close)
+        self.addCleanup(watcher.kill)
+        self.assertIn("watching 2 GPUs", watcher.stderr.readline())
+        first.stdin.write("leave\n")
+        first.stdin.flush()
+        first.wait(timeout=10)
+        self.assertIn("waiting for it to come back", watcher.stderr.readline())
+        start("undocked")
+        self.assertIn("pci:0000:01:00.0", watcher.stdout.readline())
+        watcher.send_signal(signal.SIGINT)
+        watcher.wait(timeout=10)
+
     def test_tells_of_a_gpu_that_leaves_and_of_the_end(self):
         watcher = subprocess.Popen(
-            [CTL, "--bus=" + self.bus.address, "-j", "monitor"],
+            [CTL, "--bus=" + self.bus.address, "-j", "--patience=1", "monitor"],
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
