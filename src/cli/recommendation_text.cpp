@@ -35,13 +35,19 @@ std::string artifact_words(const Value& artifact) {
     return text;
 }
 
+/// Why there is no variant. Which system it is may be what nobody knows, as of many a capture.
+std::string_view refusal_words(const Recommendation& answer) {
+    if (answer.status != RecommendStatus::NoPlatform)
+        return "nothing fits";
+    const auto told = std::ranges::find(answer.warnings, "platform-not-offered", &Reason::code);
+    const bool is_unknown = told != answer.warnings.end() && told->detail.at("have").is_null();
+    return is_unknown ? "it is not known which system this is, and builds differ by it"
+                      : "nothing for a machine like this";
+}
+
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
-        return toned(screen, Tone::Bad,
-                     answer.status == RecommendStatus::NoPlatform
-                         ? "nothing for a machine like this"
-                         : "nothing fits") +
-               "\n";
+        return toned(screen, Tone::Bad, refusal_words(answer)) + "\n";
     auto text = toned(screen, Tone::Good, scrubbed(*answer.variant));
     for (std::size_t i = 0; i < answer.gpus.size(); ++i)
         text += (i == 0 ? " on " : ", ") + named_gpu_title(answer.gpus[i], report);

@@ -65,6 +65,18 @@ class Recommend(unittest.TestCase):
         self.assertEqual(answer.returncode, 3)
         self.assertEqual(json.loads(answer.stdout)["status"], "none")
 
+    def test_tells_an_unknown_system_from_another(self):
+        done = ask("recommend", "torch", machine=SOURCE / "tests/data/machines/lact-amd-rx7900xtx")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("it is not known which system this is", done.stderr)
+        self.assertIn("there are builds for linux-aarch64, linux-x86_64 only\n", done.stderr)
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as manifest:
+            manifest.write((MANIFESTS / "tsuku-llm.json").read_text(encoding="utf-8").replace('"linux-amd64-glibc', '"linux-riscv64-glibc'))
+            manifest.flush()
+            other = ask("recommend", "--manifest", manifest.name)
+        self.assertEqual(other.returncode, 3)
+        self.assertIn("nothing for a machine like this", other.stderr)
+
     def test_forces_and_says_what_speaks_against_it(self):
         done = ask("recommend", "torch", "--force=rocm7.2")
         self.assertEqual(done.returncode, 0)
