@@ -84,13 +84,15 @@ struct Supervisor::Impl {
     std::deque<Waiting> waiting = {};
     std::list<Running> running = {};
     std::list<Unburied> unburied = {};
+    EventHandle next_start = {};
     std::function<void(const ProbeTarget&, const std::string&)> slow = {};
 
     ~Impl();
     [[nodiscard]] const Unburied* remains_of(const ProbeTarget& target) const;
     [[nodiscard]] ProbePatience patience_of(const Waiting& next) const;
     void begin(Waiting next);
-    void start_waiting();
+    void start_later();
+    void start_next();
     void buried(std::list<Unburied>::iterator place);
     void ended(std::list<Running>::iterator place,
                ProbeResult result,
@@ -149,20 +151,29 @@ void Supervisor::Impl::begin(Waiting next) {
         place->run->begin(launcher);
 }
 
+/// Each in a turn of the loop of its own: a worker takes about a millisecond to start, and calls
+/// are answered in between.
+void Supervisor::Impl::start_later() {
+    if (!next_start && !waiting.empty())
+        next_start = loop.defer([this] {
+            next_start.reset();
+            start_next();
+        });
+}
+
 /// A target whose last worker may still end waits for that, and lets others pass.
-void Supervisor::Impl::start_waiting() {
+void Supervisor::Impl::start_next() {
     const auto may_start = [this](const Waiting& next) {
         const auto* remains = remains_of(next.target);
         return !remains || remains->is_stuck;
     };
-    while (running.size() < std::max<std::size_t>(limits.concurrent, 1)) {
-        const auto next = std::ranges::find_if(waiting, may_start);
-        if (next == waiting.end())
-            return;
-        auto taken = std::move(*next);
-        waiting.erase(next);
-        begin(std::move(taken));
-    }
+    const auto next = std::ranges::find_if(waiting, may_start);
+    if (next == waiting.end() || running.size() >= std::max<std::size_t>(limits.concurrent, 1))
+        return;
+    auto taken = std::move(*next);
+    waiting.erase(next);
+    start_later();
+    begin(std::move(taken));
 }
 
 void Supervisor::Impl::ended(std::list<Running>::iterator place,
@@ -176,7 +187,7 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
     over.splice(over.end(), running, place);
     if (worker)
         bury(over.front().run->target(), std::move(worker));
-    start_waiting();
+    start_later();
     const auto done = std::move(over.front().done);
     over.clear();
     done(std::move(result));  // may destroy this
@@ -195,7 +206,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
                               });
     place->patience = loop.after(limits.stuck, [this, place] {
         place->is_stuck = true;
-        start_waiting();  // which fails those that wait for it
+        start_later();  // which fails those that wait for it
     });
     if (!place->ended)
         unburied.erase(place);
@@ -203,7 +214,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
 
 void Supervisor::Impl::buried(std::list<Unburied>::iterator place) {
     unburied.erase(place);
-    start_waiting();
+    start_later();
 }
 
 Supervisor::Supervisor(EventLoop& loop, Launcher& launcher, const Clock& clock, ProbeLimits limits)
@@ -217,7 +228,7 @@ void Supervisor::on_slow(std::function<void(const ProbeTarget&, const std::strin
 void Supervisor::start(const ProbeTarget& target, Done done, Patience patience) {
     impl_->waiting.push_back(
         Waiting{.target = target, .done = std::move(done), .patience = patience});
-    impl_->start_waiting();
+    impl_->start_later();
 }
 
 void Supervisor::cancel_all() {
