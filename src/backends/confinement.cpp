@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -72,17 +73,30 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Requests that put input into a terminal as if its user had typed it, and those that choose whom
-/// a descriptor signals.
-constexpr std::array<scmp_datum_t, 5> kRequests = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP,
-                                                   FS_IOC_SETVERSION};
+/// Requests that choose whom a descriptor signals, and the generation of a file.
+constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
+/// What changes a terminal, puts input into it as if its user had typed it, or takes it over. A
+/// descriptor to read is enough, and Landlock refuses them on other devices than a driver's since
+/// Linux 6.10 only. Source: ioctl_tty(2).
+constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
+    TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
+    TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,
+    TIOCMBIC, TIOCMSET,   TIOCLINUX, TIOCCONS,    TIOCSSERIAL, TIOCPKT,     TIOCSETD,
+    TCSBRKP,  TIOCSPTLCK, TIOCSIG,   TIOCVHANGUP, TIOCGPTPEER, TIOCSSOFTCAR};
+/// The same. On Tegra these numbers turn a group of channels on and off: NVGPU_TSG_IOCTL_ENABLE and
+/// _DISABLE of include/uapi/linux/nvgpu.h in NVIDIA's linux-nvgpu.
+constexpr std::array<scmp_datum_t, 2> kTerminalRequestsButOnTegra = {TCSETSW, TCSETSF};
+constexpr const char* kTegra = "/dev/nvmap";
 /// Programs that the kernel runs on what a socket receives.
 constexpr std::array<scmp_datum_t, 4> kSocketPrograms = {
     SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
 /// Kinds of requests that change files and file systems, for which a descriptor to read is enough:
-/// attributes, generations, encryption, snapshots. Source: Documentation/userspace-api/ioctl/
-/// ioctl-number.rst of Linux 6.12; no driver of GPUs has one of these.
-constexpr std::array<scmp_datum_t, 3> kFileSystemKinds = {'f', 'X', 0x94};
+/// attributes, generations, encryption, snapshots (Btrfs, bcachefs, OCFS2, F2FS, Ceph, CIFS). Then
+/// those that lead from a descriptor of a process (0xFF) or a namespace (0xB7) to other namespaces.
+/// Source: Documentation/userspace-api/ioctl/ioctl-number.rst of Linux 6.12 and its uapi headers;
+/// no driver of GPUs has one of these.
+constexpr std::array<scmp_datum_t, 10> kForeignKinds = {'f',  'X',  0x94, 0xBC, 'o',
+                                                        0xF5, 0x97, 0xCF, 0xFF, 0xB7};
 constexpr scmp_datum_t kKind = 0xFF00;
 constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
 
@@ -92,6 +106,9 @@ constexpr unsigned kCloneFlags = 1;
 #else
 constexpr unsigned kCloneFlags = 0;
 #endif
+
+/// F_SETDELEG, Linux 6.19: whoever changes the folder waits for its holder.
+constexpr int kSetDelegation = 1024 + 16;
 
 constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
 constexpr scmp_datum_t kLowHalf = 0xFFFFFFFF;
@@ -156,7 +173,8 @@ void refuse_others(scmp_filter_ctx filter, Steps& step) {
          {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
         step(seccomp_rule_add(filter, kDenied, call, 1, SCMP_A0(SCMP_CMP_NE, self)));
     step(seccomp_rule_add(filter, kDenied, SCMP_SYS(tkill), 0));
-    for (const scmp_datum_t command : {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE})
+    for (const scmp_datum_t command :
+         {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE, kSetDelegation})
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(fcntl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, command)));
     for (const int call : {SCMP_SYS(prlimit64), SCMP_SYS(move_pages), SCMP_SYS(migrate_pages),
@@ -178,6 +196,12 @@ void refuse_others(scmp_filter_ctx filter, Steps& step) {
                           SCMP_A0(SCMP_CMP_NE, kIoprioProcess)));
 }
 
+void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> requests, Steps& step) {
+    for (const auto request : requests)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
+}
+
 void refuse(scmp_filter_ctx filter, Steps& step) {
     // Our rules do not fit a program of another architecture, so none of its calls are allowed.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
@@ -188,10 +212,11 @@ void refuse(scmp_filter_ctx filter, Steps& step) {
     for (const auto flag : kNamespaces)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(clone), 1,
                               SCMP_CMP(kCloneFlags, SCMP_CMP_MASKED_EQ, flag, flag)));
-    for (const auto request : kRequests)
-        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
-                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
-    for (const auto kind : kFileSystemKinds)
+    refuse_requests(filter, kRequests, step);
+    refuse_requests(filter, kTerminalRequests, step);
+    if (::access(kTegra, F_OK) != 0)
+        refuse_requests(filter, kTerminalRequestsButOnTegra, step);
+    for (const auto kind : kForeignKinds)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kKind, kind << 8U)));
     refuse_set_id(filter, step);

@@ -21,6 +21,7 @@ extern const struct attack kSocketAttacks[];
 extern const struct attack kKernelAttacks[];
 extern const struct attack kDoorAttacks[];
 extern const struct attack kExhaustAttacks[];
+extern const struct attack kNewerAttacks[];
 
 enum { kMostPids = 256 };
 

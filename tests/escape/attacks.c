@@ -167,7 +167,7 @@ static int learn_victims(const char* name) {
 
 static const struct attack* const kTables[] = {kSignalAttacks, kProcessAttacks, kFileAttacks,
                                                kHomeAttacks,   kSocketAttacks,  kKernelAttacks,
-                                               kDoorAttacks,   kExhaustAttacks};
+                                               kDoorAttacks,   kExhaustAttacks, kNewerAttacks};
 
 /// For the test, which has a table of its own; NULL behind the last.
 const char* attack_name(unsigned index) {

@@ -229,9 +229,16 @@ class Terminal:
         settings = termios.tcgetattr(self.slave)
         settings[3] = 0  # byte by byte, without echo
         termios.tcsetattr(self.slave, 0, settings)
+        self.settings = self.look()
+
+    def look(self):
+        return termios.tcgetattr(self.slave), termios.tcgetwinsize(self.slave)
 
     def changes(self):
         found = []
+        if (now := self.look()) != self.settings:
+            found.append(f"terminal: {self.settings} -> {now}")
+            self.settings = now
         for what, fd in (("typed", self.slave), ("shown", self.master)):
             with contextlib.suppress(BlockingIOError):
                 found.append(f"terminal: {what} {os.read(fd, 64)!r}")
