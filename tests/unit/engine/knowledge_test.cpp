@@ -107,7 +107,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
          R"({"schema":"gpuprobe.drivers/1","drivers":[{"driver":"x","memory_unit":0}]})"},
         {"causes/new", R"({"schema":"gpuprobe.causes/1","causes":[{}]})"},
         {"consumers/mine", R"({"schema":"gpuprobe.consumer/1","name":"mine"})"},
-        {"rules/cuda_sm", R"({"schema":"gpuprobe.rules.cuda-sm/1"})"}};
+        {"rules/cuda_sm", R"({"schema":"gpuprobe.rules.cuda-sm/1","sm":[{}]})"}};
     for (const auto& [name, text] : documents)
         EXPECT_NE(refusal_of(signed_by(1, bundle_message({{name, text}}))), "") << name;
     EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"drivers", kDrivers}})).substr(0, 300)),
@@ -130,7 +130,7 @@ TEST_F(MachineKnowledge, TakesNothingThatIsNoPlainFile) {
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().code, ErrorCode::TooLarge);
     std::string many = R"({"schema":"gpuprobe.bundle/1","documents":[)";
-    for (int i = 0; i < 2'000'000; ++i)
+    for (int i = 0; i < 100'000; ++i)
         many += "{},";
     EXPECT_EQ(refusal_of(signed_by(1, many + "{}]}\n")), "bundle: head: no such line");
 }
@@ -138,7 +138,7 @@ TEST_F(MachineKnowledge, TakesNothingThatIsNoPlainFile) {
 TEST_F(MachineKnowledge, IsTheOldOneOrTheNewOneWhateverStepFailsOrIsTheLast) {
     const auto old_file = bundle_of("2027.1.1");
     const auto new_file = bundle_of("2027.1.2");
-    for (const int problem : {EIO, ENOSPC, EROFS, EDQUOT, 0}) {
+    for (const int problem : {EIO, ENOSPC, 0}) {
         bool is_done = false;
         for (int at = 1; !is_done; ++at) {
             fs::remove_all(folders().state);
