@@ -19,7 +19,8 @@ Service::Service(bus::Connection& connection,
       views_{context.engine},
       authority_{connection.bus()},
       turns_{loop, [&connection] { connection.update(); },
-             [&connection] { return connection.has_input(); }},
+             [&connection] { return connection.has_input(); },
+             [&connection] { return connection.untaken(); }},
       access_{.callers = callers_, .views = views_, .authority = authority_, .turns = turns_},
       gpus_{connection.bus(), context, access_},
       jobs_{connection, context},
@@ -30,17 +31,26 @@ Service::Service(bus::Connection& connection,
              [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
     connection.admit_by([this](const std::string& sender) { return admit(sender); },
                         [this](Duration time) { turns_.spent(time); });
+    connection.on_taken([this] { turns_.go_on(); });
+    connection.before_reading([this] { turns_.before_reading(); });
     update();
 }
 
 Service::~Service() {
     connection_.admit_by({}, {});
+    connection_.on_taken({});
+    connection_.before_reading({});
 }
 
 Status Service::admit(const std::string& sender) {
     if (const auto* known = callers_.known(sender))
         return turns_.admit(known->uid);
-    callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
+    const auto waiting = callers_.waiting(sender);
+    if (waiting >= kMaxUnknown || connection_.untaken() >= kMaxUntaken)
+        return Error{ErrorCode::TooManyRequests,
+                     "too many calls before the bus said whose they are"};
+    if (waiting == 0)
+        callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
     return Done{};
 }
 

@@ -28,7 +28,13 @@ private:
         explicit Root(sdbus::IConnection& connection);
     };
 
-    /// Whether a call of `sender` may be read. Who it is is asked for once, when that matters.
+    /// Calls of one sender that wait until the bus has said whose they are: as many as a system bus
+    /// lets a connection have on their way.
+    static constexpr std::size_t kMaxUnknown = 128;
+    /// Answers that the bus has not taken, to senders whom it has not told.
+    static constexpr std::size_t kMaxUntaken = 64;
+
+    /// Whether a call of `sender` may be read. The bus is asked once whose it is.
     Status admit(const std::string& sender);
 
     bus::Connection& connection_;

@@ -89,7 +89,7 @@ SocketServer::SocketServer(EventLoop& loop,
       context_{context},
       authority_{std::move(authority)},
       views_{context.engine},
-      turns_{loop, [] {}, [] { return false; }},
+      turns_{loop, [] {}, [] { return false; }, [] { return std::size_t{0}; }},
       self_{std::make_shared<SocketServer*>(this)} {
     allow_many_descriptors();
 }

@@ -29,11 +29,14 @@ Status Turns::admit(uid_t uid) {
         user.used = {};
     }
     admitted_ = uid;
+    untaken_before_ = untaken_();
     if (uid == kRoot)
         return Done{};
     const auto queue = waiting_.find(uid);
     if (queue != waiting_.end() && queue->second.size() >= kMaxWaiting)
         return Error{ErrorCode::TooManyRequests, "too many calls of this user wait"};
+    if (user.untaken >= kMaxUntaken)
+        return Error{ErrorCode::TooManyRequests, "too many answers to this user are under way"};
     if (user.used >= kShare && !is_alone(uid) && has_input_())
         return Error{ErrorCode::TooManyRequests, "too many calls of this user in one second"};
     return Done{};
@@ -42,8 +45,24 @@ Status Turns::admit(uid_t uid) {
 void Turns::spent(Duration time) {
     const auto uid = std::exchange(admitted_, std::nullopt);
     const auto user = uid ? users_.find(*uid) : users_.end();
-    if (user != users_.end())
-        user->second.used += time;
+    if (user == users_.end())
+        return;
+    user->second.used += time;
+    const auto untaken = untaken_();
+    if (untaken > untaken_before_)
+        user->second.untaken += untaken - untaken_before_;
+}
+
+void Turns::go_on() {
+    for (auto& [uid, user] : users_)
+        user.untaken = 0;
+    is_first_ = true;
+    schedule();
+}
+
+void Turns::before_reading() {
+    if (std::exchange(is_first_, false) && !waiting_.empty() && untaken_() == 0)
+        serve_next();
 }
 
 bool Turns::is_alone(uid_t uid) const {
@@ -60,13 +79,15 @@ void Turns::forget_the_silent(MonotonicTime now) {
 }
 
 void Turns::schedule() {
-    if (!turn_ && !waiting_.empty())
+    if (!turn_ && !waiting_.empty() && untaken_() == 0)
         turn_ = loop_.defer([this] { turn(); });
 }
 
 /// The loop gives the reader a turn for each of ours.
 void Turns::turn() {
     turn_.reset();
+    if (untaken_() > 0)
+        return;  // until go_on()
     if (!has_input_() || count_ > kMaxWaitingOfAll || ++passed_ >= kReadsPerTurn)
         serve_next();
     schedule();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/callers.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "wire/errors.h"
@@ -40,20 +39,28 @@ Callers::Callers(sdbus::IConnection& connection)
 Callers::~Callers() = default;
 
 const Credentials* Callers::known(const std::string& sender) {
-    const auto known = std::ranges::find(known_, sender, &Known::sender);
-    if (known == known_.end())
+    const auto known = place_.find(sender);
+    if (known == place_.end())
         return nullptr;
-    known_.splice(known_.begin(), known_, known);
-    return &known->credentials;
+    known_.splice(known_.begin(), known_, known->second);
+    return &known->second->credentials;
+}
+
+std::size_t Callers::waiting(const std::string& sender) const {
+    const auto asked = asked_.find(sender);
+    return asked == asked_.end() ? 0 : asked->second.size();
 }
 
 void Callers::keep(const std::string& sender, const Credentials& credentials) {
     const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
     if (is_large || known(sender))
         return;
-    if (known_.size() >= kMaxKnown)
+    if (known_.size() >= kMaxKnown) {
+        place_.erase(known_.back().sender);
         known_.pop_back();
+    }
     known_.push_front({.sender = sender, .credentials = credentials});
+    place_.emplace(known_.front().sender, known_.begin());
 }
 
 void Callers::credentials_of(const std::string& sender, Answer answer) {

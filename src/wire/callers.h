@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <sys/types.h>
@@ -33,7 +35,7 @@ struct Credentials {
 /// Source: D-Bus specification, "Unique Connection Name" and GetConnectionCredentials.
 class Callers {
 public:
-    static constexpr std::size_t kMaxKnown = 256;
+    static constexpr std::size_t kMaxKnown = 1024;
     static constexpr std::size_t kMaxKnownGroups = 1024;  ///< with more one is asked about anew
 
     explicit Callers(sdbus::IConnection& connection);
@@ -41,6 +43,8 @@ public:
 
     /// nullptr when credentials_of() has to ask. Valid until the next call of any function here.
     [[nodiscard]] const Credentials* known(const std::string& sender);
+    /// How many of its calls wait for the bus.
+    [[nodiscard]] std::size_t waiting(const std::string& sender) const;
     using Answer = std::function<void(const Result<Credentials>&)>;
     /// Calls `answer` once, never from within unless the bus cannot be asked. The bus is asked once
     /// for all who wait for the same name.
@@ -59,7 +63,8 @@ private:
 
     void answer_all(const std::string& sender, const Result<Credentials>& credentials);
 
-    std::list<Known> known_ = {};                            ///< who called last first
+    std::list<Known> known_ = {};  ///< who called last first
+    std::unordered_map<std::string_view, std::list<Known>::iterator> place_ = {};  ///< in known_
     std::map<std::string, std::vector<Answer>> asked_ = {};  ///< who waits for the bus, by sender
     std::unique_ptr<sdbus::IProxy> bus_;
 };

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <systemd/sd-id128.h>
 
 #include "base/files.h"
@@ -13,6 +14,11 @@
 
 namespace gpuprobe::bus {
 namespace {
+
+/// Of what was sent and the bus has not read. Whatever is in there goes out before the next answer,
+/// and a busy bus reads 2 KiB of each connection in turn (dbus-daemon 1.14,
+/// dbus-transport-socket.c, max_bytes_read_per_iteration); sd-bus asks the kernel for 8 MiB.
+constexpr int kSendBuffer = 32 * 1024;
 
 std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
     if (where == "system")
@@ -36,6 +42,24 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
     return 1;
 }
 
+struct Unreference {
+    void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
+};
+using Message = std::unique_ptr<sd_bus_message, Unreference>;
+
+/// A call that nobody has sent, like one of `sender` with that serial as far as answers to it go:
+/// a call that is kept until then costs a kilobyte. nullptr without memory.
+Message call_like(sd_bus* bus, const std::string& sender, std::uint32_t serial) {
+    sd_bus_message* made = nullptr;
+    if (sd_bus_message_new_method_call(bus, &made, nullptr, "/", nullptr, "Refused") < 0)
+        return nullptr;
+    Message call{made};
+    if (sd_bus_message_set_sender(made, sender.c_str()) < 0 ||
+        sd_bus_message_seal(made, serial, 0) < 0)
+        return nullptr;
+    return call;
+}
+
 int refuse_too_much(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
     if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0 || !holds_too_much(message))
         return 0;
@@ -53,23 +77,37 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
     if (own < 0)
         return errno_error("bus " + where, errno);
     connection->socket_.reset(own);
+    (void)::setsockopt(own, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
     return connection;
 } catch (const sdbus::Error& problem) {
     return Error{ErrorCode::Unavailable, "bus " + where + ": " + problem.getMessage()};
 }
 
 Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
-    : bus_{std::move(bus)}, loop_{loop} {
+    : bus_{std::move(bus)},
+      raw_{raw_connection(*bus_)},
+      loop_{loop},
+      refusals_{loop,
+                [this](const std::string& sender, std::uint32_t serial, const Error& error) {
+                    refuse(sender, serial, error);
+                },
+                [this] { return !congested(); }} {
     // Filters go with the connection. They run before whatever else handles a message, and the one
     // that was added last runs first.
     for (const auto filter : {answer_without_id, refuse_too_much, refuse_unadmitted})
-        (void)sd_bus_add_filter(raw_connection(*bus_), nullptr, filter, this);
+        (void)sd_bus_add_filter(raw_, nullptr, filter, this);
 }
 
-Connection::~Connection() = default;
+/// The library waits until the bus has taken everything, which takes minutes where somebody floods
+/// it. Whoever waits for an answer learns from the bus that there is none.
+Connection::~Connection() {
+    if (congested())
+        sd_bus_close(raw_);
+}
 
 int Connection::refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
-    const auto& admit = static_cast<const Connection*>(self)->admit_;
+    auto& connection = *static_cast<Connection*>(self);
+    const auto& admit = connection.admit_;
     const char* sender = sd_bus_message_get_sender(message);
     if (!admit || sender == nullptr ||
         sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
@@ -77,9 +115,18 @@ int Connection::refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_er
     const auto admitted = admit(sender);
     if (admitted)
         return 0;
-    (void)sd_bus_reply_method_errorf(message, error_name(admitted.error().code).c_str(), "%s",
-                                     admitted.error().text.c_str());
+    std::uint64_t serial = 0;
+    if (sd_bus_message_get_expect_reply(message) > 0 &&
+        sd_bus_message_get_cookie(message, &serial) >= 0)
+        connection.refusals_.add(sender, static_cast<std::uint32_t>(serial), admitted.error());
     return 1;
+}
+
+void Connection::refuse(const std::string& sender, std::uint32_t serial, const Error& error) {
+    if (const auto call = call_like(raw_, sender, serial))
+        (void)sd_bus_reply_method_errorf(call.get(), error_name(error.code).c_str(), "%s",
+                                         error.text.c_str());  // the caller may be gone
+    update();
 }
 
 void Connection::admit_by(std::function<Status(const std::string&)> admit,
@@ -120,19 +167,30 @@ void Connection::start(std::function<void(const std::string&)> lost) {
 
 void Connection::step() {
     const auto start = loop_.now();
-    try {
-        process(*bus_);
-    } catch (const std::exception& problem) {
-        return lose(problem.what());
-    }
-    if (handled_)
-        handled_(loop_.now() - start);
     if (used_ && !use_)
         use_ = loop_.after(kUse, [this] {
             use_.reset();
             used_();
         });
+    if (turn_)
+        turn_();
+    try {
+        for (int left = kMessagesPerTurn; left > 0 && loop_.now() - start < kTurn; --left)
+            if (!handle_one())
+                break;
+    } catch (const std::exception& problem) {
+        return lose(problem.what());
+    }
     update();
+}
+
+/// False when there was none.
+bool Connection::handle_one() {
+    const auto start = loop_.now();
+    const bool handled = process(*bus_);
+    if (handled_)
+        handled_(loop_.now() - start);
+    return handled;
 }
 
 void Connection::update() {
@@ -143,8 +201,10 @@ void Connection::update() {
         watch(wish);
         schedule(wish);
     } catch (const std::exception& problem) {
-        lose(problem.what());
+        return lose(problem.what());
     }
+    if (std::exchange(was_congested_, congested()) && !was_congested_ && taken_)
+        taken_();
 }
 
 void Connection::watch(const PollWish& wish) {
@@ -175,10 +235,9 @@ void Connection::schedule(const PollWish& wish) {
     due_ = at_once ? loop_.defer(run) : loop_.after(*at - now, run);
 }
 
-bool Connection::congested() const {
-    bool full = true;
-    (void)attempt([&] { full = (poll_wish(*bus_).events & POLLOUT) != 0; });
-    return full;
+std::size_t Connection::untaken() const {
+    std::uint64_t count = 0;
+    return sd_bus_get_n_queued_write(raw_, &count) < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
 void Connection::lose(const std::string& reason) {

@@ -9,11 +9,12 @@
 #include "base/event_loop.h"
 #include "base/handle.h"
 #include "base/result.h"
+#include "wire/refusals.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::bus {
 
-/// One connection to a bus, driven by the event loop. It handles one message per turn, so that
+/// One connection to a bus, driven by the event loop. It handles few messages per turn, so that
 /// sources with a higher priority get their turn in between.
 class Connection {
 public:
@@ -34,30 +35,45 @@ public:
     /// `used` is called kUse after a message came, once for all that come meanwhile.
     void on_use(std::function<void()> used) { used_ = std::move(used); }
     static constexpr Duration kUse = std::chrono::seconds{2};
+    static constexpr int kMessagesPerTurn = 64;
+    static constexpr Duration kTurn = std::chrono::milliseconds{1};  ///< no message after it
     /// `admit` judges each call by its sender before anything else is read of it; an error is the
-    /// answer. `handled` learns how long a message took.
+    /// answer, as late as Refusals has it. `handled` learns how long a message took.
     void admit_by(std::function<Status(const std::string& sender)> admit,
                   std::function<void(Duration)> handled);
+    /// `taken` is called when the bus has taken all that untaken() counted.
+    void on_taken(std::function<void()> taken) { taken_ = std::move(taken); }
+    /// `turn` is called before each reading.
+    void before_reading(std::function<void()> turn) { turn_ = std::move(turn); }
+    /// Messages that were sent and that the bus has not taken.
+    [[nodiscard]] std::size_t untaken() const;
     /// Whether there is a message that has not been handled.
     [[nodiscard]] bool has_input() const;
     /// To be called after sending something outside of a bus handler.
     void update();
     /// True while the bus does not accept what was sent.
-    [[nodiscard]] bool congested() const;
+    [[nodiscard]] bool congested() const { return untaken() > 0; }
 
 private:
     Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
     static int refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* problem);
+    void refuse(const std::string& sender, std::uint32_t serial, const Error& error);
     void step();
+    bool handle_one();
     void watch(const PollWish& wish);
     void schedule(const PollWish& wish);
     void lose(const std::string& reason);
 
     std::unique_ptr<sdbus::IConnection> bus_;
+    sd_bus* raw_;  ///< bus_'s
     EventLoop& loop_;
     std::function<void(const std::string&)> lost_ = {};
     std::function<Status(const std::string&)> admit_ = {};
     std::function<void(Duration)> handled_ = {};
+    std::function<void()> taken_ = {};
+    std::function<void()> turn_ = {};
+    bool was_congested_ = false;
+    Refusals refusals_;
     /// The bus's socket once more: sd-bus closes its own when the bus is lost, and its number may
     /// be somebody else's when the watch ends.
     UniqueFd socket_ = {};

@@ -51,7 +51,8 @@ protected:
     bool has_input = false;
     unsigned sent = 0;
     std::string served = {};
-    Turns turns{loop, [this] { ++sent; }, [this] { return has_input; }};
+    std::size_t untaken = 0;
+    Turns turns{loop, [this] { ++sent; }, [this] { return has_input; }, [this] { return untaken; }};
 };
 
 TEST_F(TurnsTest, ServesOneUserAfterTheOther) {
@@ -114,6 +115,57 @@ TEST_F(TurnsTest, OneUserHasItsShareOfTheTimeWhenOthersWantSome) {
     EXPECT_TRUE(turns.admit(kAnna));  // nobody else waits
     has_input = true;
     loop.time += Turns::kWindow;
+    EXPECT_TRUE(turns.admit(kAnna));
+}
+
+TEST_F(TurnsTest, AnswersNobodyWhileTheBusTakesNothing) {
+    untaken = 1;
+    EXPECT_FALSE(turns.is_free());
+    wait(kAnna, 'a');
+    EXPECT_FALSE(loop.turn());
+    untaken = 0;
+    turns.go_on();
+    wait(kAnna, 'a');
+    EXPECT_TRUE(loop.turn());
+    untaken = 1;  // the first answer filled it
+    EXPECT_TRUE(loop.turn());
+    EXPECT_EQ(served, "a");
+    EXPECT_FALSE(loop.turn());
+    wait(kBert, 'b');
+    untaken = 0;
+    turns.go_on();
+    while (loop.turn()) {
+    }
+    EXPECT_EQ(served, "aba");
+}
+
+TEST_F(TurnsTest, WhoWaitsComesBeforeReadingOnceTheBusHasTakenAll) {
+    has_input = true;
+    untaken = 1;
+    wait(kAnna, 'a');
+    turns.before_reading();
+    EXPECT_EQ(served, "") << "the bus takes nothing";
+    untaken = 0;
+    turns.go_on();
+    turns.before_reading();
+    EXPECT_EQ(served, "a");
+    wait(kAnna, 'b');
+    turns.before_reading();
+    EXPECT_EQ(served, "a") << "what can be read comes first otherwise";
+}
+
+TEST_F(TurnsTest, OneUserHasFewAnswersThatTheBusDoesNotTake) {
+    for (std::size_t i = 0; i < Turns::kMaxUntaken; ++i) {
+        EXPECT_TRUE(turns.admit(kAnna));
+        ++untaken;
+        turns.spent({});
+    }
+    EXPECT_EQ(turns.admit(kAnna).error().code, ErrorCode::TooManyRequests);
+    turns.spent({});
+    EXPECT_TRUE(turns.admit(kBert));
+    EXPECT_TRUE(turns.admit(0));
+    untaken = 0;
+    turns.go_on();
     EXPECT_TRUE(turns.admit(kAnna));
 }
 
