@@ -78,12 +78,13 @@ class Figures:
 
     def table(self):
         """What clients waited while each attack ran; milliseconds."""
-        if self.by_attack:
-            yield f"{'meanwhile':<26} {'bus p50':>9} {'p99':>9} {'longest':>9} {'socket p50':>11} {'p99':>9} {'longest':>9}"
-        for name, doors in self.by_attack.items():
-            bus, socket = (doors[door] or ("-", "-", "-") for door in ("bus", "socket"))
+        doors = list(dict.fromkeys(door for waits in self.by_attack.values() for door in waits))
+        if doors:
+            yield f"{'meanwhile':<26}" + "".join(f" {door + ' p50':>11} {'p99':>9} {'longest':>9}" for door in doors)
+        for name, waits in self.by_attack.items():
+            waited = "".join(" {:>11} {:>9} {:>9}".format(*(waits.get(door) or ("-", "-", "-"))) for door in doors)
             resident = "".join(f" {size / MIB:>6.1f} MiB" for size in self.resident_by_flood.get(name, ()))
-            yield f"{name:<26} {bus[0]:>9} {bus[1]:>9} {bus[2]:>9} {socket[0]:>11} {socket[1]:>9} {socket[2]:>9}{resident}"
+            yield f"{name:<26}{waited}{resident}"
 
     def json(self):
         return json.dumps(self.value())

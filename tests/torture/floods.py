@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One user's 200 connections that ask as fast as they are read, and two clients of another user that want their answers."""
+"""One user's 200 connections that ask as fast as they are read, and clients of another user that want their answers.
+
+Two of them ask the daemon, by the bus and by its socket. The third asks a program that answers at once on the same bus: what it
+waits is the bus daemon's own queue.
+"""
 import multiprocessing
 import os
 import selectors
@@ -11,19 +15,29 @@ import wire
 from attacks import BusClient, Client, SocketClient, become, waits_by_attack
 from figures import MIB, Figures, quantile
 from patient import Patient
-from peer import MANAGER, NAME, ROOT, Peer
+from peer import BUS, MANAGER, NAME, ROOT, Peer
 
 CONNECTIONS = 200
 IN_FLIGHT = 64  # calls of each connection; a system bus allows 128 replies
 NOBODY, SOMEBODY = (65534, 1) if os.geteuid() == 0 else (None, None)  # the same user otherwise
 RESTED = 12 * MIB  # resident, ten seconds after
 LIMITS = {"max_connections_per_user": 256, "max_replies_per_connection": 128}
-# (what, door, the call)
+MINE = (NAME, ROOT, MANAGER)
+THE_BUS = (BUS, "/org/freedesktop/DBus", BUS)
+SELECT = (*MINE, "SelectBackend", "sa{sv}", ["default", {}])
+RULE = "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'"
+# What each connection asks, in turn.
 BUS_CALLS = {
-    "select": ("SelectBackend", "sa{sv}", ["default", {}]),
-    "recommend": ("RecommendVariant", "ssa{sv}", ["torch", "", {}]),
-    "describe": ("Describe", "", []),
-    "a long name": ("SelectBackend", "sa{sv}", ["x" * 60000, {}]),
+    "select": [SELECT],
+    "recommend": [(*MINE, "RecommendVariant", "ssa{sv}", ["torch", "", {}])],
+    "describe": [(*MINE, "Describe", "", [])],
+    "a long name": [(*MINE, "SelectBackend", "sa{sv}", ["x" * 60000, {}])],
+    "a property": [(*MINE[:2], BUS + ".Properties", "GetAll", "s", [MANAGER])],
+    "never read": [SELECT],
+    "no reply": [SELECT],
+    "strangers": [SELECT],
+    "names": [(*THE_BUS, "AddMatch", "s", [RULE]), (*THE_BUS, "RequestName", "su", ["org.gpuprobe.Flood{}", 4]),
+              (*THE_BUS, "ReleaseName", "s", ["org.gpuprobe.Flood{}"]), (*THE_BUS, "RemoveMatch", "s", [RULE])],
 }
 SOCKET_CALLS = {
     "select": b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}}\0',
@@ -31,6 +45,40 @@ SOCKET_CALLS = {
     "describe": b'{"method":"org.gpuprobe.Describe"}\0',
     "no call": b"{]\0",
 }
+
+
+class Echo:
+    """A program that answers at once, in a process of its own."""
+
+    NAME = "org.gpuprobe.Echo"
+
+    def __init__(self, path):
+        ready = multiprocessing.Event()
+        self.process = multiprocessing.Process(target=self.answer, args=(path, ready), daemon=True)
+        self.process.start()
+        ready.wait(60)
+
+    def answer(self, path, ready):
+        peer = Peer(path)
+        peer.call(*THE_BUS, "RequestName", "su", [self.NAME, 4])
+        ready.set()
+        while True:
+            try:
+                call = peer.receive(3600)
+            except TimeoutError:
+                continue
+            if call.kind == wire.CALL:
+                peer.send(wire.message(wire.REPLY, peer.next_serial(),
+                                       {wire.REPLY_SERIAL: struct.unpack_from("<I", call.data, 8)[0], wire.DESTINATION: call.fields[wire.SENDER]}, b""))
+
+    def end(self):
+        self.process.kill()
+        self.process.join()
+
+
+class EchoClient(BusClient):
+    def ask(self):
+        self.peer.call(Echo.NAME, "/", BUS + ".Peer", "Ping")
 
 
 def messages_in(data):
@@ -77,12 +125,50 @@ class Flooder:
             self.unsent = self.unsent[self.socket.send(self.unsent[:65536]):]
 
 
+class Deaf(Flooder):
+    """One that sends and never reads."""
+
+    def wants(self):
+        return selectors.EVENT_WRITE
+
+    def go_on(self, _events):
+        if not self.unsent:
+            self.unsent = memoryview(b"".join(self.call() for _ in range(IN_FLIGHT)))
+        self.unsent = self.unsent[(sent := self.socket.send(self.unsent[:65536])):]
+        self.total.value += sent // len(self.call())
+
+
+class Stranger(Flooder):
+    """One that the daemon does not know: it leaves once it was answered."""
+
+    def go_on(self, events):
+        before = self.total.value
+        super().go_on(events)
+        if self.total.value != before:
+            raise ConnectionError
+
+
+def calls_of(peer, kind, place):
+    """What makes the next call."""
+    calls = BUS_CALLS[kind]
+    calls = [(*call[:-1], [value.format(place) if isinstance(value, str) else value for value in call[-1]]) for call in calls]
+    flags = wire.NO_REPLY if kind == "no reply" else 0
+    ready_made = [bytearray(wire.call(1, *call, flags=flags)) for call in calls]
+
+    def call():
+        serial = peer.next_serial()
+        one = ready_made[serial % len(calls)]
+        struct.pack_into("<I", one, 8, serial)
+        return bytes(one)
+    return call
+
+
 def flooders(door, kind, path, total):
-    for _ in range(CONNECTIONS):
+    for place in range(CONNECTIONS):
         if door == "bus":
             peer = Peer(path)
-            yield Flooder(peer.socket, lambda peer=peer: wire.call(peer.next_serial(), NAME, ROOT, MANAGER, *BUS_CALLS[kind]),
-                          messages_in, total, peer.buffer)
+            sort = {"never read": Deaf, "no reply": Deaf, "strangers": Stranger}.get(kind, Flooder)
+            yield sort(peer.socket, calls_of(peer, kind, place), messages_in, total, peer.buffer)
         else:
             connection = socket.socket(socket.AF_UNIX)
             connection.connect(path)
@@ -117,6 +203,8 @@ def each_flood(options, patient, paths, figures):
     times = [("(nothing)", start, time.monotonic())]
     for door, kinds in (("bus", BUS_CALLS), ("socket", SOCKET_CALLS)):
         for kind in kinds:
+            if options.only and f"{kind}, {door}" not in options.only:
+                continue
             total = multiprocessing.Value("q", 0)
             connected = multiprocessing.Event()
             process = multiprocessing.Process(target=flood, args=(door, kind, paths[door], total, connected), daemon=True)
@@ -154,8 +242,10 @@ def run(options):
     figures = Figures("floods")
     with Patient(options.daemon, "--replay", str(options.replay), limits=LIMITS, socket=True) as patient:
         os.chmod(patient.folder, 0o755)
-        paths = {"bus": patient.bus.path, "socket": f"{patient.folder}/varlink"}
-        clients = {door: Client(kind, paths[door], SOMEBODY) for door, kind in (("bus", BusClient), ("socket", SocketClient))}
+        paths = {"bus": patient.bus.path, "socket": f"{patient.folder}/varlink", "echo": patient.bus.path}
+        echo = Echo(patient.bus.path)
+        clients = {door: Client(kind, paths[door], SOMEBODY)
+                   for door, kind in (("bus", BusClient), ("socket", SocketClient), ("echo", EchoClient))}
         start = time.monotonic()
         figures.before(patient)
         times = each_flood(options, patient, paths, figures)
@@ -163,6 +253,7 @@ def run(options):
         for door, client in clients.items():
             waited[door], problem = client.end()
             figures.wrong += [f"the client on the {door}: {problem}"] if problem else []
+        echo.end()
         figures.after(patient)
         figures.seconds = time.monotonic() - start
         figures.latency = quantile([seconds for _when, seconds in waited["bus"]])

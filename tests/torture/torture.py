@@ -17,6 +17,8 @@ def arguments(words):
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="so many hostile calls")
     parser.add_argument("--flood", type=float, default=0, metavar="SECONDS",
                         help="200 connections that ask without end, so long for each kind of call")
+    parser.add_argument("--only", action="append", default=[], metavar="FLOOD",
+                        help="this flood alone, as the table has it: 'select, bus'; repeatable")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
                         help="so many of the attacks in tests/escape, and what clients wait meanwhile")
