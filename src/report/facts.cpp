@@ -47,6 +47,7 @@ public:
 private:
     Value list(const Value::Array& items, int depth) {
         Value::Array kept;
+        kept.reserve(std::min(items.size(), kMaxFactNodes));
         for (const auto& item : items)
             if (nodes_ < kMaxFactNodes)
                 kept.push_back(copy(item, depth + 1));
@@ -54,6 +55,7 @@ private:
     }
     Value object(const Value::Object& members, int depth) {
         Value::Object kept;
+        kept.reserve(std::min(members.size(), kMaxFactNodes));
         // Two keys may be one once they are scrubbed: the first stays.
         std::unordered_set<std::string> keys;
         for (const auto& member : members) {
