@@ -37,8 +37,13 @@ Result<ExitCode> run(Context& context) {
 Status check(Arguments& arguments) {
     if (arguments.outcome.result.empty())
         return refusal("report-outcome: CONSUMER and RESULT are needed");
-    if (arguments.outcome.gpus.size() > 1)
-        return refusal("report-outcome: one GPU, or none for all");
+    return Done{};
+}
+
+Status take_gpu_used(Arguments& arguments, const std::string& word) {
+    arguments.outcome.gpus = comma_list(word);
+    if (arguments.outcome.gpus.size() != 1)
+        return refusal("one GPU; leave it out where it was any");
     return Done{};
 }
 
@@ -70,7 +75,7 @@ changes or you report that it works. What root reports counts for everybody.
                         {.names = "--gpu",
                          .value = {.name = "GPU", .names = kGpus},
                          .help = "the GPU it ran on; without it, any",
-                         .take = put<&Arguments::outcome, &OutcomeArguments::gpus>},
+                         .take = take_gpu_used},
                         {.names = "--detail",
                          .value = {.name = "TEXT"},
                          .help = "what went wrong, for people",

@@ -2,8 +2,9 @@
 #include "plan/plan_request.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <locale>
+#include <sstream>
 
 #include "base/parse.h"
 
@@ -52,6 +53,13 @@ ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     return read_value(value, out).empty() ? ReadProblem{} : wrong_type(value, "list of strings");
 }
 
+ReadProblem read_gpus(const Value& value, PlanRequest& request) {
+    auto problem = read_words(value, request.gpus);
+    if (problem.empty() && std::ranges::all_of(request.gpus, &std::string::empty))
+        return "expected at least one GPU; leave it out where any will do";
+    return problem;
+}
+
 ReadProblem read_cache_types(const Value& value, PlanRequest& request) {
     std::vector<std::string> types;
     if (auto problem = read_words(value, types); !problem.empty())
@@ -85,10 +93,12 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
     if (parts.size() > kMaxGpus)
         return "more than 128 parts";
     for (const auto& part : parts) {
+        // Not from_chars(), which libc++ 19 does not have for these.
+        std::istringstream text{part};
+        text.imbue(std::locale::classic());
         float number = 0;
-        const auto* end = part.data() + part.size();
-        const auto read = std::from_chars(part.data(), end, number);
-        if (read.ec != std::errc{} || read.ptr != end || !std::isfinite(number) || number < 0)
+        if (!(text >> std::noskipws >> number) || !text.eof() || !std::isfinite(number) ||
+            number < 0)
             return "'" + scrubbed(part, 32) + "' is no part: a number from 0";
         request.tensor_split.push_back(number);
     }
@@ -152,8 +162,9 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .meaning = "these GPUs only",
       .option = "--gpus",
       .placeholder = "LIST",
-      .offers_gpus = true},
-     [](const Value& v, PlanRequest& r) { return read_words(v, r.gpus); }},
+      .offers_gpus = true,
+      .keeps_empty = true},
+     read_gpus},
     {{.key = "tensor-split",
       .meaning = "parts of several GPUs, like 3,1; by free memory otherwise",
       .option = "--tensor-split",

@@ -97,10 +97,11 @@ ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
     return read_list(value, out, add_name);
 }
 
+/// Of a list that restricts: a script whose variable is empty would otherwise get everything.
 ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::string>>& out) {
     auto problem = read_names(value, out.emplace());
     if (problem.empty() && out->empty())
-        return "expected at least one name";
+        return "expected at least one name; leave it out where any will do";
     return problem;
 }
 
@@ -204,6 +205,7 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
       .option = "--only",
       .placeholder = "LIST",
       .offers = kBackendWords,
+      .keeps_empty = true,
       .rule_option = "--only"},
      [](const Value& v, SelectRequest& r) { return read_some_names(v, r.only); }},
     {{.key = "deny",
@@ -219,6 +221,7 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
       .option = "--gpu",
       .placeholder = "LIST",
       .offers_gpus = true,
+      .keeps_empty = true,
       .rule_option = "--gpu"},
      [](const Value& v, SelectRequest& r) { return read_some_names(v, r.gpus); }},
     {{.key = "backend",
