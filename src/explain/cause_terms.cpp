@@ -56,7 +56,8 @@ constexpr auto kSigns = std::to_array<Sign>({{"=", Relation::Is},
 
 Result<PathTerm> path_term(std::string_view text) {
     const auto begin = operator_in(text);
-    PathTerm term{.path = TRY(parse_path(text.substr(0, begin)))};
+    PathTerm term;
+    term.path = TRY(parse_path(text.substr(0, begin)));
     if (begin == text.size())
         return term;
     const auto end = std::min(text.find_first_not_of("<>=!", begin), text.size());
@@ -211,7 +212,8 @@ std::string word_of(const Value& value) {
 
 Result<Path> parse_path(std::string_view text) {
     const auto dot = std::min(text.find('.'), text.size());
-    Path path{.root = std::string{text.substr(0, dot)}};
+    Path path;
+    path.root = text.substr(0, dot);
     if (std::ranges::find(kRoots, path.root) == kRoots.end())
         return refused(text, "a path begins with nothing of that name");
     text.remove_prefix(std::min(dot + 1, text.size()));

@@ -40,16 +40,18 @@ struct Met {
 
 struct PathStep;
 
+// Steps hold terms and terms hold steps: what is not complete yet has no initialiser, for which
+// libc++ would have to know how to destroy it.
 struct Path {
     std::string root = {};  ///< empty: the evidence
-    std::vector<PathStep> steps = {};
+    std::vector<PathStep> steps;
 };
 
 struct PathTerm {
-    Path path = {};
+    Path path;
     Relation relation = Relation::Never;  ///< Never: something is there
     std::vector<std::string> words = {};
-    std::vector<Path> other = {};  ///< one, in place of the words
+    std::vector<Path> other;  ///< one, in place of the words
 };
 
 struct PathStep {
