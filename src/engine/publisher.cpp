@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/publisher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/value_json.h"
@@ -69,8 +70,10 @@ void Publisher::publish(bool is_new) {
 }
 
 void Publisher::publish_soon() {
-    if (!gathering_)
-        gathering_ = context_.loop.after(kGather, [this] { publish(); });
+    if (gathering_)
+        return;
+    gathering_ = context_.loop.after(gather_, [this] { publish(); });
+    gather_ = std::min(2 * gather_, kGather);
 }
 
 bool Publisher::has_new_fingerprint() {

@@ -18,7 +18,9 @@ namespace gpuprobe::engine {
 /// what the next start can use.
 class Publisher {
 public:
-    /// Results that arrive within this time become one generation.
+    /// Results that arrive within this time become one generation. The first of a round are waited
+    /// for: they make a generation early, and each later one gathers for twice as long.
+    static constexpr Duration kFirstGather = std::chrono::milliseconds{5};
     static constexpr Duration kGather = std::chrono::milliseconds{50};
 
     /// `is_probing` tells whether the report should say that probes run.
@@ -37,7 +39,7 @@ public:
     /// Replaces the report. It is a new generation if its stable part has changed, or if `is_new`,
     /// because decisions have changed although the report has not.
     void publish(bool is_new = false);
-    /// Does that within kGather.
+    /// Does that within kGather, sooner at the beginning of a round.
     void publish_soon();
 
     /// Whether drivers may report something else than at the last call.
@@ -48,7 +50,10 @@ public:
     /// A cache that can't be written costs the next start some probes, nothing else.
     void save_cache(const store::CachedProbes& probes) const;
     /// All drivers have been asked: the report no longer depends on the cache.
-    void round_ended() { basis_ = Basis::Drivers; }
+    void round_ended() {
+        basis_ = Basis::Drivers;
+        gather_ = kFirstGather;
+    }
     [[nodiscard]] bool is_from_cache() const { return basis_ == Basis::Cache; }
 
 private:
@@ -68,6 +73,7 @@ private:
     std::vector<Reason> notes_ = {};
     std::vector<std::function<void()>> listeners_ = {};
     EventHandle gathering_ = {};
+    Duration gather_ = kFirstGather;
 };
 
 }  // namespace gpuprobe::engine

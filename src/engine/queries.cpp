@@ -99,6 +99,7 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
         suspects_.push_back(target);
     }
     due.erase(suspects.begin(), suspects.end());
+    sort_for_start(due, machine.hardware, machine.results);
     context_.ledger.begin(due);
     for (const auto& target : due)
         ask(target, sleeper_woken_by(target, machine.hardware).has_value());

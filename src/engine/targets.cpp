@@ -117,6 +117,24 @@ std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Mac
     return std::nullopt;
 }
 
+void sort_for_start(std::vector<ProbeTarget>& targets,
+                    const Machine& machine,
+                    const ProbeResults& known) {
+    const auto group = [&machine](const ProbeTarget& target) {
+        if (devices_of(target, machine).empty())
+            return 2;
+        return computes(target.api) ? 1 : 0;
+    };
+    const auto last_time = [&known](const ProbeTarget& target) {
+        const auto* result = known.find(target);
+        return result ? result->duration.value_or(Duration::zero()) : Duration::zero();
+    };
+    std::ranges::stable_sort(targets, [&](const ProbeTarget& one, const ProbeTarget& other) {
+        return group(one) != group(other) ? group(one) < group(other)
+                                          : last_time(one) > last_time(other);
+    });
+}
+
 ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason) {
     return ProbeResult{.api = target.api,
                        .driver = target.driver,

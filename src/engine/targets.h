@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "engine/probe_results.h"
 #include "probe/target.h"
 #include "report/machine.h"
 #include "report/report.h"
@@ -23,6 +24,14 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
 /// A driver manifest whose name tells its vendor wakes only that vendor's devices; any other is
 /// assumed to wake all. `pci` reads what the kernel caches and wakes nothing.
 std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine);
+
+/// Puts targets into the order in which to start them, for the earliest useful answer and the
+/// earliest complete one: what names the machine's GPUs without computing on them (the kernel,
+/// management libraries); then what computes on them, that which took longest last time first; then
+/// software, and what the machine has no GPU for. Each start takes some milliseconds.
+void sort_for_start(std::vector<ProbeTarget>& targets,
+                    const Machine& machine,
+                    const ProbeResults& known);
 
 /// The result of a probe that was not run.
 ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason);

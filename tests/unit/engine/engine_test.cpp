@@ -92,8 +92,10 @@ protected:
         return std::move(engine).value();
     }
     void finish(const Engine& engine, Outcome outcome = Outcome::Absent) {
-        launcher_.let_answer(outcome);
-        ASSERT_TRUE(loop_->run_until([&engine] { return !engine.probing(); }));
+        ASSERT_TRUE(loop_->run_until([&] {
+            launcher_.let_answer(outcome);  // those that start later, too
+            return !engine.probing();
+        }));
     }
 
     TemporaryFolder root_ = {};

@@ -58,6 +58,29 @@ TEST(AnActiveGpu, IsWokenByNothing) {
     EXPECT_EQ(sleeper_woken_by(target, hybrid_laptop("active")), std::nullopt);
 }
 
+TEST(SortForStart, BeginsWithWhatNamesTheGpusAndEndsWithWhatHasNone) {
+    auto targets = std::vector<ProbeTarget>{
+        {.api = "cuda"},
+        {.api = "hip"},
+        {.api = "nvml"},
+        {.api = "drm"},
+        {.api = "vulkan", .driver = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"},
+        {.api = "vulkan", .driver = "/usr/share/vulkan/icd.d/nvidia_icd.json"}};
+    ProbeResults known;
+    for (const auto& [target, time] : {std::pair{targets.at(0), std::chrono::milliseconds{200}},
+                                       std::pair{targets.at(5), std::chrono::milliseconds{300}}})
+        known.keep({.api = target.api,
+                    .driver = target.driver,
+                    .outcome = Outcome::Answered,
+                    .duration = time});
+    sort_for_start(targets, hybrid_laptop("active"), known);
+    std::vector<std::string> order;
+    for (const auto& target : targets)
+        order.push_back(target.api + target.driver.substr(target.driver.rfind('/') + 1));
+    EXPECT_EQ(order, (std::vector<std::string>{"nvml", "drm", "vulkannvidia_icd.json", "cuda",
+                                               "hip", "vulkanlvp_icd.x86_64.json"}));
+}
+
 TEST(SkippedAsleep, NamesTheDevice) {
     const auto probe = skipped_asleep(ProbeTarget{.api = "cuda"}, "pci:0000:01:00.0");
     EXPECT_EQ(probe.outcome, Outcome::Skipped);

@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long a first look at a real machine takes, beside its bare drivers: alone, and all at once.
+
+Usage: tests/hardware/cold.py --bin FOLDER --bare PROGRAM [--rounds N]
+
+FOLDER holds gpuprobed, gpuprobectl and gpuprobe-worker; PROGRAM is bench_bare_driver. Prints medians of N rounds (9):
+- each driver's bare initialisation alone, and all of them started together: what the drivers cost one another in the kernel,
+  whoever starts them;
+- a daemon without a cache: its first answer, its first useful one (each GPU with its name, its memory and its architecture),
+  the first choice of a backend that is the last one too, and the end of all probes;
+- `gpuprobectl --direct --no-cache describe`.
+Ends with the ratios and their goals: 30 ms for the useful answer, all within 1.15 × the slowest bare driver alone on one GPU
+and 1.25 × on several. Nothing fails for being slow.
+"""
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+DRIVERS = ("nvml", "cuda", "vulkan", "opencl")
+GIVE_UP = 60  # seconds
+
+
+def seconds_of(command):
+    """None where the driver is not there."""
+    start = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return None if done.returncode else time.monotonic() - start
+
+
+def together(bare, drivers):
+    """When each has ended, of those that are started at the same time."""
+    start = time.monotonic()
+    running = {driver: subprocess.Popen([bare, driver], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for driver in drivers}
+    ended = {}
+    while running:
+        for driver in [driver for driver, process in running.items() if process.poll() is not None]:
+            ended[driver] = time.monotonic() - start
+            del running[driver]
+        time.sleep(0.0005)
+    return ended
+
+
+class Daemon:
+    """One that has no cache, asked over its socket until all drivers have answered."""
+
+    def __init__(self, binaries, options=()):
+        self.folder = tempfile.TemporaryDirectory(prefix="gpuprobe-cold-")
+        self.path = f"{self.folder.name}/socket"
+        self.start = time.monotonic()
+        self.process = subprocess.Popen(
+            [f"{binaries}/gpuprobed", "--bus=none", f"--socket={self.path}", "--no-cache",
+             f"--state-dir={self.folder.name}/state", *options],
+            env={**os.environ, "HOME": self.folder.name}, stderr=subprocess.DEVNULL)
+        self.socket = None
+
+    def __enter__(self):
+        while time.monotonic() - self.start < GIVE_UP:
+            self.socket = socket.socket(socket.AF_UNIX)
+            try:
+                self.socket.connect(self.path)
+                return self
+            except OSError:
+                self.socket.close()
+                time.sleep(0.0005)
+        raise RuntimeError("gpuprobed does not listen")
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.process.terminate()
+        self.process.wait()
+        self.folder.cleanup()
+
+    def ask(self, method, **parameters):
+        self.socket.sendall(json.dumps({"method": f"org.gpuprobe.{method}", "parameters": parameters}).encode() + b"\0")
+        answer = b""
+        while not answer.endswith(b"\0"):
+            answer += self.socket.recv(1 << 20)
+        return json.loads(answer[:-1]).get("parameters", {})
+
+    def elapsed(self):
+        return time.monotonic() - self.start
+
+
+def is_told(gpu):
+    return gpu["name"] and gpu["memory"]["physical"] and any(gpu["architecture"].values())
+
+
+def first_look(binaries, options=()):
+    """Seconds from the start of a daemon to what it says first, and what it says at the end."""
+    told, choices = {}, []
+    with Daemon(binaries, options) as daemon:
+        while daemon.elapsed() < GIVE_UP:
+            report, choice = daemon.ask("Describe"), daemon.ask("Select", consumer="default")
+            at = daemon.elapsed()
+            told.setdefault("first answer", at)
+            choices.append((at, choice.get("backend")))
+            if report["gpus"] and all(map(is_told, report["gpus"])):
+                told.setdefault("first useful answer", at)
+            if report["state"] in ("ready", "degraded"):
+                last = choices[-1][1]
+                other = max((at for at, backend in choices if backend != last), default=0)
+                told["backend of the end"] = next(at for at, backend in choices if at > other and backend == last)
+                told["all probes"] = at
+                return told, report
+            time.sleep(0.001)
+    raise RuntimeError("the probes do not end")
+
+
+def medians(rounds):
+    """Of each value that every round has."""
+    return {name: statistics.median(one[name] for one in rounds) for name in rounds[0] if all(name in one for one in rounds)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bare", required=True)
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args()
+    binaries = pathlib.Path(options.bin)
+
+    def show(what, value, goal=""):
+        print(f"{what:52} {value * 1000:8.1f} ms  {goal}".rstrip(), flush=True)
+
+    drivers = [driver for driver in DRIVERS if seconds_of([options.bare, driver]) is not None]
+    alone = medians([{driver: seconds_of([options.bare, driver]) for driver in drivers} for _ in range(options.rounds)])
+    at_once = medians([together(options.bare, drivers) for _ in range(options.rounds)])
+    for driver in drivers:
+        show(f"bare {driver}, alone", alone[driver])
+    for driver in drivers:
+        show(f"bare {driver}, beside the others", at_once[driver], f"{at_once[driver] / alone[driver]:.2f} × alone")
+    looks = [first_look(binaries) for _ in range(options.rounds)]
+    report = looks[-1][1]
+    told = medians([look for look, _ in looks])
+    direct = statistics.median(seconds_of([f"{binaries}/gpuprobectl", "--direct", "--no-cache", "describe", "-j"])
+                               for _ in range(options.rounds))
+    slowest, limit = max(alone.values()), 1.15 if len(report["gpus"]) == 1 else 1.25
+    show("daemon: first answer", told["first answer"])
+    if "first useful answer" in told:
+        show("daemon: first useful answer", told["first useful answer"], "goal 30 ms")
+    show("daemon: the backend that it names at the end", told["backend of the end"])
+    ours = {"daemon: all probes": told["all probes"], "gpuprobectl --direct describe": direct}
+    for what, value in ours.items():
+        show(what, value, f"{value / slowest:.2f} × the slowest bare driver alone (goal {limit} ×), "
+                          f"{value / max(at_once.values()):.2f} × all of them at once")
+    for probe in sorted(report["probes"], key=lambda probe: probe["duration_usec"] or 0, reverse=True)[:8]:
+        show(f"  {probe['api']} {pathlib.Path(probe['driver']).name} ({probe['outcome']})", (probe["duration_usec"] or 0) / 1e6)
+    print(f"{len(report['gpus'])} GPUs, {os.cpu_count()} processors")
+
+
+if __name__ == "__main__":
+    main()

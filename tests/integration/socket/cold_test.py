@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first look at a machine whose drivers take known times: what is known early is told early."""
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+FAKES = pathlib.Path(os.environ["GPUPROBE_FAKES"])
+sys.path.append(str(SOURCE / "tests/hardware"))
+import cold  # noqa: E402
+
+# Seconds that each driver takes before it answers; the others answer at once.
+TIMES = {"cuda": 3.0, "vulkan": 2.5, "opencl": 2.0, "level_zero": 2.0}
+WORKER = """#!/bin/sh
+case "$1" in {times} esac
+export LD_LIBRARY_PATH={libraries}
+exec {bin}/gpuprobe-worker "$@"
+"""
+
+
+@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "it measures times")
+class Cold(unittest.TestCase):
+    def setUp(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuprobe-cold-"))
+        self.addCleanup(shutil.rmtree, folder)
+        for name, file in (("vulkan", "vulkan/gpu/gpu.json"), ("opencl", "opencl/gpu/gpu.icd")):
+            (folder / name).mkdir()
+            shutil.copy(FAKES / file, folder / name)
+        self.worker = folder / "worker"
+        self.worker.write_text(WORKER.format(
+            times=" ".join(f"{api}) sleep {seconds};;" for api, seconds in TIMES.items()),
+            libraries=f"{FAKES}/nvidia/healthy:{FAKES}/intel/healthy", bin=BIN), encoding="utf-8")
+        self.worker.chmod(0o755)
+        self.options = [f"--worker={self.worker}", f"--vulkan-drivers={folder}/vulkan", f"--opencl-vendors={folder}/opencl"]
+
+    def test_memory_and_architecture_are_told_while_slow_drivers_are_asked(self):
+        with cold.Daemon(BIN, self.options) as daemon:
+            while daemon.elapsed() < cold.GIVE_UP:
+                report = daemon.ask("Describe")
+                if any(gpu["memory"]["physical"] and gpu["architecture"]["cuda_compute_capability"] for gpu in report["gpus"]):
+                    break
+                time.sleep(0.001)
+            print(f"first useful answer after {daemon.elapsed() * 1000:.0f} ms")
+            self.assertEqual(report["state"], "probing")
+            self.assertNotIn("cuda", {probe["api"] for probe in report["probes"]})
+
+    def test_all_are_asked_side_by_side(self):
+        told, report = cold.first_look(BIN, self.options)
+        slowest = max(TIMES.values())
+        print(", ".join(f"{what} {seconds * 1000:.0f} ms" for what, seconds in told.items()),
+              f"; {told['all probes'] / slowest:.2f} × the slowest driver alone")
+        self.assertLess(told["all probes"], sum(TIMES.values()) / 2)
+        self.assertLess(told["first answer"], min(TIMES.values()))
+        self.assertEqual({probe["outcome"] for probe in report["probes"] if probe["api"] in TIMES}, {"answered"})
+
+
+if __name__ == "__main__":
+    unittest.main()
