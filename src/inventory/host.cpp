@@ -44,20 +44,13 @@ Cpu cpu_of(const FileSystem& files) {
     return cpu;
 }
 
-[[maybe_unused]] bool has_musl_loader(const FileSystem& files) {
-    const auto names = files.list("/lib");
-    return names && std::ranges::any_of(*names, [](const std::string& name) {
-               return name.starts_with("ld-musl-");
-           });
-}
-
 /// The C library that this program runs on; most likely the other programs of this machine do too.
-Libc libc_of([[maybe_unused]] const FileSystem& files) {
-#if defined(__GLIBC__)
+Libc libc_of([[maybe_unused]] const FileSystem& files,
+             [[maybe_unused]] std::string_view architecture) {
+#if defined(__GLIBC__) && !defined(GPUPROBE_STATIC)
     return {.name = "glibc", .version = gnu_get_libc_version()};
 #else
-    // musl tells its version only when its loader is run as a program.
-    return {.name = has_musl_loader(files) ? std::optional<std::string>{"musl"} : std::nullopt};
+    return libc_of_programs(files, architecture);
 #endif
 }
 
@@ -78,8 +71,7 @@ HostMemory host_memory(const FileSystem& files) {
 }
 
 Host detect_host(const FileSystem& files) {
-    Host host{.libc = libc_of(files),
-              .cpu = cpu_of(files),
+    Host host{.cpu = cpu_of(files),
               .memory = host_memory(files),
               .container = container_of(files),
               .virtualization = virtualization_of(files, running_hypervisor())};
@@ -89,6 +81,7 @@ Host detect_host(const FileSystem& files) {
         host.arch = names.machine;
         host.kernel = scrubbed(names.release);
     }
+    host.libc = libc_of(files, host.arch.value_or(""));
     host.wsl = is_wsl(files, host.kernel.value_or(""));
     host.l4t = jetson_release(files);
     host.libraries = host_libraries(files, host.arch.value_or(""));

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Bytes kMaxCache = mib(8);
 constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
+constexpr Bytes kMaxLibrary = mib(16);
 constexpr std::size_t kHeader = 48;
 constexpr std::size_t kEntry = 24;
 constexpr std::size_t kMaxSoname = 256;
@@ -49,6 +50,20 @@ std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entr
     if (!soname || !path)
         return std::nullopt;
     return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
+}
+
+/// "2.36" of "GNU C Library (…) stable release version 2.36."
+std::optional<std::string> glibc_version_in(std::string_view library) {
+    constexpr std::string_view kBefore = "release version ";
+    const auto banner = library.find("GNU C Library (");
+    const auto before = library.find(kBefore, std::min(banner, library.size()));
+    if (before == std::string_view::npos)
+        return std::nullopt;
+    auto version = library.substr(before + kBefore.size());
+    version = version.substr(0, std::min(version.find_first_not_of("0123456789."), kMaxSoname));
+    while (version.ends_with('.'))
+        version.remove_suffix(1);
+    return version.empty() ? std::nullopt : std::optional{std::string{version}};
 }
 
 }  // namespace
@@ -117,6 +132,21 @@ std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
         return !is_listed_library(soname) || scrubbed(soname) != soname;
     });
     return sonames;
+}
+
+Libc libc_of_programs(const FileSystem& files, std::string_view architecture) {
+    auto paths =
+        library_paths(files, architecture, {"libc.so.6"}).value_or(std::vector<std::string>{});
+    paths.insert(paths.end(), {"/lib64/libc.so.6", "/usr/lib/libc.so.6"});
+    for (const auto& path : paths)
+        if (const auto library = files.read(path, kMaxLibrary))
+            if (auto version = glibc_version_in(*library))
+                return {.name = "glibc", .version = std::move(version)};
+    const auto loaders = files.list("/lib");
+    const bool is_musl = loaders && std::ranges::any_of(*loaders, [](const std::string& name) {
+                             return name.starts_with("ld-musl-");
+                         });
+    return {.name = is_musl ? std::optional<std::string>{"musl"} : std::nullopt};
 }
 
 }  // namespace gpuprobe::inline inventory

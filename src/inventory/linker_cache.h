@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "report/machine.h"
 
 namespace gpuprobe::inline inventory {
 
@@ -31,6 +32,11 @@ std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text
 /// cache_file_new).
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture);
+
+/// The C library that the dynamic linker gives to programs, for a program that has its own inside:
+/// glibc with the version that its file names itself by, or musl, which names none; unknown without
+/// either. Source: glibc, csu/version.c.
+Libc libc_of_programs(const FileSystem& files, std::string_view architecture);
 
 /// Where the dynamic linker finds each library whose soname starts with one of these; nullopt
 /// where its cache can't be read.

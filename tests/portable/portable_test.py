@@ -134,6 +134,8 @@ class Debians(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 found = [(device["api"], device["device"].get("driver_id")) for device in json.loads(done.stdout)["software"]]
                 self.assertIn(("vulkan", "mesa-llvmpipe"), found)
+                version = output_of("/usr/sbin/chroot", root.folder, "/usr/bin/ldd", "--version").split("\n")[0].split()[-1]
+                self.assertEqual(json.loads(done.stdout)["host"]["libc"], {"name": "glibc", "version": version})
                 chosen = root.ask("--direct", "-q", "select", "llama.cpp", user=user)
                 self.assertIn(chosen.stdout, ("cpu\n", "vulkan\n"))
 
@@ -159,6 +161,7 @@ class WithoutLinker(unittest.TestCase):
         done = root.ask("--direct", "describe", "-j")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"this machine has no {LINKER}", not_started(done))
+        self.assertEqual(json.loads(done.stdout)["host"]["libc"], {"name": None, "version": None})
         wanted = json.loads(ask(CTL, "--replay", machine, "describe", "-j").stdout)["gpus"]
         self.assertEqual([(gpu["id"], gpu["vendor"], gpu["architecture"]) for gpu in json.loads(done.stdout)["gpus"]],
                          [(gpu["id"], gpu["vendor"], gpu["architecture"]) for gpu in wanted])

@@ -38,6 +38,24 @@ TEST(LinkerCache, SaysWhereWhatStartsSoIsFound) {
     EXPECT_EQ(library_paths(RootedFiles{"/nonexistent"}, "x86_64", {"libz"}), std::nullopt);
 }
 
+TEST(LibcOfPrograms, IsNamedByItsOwnFile) {
+    const TemporaryFolder root;
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(libc_of_programs(files, "x86_64"), Libc{});
+    root.write("lib/ld-musl-x86_64.so.1", "");
+    EXPECT_EQ(libc_of_programs(files, "x86_64"), Libc{.name = "musl"});
+    root.write("lib64/libc.so.6", "no version of it");
+    EXPECT_EQ(libc_of_programs(files, "x86_64"), Libc{.name = "musl"});
+    root.write("etc/ld.so.cache", linker_cache_of({{0x0303, "libc.so.6"}}));
+    for (const auto& [banner, version] :
+         {std::pair{"stable release version 2.31.\nCopyright", "2.31"},
+          std::pair{"development release version 2.39.9000.\n", "2.39.9000"}}) {
+        root.write("lib/libc.so.6",
+                   std::string{"ELF release version 1.0, GNU C Library (Debian GLIBC) "} + banner);
+        EXPECT_EQ(libc_of_programs(files, "x86_64"), (Libc{.name = "glibc", .version = version}));
+    }
+}
+
 TEST(LinkerCache, IsFoundBehindTheOldFormat) {
     const auto old = std::string{"ld.so-1.7.0"} + std::string(5, '\0');
     EXPECT_EQ(cached_sonames(old + linker_cache_of({{0x0303, "libcuda.so.1"}}), "x86_64"),
