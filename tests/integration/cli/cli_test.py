@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cli_case import CTL, DATA, NOWHERE, Bus, WithDaemon, environment, run
+from cli_case import CTL, DATA, NOWHERE, SOURCE, Bus, WithDaemon, environment, run
 
 
 class Texts(WithDaemon):
@@ -220,6 +220,35 @@ class Refusals(WithDaemon):
 
     def test_not_authorised_ends_with_5(self):
         self.assertEqual(self.ask("probe", "--api=refused").returncode, 5)
+
+
+class EmptyNames(unittest.TestCase):
+    """A script's empty variable names no GPU: that is an error and not any GPU, on the command line as in a request."""
+
+    MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
+
+    def refused(self, *words):
+        done = run(f"--replay={self.MACHINE}", *words)
+        self.assertEqual((done.returncode, done.stdout), (125 if words[0] == "run" else 2, ""))
+        self.assertIn("leave it out where", done.stderr)
+
+    def test_are_refused_where_a_list_restricts(self):
+        for words in (["select", "--gpu="], ["select", "--gpu= , "], ["env", "default", "--gpu="], ["run", "default", "--gpu=", "--", "true"],
+                      ["select", "--only="], ["plan", "--need-mib=10", "--gpus="],
+                      ["report-outcome", "default", "failed", "--backend=cuda", "--gpu="]):
+            with self.subTest(" ".join(words)):
+                self.refused(*words)
+
+    def test_are_refused_in_requests(self):
+        for method, request in (("Select", {"gpus": []}), ("Select", {"gpus": ""}), ("Select", {"only": []})):
+            done = run(f"--replay={self.MACHINE}", "call", method, json.dumps({"request": request}))
+            self.assertIn("leave it out where any will do", done.stdout, request)
+        done = run(f"--replay={self.MACHINE}", "call", "Plan", '{"request":{"need-mib":10,"gpus":[]}}')
+        self.assertIn("error", json.loads(done.stdout))
+
+    def test_are_fine_where_nothing_is_taken_away(self):
+        for words in (["select", "--deny="], ["select", "--prefer="]):
+            self.assertEqual(run(f"--replay={self.MACHINE}", *words).returncode, 0)
 
 
 class NoDaemon(unittest.TestCase):
