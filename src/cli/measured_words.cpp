@@ -63,7 +63,7 @@ Promise promise_for(const Report& report, const BenchRow& row) {
 std::string place_of(const BenchRow& row) {
     if (row.gpu)
         return scrubbed(*row.gpu);
-    return row.kind == "software" ? scrubbed(row.name.value_or("software")) : "the processor";
+    return row.kind == "software" ? scrubbed(row.name.value_or("software")) : "the CPU";
 }
 
 bool went_well(const BenchRow& row) {

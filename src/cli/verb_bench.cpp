@@ -72,7 +72,7 @@ Verb bench_verb() {
         .usage = {"bench [GPU…] [OPTION…]"},
         .about = R"(
 Verifies and measures each GPU through each API that lists it; without a GPU also the software
-implementations and the processor. Then the table: bandwidth of the memory (read, copy) and to and
+implementations and the CPU. Then the table: bandwidth of the memory (read, copy) and to and
 from it (up, down), operations a second, the time to launch a kernel, and by how much the samples
 differ. It takes about a second for each line.
 )",

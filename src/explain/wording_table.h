@@ -126,7 +126,7 @@ inline constexpr Wording kWordings[] = {
 
     // What a profile or a request rules out.
     {"not-built", "the consumer is built without it"},
-    {"not-in-profile-for-vendor", "the consumer does not use it on[ {vendor}] GPUs"},
+    {"not-in-profile-for-vendor", "the consumer does not use it on[ {vendor:vendor}] GPUs"},
     {"denied", "the request rules it out"},
     {"not-requested", "the request is for[ {requested}] alone"},
     {"integrated-not-allowed", "the consumer does not use integrated GPUs"},
@@ -172,8 +172,8 @@ inline constexpr Wording kWordings[] = {
      "the kernel is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]"},
     {"cpu-too-old",
-     "the processor is too old[: {want} is needed][: {need} is needed][, it is {have}]"},
-    {"cpu-feature-missing", "the processor lacks {missing}"},
+     "the CPU is too old[: {want} is needed][: {need} is needed][, it is {have}]"},
+    {"cpu-feature-missing", "the CPU lacks {missing}"},
     {"library-missing", "not installed: {missing}[, which {build} needs]",
      "install the packages that have {missing}[, or a build that brings it: {build} does not]"},
     {"library-not-listed", "not known whether {library} is installed[, which {build} needs]"},
