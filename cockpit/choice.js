@@ -82,7 +82,8 @@ function noBuild(answer) {
     if (answer.Status !== "no-platform")
         return _("No build of it fits this machine.");
     const isKnown = (answer.Warnings ?? []).some(warning => typeof warning.Detail?.have === "string");
-    return isKnown ? _("There is no build for a system like this one.") : _("It is not known which system this is, and builds differ by it.");
+    return isKnown ? _("There is no build for a system like this one.")
+        : _("It is not known which system this is, and builds differ by it.");
 }
 
 function installAnswer(answer, machine) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every row of docs/faults.md names tests that there are, or says why it has none."""
+"""Every row of docs/faults.md and docs/first-contact.md names tests that there are, or says why it has none."""
 import os
 import pathlib
 import re
@@ -9,11 +9,16 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 TESTS = SOURCE / "tests"
 
 
-def rows():
-    for line in (SOURCE / "docs/faults.md").read_text(encoding="utf-8").splitlines():
+def rows(page):
+    is_of_tests = False
+    for line in (SOURCE / "docs" / page).read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 3 and cells[0] not in ("fault", "---"):
-            yield cells
+        if len(cells) == 3 and cells[1] != "---":
+            is_of_tests = is_of_tests or cells[2] == "test"
+            if is_of_tests and cells[2] != "test":
+                yield cells
+        elif not cells:
+            is_of_tests = False
 
 
 def exists(name):
@@ -32,8 +37,14 @@ def exists(name):
 
 class Faults(unittest.TestCase):
     def test_every_row_is_tested_or_says_why_not(self):
-        seen = list(rows())
-        self.assertGreater(len(seen), 40)
+        self.check("faults.md", 40)
+
+    def test_so_is_what_once_went_wrong_at_the_first_contact(self):
+        self.check("first-contact.md", 15)
+
+    def check(self, page, at_least):
+        seen = list(rows(page))
+        self.assertGreater(len(seen), at_least)
         for fault, _, tests in seen:
             with self.subTest(fault):
                 names = re.findall(r"`((?:\w+\.)+\w+)`", tests)
