@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages of other distributions: their recipes are read by the tools that these have, and hold what is installed."""
+import hashlib
 import json
 import os
 import pathlib
@@ -52,13 +53,26 @@ class Recipes(unittest.TestCase):
         def make(folder):
             self.run_command(SOURCE / "tools/packaging/make", "rpm", self.folder / folder, "--without", "switcheroo", *words,
                              env={**os.environ, "BUILT": str(BUILD)})
-            return {path.name: path.read_bytes() for path in (self.folder / folder).rglob("*.rpm")}
+            return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (self.folder / folder).rglob("*.rpm")}
         self.assertEqual(make("rpms"), make("again"))
         packages = {path.name.split("-0.")[0]: path for path in (self.folder / "rpms").rglob("*.rpm")}
         self.assertEqual(set(packages), {"gpuprobe", "gpuprobe-devel", "cockpit-gpuprobe"})
         held = {name: self.run_command("rpm", "-qlp", path) for name, path in packages.items()}
         self.assertIn(f"{prefix}/bin/gpuprobectl\n", held["gpuprobe"])
         self.assertIn("/gpuprobe/client.h\n", held["gpuprobe-devel"])
+        self.assertIn("/cockpit/gpuprobe/index.html\n", held["cockpit-gpuprobe"])
+
+    @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --system")
+    def test_makepkg_packages_all_that_is_installed(self):
+        def make(folder):
+            self.run_command(SOURCE / "tools/packaging/make", "arch", self.folder / folder,
+                             env={**os.environ, "BUILT": str(BUILD), "GPUPROBE_PREFIX": setting("CMAKE_INSTALL_PREFIX"), "PKGEXT": ".pkg.tar"})
+            return {path.name: path for path in (self.folder / folder).glob("*.pkg.tar")}
+        packages = make("made")
+        self.assertEqual({name.split("-0.")[0] for name in packages}, {"gpuprobe", "cockpit-gpuprobe"})
+        held = {name.split("-0.")[0]: self.run_command("tar", "-tf", path) for name, path in packages.items()}
+        self.assertIn("/bin/gpuprobectl\n", held["gpuprobe"])
+        self.assertNotIn("cockpit", held["gpuprobe"])
         self.assertIn("/cockpit/gpuprobe/index.html\n", held["cockpit-gpuprobe"])
 
     @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --system")
