@@ -171,14 +171,22 @@ export function gpusNode(report, objects, now) {
         h("div", { class: "cards" }, report.gpus.map(gpu => gpuCard(gpu, objects[gpu.id], now[gpu.id])))];
 }
 
+const kindText = kind => ["npu", "tpu", "fpga"].includes(kind) ? kind.toUpperCase() : kind;
+
+/** Its name; "NPU [1022:17f0]" for one that nobody gave a name but its ids. */
+function acceleratorTitle({ id, name, kind }) {
+    const isIds = /^[0-9a-f]{4}:[0-9a-f]{4}$/.test(name ?? "");
+    return isIds ? `${kindText(kind)} [${name}]` : name ?? id;
+}
+
 function acceleratorCard(accelerator) {
     const name = `name-${safeId(accelerator.id)}`;
     const words = unique((accelerator.findings ?? []).map(finding => inWords(finding).text));
     return h("article", { class: "card", "aria-labelledby": name },
-        h("h3", { id: name }, accelerator.name ?? accelerator.id),
+        h("h3", { id: name }, acceleratorTitle(accelerator)),
         facts([
             [_("Place"), accelerator.id],
-            [_("Kind"), accelerator.kind],
+            [_("Kind"), kindText(accelerator.kind)],
             [_("Kernel driver"), driverText(accelerator.driver) || _("none")],
             [_("Firmware"), accelerator.firmware],
             [_("Memory"), Number.isFinite(accelerator.memory) ? size(accelerator.memory) : null],
