@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {
@@ -31,6 +32,13 @@ constexpr std::array<std::string_view, 9> kCacheTypes = {"f32",  "f16",  "bf16",
 
 const GgmlType* ggml_type(std::uint32_t id) {
     const auto* found = std::ranges::find(kTypes, id, &GgmlType::id);
+    return found == kTypes.end() ? nullptr : found;
+}
+
+const GgmlType* ggml_type(std::string_view name) {
+    const auto wanted = lower_case(name);
+    const auto* found = std::ranges::find_if(
+        kTypes, [&wanted](const GgmlType& type) { return lower_case(type.name) == wanted; });
     return found == kTypes.end() ? nullptr : found;
 }
 

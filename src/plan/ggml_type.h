@@ -21,6 +21,8 @@ struct GgmlType {
 /// Source: enum ggml_type (ggml/include/ggml.h) and the block structures of ggml/src/ggml-common.h,
 /// ggml of August 2026.
 const GgmlType* ggml_type(std::uint32_t id);
+/// The same by name, in capital letters or not: "q4_K", "Q4_K".
+const GgmlType* ggml_type(std::string_view name);
 
 /// A type that llama.cpp takes for its cache, by name: "f16", "q8_0" … nullptr for any other.
 /// Source: kv_cache_types in common/arg.cpp of llama.cpp.

@@ -238,19 +238,16 @@ Status Reader::tensor() {
     const auto dimensions = TRY(take<std::uint32_t>());
     if (dimensions == 0 || dimensions > kMaxGgufDimensions)
         return malformed(name + " has " + std::to_string(dimensions) + " dimensions");
-    std::array<std::uint64_t, kMaxGgufDimensions> shape = {1, 1, 1, 1};
+    std::vector<std::uint64_t> shape;
     for (std::uint32_t i = 0; i < dimensions; ++i)
-        shape.at(i) = TRY(take<std::uint64_t>());
+        shape.push_back(TRY(take<std::uint64_t>()));
     const auto* type = ggml_type(TRY(take<std::uint32_t>()));
     const auto offset = TRY(take<std::uint64_t>());
-    if (!type)
-        return malformed(name + " is of an unknown type");
-    if (shape[0] % type->block != 0)
-        return malformed(name + " has rows that end within a block of " + std::string{type->name});
-    const auto rows = product(shape[1], shape[2], shape[3]);
-    const Bytes size{product(row_bytes(*type, shape[0]).count, rows)};
-    places_.push_back({.name = name, .offset = offset, .size = size});
-    gguf_.tensors.push_back({.name = name, .size = size, .rows = rows, .width = shape[0]});
+    auto tensor = tensor_of(name, type, shape);
+    if (!tensor)
+        return malformed(tensor.error().text);
+    places_.push_back({.name = name, .offset = offset, .size = tensor->size});
+    gguf_.tensors.push_back(std::move(*tensor));
     return Done{};
 }
 
@@ -328,6 +325,27 @@ std::optional<std::string> Gguf::text(std::string_view key) const {
     if (!text || text->empty())
         return std::nullopt;
     return scrubbed(*text, 128);
+}
+
+Result<GgufTensor> tensor_of(std::string name,
+                             const GgmlType* type,
+                             const std::vector<std::uint64_t>& shape) {
+    if (shape.empty() || shape.size() > kMaxGgufDimensions)
+        return Error{ErrorCode::Malformed,
+                     name + " has " + std::to_string(shape.size()) + " dimensions"};
+    if (!type)
+        return Error{ErrorCode::Malformed, name + " is of an unknown type"};
+    if (shape.front() % type->block != 0)
+        return Error{ErrorCode::Malformed,
+                     name + " has rows that end within a block of " + std::string{type->name}};
+    std::uint64_t rows = 1;
+    for (std::size_t i = 1; i < shape.size(); ++i)
+        rows = product(rows, shape[i]);
+    return GgufTensor{.name = std::move(name),
+                      .size = Bytes{product(row_bytes(*type, shape.front()).count, rows)},
+                      .rows = rows,
+                      .width = shape.front(),
+                      .type = type->name};
 }
 
 Result<std::optional<Gguf>> parse_gguf(std::string_view window, Bytes file_size) {

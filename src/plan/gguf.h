@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "plan/ggml_type.h"
 
 namespace gpuprobe::inline plan {
 
@@ -30,10 +31,17 @@ constexpr std::uint32_t kMaxGgufAlignment = 1U << 20U;
 struct GgufTensor {
     std::string name = {};
     Bytes size = {};
-    std::uint64_t rows = 0;   ///< of the first dimension's length
-    std::uint64_t width = 0;  ///< that length
+    std::uint64_t rows = 0;      ///< of the first dimension's length
+    std::uint64_t width = 0;     ///< that length
+    std::string_view type = {};  ///< as ggml_type.h names it
     bool operator==(const GgufTensor&) const = default;
 };
+
+/// A tensor of that type, nullptr for one that is unknown, and shape. Errors: Malformed for an
+/// unknown type, no dimension or more than kMaxGgufDimensions, and rows that end within a block.
+Result<GgufTensor> tensor_of(std::string name,
+                             const GgmlType* type,
+                             const std::vector<std::uint64_t>& shape);
 
 /// What is kept of a metadata value: whole numbers and booleans, short lists of them, short texts.
 /// Everything else (tokens, merges, floats, templates) is stepped over.
