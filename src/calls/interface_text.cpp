@@ -65,6 +65,10 @@ std::string InterfaceTypes::type_of(std::type_identity<RecommendRequestValue>) {
     return "?" + request("RecommendRequest", recommend_keys());
 }
 
+std::string InterfaceTypes::type_of(std::type_identity<PlanRequestValue>) {
+    return "?" + request("PlanRequest", plan_keys());
+}
+
 bool InterfaceTypes::is_name(std::string_view word) {
     const auto is_letter = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

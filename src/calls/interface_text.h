@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "plan/plan_request.h"
 #include "policy/request_table.h"
 
 /// A Varlink interface description, made from the records and request tables that are read and
@@ -25,6 +26,7 @@ struct KeyedRequest {
 };
 using SelectRequestValue = KeyedRequest<select_keys>;
 using RecommendRequestValue = KeyedRequest<recommend_keys>;
+using PlanRequestValue = KeyedRequest<plan_keys>;
 
 /// The request with the keys as the table writes them.
 Value with_table_keys(const Value& request, std::span<const RequestKey> keys);
@@ -97,6 +99,7 @@ public:
     }
     std::string type_of(std::type_identity<SelectRequestValue>);
     std::string type_of(std::type_identity<RecommendRequestValue>);
+    std::string type_of(std::type_identity<PlanRequestValue>);
 
     /// "type Candidate (…)", each once, in the order in which they were met.
     [[nodiscard]] std::string definitions() const;

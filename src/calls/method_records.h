@@ -45,15 +45,19 @@ void describe(Visitor& visit, RecommendParameters& in) {
 }
 
 struct PlanParameters {
-    Bytes need = {};
+    std::optional<Bytes> need = {};
     std::optional<Bytes> margin = {};
     std::optional<std::vector<std::string>> gpus = {};
+    PlanRequestValue request = {};
+    std::optional<std::string> model = {};
 };
 template <class Visitor>
 void describe(Visitor& visit, PlanParameters& in) {
     visit("need", in.need);
     visit("margin", in.margin);
     visit("gpus", in.gpus);
+    visit("request", in.request);
+    visit("model", in.model);
 }
 
 struct DiagnoseParameters {

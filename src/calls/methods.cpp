@@ -11,6 +11,7 @@
 #include "calls/here.h"
 #include "calls/interface_text.h"
 #include "calls/method_records.h"
+#include "calls/plan_call.h"
 #include "calls/power.h"
 #include "policy/recommendation.h"
 #include "report/trials.h"
@@ -109,52 +110,36 @@ void recommend_variant(const RecommendParameters& in, const Asking& ask) {
                                           ask.machine.seen));
 }
 
-/// A plan waits until the free memory of all its GPUs was read.
-struct WaitingPlan {
-    PlanRequest request = {};
-    Report report = {};
-    HearAnswer heard = {};
-    std::size_t missing = 1;  ///< readings, and the loop that asks for them
-
-    void finish_one() {
-        if (--missing > 0)
-            return;
-        auto found = planned(request, report);
-        heard({.document = json_line(to_value(plan_answer(request, report, std::move(found))))});
-    }
-    void put(const std::string& id, const engine::LiveMemory& live) {
-        const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
-        gpu->memory.free = live.free;
-        gpu->memory.free_at = live.free_at;
-        gpu->memory.evidence = live.evidence;
-    }
-};
+/// The members beside the request are its keys, in bytes.
+Result<PlanRequest> request_of(const PlanParameters& in) {
+    auto request = in.request.value;
+    for (const auto& [key, is_given] :
+         {std::pair{"need-mib", in.need.has_value()},
+          std::pair{"margin-mib", in.margin.has_value()}, std::pair{"gpus", in.gpus.has_value()}})
+        if (is_given && request.find(key))
+            return Error{ErrorCode::InvalidRequest,
+                         std::string{"request: "} + key + ": given twice"};
+    if (in.need)
+        request["need-mib"] = 1;  // stands for it: bytes need not be whole MiB
+    auto asked = TRY(plan_request_for(request, in.model.value_or("")));
+    if (in.need)
+        asked.need = in.need;
+    asked.margin = in.margin.value_or(asked.margin);
+    asked.gpus = in.gpus.value_or(asked.gpus);
+    return asked;
+}
 
 void plan_memory(const PlanParameters& in, const Asking& ask) {
-    const auto waiting = std::make_shared<WaitingPlan>();
-    waiting->request = {.need = in.need,
-                        .margin = in.margin.value_or(kDefaultMargin),
-                        .gpus = in.gpus.value_or(std::vector<std::string>{})};
-    waiting->report = ask.machine.seen;
-    waiting->heard = ask.heard;
-    const auto& wanted = waiting->request.gpus;
-    const auto& gpus = waiting->report.gpus;
-    for (const auto& id : wanted)
-        if (std::ranges::find(gpus, id, &Gpu::id) == gpus.end())
-            return ask.refuse({ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"});
-    for (const auto& gpu : gpus) {
-        if (!wanted.empty() && std::ranges::find(wanted, gpu.id) == wanted.end())
-            continue;
-        ++waiting->missing;
-        const auto asked = ask.machine.engine.read_memory(
-            gpu.id, false, [waiting, id = gpu.id](const engine::LiveMemory& live) {
-                waiting->put(id, live);
-                waiting->finish_one();
-            });
-        if (!asked)  // gone since, or too many ask: as it was
-            waiting->finish_one();
-    }
-    waiting->finish_one();
+    auto request = request_of(in);
+    if (!request)
+        return ask.refuse(request.error());
+    const auto started =
+        answer_plan(std::move(*request), ask.call.uid, ask.machine.seen, ask.machine.engine,
+                    [heard = ask.heard](const PlanAnswer& answer) {
+                        heard({.document = json_line(to_value(answer))});
+                    });
+    if (!started)
+        ask.refuse(started.error());
 }
 
 void diagnose(const DiagnoseParameters& in, const Asking& ask) {
@@ -340,7 +325,9 @@ std::vector<Method> own_methods() {
             "place of the installed one.",
             kept),
         method<PlanParameters, PlanAnswer, plan_memory>(
-            "Plan", "Whether so many bytes fit on each GPU, and on several together."),
+            "Plan",
+            "Whether a model, or so many bytes, fit on each GPU, and on several together. "
+            "model: the text of a gpuprobe.model/1."),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Why a GPU is not used, and what helps. environment: of the program that "

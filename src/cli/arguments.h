@@ -57,6 +57,7 @@ struct PlanArguments {
     bool is_beginning = false;               ///< the file holds the start of a model only
     Value request = Value{Value::Object{}};  ///< what plan_request_from takes
     std::string format = {};                 ///< a program whose arguments are printed
+    bool prints_model = false;               ///< as a document
 };
 
 struct RecommendArguments {

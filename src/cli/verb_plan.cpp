@@ -2,13 +2,16 @@
 #include <algorithm>
 
 #include "base/record.h"
+#include "base/value_json.h"
 #include "calls/documents.h"
+#include "calls/plan_call.h"
 #include "cli/model_file.h"
 #include "cli/pick_gpu.h"
 #include "cli/plan_formats.h"
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "plan/model_document.h"
 #include "plan/plan_request.h"
 
 namespace gpuprobe::inline cli {
@@ -37,10 +40,19 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
 
 Result<ExitCode> run(Context& context) {
     const auto& arguments = context.arguments.plan;
+    if (arguments.prints_model) {
+        const auto gguf = TRY(read_model_file(*arguments.model_file, arguments.is_beginning));
+        print(json_line(model_document_of(gguf)) + "\n");
+        return ExitCode::Answered;
+    }
     auto request = TRY(request_of(arguments));
     auto report = TRY(context.client.report());
     for (auto& gpu : request.gpus)
         gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
+    if (request.consumer) {
+        const auto decision = TRY(context.client.select(*request.consumer, question_for_gpus()));
+        TRY(keep_accepted(decision, request));
+    }
     TRY(refresh(context, request.gpus, report));
     const auto answer = planned(request, report);
     if (!arguments.format.empty())
@@ -59,8 +71,8 @@ Status check(Arguments& arguments) {
         return Error{request.error()}.in("plan");
     if (plan.model_file.has_value() == request->need.has_value())
         return refusal("what for? Give --gguf FILE or --need-mib N").in("plan");
-    if (request->need && (plan.is_beginning || !plan.format.empty()))
-        return refusal("--beginning and --format are about a model").in("plan");
+    if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))
+        return refusal("--beginning, --print-model and --format are about a model").in("plan");
     return Done{};
 }
 
@@ -81,6 +93,9 @@ std::vector<Option> options() {
          .value = {.name = "PROGRAM", .offers = "llama.cpp ollama vllm", .takes_others = false},
          .help = "print the arguments for that program instead",
          .take = put<&Arguments::plan, &PlanArguments::format>},
+        {.names = "--print-model",
+         .help = "print the model as Plan takes it on bus and socket, and plan nothing",
+         .take = put<&Arguments::plan, &PlanArguments::prints_model>},
     };
     for (const auto& key : plan_keys())
         options.push_back(option_of(key, request_value));

@@ -41,6 +41,8 @@ struct PlanRequest {
     std::optional<Bytes> context_overhead = {};  ///< of the driver; null: as backend_traits say
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids; none: all that compute
+    /// Whoever asks leaves of these the GPUs that select() accepts for it (calls/plan_call.h).
+    std::optional<std::string> consumer = {};
 };
 
 /// Counted as llama.cpp's --n-gpu-layers does: from the last one, the output being one of them.

@@ -165,6 +165,12 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .offers_gpus = true,
       .keeps_empty = true},
      read_gpus},
+    {{.key = "consumer",
+      .type = RequestType::Word,
+      .meaning = "only GPUs that select accepts for this program, with its override",
+      .option = "--consumer",
+      .placeholder = "NAME"},
+     [](const Value& v, PlanRequest& r) { return read_value(v, r.consumer.emplace()); }},
     {{.key = "tensor-split",
       .meaning = "parts of several GPUs, like 3,1; by free memory otherwise",
       .option = "--tensor-split",
@@ -190,7 +196,8 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
 };
 
 bool is_about_a_model(const Value::Member& member) {
-    return member.key != "need-mib" && member.key != "gpus" && member.key != "margin-mib";
+    return member.key != "need-mib" && member.key != "gpus" && member.key != "consumer" &&
+           member.key != "margin-mib";
 }
 
 }  // namespace
@@ -205,8 +212,8 @@ Result<PlanRequest> plan_request_from(const Value& object) {
     const auto* members = object.as_object();
     if (request.need && std::ranges::any_of(*members, is_about_a_model))
         return Error{ErrorCode::InvalidRequest,
-                     "request: need-mib is the whole need: of the others only gpus and margin-mib "
-                     "go with it"};
+                     "request: need-mib is the whole need: of the others only gpus, consumer and "
+                     "margin-mib go with it"};
     if (request.micro_batch)
         request.run.batch = object.find("batch") ? std::min(request.run.batch, *request.micro_batch)
                                                  : *request.micro_batch;

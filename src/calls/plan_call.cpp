@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/plan_call.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/parse.h"
+#include "plan/model_document.h"
+#include "plan/plan_request.h"
+#include "report/compute_view.h"
+
+namespace gpuprobe::inline calls {
+namespace {
+
+/// A plan that waits until the free memory of all its GPUs was read.
+struct WaitingPlan {
+    PlanRequest request = {};
+    Report report = {};
+    HearPlan heard = {};
+    std::size_t missing = 1;  ///< readings, and the loop that asks for them
+
+    void finish_one() {
+        if (--missing > 0)
+            return;
+        auto found = planned(request, report);
+        heard(plan_answer(request, report, std::move(found)));
+    }
+    void put(const std::string& id, const engine::LiveMemory& live) {
+        const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
+        gpu->memory.free = live.free;
+        gpu->memory.free_at = live.free_at;
+        gpu->memory.evidence = live.evidence;
+    }
+};
+
+/// The id, or that of a part of it.
+bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
+    return wanted.empty() || std::ranges::any_of(wanted, [&id](const std::string& one) {
+               return id == one || id.starts_with(one + "/");
+           });
+}
+
+Status check_gpus(const std::vector<std::string>& wanted, const Report& seen) {
+    const ComputeView view{seen};
+    for (const auto& id : wanted)
+        if (std::ranges::find(view.report().gpus, id, &Gpu::id) == view.report().gpus.end() &&
+            std::ranges::find(seen.gpus, id, &Gpu::id) == seen.gpus.end())
+            return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+    return Done{};
+}
+
+}  // namespace
+
+Value question_for_gpus() {
+    Value question{Value::Object{}};
+    question["explain"] = true;
+    return question;
+}
+
+Status keep_accepted(const Decision& decision, PlanRequest& request) {
+    std::vector<std::string> kept;
+    for (const auto& candidate : decision.candidates)
+        if (candidate.gpu && candidate.verdict == Verdict::Accepted &&
+            is_meant(request.gpus, *candidate.gpu) &&
+            std::ranges::find(kept, *candidate.gpu) == kept.end())
+            kept.push_back(*candidate.gpu);
+    if (kept.empty())
+        return nothing_satisfies(decision.consumer);
+    request.gpus = std::move(kept);
+    return Done{};
+}
+
+namespace {
+
+Status keep_to_consumer(uid_t uid,
+                        const Report& seen,
+                        const engine::Engine& engine,
+                        PlanRequest& request) {
+    const auto decision = TRY(engine.select(*request.consumer, question_for_gpus(), uid, seen));
+    return keep_accepted(decision, request);
+}
+
+}  // namespace
+
+Result<PlanRequest> plan_request_for(const Value& request, const std::string& model) {
+    auto asked = TRY(plan_request_from(request));
+    if (model.empty() != asked.need.has_value())
+        return Error{ErrorCode::InvalidRequest, "request: neither a model nor a need, or both"};
+    if (model.empty())
+        return asked;
+    auto read = model_from_document(model);
+    if (!read)
+        return Error{read.error().code == ErrorCode::TooLarge ? ErrorCode::TooLarge
+                                                              : ErrorCode::InvalidRequest,
+                     read.error().text};
+    asked.model = std::move(*read);
+    return asked;
+}
+
+Status answer_plan(PlanRequest request,
+                   uid_t uid,
+                   const Report& seen,
+                   engine::Engine& engine,
+                   const HearPlan& heard) {
+    TRY(check_gpus(request.gpus, seen));
+    if (request.consumer)
+        TRY(keep_to_consumer(uid, seen, engine, request));
+    const auto waiting = std::make_shared<WaitingPlan>();
+    waiting->request = std::move(request);
+    waiting->report = seen;
+    waiting->heard = heard;
+    const auto& wanted = waiting->request.gpus;
+    for (const auto& gpu : waiting->report.gpus) {
+        if (!wanted.empty() && std::ranges::find(wanted, gpu.id) == wanted.end())
+            continue;
+        ++waiting->missing;
+        const auto asked = engine.read_memory(
+            gpu.id, false, [waiting, id = gpu.id](const engine::LiveMemory& live) {
+                waiting->put(id, live);
+                waiting->finish_one();
+            });
+        if (!asked)  // gone since, or too many ask: as it was
+            waiting->finish_one();
+    }
+    waiting->finish_one();
+    return Done{};
+}
+
+}  // namespace gpuprobe::inline calls

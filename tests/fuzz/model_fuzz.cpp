@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+
+#include "calls/plan_call.h"
+#include "fuzz/input.h"
+#include "fuzz/known_report.h"
+#include "plan/model_document.h"
+
+/// What a client of the daemon says of a model: what can be read is planned for a known machine.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuprobe;
+    const std::string text{testing::text_of_input(data, size)};
+    const auto request = plan_request_for(Value{}, text);
+    if (!request)
+        return 0;
+    const auto answer = planned(*request, testing::known_report());
+    if (answer.gpus.empty() || !answer.need)
+        std::abort();  // the machine has GPUs, and there is a model
+    return 0;
+}

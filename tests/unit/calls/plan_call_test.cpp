@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/plan_call.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+using Ids = std::vector<std::string>;
+
+Candidate candidate(const char* backend, std::optional<std::string> gpu, Verdict verdict) {
+    return {.backend = backend, .gpu = std::move(gpu), .verdict = verdict};
+}
+
+/// As an administrator who denied a GPU, or a driver that is too old, would leave it.
+Decision decision_of_two() {
+    return {.consumer = "ollama",
+            .candidates = {candidate("cuda", "pci:a", Verdict::Rejected),
+                           candidate("cuda", "pci:b", Verdict::Accepted),
+                           candidate("vulkan", "pci:b", Verdict::Accepted),
+                           candidate("cuda", "pci:c/mig-1", Verdict::Accepted),
+                           candidate("vulkan", "pci:d", Verdict::Unknown),
+                           candidate("cpu", std::nullopt, Verdict::Accepted)}};
+}
+
+TEST(PlanForAConsumer, IsOfTheGpusThatItsSelectionAccepts) {
+    PlanRequest request;
+    ASSERT_TRUE(keep_accepted(decision_of_two(), request));
+    EXPECT_EQ(request.gpus, (Ids{"pci:b", "pci:c/mig-1"}));
+}
+
+TEST(PlanForAConsumer, KeepsToTheGpusThatAreAskedFor) {
+    PlanRequest request{.gpus = {"pci:a", "pci:c"}};
+    ASSERT_TRUE(keep_accepted(decision_of_two(), request));
+    EXPECT_EQ(request.gpus, Ids{"pci:c/mig-1"});
+}
+
+TEST(PlanForAConsumer, IsRefusedWhereItMayUseNone) {
+    PlanRequest request{.gpus = {"pci:a"}};
+    const auto kept = keep_accepted(decision_of_two(), request);
+    ASSERT_FALSE(kept);
+    EXPECT_EQ(kept.error().code, ErrorCode::NoMatch);
+}
+
+TEST(PlanCall, TakesAModelOrANeedAndNotBoth) {
+    Value need{Value::Object{}};
+    need["need-mib"] = 1;
+    EXPECT_TRUE(plan_request_for(need, ""));
+    EXPECT_EQ(plan_request_for(Value{}, "").error().code, ErrorCode::InvalidRequest);
+    EXPECT_EQ(plan_request_for(need, "{}").error().code, ErrorCode::InvalidRequest);
+    EXPECT_EQ(plan_request_for(Value{}, "{}").error().code, ErrorCode::InvalidRequest);
+}
+
+}  // namespace
+}  // namespace gpuprobe
