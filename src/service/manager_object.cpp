@@ -6,6 +6,7 @@
 #include "calls/documents.h"
 #include "calls/here.h"
 #include "calls/interface_text.h"
+#include "calls/plan_call.h"
 #include "calls/power.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"
@@ -230,6 +231,47 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
                });
 }
 
+void ManagerObject::Plan(sdbus::Result<std::string>&& result,
+                         bus::Dictionary request,
+                         std::string model) {
+    bus::Reply<std::string> reply{std::move(result)};
+    auto wanted = bus::value_from(request);
+    if (!wanted)
+        return reply.fail(wanted.error());
+    wanted = with_table_keys(*wanted, plan_keys());
+    name_all_by_id(*wanted);
+    const auto sender = bus::current_sender(getObject());
+    for_caller(access_, sender, std::move(reply),
+               [this, sender, wanted = std::move(wanted).value(), model = std::move(model)](
+                   const Caller& caller, auto& answer) {
+                   auto asked = plan_request_for(wanted, model);
+                   if (!asked)
+                       return answer.fail(asked.error());
+                   plan(std::move(*asked), sender, caller, answer);
+               });
+}
+
+void ManagerObject::plan(PlanRequest request,
+                         const std::string& sender,
+                         const Caller& caller,
+                         bus::Reply<std::string>& reply) {
+    const auto pending = std::make_shared<bus::Reply<std::string>>(std::move(reply));
+    const auto started =
+        answer_plan(std::move(request), caller.uid, *access_.views.report_for(caller).report,
+                    context_.engine, [this, sender, pending](const PlanAnswer& answer) {
+                        const auto json = json_line(to_value(answer));
+                        const auto taken = context_.budget.take(sender, Bytes{json.size()});
+                        const auto text = taken ? bus::bus_text(json, kMaxReport)
+                                                : Result<std::string>{taken.error()};
+                        if (text)
+                            pending->send(*text);
+                        else
+                            pending->fail(text.error());
+                    });
+    if (!started)
+        pending->fail(started.error());
+}
+
 std::vector<std::string> ManagerObject::ListProducts() {
     return bus::guard([this] { return context_.engine.products(); });
 }
@@ -384,9 +426,9 @@ std::string ManagerObject::Version() {
 
 std::vector<std::string> ManagerObject::Features() {
     return bus::guard([this] {
-        std::vector<std::string> features{"select",  "recommend",  "probe",
-                                          "verify",  "measure",    "override",
-                                          "outcome", "quarantine", "describe-fd"};
+        std::vector<std::string> features{"select",      "recommend", "probe",   "verify",
+                                          "measure",     "override",  "outcome", "quarantine",
+                                          "describe-fd", "plan"};
         if (context_.engine.is_replayed())
             features.emplace_back("replay");
         return features;

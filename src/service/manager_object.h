@@ -8,6 +8,7 @@
 
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
+#include "plan/plan.h"
 #include "service/advice_calls.h"
 #include "service/answer_cache.h"
 #include "service/caller_access.h"
@@ -54,6 +55,9 @@ private:
                           std::string product,
                           std::string manifest,
                           bus::Dictionary request) override;
+    void Plan(sdbus::Result<std::string>&& result,
+              bus::Dictionary request,
+              std::string model) override;
     std::vector<std::string> ListProducts() override;
     std::vector<std::string> ListConsumers() override;
     void Probe(sdbus::Result<bus::Dictionary>&& result,
@@ -88,6 +92,11 @@ private:
                                                   const Caller& caller) const;
     [[nodiscard]] Result<std::string> diagnosis(const std::string& sender,
                                                 const Caller& caller) const;
+    /// Replies when the free memory was read.
+    void plan(PlanRequest request,
+              const std::string& sender,
+              const Caller& caller,
+              bus::Reply<std::string>& reply);
     /// Replaces the object path of a GPU by the GPU's id.
     void name_by_id(Value& name) const;
     void name_all_by_id(Value& request) const;
