@@ -62,8 +62,8 @@ export class Client {
   gpus(): Answered<"ListGpus">;
   select(consumer?: string, request?: SelectRequest): Answered<"Select">;
   recommend(product: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
-  /** need, margin: bytes. */
-  plan(need: number, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
+  /** need, margin: bytes; model: the text of a gpuprobe.model/1. */
+  plan(need: number | null, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
   /** Without an environment: that of this process. */
   diagnose(environment?: { [variable: string]: string | undefined }): Answered<"Diagnose">;
   query(terms: string[], more?: { gpus?: string[] | null }): Answered<"Query">;

@@ -316,7 +316,7 @@ export class Client {
     return this.call("Recommend", { product, manifest, request });
   }
 
-  /** Whether so many bytes fit on each GPU, and on several together. */
+  /** Whether so many bytes, or with null a model, fit on each GPU, and on several together. */
   plan(need, more = {}) {
     return this.call("Plan", { need, ...more });
   }

@@ -412,6 +412,35 @@ export type VariantCandidate = {
   note: string | null;
 };
 
+export type PlanRequest = {
+  /** no model, but so many MiB of whatever */
+  need_mib?: number | null;
+  /** tokens of context of one stream: 4096, 32k */
+  ctx?: number | null;
+  /** of the cache: f16, q8_0, q4_0 …; KEYS,VALUES where they differ */
+  kv?: string[] | null;
+  /** auto (as the backend has it), on or off */
+  flash_attention?: string | null;
+  /** tokens computed at once, 512 by default */
+  batch?: number | null;
+  /** where fewer than --batch are computed at once: llama.cpp's --ubatch-size */
+  ubatch?: number | null;
+  /** sequences at the same time, each with its own context */
+  streams?: number | null;
+  /** layers with a sliding window keep the whole context, as with llama.cpp's switch */
+  swa_full?: boolean | null;
+  /** these GPUs only */
+  gpus?: string[] | null;
+  /** only GPUs that select accepts for this program, with its override */
+  consumer?: string | null;
+  /** parts of several GPUs, like 3,1; by free memory otherwise */
+  tensor_split?: string[] | null;
+  /** left free on each GPU, 1024 by default */
+  margin_mib?: number | null;
+  /** what the driver's context takes of each GPU, if you measured it */
+  context_mib?: number | null;
+};
+
 export type PlannedModel = {
   name: string | null;
   architecture: string;
@@ -595,11 +624,13 @@ export interface Methods {
     rules: string;
     generation: number;
   } };
-  /** Whether so many bytes fit on each GPU, and on several together. */
+  /** Whether a model, or so many bytes, fit on each GPU, and on several together. model: the text of a gpuprobe.model/1. */
   Plan: { parameters: {
-    need: number;
+    need?: number | null;
     margin?: number | null;
     gpus?: string[] | null;
+    request?: PlanRequest | null;
+    model?: string | null;
   }; answer: {
     is_estimate: boolean;
     generation: number;

@@ -129,8 +129,8 @@ class Questions:
         """Which of a product's variants to install here; its status says why there is none."""
         return self._ask("Recommend", {"product": product, "manifest": manifest, "request": request})
 
-    def plan(self, need: int, **more: Any) -> Any:
-        """Whether so many bytes fit on each GPU, and on several together."""
+    def plan(self, need: Optional[int] = None, **more: Any) -> Any:
+        """Whether so many bytes, or a model (the text of a gpuprobe.model/1), fit on each GPU, and on several together."""
         return self._ask("Plan", {"need": need, **more})
 
     def diagnose(self, environment: Optional[Mapping[str, str]] = None) -> Any:

@@ -331,7 +331,7 @@ class NodeTypes(SocketCase):
     def test_refuse_what_the_interface_does_not_have(self):
         wrong = ['client.select("ollama", { minimum_memory: 1 })', 'client.call("Nothing")', "client.plan({})",
                  '(await client.gpus()).gpus[0].nam', '(await client.describe()).state === "asleep"',
-                 'client.call("Plan", {})', "client.select(1)"]
+                 'client.call("Query", {})', "client.select(1)"]
         lines = ['import { Client } from "gpuprobe";', "const client = new Client();"]
         found = self.compile("\n".join([*lines, *(f"{text};" for text in wrong)]))
         told = {int(found_at[1]) for line in found if (found_at := re.match(r"used\.mts\((\d+),", line))}
