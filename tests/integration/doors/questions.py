@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions for every door: a method of org.gpuprobe with its parameters, and the words of gpuprobectl that ask the same."""
+import functools
+import os
+import pathlib
 import random
+import subprocess
 
 BACKENDS = ["cuda", "rocm", "sycl", "vulkan", "opencl", "cpu"]
 TERMS = ["driver>=550", "cuda>=12.8", "compute-capability>=8.0", "gfx=gfx11*", "vulkan>=1.3", "memory>=8GiB", "vendor=nvidia|amd",
@@ -33,6 +37,25 @@ def recommend(product, **request):
     return "Recommend", {"product": product, "request": request}, words_of("recommend", product, request)
 
 
+MODELS = pathlib.Path(__file__).resolve().parents[2] / "data/models"
+
+
+@functools.cache
+def model(name):
+    """The document of a recorded header."""
+    done = subprocess.run([pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl", "plan", "--beginning", "--print-model",
+                           f"--gguf={MODELS / name}.header.gguf"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def plan(name, **request):
+    words = [f"--{key.replace('_', '-')}" + ("" if value is True else f"={','.join(value) if isinstance(value, list) else value}")
+             for key, value in request.items()]
+    is_known = all(not isinstance(value, dict) and value not in ("wrong", [NO_GPU]) for value in request.values())
+    return ("Plan", {"model": model(name), "request": request},
+            ["plan", "--beginning", f"--gguf={MODELS / name}.header.gguf", *words] if is_known else None)
+
+
 def first(gpus):
     """One of each kind, among them the refusals."""
     gpu = gpus[0] if gpus else NO_GPU
@@ -44,6 +67,10 @@ def first(gpus):
         select("default"), select("ollama", explain=True), select("default", only=["sycl"]), select("defualt"),
         select("llama.cpp", backend="rocm", strict=True), select("default", onyl=["cuda"]), select("vllm", gpus=[gpu]),
         recommend("torch"), recommend("torhc"), recommend("llama.cpp", explain=True), recommend("torch", exclude=["nothing"]),
+        plan("llama-3.1-8b"), plan("gemma-3-27b", ctx="32k", kv=["q8_0", "q4_0"], streams=2), plan("qwen3-32b", gpus=[gpu], swa_full=True),
+        plan("qwen3-32b", ctx="wrong"), plan("llama-3.1-8b", consumer="ollama"), plan("llama-3.1-8b", consumer="olama"), ("Plan", {"request": {"need_mib": 8192, "gpus": [gpu]}}, 
+         ["plan", "--need-mib=8192", f"--gpus={gpu}"] if gpus else None),
+        ("Plan", {"model": "{}", "request": {}}, None), ("Plan", {"request": {}}, None),
         ("Query", {"terms": ["nothing>=1"]}, None), ("GetMemory", {"gpu": "pci:none"}, None), ("Plan", {"need": "much"}, None),
         ("Nothing", {}, None), ("Select", {"consumer": "default", "request": {"built": "cuda"}}, None),
     ]
@@ -65,6 +92,13 @@ def requests(gpus):
                 {"code": ["gfx1100"]}, {"explain": False}, {"variant": ["linux-x64-cuda"]}, {"gpus": []}, {"min_memory": -1})
 
 
+def plans(gpus):
+    """Requests of plan."""
+    return [{}, {"ctx": 1}, {"ctx": 131072, "flash_attention": "off"}, {"ctx": "16k", "kv": "q8_0"}, {"batch": 2048, "ubatch": 256},
+            {"streams": 16}, {"swa_full": True, "ctx": "32k"}, {"margin_mib": 0}, {"context_mib": 300}, {"tensor_split": "3,1"},
+            {"gpus": gpus[:1] or [NO_GPU]}, {"kv": "q4_0", "flash_attention": "off"}, {"ctx": 0}, {"tensor_split": ["1", "wrong"]}]
+
+
 def further(report):
     """Without end, the same each time for the same machine."""
     chance = random.Random(len(str(report["host"])))
@@ -82,6 +116,9 @@ def further(report):
                                      {"exclude": ["family:cuda"]}, {"include_rejected": False}, {"require_verified": True}])
             yield recommend(chance.choice(PRODUCTS), **request)
         elif kind == 6:
+            if chance.random() < 0.7:
+                yield plan(chance.choice(["llama-3.1-8b", "gemma-3-27b", "qwen3-32b", "qwen2.5-14b"]), **chance.choice(plans(gpus)))
+                continue
             need = chance.choice([0, 1 << 30, 40 << 30, 1 << 45])
             yield "Plan", {"need": need, "margin": chance.choice([None, 0, 1 << 30])}, None
         else:
