@@ -168,15 +168,26 @@ const std::vector<std::string>& floors_of(const Profile& profile, std::string_vi
     return found == profile.floors.end() ? kNone : found->second;
 }
 
+/// What a profile says of libraries is about the builds that are published: of the one that is
+/// installed, the request tells which it needs and which it brings.
+bool is_replaced(const SelectQuestion& question, const std::string& predicate) {
+    const auto parsed = parse_predicate(predicate);
+    return !question.installed.empty() && parsed && !parsed->alternatives.empty() &&
+           parsed->alternatives.front().fact == FactId::Library;
+}
+
 /// Floors of the profile and of the request. Made-up GPUs have no facts to compare.
 void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial) {
     const auto backend = facts.subject().backend;
     if (question.is_simulated)
         return;
-    for (const auto* rules : {&floors_of(question.profile, kAnyBackend),
-                              &floors_of(question.profile, backend), &question.require})
+    for (const auto* rules :
+         {&floors_of(question.profile, kAnyBackend), &floors_of(question.profile, backend)})
         for (const auto& predicate : *rules)
-            weigh(test_predicate(predicate, facts), trial);
+            if (!is_replaced(question, predicate))
+                weigh(test_predicate(predicate, facts), trial);
+    for (const auto& predicate : question.require)
+        weigh(test_predicate(predicate, facts), trial);
     if (question.min_memory)
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), trial);
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/consumer_set.h"
 #include "policy/select.h"
 #include "unit/policy/machines.h"
 #include "unit/policy/scenario.h"
@@ -89,6 +90,40 @@ TEST(InstalledBuild, NeedsTheLibrariesThatItDoesNotBring) {
         decide(h200("580.159.04", "13.0"), R"({"brings": ["libcudart.so.13"], "code": ["sm_90"]})")
             .backend,
         "cuda");
+}
+
+TEST(InstalledBuild, ReplacesWhatTheProfileSaysOfLibraries) {
+    auto profile = testing::default_profile();
+    profile.floors["cuda"] = {"library=libcudart.so.12|libcudart.so.13 or unknown"};
+    const auto chosen = [&profile](const Report& report, const char* json) {
+        return select(profile, select_request_from(request(json)).value(), report).value().backend;
+    };
+    const auto bare = h200("580.159.04", "13.0", {"libcuda.so.1"});
+    EXPECT_NE(chosen(bare, "{}"), "cuda");
+    EXPECT_EQ(chosen(h200("580.159.04", "13.0", {"libcudart.so.12"}), "{}"), "cuda");
+    EXPECT_EQ(chosen(bare, R"({"brings": ["libcudart.so.13"], "code": ["sm_90"]})"), "cuda");
+    EXPECT_NE(chosen(bare, R"({"needs": ["libcudart.so.13"], "code": ["sm_90"]})"), "cuda");
+    auto unknown = bare;
+    unknown.host.libraries = std::nullopt;
+    EXPECT_EQ(chosen(unknown, "{}"), "cuda");
+}
+
+/// The folders of JetPack need no driver of the desktop's: its own is 540 with JetPack 6.
+TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
+    const auto set = ConsumerSet::with_builtins();
+    auto report = h200("540.4.0", "12.6");
+    report.host.arch = "aarch64";
+    auto& orin = report.gpus.front();
+    orin.kind = GpuKind::Integrated;
+    orin.architecture.cuda_compute_capability = "8.7";
+    const auto decide_on = [&set](const Report& machine) {
+        return select(*set.selection("ollama"), {}, machine).value();
+    };
+    EXPECT_EQ(decide_on(report).backend, "cuda");
+    EXPECT_EQ(decide_on(report).answers.at("library"), "cuda_jetpack6");
+    orin.kind = GpuKind::Discrete;  // a card with that driver is older than cuda_v12 takes
+    orin.architecture.cuda_compute_capability = "8.6";
+    EXPECT_NE(decide_on(report).backend, "cuda");
 }
 
 TEST(InstalledBuild, NeedsADriverForTheToolkitThatItsLibrariesAreOf) {
