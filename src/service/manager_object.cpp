@@ -6,7 +6,6 @@
 #include "calls/documents.h"
 #include "calls/here.h"
 #include "calls/interface_text.h"
-#include "calls/plan_call.h"
 #include "calls/power.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"

@@ -8,7 +8,7 @@
 
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
-#include "plan/plan.h"
+#include "calls/plan_call.h"
 #include "service/advice_calls.h"
 #include "service/answer_cache.h"
 #include "service/caller_access.h"
