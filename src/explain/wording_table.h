@@ -34,6 +34,7 @@ inline constexpr Wording kWordings[] = {
     {"not-listed", "the driver does not show this GPU"},
     {"no-gpu", "this machine has no GPU for it"},
     {"no-device", "the driver shows no device"},
+    {"mig-without-graphics", "MIG is on, and its instances compute without graphics"},
     {"mig-without-instance", "MIG is on, and the GPU has no instance that programs could use"},
     {"one-instance-listed",
      "programs see it when they are told its UUID, and one instance at a time"},
@@ -202,6 +203,8 @@ inline constexpr Wording kWordings[] = {
      "update gpuprobe"},
     {"no-such-variant", "neither a variant nor a family: {word}"},
     {"platform-not-offered", "there are builds for {want} only[, and this is {have}]"},
+    {"platform-unknown",
+     "it is not known what machine this is ({unknown}); there are builds for {want}"},
     {"gpus-left-out", "not all GPUs were considered[: {count} were left out]"},
 
     // About the report itself.

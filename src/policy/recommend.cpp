@@ -56,11 +56,34 @@ void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer
         answer.status = RecommendStatus::Ok;
 }
 
+/// Which words of a platform's key nobody knows of this host, though one of the manifest may be
+/// its platform; none where each is another's.
+std::vector<std::string> unknown_words(const Manifest& manifest, const Facts& host) {
+    const auto may_be = [&host](FactId id, const std::optional<std::string>& word) {
+        const auto own = host.get<std::string>(id).value;
+        return !word || !own || own == word;
+    };
+    const bool is_open = std::ranges::any_of(manifest.platforms, [&](const auto& platform) {
+        return may_be(FactId::Os, "linux") && may_be(FactId::Arch, platform.arch) &&
+               may_be(FactId::Libc, platform.libc);
+    });
+    std::vector<std::string> unknown;
+    if (is_open)
+        for (const auto& [id, word] :
+             {std::pair{FactId::Os, "os"}, {FactId::Arch, "arch"}, {FactId::Libc, "libc"}})
+            if (!host.get<std::string>(id).value)
+                unknown.emplace_back(word);
+    return unknown;
+}
+
 /// What the manifest is for, and what this is: "linux-aarch64-musl".
 Reason other_platform(const Manifest& manifest, const Facts& host) {
     std::vector<std::string> offered;
     for (const auto& platform : manifest.platforms)
         offered.push_back(platform.key);
+    if (const auto unknown = unknown_words(manifest, host); !unknown.empty())
+        return because("platform-unknown",
+                       {{"unknown", to_value(unknown)}, {"want", to_value(offered)}});
     const auto word = [&host](FactId id) { return host.get<std::string>(id).value; };
     Value have;
     if (word(FactId::Os) && word(FactId::Arch))

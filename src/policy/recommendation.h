@@ -43,7 +43,7 @@ enum class RecommendStatus {
     Ok,
     None,               ///< no variant fits
     DefaultUnverified,  ///< no variant fits, and the manifest wants its default all the same
-    NoPlatform,         ///< the manifest has nothing for such a machine
+    NoPlatform,         ///< the manifest has nothing for such a machine, as far as that is known
 };
 constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
     return {{{RecommendStatus::Ok, "ok"},

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/parse.h"
+#include "report/backend_view.h"
 #include "report/driver_table.h"
 #include "report/fact_key.h"
 #include "report/identity.h"
@@ -203,15 +204,9 @@ bool waits_for_an_instance(const Subject& subject) {
     return std::ranges::none_of(units_of(subject), is_usable);
 }
 
-/// In MIG mode no graphics API works, but on instances whose profile says so ("1g.24gb+gfx").
-/// Source: NVIDIA MIG User Guide, "Application Considerations" and "Supported MIG Profiles".
 bool lacks_graphics(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
-    if (!claim || fact(*claim->device.facts, facts::kMigMode) != true)
-        return false;
-    return std::ranges::none_of(units_of(subject), [](const Unit& unit) {
-        return unit.profile && unit.profile->find("+gfx") != std::string::npos;
-    });
+    return claim && lacks_graphics(fact(*claim->device.facts, facts::kMigMode), units_of(subject));
 }
 
 /// The driver shows a process one MIG instance, and then no other and no whole GPU.
@@ -240,7 +235,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))
         view.reasons.push_back(because("mig-without-instance"));
     else if (api == "vulkan" && lacks_graphics(subject))
-        return;
+        view.reasons.push_back(because("mig-without-graphics"));
     else if (api != "nvml" && vendor_of(subject) == "nvidia" && shows_one_instance(probe))
         view.reasons.push_back(because("one-instance-listed"));
     else

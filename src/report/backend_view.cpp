@@ -134,6 +134,12 @@ bool waits_for_an_instance(const Gpu& gpu) {
     return is_in_mode && !is_divided(gpu);
 }
 
+bool lacks_graphics(const Gpu& gpu) {
+    const auto nvml = gpu.apis.find(std::string{info_of(Api::Nvml).word});
+    return nvml != gpu.apis.end() &&
+           lacks_graphics(fact(nvml->second.device, facts::kMigMode), gpu.partitions);
+}
+
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
@@ -146,6 +152,8 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
         return listed(backend, view->device, view->reasons);
     if (waits_for_an_instance(gpu))
         return verdict(false, {because("mig-without-instance")});
+    if (backend.api == info_of(Api::Vulkan).word && lacks_graphics(gpu))
+        return verdict(false, {because("mig-without-graphics")});
     if (auto reasons = blockers(backend, view != nullptr, gpu); !reasons.empty())
         return verdict(false, std::move(reasons));
     auto shut = shut_nodes(backend.name, machine.shared_nodes, gpu);
@@ -164,6 +172,13 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
 }
 
 }  // namespace
+
+bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Unit>& units) {
+    return mig_mode == true && std::ranges::none_of(units, [](const Unit& unit) {
+               return is_usable(unit) &&
+                      (!unit.profile || unit.profile->find("+gfx") != std::string::npos);
+           });
+}
 
 std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,

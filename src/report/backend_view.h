@@ -31,4 +31,9 @@ std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,
                                const Gpu& gpu);
 
+/// Whether the GPU is in MIG mode and no unit of it that programs can use may have graphics: none
+/// works but on instances whose profile says so ("1g.24gb+gfx").
+/// Source: NVIDIA MIG User Guide, "Application Considerations" and "Supported MIG Profiles".
+bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Unit>& units);
+
 }  // namespace gpuprobe::inline report

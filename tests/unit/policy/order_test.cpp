@@ -298,8 +298,29 @@ TEST(PlatformNotOffered, IsSaidWithWhatIsOffered) {
               because("platform-not-offered", {{"have", "linux-x86_64-musl"}, {"want", offered}}));
     report.host.libc.name.reset();
     EXPECT_EQ(warning().detail.at("have"), Value{"linux-x86_64"});
+    report.host.os = "darwin";
     report.host.arch.reset();
-    EXPECT_EQ(warning().detail.at("have"), Value{}) << "not known";
+    EXPECT_EQ(warning().code, "platform-not-offered") << "whatever processor it has";
+}
+
+TEST(PlatformUnknown, IsSaidWhereNobodyKnowsWhetherOneIsOffered) {
+    const auto manifest = parse_product(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64-glibc":{"variants":{"v":{}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    auto report = machine("G25");
+    const auto answer = [&] { return recommend(*manifest, {}, report, rules()); };
+    const Value offered{Value::Array{"linux-x86_64-glibc"}};
+    report.host.libc.name.reset();
+    EXPECT_EQ(answer().status, RecommendStatus::NoPlatform);
+    EXPECT_EQ(
+        answer().warnings.at(0),
+        because("platform-unknown", {{"unknown", Value{Value::Array{"libc"}}}, {"want", offered}}));
+    report.host.os.reset();
+    report.host.arch.reset();
+    EXPECT_EQ(answer().warnings.at(0).detail.at("unknown"),
+              Value(Value::Array{"os", "arch", "libc"}));
+    report.host.libc.name = "musl";
+    EXPECT_EQ(answer().warnings.at(0).code, "platform-not-offered") << "of glibc alone";
 }
 
 INSTANTIATE_TEST_SUITE_P(
