@@ -59,6 +59,8 @@ std::optional<std::string> key_of(const Value& device) {
 std::optional<std::string> key_of(const Gpu& gpu, std::string_view api) {
     const auto& view = gpu.apis.at(std::string{api});
     const auto* unit = unit_of(gpu);
+    if (!unit && is_listed_when_named(view))
+        return key_by_address(gpu);
     if (!unit)
         return key_of(view.device);
     if (stands_alone(gpu))
@@ -84,11 +86,16 @@ std::optional<ProbeTarget> target_for(const std::vector<ProbeTarget>& queries,
     return target;
 }
 
+/// Whether the API can be asked about it: it lists it, or does when it is told to show nothing
+/// else.
+bool is_offered(const ApiView& view) {
+    return view.outcome == Outcome::Answered || is_listed_when_named(view);
+}
+
 bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
     const auto view = gpu.apis.find(std::string{computing.word});
     const auto backend = gpu.backends.find(std::string{computing.backend});
-    if (view == gpu.apis.end() || view->second.outcome != Outcome::Answered ||
-        backend == gpu.backends.end())
+    if (view == gpu.apis.end() || !is_offered(view->second) || backend == gpu.backends.end())
         return false;
     // Our worker can use it even where other programs can't: "nvidia-icd-needs-egl".
     return backend->second.usable != false ||

@@ -8,6 +8,7 @@
 #include "report/architecture.h"
 #include "report/backend_view.h"
 #include "report/chip.h"
+#include "report/compute_view.h"
 #include "report/fact_key.h"
 #include "report/health.h"
 #include "report/identity.h"
@@ -36,16 +37,20 @@ void add_hardware(const HardwareDevice& hardware, const Host& host, Gpu& gpu) {
 
 /// What each backend's device computed, as its API knows it: by the driver that the API's view
 /// rests on.
-void add_trials(const Subject& subject,
-                const std::vector<const ProbeResult*>& probes,
-                std::map<std::string, BackendView>& backends) {
-    for (auto& [name, view] : backends) {
+void add_whole_trials(const Subject& subject,
+                      const std::vector<const ProbeResult*>& probes,
+                      Gpu& gpu) {
+    for (auto& [name, view] : gpu.backends) {
         const auto api = api_below(name);
-        const auto* claim = preferred_claim(subject, api);
-        if (claim)
+        const auto asked = gpu.apis.find(std::string{api});
+        if (const auto* claim = preferred_claim(subject, api))
             add_trials(trials_of(probes, api, claim->device.probe->driver,
                                  device_key(*claim->device.facts)),
                        view);
+        else if (asked != gpu.apis.end() && is_listed_when_named(asked->second))
+            add_trials(
+                trials_of(probes, api, asked->second.driver.value_or(""), key_by_address(gpu)),
+                view);
     }
 }
 
@@ -59,13 +64,16 @@ bool is_of(const DeviceFacts& device, const Unit& unit, const std::string& api) 
 
 /// Trials of a GPU's units, as facts of further devices of the API: report/compute_view.h reads
 /// them.
-void add_trials(const Subject& subject, const std::vector<const ProbeResult*>& probes, Gpu& gpu) {
+void add_unit_trials(const Subject& subject,
+                     const std::vector<const ProbeResult*>& probes,
+                     Gpu& gpu) {
     for (auto& [api, view] : gpu.apis) {
         const auto* claim = preferred_claim(subject, api);
+        const auto driver = claim ? claim->device.probe->driver : view.driver.value_or("");
         for (const auto* probe : probes) {
-            const bool is_trial = claim && probe->stage != kQueryStage && probe->api == api &&
-                                  probe->driver == claim->device.probe->driver &&
-                                  probe->devices.size() == 1;
+            const bool is_trial = (claim || is_listed_when_named(view)) &&
+                                  probe->stage != kQueryStage && probe->api == api &&
+                                  probe->driver == driver && probe->devices.size() == 1;
             if (!is_trial || std::ranges::none_of(gpu.partitions, [&](const Unit& unit) {
                     return is_of(probe->devices.front(), unit, api);
                 }))
@@ -114,8 +122,8 @@ Gpu gpu_of(const Subject& subject,
     append(gpu.findings, denied_findings(gpu));
     gpu.health = health_of(gpu.findings);
     gpu.backends = backend_views(machine, gpu);
-    add_trials(subject, probes, gpu.backends);
-    add_trials(subject, probes, gpu);
+    add_whole_trials(subject, probes, gpu);
+    add_unit_trials(subject, probes, gpu);
     return gpu;
 }
 

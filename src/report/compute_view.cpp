@@ -83,7 +83,9 @@ Value device_at(const ApiView& view, std::uint32_t index) {
 /// own.
 ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
     auto narrow = view;
-    if (!view.device.is_object())
+    if (is_listed_when_named(view))
+        narrow.device = Value{};  // there is nothing in it but the trials of units
+    if (!narrow.device.is_object())
         return narrow;
     const auto index = unit.indices.find(std::string{api});
     if (index != unit.indices.end()) {
@@ -227,6 +229,15 @@ const Unit* unit_of(const Gpu& gpu) {
 bool stands_alone(const Gpu& gpu) {
     const auto* unit = unit_of(gpu);
     return unit && is_mig(*unit);
+}
+
+bool is_listed_when_named(const ApiView& view) {
+    return view.outcome != Outcome::Answered && has_reason(view.reasons, "one-instance-listed");
+}
+
+std::optional<std::string> key_by_address(const Gpu& gpu) {
+    const auto has_address = gpu.pci && gpu.pci->address;
+    return has_address ? std::optional{"pci:" + text_of(*gpu.pci->address)} : std::nullopt;
 }
 
 bool goes_by(const Gpu& gpu, std::string_view id) {

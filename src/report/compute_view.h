@@ -32,6 +32,12 @@ const Unit* unit_of(const Gpu& gpu);
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool stands_alone(const Gpu& gpu);
 
+/// Whether the API's driver lists the GPU only to a process that names it, because another one has
+/// MIG instances: `one-instance-listed`. CUDA_VISIBLE_DEVICES with its UUID names it.
+bool is_listed_when_named(const ApiView& view);
+/// How a trial names such a GPU, "pci:0000:00:06.0"; nullopt where its address is not known.
+std::optional<std::string> key_by_address(const Gpu& gpu);
+
 /// Whether the id is the GPU's, or that of the GPU whose unit it is.
 bool goes_by(const Gpu& gpu, std::string_view id);
 

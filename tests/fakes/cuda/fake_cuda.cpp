@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libcuda.so.1 of our own: what a healthy driver answers, or one of its known refusals.
 /// Built once per behaviour: FAKE_INIT is what cuInit returns, FAKE_CRASH ends the process in a
-/// query, FAKE_FAULT is what is wrong once it computes. With FAKE_DIVIDED its GPU is in MIG mode:
-/// it shows the instance that CUDA_VISIBLE_DEVICES names, or else the first. So does the variable
-/// FAULT (../fault.h), at load, instance, enumerate and query.
+/// query, FAKE_FAULT is what is wrong once it computes. With FAKE_DIVIDED the first of its two GPUs
+/// is in MIG mode: it shows the instance or the second GPU that CUDA_VISIBLE_DEVICES names, or else
+/// the first instance, and one device always. So does the variable FAULT (../fault.h), at load,
+/// instance, enumerate and query.
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -21,13 +22,20 @@ constexpr bool kIsDivided = true;
 constexpr bool kIsDivided = false;
 #endif
 
-/// First byte of the UUID of the instance that is shown, as fake_nvml.cpp has them; 0: none is.
-int shown_instance() {
+constexpr int kWholeGpu = 0x40;  ///< the second one
+
+/// First byte of the UUID of what is shown, of instances as fake_nvml.cpp has them; 0: nothing is.
+int shown() {
     const char* wanted = std::getenv("CUDA_VISIBLE_DEVICES");
     const std::string_view name = wanted ? wanted : "MIG-10010203-0405-0607-0809-0a0b0c0d0e00";
     return name == "MIG-10010203-0405-0607-0809-0a0b0c0d0e00"   ? 0x10
            : name == "MIG-20010203-0405-0607-0809-0a0b0c0d0e00" ? 0x20
+           : name == "GPU-40010203-0405-0607-0809-0a0b0c0d0e00" ? kWholeGpu
                                                                 : 0;
+}
+
+bool shows_an_instance() {
+    return kIsDivided && shown() != kWholeGpu;
 }
 }  // namespace
 
@@ -79,7 +87,7 @@ int cuDeviceGetCount(int* count) {
     *count = fake::lies("negative-devices")  ? -1
              : fake::lies("endless-devices") ? 0x7fffffff
              : !kIsDivided                   ? 2
-             : shown_instance() != 0         ? 1
+             : shown() != 0                  ? 1
                                              : 0;
     return kSuccess;
 }
@@ -91,7 +99,7 @@ int cuDeviceGetName(char* name, int size, int device) {
     fake::at("query");
     if (FAKE_CRASH && device == 1)
         std::raise(SIGSEGV);
-    std::strncpy(name, kIsDivided ? "Fake CUDA GPU MIG 1g.12gb" : "Fake CUDA GPU",
+    std::strncpy(name, shows_an_instance() ? "Fake CUDA GPU MIG 1g.12gb" : "Fake CUDA GPU",
                  static_cast<std::size_t>(size));
     return kSuccess;
 }
@@ -100,7 +108,7 @@ int cuDeviceGetUuid_v2(FakeUuid* uuid, int device) {
         uuid->bytes[i] = i;
     uuid->bytes[15] = static_cast<unsigned char>(device);
     if (kIsDivided) {
-        uuid->bytes[0] = static_cast<unsigned char>(shown_instance());
+        uuid->bytes[0] = static_cast<unsigned char>(shown());
         uuid->bytes[15] = 0;
     }
     return kSuccess;
@@ -134,8 +142,8 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
     }
 }
 int cuDeviceGetPCIBusId(char* text, int size, int device) {
-    std::strncpy(text, device == 0 ? "0000:C1:00.0" : "0000:C2:00.0",
-                 static_cast<std::size_t>(size));
+    const bool is_second = device == 1 || (kIsDivided && !shows_an_instance());
+    std::strncpy(text, is_second ? "0000:C2:00.0" : "0000:C1:00.0", static_cast<std::size_t>(size));
     return kSuccess;
 }
 

@@ -9,8 +9,8 @@ from worker_process import run_worker
 FAKES = os.path.join(os.environ["GPUPROBE_FAKES"], "nvidia")
 
 
-def ask(api, variant, *options):
-    return run_worker(api, *options, library_path=os.path.join(FAKES, variant))
+def ask(api, variant, *options, **more):
+    return run_worker(api, *options, library_path=os.path.join(FAKES, variant), **more)
 
 
 class Cuda(unittest.TestCase):
@@ -77,6 +77,15 @@ class DividedGpu(unittest.TestCase):
                         self.assertEqual(device["check"]["result"], "verified")
                     else:
                         self.assertIn("measured", device)
+
+    def test_leaves_the_other_gpu_to_whoever_names_it(self):
+        other = "GPU-40010203-0405-0607-0809-0a0b0c0d0e00"
+        place = ("--stage", "verify", "--device", "pci:0000:c2:00.0")
+        unnamed = ask("cuda", "divided", *place)
+        self.assertEqual((unnamed.done["reasons"][0]["code"], unnamed.devices), ("device-not-found", []))
+        (device,) = ask("cuda", "divided", *place, variables={"CUDA_VISIBLE_DEVICES": other}).devices
+        self.assertEqual((device["uuid"], device["pci"]), (other, "0000:c2:00.0"))
+        self.assertEqual(device["check"]["result"], "verified")
 
     def test_computes_on_no_other(self):
         answer = ask("cuda", "divided", "--stage", "verify", "--device", "uuid:MIG-30010203-0405-0607-0809-0a0b0c0d0e00")

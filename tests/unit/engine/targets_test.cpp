@@ -125,6 +125,22 @@ TEST(TrialTargets, OfADividedGpuAreItsInstances) {
     EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0/mig-2"), Devices{"uuid:MIG-2"});
 }
 
+/// Beside one that has MIG instances CUDA lists a GPU to who names it, and to nobody else.
+TEST(TrialTargets, OfAGpuThatIsListedWhenNamedGoByItsAddress) {
+    using Devices = std::vector<std::string>;
+    auto gpu = divided_gpu("cuda", "cuda");
+    gpu.pci = PciInfo{.address = PciAddress{.bus = 1}};
+    gpu.apis.at("cuda") = {.outcome = Outcome::Absent,
+                           .reasons = {because("not-listed"), because("one-instance-listed")}};
+    EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0"), Devices{"pci:0000:01:00.0"});
+    gpu.partitions = {{.name = "mig-1", .id = "pci:0000:01:00.0/mig-1", .uuid = "MIG-1"},
+                      {.name = "mig-2", .id = "pci:0000:01:00.0/mig-2", .uuid = "MIG-2"}};
+    EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0"),
+              (Devices{"uuid:MIG-1", "uuid:MIG-2"}));
+    gpu.apis.at("cuda").reasons = {because("not-listed")};
+    EXPECT_EQ(devices_tried(gpu, "cuda", "pci:0000:01:00.0"), Devices{});
+}
+
 TEST(TrialTargets, OfPartitionsAtOneAddressGoByTheirPlace) {
     auto gpu = divided_gpu("hip", "rocm");
     Value other;

@@ -129,21 +129,96 @@ ProbeResult trial_of(const char* uuid, const char* result) {
     return trial;
 }
 
-std::optional<bool> vulkan_with(const char* profile) {
+constexpr const char* kWhole = "pci:0000:00:07.0";
+constexpr const char* kDivided = "pci:0000:00:08.0";
+constexpr const char* kThirdInstance = "MIG-9e611089-1272-699d-8985-ab84fef4311e";
+
+/// Three H200s, of which the first and the last are in MIG mode: CUDA shows the first instance.
+Scene three_cards() {
+    auto scene = scene_with(kTwo);
+    scene.probes.at(0).devices.front().uuid = kInstance;
+    auto& nvml = scene.probes.at(1).devices;
+    nvml.front().extra["mig_mode"] = true;
+    const auto hardware = scene.machine.devices.front();
+    for (const auto* id : {kWhole, kDivided}) {
+        auto card = hardware;
+        card.id = id;
+        card.pci = address(id + 4);
+        card.partitions.clear();
+        card.uuid.reset();
+        scene.machine.devices.push_back(card);
+        auto told = nvml.front();
+        told.index = static_cast<std::uint32_t>(nvml.size());
+        told.pci = card.pci;
+        told.uuid = "GPU-1" + std::to_string(nvml.size()) + "611089-1272-699d-8985-ab84fef4311e";
+        told.extra["mig_mode"] = id == kDivided;
+        told.extra["mig_devices"] = json("[]");
+        if (id == kDivided)
+            told.extra["mig_devices"] = json(R"([{"index":0,"gpu_instance":1,"compute_instance":0,
+                "uuid":"MIG-9e611089-1272-699d-8985-ab84fef4311e"}])");
+        nvml.push_back(std::move(told));
+    }
+    return scene;
+}
+
+TEST(Units, OfOneCardHideTheOtherCardsFromCuda) {
+    const auto report = assembled(three_cards());
+    ASSERT_EQ(report.gpus.size(), 3U);
+    const ComputeView view{report};
+    ASSERT_EQ(view.report().gpus.size(), 4U);
+    for (const auto& gpu : view.report().gpus) {
+        const auto& cuda = gpu.backends.at("cuda");
+        EXPECT_EQ(cuda.usable, true) << gpu.id;
+        EXPECT_EQ(has_reason(cuda.reasons, "one-instance-listed"),
+                  gpu.id != "pci:0000:00:06.0/mig-1")
+            << gpu.id;
+    }
+}
+
+TEST(Units, AndGpusThatCudaListsWhenNamedAreVerified) {
+    auto scene = three_cards();
+    scene.probes.push_back(trial_of(kThirdInstance, "verified"));
+    auto whole = trial_of("GPU-11611089-1272-699d-8985-ab84fef4311e", "miscomputed");
+    whole.device = kWhole;
+    whole.devices.front().pci = address(kWhole + 4);
+    scene.probes.push_back(std::move(whole));
+    const auto report = assembled(scene);
+    EXPECT_EQ(gpu_at(report, kWhole).backends.at("cuda").usable, false);
+    EXPECT_TRUE(has_reason(gpu_at(report, kWhole).backends.at("cuda").reasons, "miscomputed"));
+    const ComputeView view{report};
+    const auto third = gpu_at(view.report(), "pci:0000:00:08.0/mig-1");
+    EXPECT_TRUE(third.backends.at("cuda").verified);
+    EXPECT_TRUE(third.apis.at("cuda").device.is_null()) << "it is not listed";
+    EXPECT_FALSE(gpu_at(view.report(), "pci:0000:00:06.0/mig-1").backends.at("cuda").verified);
+}
+
+Gpu gpu_with_vulkan(const char* profile) {
     auto scene = scene_with("[]");
     auto instance = json(R"({"index":0,"gpu_instance":3,"compute_instance":0})");
     instance["name"] = std::string{"NVIDIA RTX PRO 6000 MIG "} + profile;
     auto& extra = scene.probes.at(1).devices.front().extra;
     extra["mig_mode"] = true;
     extra["mig_devices"].push_back(std::move(instance));
-    return gpu_at(assembled(scene), kCard).backends.at("vulkan").usable;
+    return gpu_at(assembled(scene), kCard);
 }
 
 /// Where its driver works and does not list the GPU.
 TEST(Units, HaveNoVulkanButWithGraphicsInTheirProfile) {
-    EXPECT_EQ(vulkan_with("1g.24gb"), false);
-    EXPECT_EQ(vulkan_with("1g.24gb+me"), false);
-    EXPECT_EQ(vulkan_with("1g.24gb+gfx"), std::nullopt);
+    for (const auto* profile : {"1g.24gb", "1g.24gb+me"}) {
+        const auto vulkan = gpu_with_vulkan(profile).backends.at("vulkan");
+        EXPECT_EQ(vulkan.usable, false) << profile;
+        EXPECT_TRUE(has_reason(vulkan.reasons, "mig-without-graphics")) << profile;
+    }
+    auto unasked = scene_with(kTwo);
+    unasked.probes.pop_back();
+    unasked.probes.at(1).devices.front().extra["mig_mode"] = true;
+    const auto report = assembled(unasked);
+    EXPECT_TRUE(
+        has_reason(gpu_at(report, kCard).backends.at("webgpu").reasons, "mig-without-graphics"))
+        << "it need not be asked";
+    const auto vulkan = gpu_with_vulkan("1g.24gb+gfx").backends.at("vulkan");
+    EXPECT_EQ(vulkan.usable, std::nullopt);
+    EXPECT_FALSE(has_reason(vulkan.reasons, "mig-without-graphics"));
 }
 
 TEST(Units, AreVerifiedOneByOne) {
