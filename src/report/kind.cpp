@@ -34,8 +34,8 @@ std::optional<GpuKind> kind_by_apis(const Subject& subject) {
     return std::nullopt;
 }
 
-std::optional<GpuKind> kind_by_table(const HardwareDevice& hardware) {
-    const auto* chip = chip_of(hardware);
+/// By a row of the table of chips: the device's, or its driver's.
+std::optional<GpuKind> kind_by(const knowledge::Chip* chip) {
     if (!chip || !chip->form)
         return std::nullopt;
     switch (*chip->form) {
@@ -178,8 +178,11 @@ JudgedKind judge_kind(const Subject& subject) {
         return {.kind = *told, .basis = Basis::Driver};
     if (const auto shown = subject.hardware ? kind_by_amdgpu(*subject.hardware) : std::nullopt)
         return {.kind = *shown, .basis = Basis::Driver};
-    if (const auto known = subject.hardware ? kind_by_table(*subject.hardware) : std::nullopt)
+    if (const auto known = subject.hardware ? kind_by(chip_of(*subject.hardware)) : std::nullopt)
         return {.kind = *known, .basis = Basis::Table};
+    if (const auto known =
+            subject.hardware ? kind_by(driver_row_of(*subject.hardware)) : std::nullopt)
+        return {.kind = *known, .basis = Basis::Driver};
     return {.kind = kind_by_vendor(subject), .basis = Basis::Rule};
 }
 

@@ -172,6 +172,18 @@ TEST(KindOf, KnowsTheDevicesOfTheTableWithoutAnyDriver) {
             << row.vendor << ":" << row.device;
 }
 
+/// Cards that no list of ids names yet.
+TEST(KindOf, IsTheFormOfWhatItsDriverIsFor) {
+    for (const auto& [vendor, driver] :
+         {std::pair{"1d94", "hydcu"}, {"1d94", "hycu"}, {"9999", "metax"}, {"1ed5", "mtgpu"}}) {
+        auto card = pci_device("0000:33:00.0", vendor, kUnlisted, "0380");
+        EXPECT_EQ(kind_of_hardware(card), GpuKind::Unknown) << driver;
+        card.driver = driver;
+        EXPECT_EQ(kind_of_hardware(card), GpuKind::Discrete) << driver;
+        EXPECT_EQ(judge_kind(Subject{.id = card.id, .hardware = &card}).basis, Basis::Driver);
+    }
+}
+
 TEST(KindOf, KnowsAmdsApuByItsMemory) {
     EXPECT_EQ(kind_of_hardware(amd_apu().machine.devices.front()), GpuKind::Integrated);
     auto card = amd_card("0000:03:00.0", 0, 128);
