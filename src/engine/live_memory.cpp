@@ -6,6 +6,7 @@
 
 #include "engine/targets.h"
 #include "inventory/amdgpu_sysfs.h"
+#include "inventory/driver_files.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"
 #include "report/compute_view.h"
@@ -94,6 +95,19 @@ LiveMemory last_known(const GpuMemory& memory) {
 void refresh_power(const FileSystem& files, Machine& machine) {
     for (auto& device : machine.devices)
         device.runtime_status = files.line(device.sysfs_path + "/power/runtime_status");
+    for (auto& device : machine.devices)
+        read_sensors(files, device);
+}
+
+void refresh_accelerators(const FileSystem& files, Report& report) {
+    if (report.accelerators.empty())
+        return;
+    const auto fresh =
+        assemble(scan_machine(files, RecordedNodes{}, Host{}), {}, ReportContext{}).accelerators;
+    for (auto& accelerator : report.accelerators) {
+        const auto found = std::ranges::find(fresh, accelerator.id, &Accelerator::id);
+        accelerator.power = found == fresh.end() ? AcceleratorPower{} : found->power;
+    }
 }
 
 void refresh_readings(const FileSystem& files, Machine& machine) {

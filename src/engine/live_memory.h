@@ -45,8 +45,13 @@ void describe(Visitor& visit, LiveMemory& memory) {
 /// The sizes as the report has them: source "report".
 LiveMemory last_known(const GpuMemory& memory);
 
-/// Brings power/runtime_status up to date, for probes that must not wake a device.
+/// Brings power/runtime_status up to date, for probes that must not wake a device, and the sensors
+/// of accelerators.
 void refresh_power(const FileSystem& files, Machine& machine);
+
+/// Brings power and temperature of a report's accelerators up to date, from the files of the
+/// machine that it is of. What is not found there is not known.
+void refresh_accelerators(const FileSystem& files, Report& report);
 
 /// Brings up to date what the kernel tells about memory and power without waking a device:
 /// MemAvailable, mem_info_*, power/runtime_status. Removes what can't be read any more.

@@ -138,6 +138,8 @@ Report stable_part(Report report) {
         for (auto& [name, view] : gpu.backends)
             drop_instants(view);
     }
+    for (auto& accelerator : report.accelerators)
+        accelerator.power = {.limit = accelerator.power.limit};
     drop_instants(report.host.cpu);
     for (auto& software : report.software) {
         drop_host_memory(software.device);

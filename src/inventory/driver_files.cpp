@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "knowledge/drivers.h"
 #include "report/fact_key.h"
+#include "report/role.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -14,6 +15,10 @@ using knowledge::DriverFiles;
 
 constexpr std::size_t kMaxMembers = 256;
 constexpr Bytes kMaxPlausible = gib(16384);
+constexpr std::int64_t kMaxMicrowatts = 100'000'000'000;
+constexpr std::uint64_t kMaxUnit = 1'000'000;
+constexpr std::int64_t kMinMillicelsius = -100'000;
+constexpr std::int64_t kMaxMillicelsius = 300'000;
 constexpr std::string_view kMember = "member";
 
 /// The files of one device: those of its folder in the driver's class come first.
@@ -29,6 +34,16 @@ public:
             if (auto found = sysfs_.text(folder_ + "/" + *name))
                 return found;
         return sysfs_.text(device_.sysfs_path + "/" + *name);
+    }
+
+    /// Where that file may be.
+    [[nodiscard]] std::vector<std::string> paths(const std::optional<std::string>& name) const {
+        if (!name)
+            return {};
+        std::vector<std::string> places{device_.sysfs_path + "/" + *name};
+        if (!folder_.empty())
+            places.insert(places.begin(), folder_ + "/" + *name);
+        return places;
     }
 
     /// "tenstorrent!0" is /dev/tenstorrent/0.
@@ -165,7 +180,114 @@ void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
             {.source = *device.driver + "-sysfs", .what = "total", .bytes = *size});
 }
 
+/// The numbers of a device's sensors, until one can't be read.
+class Sensors {
+public:
+    explicit Sensors(const Sysfs& sysfs) : sysfs_{sysfs} {}
+
+    /// That of the first of these files that is there, within the limits.
+    std::optional<std::int64_t> number(const std::vector<std::string>& paths,
+                                       std::int64_t least,
+                                       std::int64_t most) {
+        const auto path = std::ranges::find_if(
+            paths, [this](const std::string& one) { return !is_silent_ && sysfs_.exists(one); });
+        if (path == paths.end())
+            return std::nullopt;
+        const auto text = sysfs_.text(*path);
+        is_silent_ = !text;
+        const auto number = parse_number<std::int64_t>(text.value_or(""));
+        return number && *number >= least && *number <= most ? number : std::nullopt;
+    }
+
+private:
+    const Sysfs& sysfs_;
+    bool is_silent_ = false;
+};
+
+std::vector<std::string> hwmon_files(const Sysfs& sysfs,
+                                     const HardwareDevice& device,
+                                     std::initializer_list<std::string_view> names) {
+    std::vector<std::string> paths;
+    const auto parent = device.sysfs_path + "/hwmon";
+    auto folders = sysfs.names(parent);
+    folders.resize(std::min(folders.size(), kMaxMembers));
+    for (const auto& folder : folders)
+        for (const auto name : names)
+            paths.push_back(parent + "/" + folder + "/" + std::string{name});
+    return paths;
+}
+
+std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<std::string>& type) {
+    if (!type)
+        return {};
+    const std::string parent = "/sys/class/thermal";
+    auto zones = sysfs.names(parent);
+    zones.resize(std::min(zones.size(), kMaxMembers));
+    std::erase_if(zones, [&](const std::string& zone) {
+        return sysfs.text(parent + "/" + zone + "/type") != type;
+    });
+    for (auto& zone : zones)
+        zone = parent + "/" + zone + "/temp";
+    return zones;
+}
+
+void keep(std::string_view key, std::optional<std::int64_t> number, HardwareDevice& device) {
+    if (number || device.extra.find(key))
+        device.extra[std::string{key}] = to_value(number);
+}
+
+std::vector<std::string> joined(std::vector<std::string> first, std::vector<std::string> second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+void read_all(const Sysfs& sysfs,
+              const DriverFiles& row,
+              const Files& files,
+              HardwareDevice& device) {
+    Sensors sensors{sysfs};
+    const auto unit = static_cast<std::int64_t>(std::min(row.power_unit.value_or(1), kMaxUnit));
+    keep(kernel_facts::kPowerDraw.name,
+         sensors.number(hwmon_files(sysfs, device, {"power1_input", "power1_average"}), 1,
+                        kMaxMicrowatts),
+         device);
+    auto limit = sensors.number(files.paths(row.power_limit), 1, kMaxMicrowatts / unit);
+    if (limit)
+        *limit *= unit;
+    else
+        limit = sensors.number(hwmon_files(sysfs, device, {"power1_cap", "power1_max"}), 1,
+                               kMaxMicrowatts);
+    keep(kernel_facts::kPowerLimit.name, limit, device);
+    keep(kernel_facts::kTemperature.name,
+         sensors.number(joined(joined(hwmon_files(sysfs, device, {"temp1_input"}),
+                                      files.paths(row.temperature)),
+                               thermal_files(sysfs, row.thermal_zone)),
+                        kMinMillicelsius, kMaxMillicelsius),
+         device);
+}
+
 }  // namespace
+
+void read_sensors(const FileSystem& files, HardwareDevice& device) {
+    if (role_of(device) != Role::Accelerator)
+        return;
+    std::vector<std::string> notes;
+    const Sysfs sysfs{files, notes};
+    const auto* found =
+        device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
+    const auto row = found ? *found : DriverFiles{};
+    const auto folders = class_folders(sysfs, row, device);
+    const Files own{sysfs, folders.empty() ? "" : folders.front(), device};
+    const bool is_asleep =
+        device.runtime_status == "suspended" || device.runtime_status == "suspending";
+    const auto state = own.text(row.state);
+    if (is_asleep || (state && row.ready && state != row.ready)) {
+        keep(kernel_facts::kPowerDraw.name, std::nullopt, device);
+        keep(kernel_facts::kTemperature.name, std::nullopt, device);
+        return;
+    }
+    read_all(sysfs, row, own, device);
+}
 
 void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevice& device) {
     add_intel_memory(sysfs, device);

@@ -124,8 +124,10 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
         add_amdgpu_facts(sysfs, device);
         device.findings = findings_of(sysfs, nodes, machine.host, device);
         add_driver_files(sysfs, nodes, device);
+        read_sensors(files, device);
     }
     join_kfd(kfd_nodes(sysfs), devices);
+    absorb_further_functions(devices);
     absorb_virtual_functions(devices);
     std::ranges::sort(devices, {}, &HardwareDevice::id);
     machine.shared_nodes = nodes.shared();

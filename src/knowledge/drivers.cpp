@@ -36,6 +36,11 @@ void describe(Visitor& visit, DriverFiles& row) {
     visit("memory_unit", row.memory_unit);
     visit("state", row.state);
     visit("ready", row.ready);
+    visit("power_limit", row.power_limit);
+    visit("power_unit", row.power_unit);
+    visit("temperature", row.temperature);
+    visit("thermal_zone", row.thermal_zone);
+    visit("part_of", row.part_of);
 }
 
 namespace {
@@ -55,8 +60,10 @@ const Drivers& Drivers::current() {
 Result<Drivers> Drivers::from(std::string_view json) {
     auto document = TRY(document_from<Document>(json, kSchema));
     for (const auto& row : document.drivers)
-        if (row.memory_unit == 0U)
-            return Error{ErrorCode::Malformed, "drivers: " + row.driver + ": memory_unit: 0"};
+        if (row.memory_unit == 0U || row.power_unit == 0U)
+            return Error{ErrorCode::Malformed,
+                         "drivers: " + row.driver +
+                             (row.memory_unit == 0U ? ": memory_unit: 0" : ": power_unit: 0")};
     Drivers drivers;
     drivers.rows_ = std::move(document.drivers);
     return drivers;

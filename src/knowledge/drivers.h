@@ -27,6 +27,13 @@ struct DriverFiles {
     std::optional<std::uint64_t> memory_unit = {};  ///< bytes; 1 where none is given
     std::optional<std::string> state = {};
     std::optional<std::string> ready = {};  ///< what `state` says when the device can be used
+    /// What the device may draw; hwmon says it where this is not given.
+    std::optional<std::string> power_limit = {};
+    std::optional<std::uint64_t> power_unit = {};  ///< microwatts; 1 where none is given
+    std::optional<std::string> temperature = {};   ///< in thousandths of a degree Celsius
+    std::optional<std::string> thermal_zone = {};  ///< its type, where that has the temperature
+    /// The driver of the function that stands for the card, where this is another one of it.
+    std::optional<std::string> part_of = {};
 };
 
 class Drivers {

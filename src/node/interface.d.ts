@@ -271,9 +271,16 @@ export type Accelerator = {
   firmware: string | null;
   nodes: DeviceNode[];
   memory: number | null;
-  power: Power;
+  power: AcceleratorPower;
   health: string | null;
   findings: Reason[];
+};
+
+export type AcceleratorPower = {
+  runtime_status: string | null;
+  draw_microwatts: number | null;
+  limit_microwatts: number | null;
+  temperature_millicelsius: number | null;
 };
 
 export type RuntimeInfo = {

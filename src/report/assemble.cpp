@@ -134,6 +134,13 @@ std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
     return std::nullopt;
 }
 
+AcceleratorPower power_of(const HardwareDevice& hardware) {
+    return {.runtime_status = hardware.runtime_status,
+            .draw = fact(hardware, kernel_facts::kPowerDraw),
+            .limit = fact(hardware, kernel_facts::kPowerLimit),
+            .temperature = fact(hardware, kernel_facts::kTemperature)};
+}
+
 Accelerator accelerator_of(const Subject& subject, const Host& host) {
     Accelerator accelerator{.id = subject.id,
                             .vendor = vendor_of(subject),
@@ -147,7 +154,7 @@ Accelerator accelerator_of(const Subject& subject, const Host& host) {
     accelerator.firmware = fact(hardware, kernel_facts::kFirmware);
     accelerator.nodes = hardware.nodes;
     accelerator.memory = reading_of(hardware, "driver-sysfs", "total");
-    accelerator.power.runtime_status = hardware.runtime_status;
+    accelerator.power = power_of(hardware);
     accelerator.findings = hardware.findings;
     append(accelerator.findings, node_findings(hardware.nodes, host));
     accelerator.health = health_of(accelerator.findings);

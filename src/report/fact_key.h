@@ -28,6 +28,8 @@ constexpr bool holds(FactType type) {
         return type == Flag;
     else if constexpr (std::same_as<T, std::uint64_t>)
         return type == Number || type == Hertz;
+    else if constexpr (std::same_as<T, std::int64_t>)
+        return type == Number;
     else if constexpr (std::same_as<T, gpuprobe::Bytes>)
         return type == FactType::Bytes;
     else if constexpr (std::same_as<T, Value::Array>)
@@ -71,6 +73,8 @@ decltype(auto) fact_in(const Value& holder, std::string_view key) {
         return value.as_bool();
     } else if constexpr (std::same_as<T, std::uint64_t>) {
         return value.as_unsigned();
+    } else if constexpr (std::same_as<T, std::int64_t>) {
+        return value.as_int();
     } else if constexpr (std::same_as<T, Bytes>) {
         const auto count = value.as_unsigned();
         return count ? std::optional{Bytes{*count}} : std::nullopt;
@@ -165,7 +169,10 @@ inline constexpr FactKey<bool, FactOf::Hardware> kHasVddnb{"has_vddnb"};
 inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdCpuCores{"kfd_cpu_cores"};
 inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kKfdNode{"kfd_node"};
 inline constexpr FactKey<std::string, FactOf::Hardware> kMemoryPartition{"memory_partition"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kPowerDraw{"power_draw"};
+inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kPowerLimit{"power_limit"};
 inline constexpr FactKey<std::uint64_t, FactOf::Hardware> kSimdCount{"simd_count"};
+inline constexpr FactKey<std::int64_t, FactOf::Hardware> kTemperature{"temperature"};
 inline constexpr FactKey<std::string, FactOf::Hardware> kVramVendor{"vram_vendor"};
 }  // namespace kernel_facts
 

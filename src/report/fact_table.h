@@ -347,6 +347,16 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"connected", Hardware, "", Flag, Own, "a connector has a display", "sysfs DRM connectors"},
     {"firmware", Hardware, "", Text, Own, "the version of an accelerator's firmware",
      "the driver's sysfs, by data/knowledge/drivers.json"},
+    {"power_draw", Hardware, "", Number, Moment,
+     "what an accelerator draws; not read while it sleeps",
+     "hwmon `power1_input` or `power1_average`", "microwatts"},
+    {"power_limit", Hardware, "", Number, Own, "what an accelerator may draw",
+     "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by data/knowledge/drivers.json",
+     "microwatts"},
+    {"temperature", Hardware, "", Number, Moment,
+     "of an accelerator's first sensor; not read while it sleeps",
+     "hwmon `temp1_input`; the driver's sysfs or a thermal zone, by data/knowledge/drivers.json",
+     "thousandths of a degree Celsius"},
 });
 }  // namespace known_facts
 

@@ -292,6 +292,23 @@ void describe(Visitor& visit, SoftwareDevice& software) {
     visit("score", software.score);
 }
 
+/// What the kernel tells of an accelerator's power when the report is made, and of nothing else:
+/// null where its driver does not, and while the device sleeps, as asking might wake it.
+struct AcceleratorPower {
+    std::optional<std::string> runtime_status = {};
+    std::optional<std::uint64_t> draw = {};        ///< of the whole device, in microwatts
+    std::optional<std::uint64_t> limit = {};       ///< likewise; as it is set now
+    std::optional<std::int64_t> temperature = {};  ///< of its first sensor, in 1/1000 °C
+    bool operator==(const AcceleratorPower&) const = default;
+};
+template <class Visitor>
+void describe(Visitor& visit, AcceleratorPower& power) {
+    visit("runtime_status", power.runtime_status);
+    visit("draw_microwatts", power.draw);
+    visit("limit_microwatts", power.limit);
+    visit("temperature_millicelsius", power.temperature);
+}
+
 /// An NPU or other accelerator that is no GPU.
 struct Accelerator {
     std::string id = {};
@@ -304,7 +321,7 @@ struct Accelerator {
     std::optional<std::string> firmware = {};  ///< its version
     std::vector<DeviceNode> nodes = {};
     std::optional<Bytes> memory = {};  ///< its own, in all; null where its driver does not tell
-    Power power = {};
+    AcceleratorPower power = {};
     std::optional<std::string> health = {};  ///< "ok", or the code of the gravest finding
     std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;

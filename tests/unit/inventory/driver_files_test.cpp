@@ -71,6 +71,94 @@ TEST(DriverFiles, SayWhenADeviceIsNotReady) {
     EXPECT_EQ(report.accelerators.front().health, "device-not-ready");
 }
 
+struct Sensor {
+    std::string file;
+    std::string text;
+};
+/// The power of a card whose driver shows these files.
+AcceleratorPower power_of(const std::vector<Sensor>& sensors,
+                          const std::string& driver = "tenstorrent",
+                          const std::string& vendor = "1e52",
+                          const std::string& id = "401e") {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:19:00.0", vendor, id, "120000", driver);
+    for (const auto& sensor : sensors)
+        machine.file((sensor.file.starts_with('/') ? "" : path + "/") + sensor.file, sensor.text);
+    const auto report = report_of(machine);
+    return report.accelerators.empty() ? AcceleratorPower{} : report.accelerators.front().power;
+}
+
+TEST(Sensors, AreReadFromTheHwmonOfTheCard) {
+    const auto power = power_of({{"hwmon/hwmon3/power1_input", "78500000\n"},
+                                 {"hwmon/hwmon3/power1_max", "160000000\n"},
+                                 {"hwmon/hwmon3/temp1_input", "-3500\n"},
+                                 {"power/runtime_status", "active\n"}});
+    EXPECT_EQ(power, (AcceleratorPower{.runtime_status = "active",
+                                       .draw = 78'500'000,
+                                       .limit = 160'000'000,
+                                       .temperature = -3500}));
+}
+
+TEST(Sensors, AreReadFromTheDriversOwnFiles) {
+    EXPECT_EQ(power_of({{"max_power", "600000\n"},
+                        {"status", "Operational\n"},
+                        {"hwmon/hwmon0/power1_input", "93000000\n"}},
+                       "habanalabs", "1da3", "1020"),
+              (AcceleratorPower{.draw = 93'000'000, .limit = 600'000'000}));
+    EXPECT_EQ(power_of({{"temp", "44050\n"}, {"status", "ALIVE\n"}}, "apex", "1ac1", "089a"),
+              (AcceleratorPower{.temperature = 44050}));
+}
+
+TEST(Sensors, AreNotAskedWhileACardSleepsOrIsNotReady) {
+    const Sensor draw{"hwmon/hwmon0/power1_input", "93000000\n"};
+    EXPECT_EQ(power_of({draw, {"power/runtime_status", "suspended\n"}}),
+              (AcceleratorPower{.runtime_status = "suspended"}));
+    EXPECT_EQ(power_of({draw, {"status", "In reset\n"}}, "habanalabs", "1da3", "1020"),
+              AcceleratorPower{});
+}
+
+TEST(Sensors, SayNothingThatNoCardCanBe) {
+    for (const auto* text : {"0\n", "-5\n", "100000000001\n", "99999999999999999999\n", "12 W\n"})
+        EXPECT_EQ(power_of({{"hwmon/hwmon0/power1_input", text}}), AcceleratorPower{}) << text;
+    for (const auto* text : {"300001\n", "-100001\n", "hot\n"})
+        EXPECT_EQ(power_of({{"hwmon/hwmon0/temp1_input", text}}), AcceleratorPower{}) << text;
+    EXPECT_EQ(power_of({{"max_power", "9223372036854775807\n"}}, "habanalabs", "1da3", "1020"),
+              AcceleratorPower{});
+}
+
+TEST(Sensors, AreLeftAloneAfterOneThatCannotBeRead) {
+    EXPECT_EQ(power_of({{"hwmon/hwmon0/power1_input", "\n"},
+                        {"hwmon/hwmon0/power1_max", "160000000\n"},
+                        {"hwmon/hwmon0/temp1_input", "40000\n"}}),
+              AcceleratorPower{});
+}
+
+TEST(Sensors, OfAGpuAreNotRead) {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:03:00.0", "1002", "744c", "030000", "amdgpu");
+    machine.file(path + "/hwmon/hwmon0/power1_average", "93000000\n");
+    const auto scanned =
+        scan_machine(RootedFiles{machine.root()}, RecordedNodes{}, Host{}).devices.at(0);
+    EXPECT_TRUE(scanned.extra.at("power_draw").is_null());
+}
+
+/// The zone of the NPU is by its type, wherever the kernel has counted it.
+TEST(Sensors, OfASystemOnChipAreItsThermalZones) {
+    const FakeMachine machine;
+    const std::string npu = "/sys/devices/platform/fdab0000.npu";
+    machine.file(npu + "/uevent", "DRIVER=RKNPU\nOF_COMPATIBLE_0=rockchip,rk3588-rknpu\n");
+    machine.link(npu + "/subsystem", "/sys/bus/platform");
+    machine.link(npu + "/driver", "/sys/bus/platform/drivers/RKNPU");
+    machine.link("/sys/bus/platform/drivers/RKNPU/fdab0000.npu", npu);
+    machine.file("/sys/class/thermal/thermal_zone0/type", "soc-thermal\n");
+    machine.file("/sys/class/thermal/thermal_zone0/temp", "30000\n");
+    machine.file("/sys/class/thermal/thermal_zone6/type", "npu-thermal\n");
+    machine.file("/sys/class/thermal/thermal_zone6/temp", "46230\n");
+    const auto report = report_of(machine);
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    EXPECT_EQ(report.accelerators.front().power.temperature, 46230);
+}
+
 TEST(DriverFiles, FindAnAcceleratorOfAnOddClass) {
     const FakeMachine machine;
     machine.pci("0000:00:1f.0", "1d0f", "7164", "088000", "neuron-driver");
