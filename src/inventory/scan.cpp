@@ -2,6 +2,7 @@
 #include "inventory/scan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/class_nodes.h"
@@ -15,6 +16,7 @@
 #include "inventory/pci_functions.h"
 #include "inventory/platform_devices.h"
 #include "inventory/setup.h"
+#include "knowledge/drivers.h"
 #include "report/role.h"
 
 namespace gpuprobe::inline inventory {
@@ -74,19 +76,51 @@ void add_nvidia_node(const DeviceNodes& nodes, HardwareDevice& device) {
         device.nodes.push_back(nodes.at("/dev/nvidia" + std::to_string(*minor)));
 }
 
+bool is_same_slot(const std::optional<PciAddress>& left, const std::optional<PciAddress>& right) {
+    return left && right && left->domain == right->domain && left->bus == right->bus &&
+           left->device == right->device;
+}
+
+/// Functions of a card that another one stands for: their nodes are the card's. In a guest that was
+/// given such a function alone, that is the card.
+void absorb_further_functions(std::vector<HardwareDevice>& devices) {
+    const auto card_of = [&devices](const HardwareDevice& device) {
+        const auto* row =
+            device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
+        return std::ranges::find_if(devices, [&](const HardwareDevice& other) {
+            return row && row->part_of && other.driver == row->part_of &&
+                   is_same_slot(other.pci, device.pci);
+        });
+    };
+    std::set<std::string> absorbed;
+    for (const auto& device : devices)
+        if (const auto card = card_of(device); card != devices.end()) {
+            card->nodes.insert(card->nodes.end(), device.nodes.begin(), device.nodes.end());
+            absorbed.insert(device.id);
+        }
+    std::erase_if(devices,
+                  [&](const HardwareDevice& device) { return absorbed.contains(device.id); });
+}
+
+/// NVIDIA's driver keeps those that are to become vGPUs, and shows no node of them.
+bool is_kept_for_guests(const HardwareDevice& device) {
+    return device.driver == "nvidia" && device.nodes.empty();
+}
+
 /// Virtual functions that nothing here uses are parts of their card, not GPUs beside it. One that a
 /// driver of this machine has taken is a GPU of its own, and in a guest each is.
 void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
     const auto is_idle = [](const HardwareDevice& device) {
         return device.physical_function && !device.is_drm &&
-               (!device.driver || is_passed_through(device));
+               (!device.driver || is_passed_through(device) || is_kept_for_guests(device));
     };
     for (const auto& device : devices) {
         const auto card =
             std::ranges::find(devices, device.physical_function.value_or(""), &HardwareDevice::id);
         if (is_idle(device) && device.pci && card != devices.end())
             card->partitions.push_back(
-                {.name = "vf-" + text_of(*device.pci), .state = device.driver.value_or("idle")});
+                {.name = "vf-" + text_of(*device.pci),
+                 .state = is_kept_for_guests(device) ? "idle" : device.driver.value_or("idle")});
     }
     std::erase_if(devices, [&](const HardwareDevice& device) {
         return is_idle(device) &&

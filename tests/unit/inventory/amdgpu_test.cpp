@@ -255,6 +255,21 @@ TEST(VirtualFunctions, AreUnitsOfTheirCardUntilADriverTakesThem) {
     EXPECT_EQ(units[1].state, "vfio-pci");
 }
 
+/// The host's driver holds them until one becomes a vGPU, and lists none of them in /proc.
+TEST(VirtualFunctions, ThatNvidiasDriverKeepsForGuestsAreIdleUnits) {
+    const FakeMachine machine;
+    const auto card = machine.pci("0000:41:00.0", "10de", "2235", "030200", "nvidia");
+    for (const auto* address : {"0000:41:00.4", "0000:41:00.5"})
+        machine.link(machine.pci(address, "10de", "2235", "030200", "nvidia") + "/physfn", card);
+    machine.pci("0000:42:00.0", "10de", "2235", "030200", "nvidia");  // as a guest has one
+    const auto result = scanned(machine);
+    EXPECT_EQ(ids_of(result), (Names{"pci:0000:41:00.0", "pci:0000:42:00.0"}));
+    const auto& units = result.devices.at(0).partitions;
+    ASSERT_EQ(units.size(), 2U);
+    EXPECT_EQ(units[0].name, "vf-0000:41:00.4");
+    EXPECT_EQ(units[0].state, "idle");
+}
+
 TEST(Kfd, SurvivesPropertiesCutAtAnyByte) {
     const FakeMachine machine;
     machine.pci("0000:64:00.0", "1002", "15bf", "030000", "amdgpu");

@@ -71,6 +71,25 @@ TEST(DriverFiles, SayWhenADeviceIsNotReady) {
     EXPECT_EQ(report.accelerators.front().health, "device-not-ready");
 }
 
+/// Management and use of an Alveo are two functions; a guest has the second alone.
+TEST(DriverFiles, OfTwoFunctionsOfACardMakeOne) {
+    for (const bool is_guest : {false, true}) {
+        const FakeMachine machine;
+        if (!is_guest)
+            machine.pci("0000:03:00.0", "10ee", "5020", "120000", "xclmgmt");
+        const auto user = machine.pci("0000:03:00.1", "10ee", "5021", "120000", "xocl");
+        machine.class_member("drm", "renderD128", user, "226:128");
+        const auto report = report_of(machine);
+        EXPECT_TRUE(report.gpus.empty());
+        ASSERT_EQ(report.accelerators.size(), 1U);
+        const auto& card = report.accelerators.front();
+        EXPECT_EQ(card.id, is_guest ? "pci:0000:03:00.1" : "pci:0000:03:00.0");
+        EXPECT_EQ(card.kind, "fpga");
+        ASSERT_EQ(card.nodes.size(), 1U);
+        EXPECT_EQ(card.nodes.front().path, "/dev/dri/renderD128");
+    }
+}
+
 struct Sensor {
     std::string file;
     std::string text;
