@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/export_file.h"
 #include "cli/recommendation.h"
+#include "engine/live_memory.h"
 #include "explain/explain.h"
 #include "report/compute_view.h"
 #include "report/staleness.h"
@@ -140,7 +141,9 @@ void tell(const Arguments& arguments, const Exported& exported, const ExportRun&
 
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
-    const auto report = TRY(context.client.report());
+    auto report = TRY(context.client.report());
+    if (context.client.info().kind == "daemon")
+        engine::refresh_accelerators(RootedFiles{}, report);
     const auto& rules = Rules::current();
     const auto now = SystemClock{}.wall();
     const ComputeView view{report};

@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/list_text.h"
 
+#include "base/parse.h"
+#include "cli/show_text.h"
 #include "explain/gpu_words.h"
 #include "explain/table.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::inline cli {
+
+namespace {
+
+std::string accelerators_text(const Report& report, const Screen& screen) {
+    Table table{{{.title = "ACCELERATOR"},
+                 {.title = "NAME", .may_shrink = true},
+                 {.title = "KIND", .may_go = true},
+                 {.title = "MEMORY", .is_right_aligned = true, .may_go = true},
+                 {.title = "POWER", .is_right_aligned = true, .may_go = true},
+                 {.title = "TEMP", .is_right_aligned = true, .may_go = true},
+                 {.title = "DRIVER", .may_shrink = true}}};
+    const std::string dash{screen.dash()};
+    for (const auto& one : report.accelerators)
+        table.add({{.text = one.id},
+                   {.text = scrubbed(one.name.value_or(dash)), .tone = Tone::Strong},
+                   {.text = scrubbed(one.kind.value_or(dash))},
+                   {.text = size_or_dash(one.memory, screen)},
+                   {.text = power_words(one.power).value_or(dash)},
+                   {.text = temperature_words(one.power, screen).value_or(dash)},
+                   {.text = driver_title(one.driver, screen)}});
+    const auto text = table.empty() ? "" : table.text(screen);
+    return text.empty() || report.gpus.empty() ? text : "\n" + text;
+}
+
+}  // namespace
 
 std::string list_text(const Report& report, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
@@ -44,7 +71,7 @@ std::string list_text(const Report& report, const Screen& screen) {
                            {.text = std::string{screen.dash()}},
                            {.text = std::string{screen.dash()}}});
     }
-    return table.empty() ? "" : table.text(screen);
+    return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, screen);
 }
 
 }  // namespace gpuprobe::inline cli

@@ -37,19 +37,23 @@ std::string pci_ids(const PciInfo& pci) {
     return text;
 }
 
+void add_pci(FactList& facts, const std::optional<PciInfo>& pci) {
+    if (!pci)
+        return;
+    if (pci->address)
+        facts.add("PCI address", text_of(*pci->address));
+    facts.add("PCI ids", pci_ids(*pci));
+    if (pci->numa_node)
+        facts.add("NUMA node", std::to_string(*pci->numa_node));
+}
+
 FactList hardware(const Gpu& gpu) {
     FactList facts{"Hardware"};
     facts.add("id", gpu.id);
     facts.add("kind", name_of(gpu.kind));
     if (gpu.vendor)
         facts.add("vendor", vendor_title(*gpu.vendor));
-    if (gpu.pci) {
-        if (gpu.pci->address)
-            facts.add("PCI address", text_of(*gpu.pci->address));
-        facts.add("PCI ids", pci_ids(*gpu.pci));
-        if (gpu.pci->numa_node)
-            facts.add("NUMA node", std::to_string(*gpu.pci->numa_node));
-    }
+    add_pci(facts, gpu.pci);
     facts.add_known("compute capability", gpu.architecture.cuda_compute_capability);
     facts.add_known("gfx target", gpu.architecture.gfx_target);
     facts.add_known("Intel IP", gpu.architecture.intel_ip);
@@ -70,11 +74,13 @@ std::string node_text(const DeviceNode& node) {
     return text + ": " + explained(Reason{.code = *node.reason}).text;
 }
 
-FactList driver(const Gpu& gpu, const Screen& screen) {
+FactList driver(const DriverInfo& driver,
+                const std::vector<DeviceNode>& nodes,
+                const Screen& screen) {
     FactList facts{"Driver"};
-    facts.add("kernel driver", driver_title(gpu.driver, screen));
+    facts.add("kernel driver", driver_title(driver, screen));
     bool is_first = true;
-    for (const auto& node : gpu.nodes) {
+    for (const auto& node : nodes) {
         const auto tone = node.accessible == false ? Tone::Bad : Tone::Plain;
         facts.add(is_first ? "nodes" : "", node_text(node), tone);
         is_first = false;
@@ -186,9 +192,9 @@ FactList api_facts(const std::string& api, const ApiView& view) {
     return facts;
 }
 
-FactList findings(const Gpu& gpu) {
+FactList findings(const std::vector<Reason>& findings) {
     FactList facts{"Findings"};
-    for (const auto& finding : gpu.findings) {
+    for (const auto& finding : findings) {
         const auto what = explained(finding);
         facts.add(finding.code, what.text, Tone::Unsure);
         facts.add_known("", what.fix);
@@ -196,13 +202,44 @@ FactList findings(const Gpu& gpu) {
     return facts;
 }
 
+FactList hardware(const Accelerator& accelerator, const Screen& screen) {
+    FactList facts{"Hardware"};
+    facts.add("id", accelerator.id);
+    facts.add_known("kind", accelerator.kind);
+    if (accelerator.vendor)
+        facts.add("vendor", vendor_title(*accelerator.vendor));
+    add_pci(facts, accelerator.pci);
+    facts.add_known("firmware", accelerator.firmware);
+    if (accelerator.memory)
+        facts.add("memory", size_text(*accelerator.memory));
+    facts.add_known("power state", accelerator.power.runtime_status);
+    facts.add_known("power", power_words(accelerator.power));
+    facts.add_known("temperature", temperature_words(accelerator.power, screen));
+    const auto health = accelerator.health.value_or("ok");
+    facts.add("health", health, health == "ok" ? Tone::Good : Tone::Unsure);
+    return facts;
+}
+
+std::string page(std::string_view title, const std::vector<FactList>& lists, const Screen& screen) {
+    std::size_t width = 0;
+    for (const auto& list : lists)
+        width = std::max(width, list.label_width());
+    std::string text = toned(screen, Tone::Strong, scrubbed(title)) + "\n";
+    for (const auto& list : lists)
+        text += list.text(screen, std::min<std::size_t>(width, 24));
+    return text;
+}
+
 }  // namespace
 
 std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const Screen& screen) {
-    std::vector<FactList> lists{
-        hardware(gpu),         driver(gpu, screen),   memory(gpu, now, screen),
-        backends(gpu, report), computed(gpu, report), findings(gpu),
-        identity(gpu)};
+    std::vector<FactList> lists{hardware(gpu),
+                                driver(gpu.driver, gpu.nodes, screen),
+                                memory(gpu, now, screen),
+                                backends(gpu, report),
+                                computed(gpu, report),
+                                findings(gpu.findings),
+                                identity(gpu)};
     for (const auto& [api, view] : gpu.apis)
         if (view.outcome != Outcome::Absent)
             lists.push_back(api_facts(api, view));
@@ -210,14 +247,34 @@ std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const 
     for (std::size_t i = 0; i < gpu.partitions.size(); ++i)
         partitions.add_members(to_value(gpu.partitions[i]));
     lists.push_back(std::move(partitions));
+    return page(gpu_title(gpu), lists, screen);
+}
 
-    std::size_t width = 0;
-    for (const auto& list : lists)
-        width = std::max(width, list.label_width());
-    std::string text = toned(screen, Tone::Strong, scrubbed(gpu_title(gpu))) + "\n";
-    for (const auto& list : lists)
-        text += list.text(screen, std::min<std::size_t>(width, 24));
-    return text;
+std::string show_text(const Accelerator& accelerator, const Screen& screen) {
+    return page(
+        accelerator.name.value_or(accelerator.id),
+        {hardware(accelerator, screen), driver(accelerator.driver, accelerator.nodes, screen),
+         findings(accelerator.findings)},
+        screen);
+}
+
+std::optional<std::string> power_words(const AcceleratorPower& power) {
+    constexpr double kMicro = 1e6;
+    const auto watts = [](std::uint64_t microwatts) {
+        return fmt::format("{:.4g}", static_cast<double>(microwatts) / kMicro);
+    };
+    if (!power.draw && !power.limit)
+        return std::nullopt;
+    return (power.draw ? watts(*power.draw) + " " : "") +
+           (power.limit ? "of " + watts(*power.limit) + " " : "") + "W";
+}
+
+std::optional<std::string> temperature_words(const AcceleratorPower& power, const Screen& screen) {
+    constexpr double kMilli = 1e3;
+    if (!power.temperature)
+        return std::nullopt;
+    return fmt::format("{:.4g} {}C", static_cast<double>(*power.temperature) / kMilli,
+                       screen.is_unicode ? "°" : "");
 }
 
 }  // namespace gpuprobe::inline cli

@@ -12,12 +12,13 @@ Result<ExitCode> run(Context& context) {
         Value list{Value::Object{}};
         list["generation"] = document.at("generation");
         list["gpus"] = document.at("gpus");
+        list["accelerators"] = document.at("accelerators");
         print_json(context.arguments, list);
         return ExitCode::Answered;
     }
     const auto report = TRY(context.client.report());
     print(list_text(report, context.screen));
-    if (report.gpus.empty())
+    if (report.gpus.empty() && report.accelerators.empty())
         remark(context.arguments, "this machine has no GPU");
     return ExitCode::Answered;
 }
@@ -29,7 +30,7 @@ Verb list_verb() {
             .overview = {{"list", "one line per GPU"}},
             .usage = {"list [OPTION…]"},
             .about = R"(
-One line per GPU, best first.
+One line per GPU, best first; below them the accelerators that are no GPUs.
 )",
             .run = run};
 }

@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/record.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
 #include "cli/show_text.h"
 #include "cli/verbs.h"
+#include "engine/live_memory.h"
 
 namespace gpuprobe::inline cli {
 namespace {
 
-void print_documents(const Context& context, const std::vector<const Gpu*>& gpus) {
-    if (gpus.size() == 1)
-        return print_json(context.arguments, to_value(*gpus.front()));
-    Value list{Value::Array{}};
-    for (const auto* gpu : gpus)
-        list.push_back(to_value(*gpu));
+using Accelerators = std::vector<const Accelerator*>;
+
+void print_documents(const Context& context,
+                     const std::vector<const Gpu*>& gpus,
+                     const Accelerators& accelerators) {
+    if (gpus.size() + accelerators.size() == 1)
+        return print_json(context.arguments,
+                          gpus.empty() ? to_value(*accelerators.front()) : to_value(*gpus.front()));
     Value document{Value::Object{}};
-    document["gpus"] = list;
+    document["gpus"] = Value{Value::Array{}};
+    for (const auto* gpu : gpus)
+        document["gpus"].push_back(to_value(*gpu));
+    for (const auto* accelerator : accelerators)
+        document["accelerators"].push_back(to_value(*accelerator));
     print_json(context.arguments, document);
+}
+
+/// By its id, its PCI address or the path of one of its nodes.
+const Accelerator* accelerator_meant(const Report& report, std::string_view selector) {
+    const auto address = parse_text(selector, std::type_identity<PciAddress>{});
+    const auto found = std::ranges::find_if(report.accelerators, [&](const Accelerator& one) {
+        return one.id == selector || (address && one.pci && one.pci->address == address) ||
+               std::ranges::count(one.nodes, selector, &DeviceNode::path) > 0;
+    });
+    return found == report.accelerators.end() ? nullptr : &*found;
 }
 
 /// A captured machine is shown as of its capture.
@@ -27,13 +47,20 @@ WallTime time_of(const Report& report) {
 }
 
 Result<ExitCode> run(Context& context) {
-    const auto report = TRY(context.client.report());
+    auto report = TRY(context.client.report());
+    if (context.client.info().kind == "daemon")
+        engine::refresh_accelerators(RootedFiles{}, report);
     const ComputeView view{report};
     std::vector<const Gpu*> gpus;
-    for (const auto& selector : context.arguments.gpus)
-        gpus.push_back(TRY(pick_gpu(view, selector)));
+    Accelerators accelerators;
+    for (const auto& selector : context.arguments.gpus) {
+        if (const auto* accelerator = accelerator_meant(report, selector))
+            accelerators.push_back(accelerator);
+        else
+            gpus.push_back(TRY(pick_gpu(view, selector)));
+    }
     if (context.wants_json()) {
-        print_documents(context, gpus);
+        print_documents(context, gpus, accelerators);
         return ExitCode::Answered;
     }
     for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -42,6 +69,9 @@ Result<ExitCode> run(Context& context) {
             TRY(context.client.refresh_memory(gpu));
         print((i == 0 ? "" : "\n") + show_text(gpu, report, time_of(report), context.screen));
     }
+    for (const auto* accelerator : accelerators)
+        print((gpus.empty() && accelerator == accelerators.front() ? "" : "\n") +
+              show_text(*accelerator, context.screen));
     return ExitCode::Answered;
 }
 
@@ -60,7 +90,8 @@ Verb show_verb() {
         .usage = {"show GPU… [OPTION…]"},
         .about = R"(
 Everything known about one GPU or several: hardware, driver, nodes, memory and where its size was
-read, and what each API says.
+read, and what each API says. An accelerator that is no GPU goes by its id, its PCI address or the
+path of one of its nodes, and is shown with its power and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .check = check,

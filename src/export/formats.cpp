@@ -72,10 +72,11 @@ const ExportFormat kFormats[] = {
      .suffix = ".yaml"},
 };
 
-/// A line that tells a time, in any of the formats.
+/// A line that tells a time, or what was so at that time, in any of the formats.
 bool is_dated(std::string_view line) {
     constexpr auto kStarts = std::to_array<std::string_view>(
         {"# +expiry-time=", "gpuprobe_last_probe_timestamp_seconds ",
+         "gpuprobe_accelerator_power_watts{", "gpuprobe_accelerator_temperature_celsius{",
          "\"probed_at\":", "\"generation\":", "GpuprobeGeneration="});
     const auto text = trimmed(line);
     return std::ranges::any_of(kStarts, [text](auto start) { return text.starts_with(start); });

@@ -35,12 +35,13 @@ public:
     Metric(std::string_view name, std::string_view help) : name_{name} {
         text_ = "# HELP " + name_ + " " + std::string{help} + "\n# TYPE " + name_ + " gauge\n";
     }
-    void add(const Labels& labels, std::uint64_t value) {
+    void add(const Labels& labels, std::uint64_t value) { add(labels, std::to_string(value)); }
+    void add(const Labels& labels, const std::string& value) {
         text_ += name_;
         std::string inner;
         for (const auto& [label, content] : labels)
             inner += (inner.empty() ? "" : ",") + std::string{label} + "=" + label_value(content);
-        text_ += (inner.empty() ? "" : "{" + inner + "}") + " " + std::to_string(value) + "\n";
+        text_ += (inner.empty() ? "" : "{" + inner + "}") + " " + value + "\n";
         ++count_;
     }
     [[nodiscard]] std::size_t count() const { return count_; }
@@ -52,6 +53,20 @@ private:
     std::string text_ = {};
     std::size_t count_ = 0;
 };
+
+/// A number of 1/10^digits as a decimal: 350500000 with six digits is "350.5".
+std::string decimal(std::int64_t number, int digits) {
+    const bool is_negative = number < 0;
+    auto text = std::to_string(is_negative ? -number : number);
+    const auto places = static_cast<std::size_t>(digits);
+    if (text.size() <= places)
+        text.insert(0, places + 1 - text.size(), '0');
+    const auto point = text.size() - places;
+    auto fraction = text.substr(point);
+    fraction.erase(fraction.find_last_not_of('0') + 1);
+    return (is_negative ? "-" : "") + text.substr(0, point) +
+           (fraction.empty() ? "" : "." + fraction);
+}
 
 std::string vulkan_text(const ExportedGpu& gpu) {
     const auto version = usable_vulkan(gpu);
@@ -90,6 +105,59 @@ Metric units_of(const std::vector<ExportedGpu>& gpus) {
                  {"GPU_I_ID", unit->gpu_instance ? std::to_string(*unit->gpu_instance) : ""}},
                 1);
     return metric;
+}
+
+std::string place_of(const Accelerator& accelerator) {
+    const auto has_address = accelerator.pci && accelerator.pci->address;
+    return has_address ? text_of(*accelerator.pci->address) : accelerator.id;
+}
+
+Metric info_of(const std::vector<Accelerator>& accelerators) {
+    Metric metric{"gpuprobe_accelerator_info",
+                  "Identity of one accelerator that is no GPU; join other metrics on instance and "
+                  "accelerator."};
+    for (const auto& one : accelerators)
+        metric.add({{"accelerator", place_of(one)},
+                    {"vendor", one.vendor.value_or("")},
+                    {"model", one.name.value_or("")},
+                    {"kind", one.kind.value_or("")},
+                    {"driver", one.driver.name.value_or("")},
+                    {"driver_version", one.driver.version.value_or("")},
+                    {"firmware", one.firmware.value_or("")}},
+                   1);
+    return metric;
+}
+
+/// `value` gives what is known of each, times ten to the power of `digits`.
+template <class Value>
+std::string series_of(const std::vector<Accelerator>& accelerators,
+                      Metric metric,
+                      Value value,
+                      int digits = 0) {
+    for (const auto& one : accelerators)
+        if (const auto known = value(one))
+            metric.add({{"accelerator", place_of(one)}},
+                       decimal(static_cast<std::int64_t>(*known), digits));
+    return metric.text();
+}
+
+std::string accelerators_text(const std::vector<Accelerator>& all) {
+    const auto memory = [](const Accelerator& one) {
+        return one.memory ? std::optional{one.memory->count} : std::nullopt;
+    };
+    constexpr int kMicro = 6;
+    constexpr int kMilli = 3;
+    return info_of(all).text() +
+           series_of(all, {"gpuprobe_accelerator_memory_bytes", "Memory of its own."}, memory) +
+           series_of(
+               all, {"gpuprobe_accelerator_power_limit_watts", "What it may draw."},
+               [](const Accelerator& one) { return one.power.limit; }, kMicro) +
+           series_of(
+               all, {"gpuprobe_accelerator_power_watts", "What it draws."},
+               [](const Accelerator& one) { return one.power.draw; }, kMicro) +
+           series_of(
+               all, {"gpuprobe_accelerator_temperature_celsius", "Of its first sensor."},
+               [](const Accelerator& one) { return one.power.temperature; }, kMilli);
 }
 
 Metric host_of(const ExportedHost& host) {
@@ -165,7 +233,7 @@ Exported write_prometheus(const ExportSubject& subject) {
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
     auto text = build.text() + host_of(exported_host(subject.report)).text() +
                 info_of(gpus).text() + units_of(gpus).text() + memory_of(gpus).text() +
-                usable_of(gpus).text();
+                usable_of(gpus).text() + accelerators_text(subject.report.accelerators);
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);
     if (variants.count() > kMaxVerdictSeries)

@@ -87,6 +87,32 @@ class Terminals(WithDaemon):
         json.loads(text)
 
 
+class Accelerators(unittest.TestCase):
+    MACHINE = str(DATA.parent / "machines" / "accel-sensors")
+
+    def ask(self, *words):
+        done = run("--replay", self.MACHINE, *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_are_listed_with_what_they_draw(self):
+        lines = {line.split()[0]: line for line in self.ask("list").splitlines()}
+        self.assertRegex(lines["pci:0000:19:00.0"], r"GAUDI2 +training +– +93\.5 of 600 W +35 °C +habanalabs")
+        self.assertRegex(lines["pci:0000:02:00.0"], r"tpu +– +– +44\.05 °C")
+        listed = json.loads(self.ask("list", "-j"))["accelerators"]
+        self.assertEqual(listed[1]["power"]["draw_microwatts"], 31_000_000)
+        self.assertIsNone(listed[0]["power"]["draw_microwatts"], "it sleeps")
+
+    def test_are_shown_by_id_address_and_node(self):
+        texts = {self.ask("show", name) for name in ("pci:0000:01:00.0", "01:00.0", "/dev/tenstorrent/0")}
+        self.assertEqual(len(texts), 1)
+        self.assertRegex(texts.pop(), r"power +31 of 160 W\n *temperature +41\.56 °C")
+        self.assertEqual(json.loads(self.ask("show", "-j", "02:00.0"))["driver"]["name"], "apex")
+
+    def test_are_in_prometheus_file(self):
+        self.assertIn('gpuprobe_accelerator_power_watts{accelerator="0000:19:00.0"} 93.5\n', self.ask("export", "prometheus"))
+
+
 class Documents(WithDaemon):
     def test_status_and_describe_are_the_report(self):
         report = json.loads((DATA / "laptop.report.json").read_text())

@@ -47,6 +47,33 @@ TEST(Prometheus, SaysThatAProbeWasCutShort) {
     EXPECT_TRUE(has_line(write_prometheus(subject_of(report)), "gpuprobe_last_probe_success 0"));
 }
 
+TEST(Prometheus, TellsWhatIsKnownOfAccelerators) {
+    auto report = report_of({h200()});
+    report.accelerators = {
+        {.id = "pci:0000:19:00.0",
+         .kind = "training",
+         .vendor = "habana",
+         .name = "GAUDI2",
+         .pci = PciInfo{.address = PciAddress{.bus = 0x19}},
+         .memory = gib(96),
+         .power = {.draw = 93'500'000, .limit = 600'000'000, .temperature = -50}},
+        {.id = "platform:fdab0000.npu", .power = {.draw = 7}}};
+    const auto exported = write_prometheus(subject_of(report));
+    for (
+        const auto* line :
+        {R"(gpuprobe_accelerator_info{accelerator="0000:19:00.0",vendor="habana",model="GAUDI2",kind="training",driver="",driver_version="",firmware=""} 1)",
+         R"(gpuprobe_accelerator_memory_bytes{accelerator="0000:19:00.0"} 103079215104)",
+         R"(gpuprobe_accelerator_power_limit_watts{accelerator="0000:19:00.0"} 600)",
+         R"(gpuprobe_accelerator_power_watts{accelerator="0000:19:00.0"} 93.5)",
+         R"(gpuprobe_accelerator_power_watts{accelerator="platform:fdab0000.npu"} 0.000007)",
+         R"(gpuprobe_accelerator_temperature_celsius{accelerator="0000:19:00.0"} -0.05)"})
+        EXPECT_TRUE(has_line(exported, line)) << line;
+    EXPECT_EQ(exported.text->find("power_limit_watts{accelerator=\"platform"), std::string::npos);
+    auto later = report;
+    later.accelerators.front().power.draw = 94'000'000;
+    EXPECT_TRUE(says_the_same(*exported.text, *write_prometheus(subject_of(later)).text));
+}
+
 TEST(Slurm, GivesOneVendorItsFlags) {
     const auto report = report_of({h200("0000:18:00.0", "0"), h200("0000:19:00.0", "1")});
     const auto exported = write_slurm_gres(subject_of(report));
