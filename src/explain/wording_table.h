@@ -88,6 +88,7 @@ inline constexpr Wording kWordings[] = {
     {"no-driver", "no driver for it"},
     {"driver-mismatch",
      "kernel module[ {kernel}] and driver libraries[ {userspace}] differ in version"},
+    {"driver-mixed", "{library} is of version {version}, and libcuda.so.1 of {cuda}"},
     {"driver-too-old",
      "the driver is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]",

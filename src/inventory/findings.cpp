@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/findings.h"
 
+#include <array>
+
 #include "base/parse.h"
 #include "inventory/device_folder.h"
 #include "inventory/nvidia_proc.h"
@@ -36,11 +38,15 @@ std::vector<std::string> library_folders(const Host& host) {
             "/usr/lib"};
 }
 
-std::optional<std::string> version_in_name(std::string_view name) {
-    constexpr std::string_view kPrefix = "libcuda.so.";
-    if (!name.starts_with(kPrefix))
+constexpr std::string_view kCuda = "libcuda.so.";
+/// Each comes with every release of the driver, and works with those of its version alone.
+constexpr auto kReleased =
+    std::to_array<std::string_view>({"libnvidia-ml.so.", "libnvidia-ptxjitcompiler.so."});
+
+std::optional<std::string> version_in_name(std::string_view name, std::string_view prefix) {
+    if (!name.starts_with(prefix))
         return std::nullopt;
-    const auto version = name.substr(kPrefix.size());
+    const auto version = name.substr(prefix.size());
     if (version.find_first_not_of("0123456789.") != std::string_view::npos)
         return std::nullopt;
     const auto branch = parse_number<std::uint32_t>(version.substr(0, version.find('.')));
@@ -78,6 +84,25 @@ std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     return found;
 }
 
+std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
+    const auto cuda = installed_libcuda(sysfs, host);
+    for (const auto name : kReleased) {
+        const auto path =
+            cuda
+                ? sysfs.resolved(std::string{folder_of(cuda->path)} + "/" + std::string{name} + "1")
+                : std::nullopt;
+        const auto version = path ? version_in_name(base_name(*path), name) : std::nullopt;
+        if (!version || *version == cuda->version)
+            continue;
+        auto found = reason("driver-mixed");
+        found.detail["version"] = *version;
+        found.detail["library"] = *path;
+        found.detail["cuda"] = cuda->version;
+        return found;
+    }
+    return std::nullopt;
+}
+
 std::optional<Reason> missing_uvm(const Sysfs& sysfs, const DeviceNodes& nodes) {
     if (!nodes.known() || nodes.find(kUvmNode))
         return std::nullopt;
@@ -94,7 +119,7 @@ std::optional<CudaLibrary> installed_libcuda(const Sysfs& sysfs, const Host& hos
         const auto path = sysfs.resolved(folder + "/libcuda.so.1");
         if (!path)
             continue;
-        auto version = version_in_name(base_name(*path));
+        auto version = version_in_name(base_name(*path), kCuda);
         return version ? std::optional{CudaLibrary{.version = std::move(*version), .path = *path}}
                        : std::nullopt;
     }
@@ -118,6 +143,7 @@ std::vector<Reason> findings_of(const Sysfs& sysfs,
     }
     if (device.driver == "nvidia") {
         add(mismatch(sysfs, host));
+        add(mixed(sysfs, host));
         add(missing_uvm(sysfs, nodes));
     }
     return found;

@@ -12,6 +12,8 @@ namespace gpuprobe::inline inventory {
 /// - `passthrough` {driver}: kept for a virtual machine
 /// - `driver-mismatch` {kernel, userspace, library}: NVIDIA's module and libcuda.so.1 are of
 ///   different versions, as after an upgrade without a reboot; every call will fail
+/// - `driver-mixed` {version, library, cuda}: beside libcuda.so.1 is a library of another version,
+///   as where two packages of the driver, or a container's own and its host's, are mixed
 /// - `uvm-missing` {node, module_loaded}: without it CUDA fails with code 999 where NVML works
 std::vector<Reason> findings_of(const Sysfs& sysfs,
                                 const DeviceNodes& nodes,

@@ -234,6 +234,15 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"gpu_utilization", Device, "nvml", Number, Moment,
      "share of the last sampling period in which a kernel ran; null on a divided GPU", "",
      "per cent"},
+    {"persistence_mode", Device, "nvml", Number, Own,
+     "1 where the driver keeps the GPU ready while no program uses it"},
+    {"power_limit", Device, "nvml", Number, Own, "what it may draw", "", "watts"},
+    {"default_power_limit", Device, "nvml", Number, Model, "what its maker lets it draw", "",
+     "watts"},
+    {"slowdowns", Device, "nvml", Texts, Moment,
+     "why its clocks are lower than they could be: `power-cap`, `slowdown`, `sync-boost`, "
+     "`thermal`, `hw-thermal`, `power-brake`",
+     "nvmlClocksEventReasons"},
     {"mig_mode", Device, "nvml", Flag, Own, "partitioned now"},
     {"mig_devices", Device, "nvml", List, Identity,
      R"(`[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", )"

@@ -189,6 +189,9 @@ inline constexpr ReasonInfo kRows[] = {
      "the API has no driver for this GPU's vendor, or the library its manifest names is not there; "
      "on a variant, no driver of the GPU's vendor is in use",
      "vendor: of the GPU; driver, library, note: of the manifest"},
+    {"driver-mixed", Driver, Remarks, OnGpu,
+     "a library of NVIDIA's driver is of another version than its libcuda.so.1",
+     "version, library, cuda: the version of libcuda.so.1", None, 15},
     {"driver-not-loaded", Driver, Ends, OnView, "the driver's library finds no kernel module",
      "call, code", Refusal | ViewCause},
     {"driver-timed-out", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,

@@ -77,6 +77,16 @@ static_assert(sizeof(ProcessInfo) == 24);
 constexpr unsigned long long kUsedNotKnown = ~0ULL;
 constexpr unsigned kNoInstance = ~0U;
 
+/// Why the clocks are lower than they could be: nvmlClocksEventReasons.
+enum ClocksReason : unsigned long long {
+    kSwPowerCap = 0x4,
+    kHwSlowdown = 0x8,
+    kSyncBoost = 0x10,
+    kSwThermal = 0x20,
+    kHwThermal = 0x40,
+    kPowerBrake = 0x80,
+};
+
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Return()> init{*this, "nvmlInit_v2"};
@@ -118,6 +128,14 @@ struct Symbols : SymbolTable {
     OptionalSymbol<Return(Device, unsigned*, ProcessInfo*)> graphics_processes{
         *this, "nvmlDeviceGetGraphicsRunningProcesses_v3",
         "nvmlDeviceGetGraphicsRunningProcesses_v2"};
+    OptionalSymbol<Return(Device, unsigned*)> persistence_mode{*this,
+                                                               "nvmlDeviceGetPersistenceMode"};
+    OptionalSymbol<Return(Device, unsigned*)> power_limit{*this,
+                                                          "nvmlDeviceGetPowerManagementLimit"};
+    OptionalSymbol<Return(Device, unsigned*)> default_power_limit{
+        *this, "nvmlDeviceGetPowerManagementDefaultLimit"};
+    OptionalSymbol<Return(Device, unsigned long long*)> clocks_reasons{
+        *this, "nvmlDeviceGetCurrentClocksThrottleReasons"};
 };
 
 }  // namespace gpuprobe::backends::nvml

@@ -124,6 +124,31 @@ Value utilization(const Symbols& api, Device device) {
                                                                           : Value{};
 }
 
+/// NVML counts in thousandths.
+Value watts(nvml::Return (*query)(Device, unsigned*), Device device) {
+    unsigned milliwatts = 0;
+    return query && query(device, &milliwatts) == kSuccess ? Value{milliwatts / 1000} : Value{};
+}
+
+/// Null where NVML does not know; an empty list where nothing slows it down.
+Value slowdowns(const Symbols& api, Device device) {
+    constexpr auto kWords = std::to_array<std::pair<unsigned long long, std::string_view>>(
+        {{nvml::kSwPowerCap, "power-cap"},
+         {nvml::kHwSlowdown, "slowdown"},
+         {nvml::kSyncBoost, "sync-boost"},
+         {nvml::kSwThermal, "thermal"},
+         {nvml::kHwThermal, "hw-thermal"},
+         {nvml::kPowerBrake, "power-brake"}});
+    unsigned long long bits = 0;
+    if (!api.clocks_reasons || api.clocks_reasons(device, &bits) != kSuccess)
+        return {};
+    Value found{Value::Array{}};
+    for (const auto& [bit, word] : kWords)
+        if ((bits & bit) != 0)
+            found.push_back(Value{word});
+    return found;
+}
+
 DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -136,6 +161,10 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     facts.extra["compute_mode"] = number(api.compute_mode, device);
     facts.extra["virtualization_mode"] = number(api.virtualization_mode, device);
     facts.extra["gpu_utilization"] = utilization(api, device);
+    facts.extra["persistence_mode"] = number(api.persistence_mode, device);
+    facts.extra["power_limit"] = watts(api.power_limit, device);
+    facts.extra["default_power_limit"] = watts(api.default_power_limit, device);
+    facts.extra["slowdowns"] = slowdowns(api, device);
     add_mig(api, device, facts);
     return facts;
 }

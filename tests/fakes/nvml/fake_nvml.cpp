@@ -167,6 +167,22 @@ int nvmlDeviceGetAttributes_v2(int* device, FakeAttributes* attributes) {
 struct FakeUtilization {
     unsigned gpu, memory;
 };
+int nvmlDeviceGetPersistenceMode(int*, unsigned* mode) {
+    *mode = 0;
+    return kSuccess;
+}
+int nvmlDeviceGetPowerManagementLimit(int*, unsigned* milliwatts) {
+    *milliwatts = 350000;
+    return kSuccess;
+}
+int nvmlDeviceGetPowerManagementDefaultLimit(int*, unsigned* milliwatts) {
+    *milliwatts = 700000;
+    return kSuccess;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(int*, unsigned long long* reasons) {
+    *reasons = 0x44;  // the power cap, and the hardware's heat
+    return kSuccess;
+}
 int nvmlDeviceGetUtilizationRates(int*, FakeUtilization* rates) {
     rates->gpu = 37;
     rates->memory = 12;

@@ -203,6 +203,28 @@ TEST(Findings, FollowAlternativesToTheLibrary) {
     EXPECT_EQ(finding(device, "driver-mismatch")->detail.at("userspace"), Value{"535.247.01"});
 }
 
+TEST(Findings, SeeLibrariesOfTwoVersions) {
+    const FakeMachine machine;
+    h200(machine);
+    const std::string folder = "/usr/lib/x86_64-linux-gnu/";
+    machine.file(folder + "libcuda.so.580.159.04", "");
+    machine.link(folder + "libcuda.so.1", "libcuda.so.580.159.04");
+    machine.link(folder + "libnvidia-ml.so.1", "libnvidia-ml.so.580.159.04");
+    machine.file(folder + "libnvidia-ml.so.580.159.04", "");
+    EXPECT_EQ(finding(scanned(machine).devices.at(0), "driver-mixed"), nullptr);
+
+    machine.link(folder + "libnvidia-ptxjitcompiler.so.1",
+                 "libnvidia-ptxjitcompiler.so.535.247.01");
+    machine.file(folder + "libnvidia-ptxjitcompiler.so.535.247.01", "");
+    const auto device = scanned(machine).devices.at(0);
+    const auto* mixed = finding(device, "driver-mixed");
+    ASSERT_NE(mixed, nullptr);
+    EXPECT_EQ(mixed->detail.at("version"), Value{"535.247.01"});
+    EXPECT_EQ(mixed->detail.at("cuda"), Value{"580.159.04"});
+    EXPECT_EQ(mixed->detail.at("library"),
+              Value{folder + "libnvidia-ptxjitcompiler.so.535.247.01"});
+}
+
 TEST(Findings, MissTheUvmNodeOnlyWhereNodesAreKnown) {
     const FakeMachine machine;
     h200(machine);
