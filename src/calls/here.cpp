@@ -75,10 +75,7 @@ std::vector<std::string> new_groups(const FileSystem& files) {
 std::vector<std::string> kernel_log() {
     constexpr int kReadAll = 3;
     constexpr int kMost = 1 << 20;
-    constexpr std::array kAbout = std::to_array<std::string_view>(
-        {"NVRM", "nvidia", "nouveau", "amdgpu", "radeon", "i915", "xe 0000", "[drm", "kfd",
-         "AMD-Vi", "DMAR", "habanalabs", "intel_vpu", "amdxdna", "hailo", "Lockdown", "module",
-         ": BAR "});
+    const auto& about = knowledge::Causes::current().log_words();
     std::string text(kMost, '\0');
     const int size = ::klogctl(kReadAll, text.data(), kMost);
     std::vector<std::string> lines;
@@ -86,7 +83,7 @@ std::vector<std::string> kernel_log() {
         return lines;
     text.resize(static_cast<std::size_t>(size));
     for (const auto line : split(text, '\n'))
-        if (std::ranges::any_of(kAbout, [line](std::string_view word) {
+        if (std::ranges::any_of(about, [line](const std::string& word) {
                 return line.find(word) != std::string_view::npos;
             }))
             lines.push_back(scrubbed(line, kMaxText));
@@ -130,6 +127,8 @@ Surroundings own_surroundings(const FileSystem& files) {
         surroundings_here(files, [](const char* name) -> const char* { return std::getenv(name); });
     here.is_root = ::geteuid() == 0;
     here.new_groups = new_groups(files);
+    if (const auto label = files.line("/proc/self/attr/current"))
+        here.security_label = scrubbed(*label, kMaxText);
     return here;
 }
 

@@ -224,6 +224,7 @@ private:
         here["cdi"] = to_value(surroundings.cdi_specs);
         here["wsl_libraries"] = to_value(surroundings.has_wsl_libraries);
         here["new_groups"] = to_value(surroundings.new_groups);
+        here["security_label"] = to_value(surroundings.security_label);
         here["kernel_log"] = to_value(surroundings.kernel_log);
         for (const auto word : confinement::kWanted)
             if (report_.confinement &&

@@ -70,6 +70,8 @@ struct Surroundings {
     std::optional<bool> is_root = {};
     /// Groups of the account that this login does not have yet.
     std::vector<std::string> new_groups = {};
+    /// Of SELinux or AppArmor, of this process: "system_u:system_r:container_t:s0:c1,c2".
+    std::optional<std::string> security_label = {};
     /// Lines of the kernel's log about graphics drivers; none where it can't be read.
     std::vector<std::string> kernel_log = {};
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "knowledge/causes.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "knowledge/documents.h"
 #include "knowledge/library.h"
 
@@ -12,6 +15,7 @@ constexpr std::string_view kSchema = "gpuprobe.causes/1";
 struct Document {
     std::string schema = {};
     std::map<std::string, std::string> variables = {};
+    std::vector<std::string> log = {};
     std::vector<Cause> causes = {};
 };
 
@@ -56,6 +60,7 @@ template <class Visitor>
 void describe(Visitor& visit, Document& document) {
     visit("schema", document.schema);
     visit("variables", document.variables);
+    visit("log", document.log);
     visit("causes", document.causes);
 }
 
@@ -79,6 +84,7 @@ Status Causes::add(std::string_view json) {
     for (auto& cause : document.causes)
         causes_.push_back(std::move(cause));
     variables_.merge(document.variables);
+    std::ranges::move(document.log, std::back_inserter(log_words_));
     return Done{};
 }
 

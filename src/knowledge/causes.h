@@ -52,10 +52,13 @@ public:
     /// Names of the variables that change what a program sees of the GPUs, each with what it does:
     /// "hides-devices", "chooses-drivers" …
     [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
+    /// What is in the lines of the kernel's log that are about graphics drivers: one of these.
+    [[nodiscard]] const std::vector<std::string>& log_words() const { return log_words_; }
 
 private:
     std::vector<Cause> causes_ = {};
     std::map<std::string, std::string> variables_ = {};
+    std::vector<std::string> log_words_ = {};
 };
 
 }  // namespace gpuprobe::knowledge
