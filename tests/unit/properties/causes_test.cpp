@@ -2,9 +2,11 @@
 #include "knowledge/causes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -15,6 +17,7 @@
 #include "knowledge/documents.h"
 #include "knowledge/places.h"
 #include "report/api_table.h"
+#include "support/places.h"
 #include "unit/properties/each_machine.h"
 
 /// The causes of data/knowledge/causes on the machines that they name, and on every place.
@@ -94,7 +97,18 @@ Example example_of(const Value& description) {
     example.here.new_groups = texts(here.at("new_groups"));
     example.here.vulkan_layers = texts(here.at("layers"));
     example.here.has_wsl_libraries = here.at("wsl_libraries").as_bool();
+    if (const auto* label = here.at("security_label").as_string())
+        example.here.security_label = *label;
     return example;
+}
+
+std::string data_file(const std::string& name) {
+    return GPUPROBE_SOURCE_DIR "/tests/data/doctor/" + name;
+}
+
+std::string file_text(const std::string& name) {
+    std::ifstream file{data_file(name)};
+    return {std::istreambuf_iterator<char>{file}, {}};
 }
 
 bool is_found(const Value& description, const std::string& id) {
@@ -115,21 +129,44 @@ TEST(Causes, EachHasASourceAndAMeaning) {
     }
 }
 
-TEST(Causes, AreShownByTheMachineThatTheyName) {
-    std::size_t shown = 0;
+/// No cause is without a machine that shows it, nor without one that does not.
+TEST(Causes, AreShownByTheMachineThatTheyNameAndByNoSoundOne) {
+    constexpr std::size_t kFewest = 120;
+    std::set<std::string> shown;
     for (const auto& cause : causes()) {
-        if (cause.at("shows").is_null())
-            continue;
         const auto& id = *cause.at("id").as_string();
         SCOPED_TRACE(id);
+        ASSERT_TRUE(cause.at("shows").at("machine").is_string());
         EXPECT_TRUE(is_found(cause.at("shows"), id)) << "is not shown";
         auto sound = cause.at("hides");
         if (sound.is_null())
             sound["machine"] = cause.at("shows").at("machine");
         EXPECT_FALSE(is_found(sound, id)) << "is shown where it must not be";
-        ++shown;
+        shown.insert(id);
     }
-    EXPECT_GT(shown, 0U);
+    EXPECT_GE(shown.size(), kFewest);
+}
+
+/// tests/data/doctor/complaints.json: what people wrote, a machine like theirs, and all that the
+/// doctor finds there. Where `fix` is null, nothing helps.
+TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
+    const auto text = file_text("complaints.json");
+    const auto document = parse_json(text, mib(1)).value();
+    for (const auto& complaint : *document.at("complaints").as_array()) {
+        SCOPED_TRACE(*complaint.at("thread").as_string() + ": " +
+                     *complaint.at("says").as_string());
+        const auto example = example_of(complaint);
+        std::set<std::string> found;
+        std::string fixes;
+        for (const auto& finding : examine(example.report, example.here)) {
+            found.insert(finding.id);
+            fixes += finding.fix.value_or("") + "\n";
+        }
+        const auto expected = texts(complaint.at("found"));
+        EXPECT_EQ(found, (std::set<std::string>{expected.begin(), expected.end()}));
+        const auto* fix = complaint.at("fix").as_string();
+        EXPECT_TRUE(fix ? fixes.find(*fix) != std::string::npos : fixes == "\n") << fixes;
+    }
 }
 
 // Places ------------------------------------------------------------------------------------------
@@ -165,7 +202,9 @@ std::vector<Where> all_places() {
                                                        {"version_id", row.at("version")},
                                                        {"variant_id", row.at("variant")}}})
                 .value();
-        found.push_back({*row.at("name").as_string(), host});
+        const auto* version = row.at("version").as_string();
+        found.push_back(
+            {*row.at("name").as_string() + (version ? " " + *version : std::string{}), host});
         if (row.at("version").is_null() &&
             (row.at("id") == Value{"debian"} || row.at("id") == Value{"alpine"}))
             add_inside(document.at("engines"), host, found);
@@ -226,13 +265,11 @@ void expect_fit(const Finding& finding, const Where& place) {
             EXPECT_EQ(command.find(word), std::string::npos) << command;
 }
 
-/// Each cause with an example, on each place: no package that the place lacks, no kernel driver
-/// installed in a container.
+/// Each cause on each place: no package that the place lacks, no kernel driver installed in a
+/// container.
 TEST(Causes, HaveAFixThatFitsEachPlace) {
     const auto places = all_places();
     for (const auto& cause : causes()) {
-        if (cause.at("shows").is_null())
-            continue;
         auto example = example_of(cause.at("shows"));
         if (example.report.host.container || example.report.host.l4t || example.report.host.wsl)
             continue;
@@ -370,10 +407,45 @@ TEST(Causes, AreSoundOnEveryMachineInEachPlace) {
     EXPECT_TRUE(machines > 200 || number_in("GPUPROBE_PROPERTY_SEED")) << machines;
 }
 
+/// What helps against each cause at each place, as tests/data/doctor/fixes.json has it; "elsewhere"
+/// is at most of them. GPUPROBE_ACCEPT=1 writes the file.
+TEST(Causes, HaveTheFixesOfTheirTable) {
+    const auto places = all_places();
+    Value table{Value::Object{}};
+    for (const auto& cause : causes()) {
+        const auto& id = *cause.at("id").as_string();
+        auto example = example_of(cause.at("shows"));
+        const auto own = example.report.host;
+        std::map<std::string, std::vector<std::string>> by_fix;
+        for (const auto& place : places) {
+            if (!own.container && !own.l4t && !own.wsl) {
+                example.report.host.os_release = place.host.os_release;
+                example.report.host.container = place.host.container;
+                example.report.host.sandbox = place.host.sandbox;
+            }
+            for (const auto& finding : examine(example.report, example.here))
+                if (finding.id == id) {
+                    by_fix[finding.fix.value_or("nothing")].push_back(place.name);
+                    break;
+                }
+        }
+        const auto usual = std::ranges::max_element(
+            by_fix, {}, [](const auto& entry) { return entry.second.size(); });
+        for (auto entry = by_fix.begin(); entry != by_fix.end(); ++entry) {
+            std::string names;
+            for (const auto& name : entry->second)
+                names += (names.empty() ? "" : ", ") + name;
+            table[id][entry == usual ? "elsewhere" : names] = Value{entry->first};
+        }
+    }
+    const auto text = json_pretty(table) + "\n";
+    if (std::getenv("GPUPROBE_ACCEPT"))
+        std::ofstream{data_file("fixes.json")} << text;
+    EXPECT_EQ(file_text("fixes.json"), text);
+}
+
 TEST(Causes, AskNobodyForSudoWhoIsRoot) {
     for (const auto& cause : causes()) {
-        if (cause.at("shows").is_null())
-            continue;
         auto example = example_of(cause.at("shows"));
         example.here.is_root = true;
         for (const auto& finding : examine(example.report, example.here))
