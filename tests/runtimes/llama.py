@@ -35,12 +35,12 @@ class Parameters:
         return self.kind.from_buffer_copy(bytes(self.bytes))
 
 
-def model_parameters(library, layers, split):
+def model_parameters(library, layers, split, is_account):
     parameters = Parameters(library.llama_model_default_params, 80)
     assert parameters.get(16, "<ii") == (-1, 1), "n_gpu_layers and split_mode are elsewhere"
     parameters.put(16, "<i", layers)
     parameters.put(24, "<i", 0)  # load_mode: none
-    parameters.put(76, "<?", True)  # no_alloc
+    parameters.put(76, "<?", is_account)  # no_alloc
     if split:
         parts = (ctypes.c_float * 128)(*split)
         parameters.kept = parts
@@ -61,6 +61,7 @@ def context_parameters(library, switches):
 
 
 def load(folder):
+    """The libraries of a folder of shared objects: ggml and llama."""
     folder = pathlib.Path(folder)
 
     def library(pattern):
@@ -72,15 +73,20 @@ def load(folder):
     return ggml, library
 
 
-def asked(folder, model, switches):
-    ggml, library = load(folder)
+def listened(library):
+    """The list that the library's log goes to."""
     lines = []
     form = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-    log = form(lambda level, text, data: lines.append(text.decode(errors="replace")))
-    library.llama_log_set(log, None)
+    library.kept = form(lambda level, text, data: lines.append(text.decode(errors="replace")))
+    library.llama_log_set(library.kept, None)
+    return lines
+
+
+def made(ggml, library, folder, model, switches, is_account=True):
+    """A context of the model, or None. An account reserves nothing and loads no weights."""
     ggml.ggml_backend_load_all_from_path(str(folder).encode())
     library.llama_backend_init()
-    parameters = model_parameters(library, switches["layers"], switches["split"])
+    parameters = model_parameters(library, switches["layers"], switches["split"], is_account)
     library.llama_model_load_from_file.restype = ctypes.c_void_p
     library.llama_model_load_from_file.argtypes = [ctypes.c_char_p, parameters.kind]
     loaded = library.llama_model_load_from_file(str(model).encode(), parameters.structure())
@@ -90,7 +96,13 @@ def asked(folder, model, switches):
         library.llama_init_from_model.restype = ctypes.c_void_p
         library.llama_init_from_model.argtypes = [ctypes.c_void_p, parameters.kind]
         context = library.llama_init_from_model(loaded, parameters.structure())
-    return bool(context), "".join(lines)
+    return context
+
+
+def asked(folder, model, switches):
+    ggml, library = load(folder)
+    lines = listened(library)
+    return bool(made(ggml, library, folder, model, switches)), "".join(lines)
 
 
 def sizes(text):

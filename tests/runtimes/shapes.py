@@ -562,6 +562,15 @@ def llama4():
     return model
 
 
+def smallest():
+    """A model of a few hundred kilobytes with a vocabulary of single bytes, which every program that takes GGUF files loads."""
+    words = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
+    model = dense("llama", 1, 256, len(words), 4, 4, 64, 256)
+    model.keys |= {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": words, "tokenizer.ggml.scores": [0.0] * len(words),
+                   "tokenizer.ggml.token_type": [2, 3, 3] + [6] * 256, "tokenizer.ggml.bos_token_id": 1,
+                   "tokenizer.ggml.eos_token_id": 2}
+    return model
+
 
 # The models of tests/data/models: whole, as they are published in Q4_K.
 PUBLISHED = {
