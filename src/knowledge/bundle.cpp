@@ -83,12 +83,14 @@ Status check_schema(const std::string& name, std::string_view json) {
     if (known.empty())
         known =
             compiled_in_text(name.starts_with("causes/") ? "causes/access" : "consumers/default");
+    const auto wanted = head_of(known);
+    if (!wanted)  // the sources of the rules, which only people read
+        return Done{};
     const auto head = head_of(json);
     if (!head)
         return malformed(name, head.error().text);
-    const auto wanted = head_of(known).value_or({}).schema;
-    if (head->schema != wanted)
-        return malformed(name, "schema: expected " + wanted);
+    if (head->schema != wanted->schema)
+        return malformed(name, "schema: expected " + wanted->schema);
     return Done{};
 }
 
