@@ -79,7 +79,7 @@ void Turns::forget_the_silent(MonotonicTime now) {
 }
 
 void Turns::schedule() {
-    if (!turn_ && !waiting_.empty() && untaken_() == 0)
+    if (!turn_ && !waiting_.empty())
         turn_ = loop_.defer([this] { turn(); });
 }
 
@@ -87,7 +87,7 @@ void Turns::schedule() {
 void Turns::turn() {
     turn_.reset();
     if (untaken_() > 0)
-        return;  // until go_on()
+        return sent_();  // from then on go_on() comes
     if (!has_input_() || count_ > kMaxWaitingOfAll || ++passed_ >= kReadsPerTurn)
         serve_next();
     schedule();
