@@ -265,13 +265,24 @@ void expect_fit(const Finding& finding, const Where& place) {
             EXPECT_EQ(command.find(word), std::string::npos) << command;
 }
 
+/// Whether a cause is shown by no container, board or WSL in particular. Where its machine was
+/// recorded does not count.
+bool is_of_no_place(const Value& cause, const Report& report) {
+    const auto* members = cause.at("shows").at("set").as_object();
+    const bool names_place =
+        members && std::ranges::any_of(*members, [](const auto& member) {
+            return member.key == "host.container" || member.key == "host.sandbox";
+        });
+    return !names_place && !report.host.l4t && !report.host.wsl;
+}
+
 /// Each cause on each place: no package that the place lacks, no kernel driver installed in a
 /// container.
 TEST(Causes, HaveAFixThatFitsEachPlace) {
     const auto places = all_places();
     for (const auto& cause : causes()) {
         auto example = example_of(cause.at("shows"));
-        if (example.report.host.container || example.report.host.l4t || example.report.host.wsl)
+        if (!is_of_no_place(cause, example.report))
             continue;
         for (const auto& place : places) {
             example.report.host.os_release = place.host.os_release;
@@ -405,17 +416,6 @@ TEST(Causes, AreSoundOnEveryMachineInEachPlace) {
         }
     });
     EXPECT_TRUE(machines > 200 || number_in("GPUPROBE_PROPERTY_SEED")) << machines;
-}
-
-/// Whether a cause is shown by no container, board or WSL in particular. Where its machine was
-/// recorded does not count.
-bool is_of_no_place(const Value& cause, const Report& report) {
-    const auto* members = cause.at("shows").at("set").as_object();
-    const bool names_place =
-        members && std::ranges::any_of(*members, [](const auto& member) {
-            return member.key == "host.container" || member.key == "host.sandbox";
-        });
-    return !names_place && !report.host.l4t && !report.host.wsl;
 }
 
 /// What helps against each cause at each place, as tests/data/doctor/fixes.json has it; "elsewhere"
