@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real programs are started with what env prints, on machines of many GPUs: which of them did they open?
+
+The table is kept in docs/runtimes.md; GPUPROBE_ACCEPT=1 writes it.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import gpus
+import llama
+import npm
+import shapes
+from gpus import ANV, CPU, DISCRETE, GIB, INTEGRATED, LLVMPIPE, RADV, gpu
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+PAGE = SOURCE / "docs/runtimes.md"
+BEGIN, END = "<!-- devices -->\n", "<!-- /devices -->\n"
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+ONNX = "1.30.0"
+DAWN = "0.6.2"
+
+RTX = gpu("RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "1:0", memory=24 * GIB)
+SECOND = gpu("second RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "2:0", memory=24 * GIB)
+AMD = gpu("780M", "AMD Radeon 780M (RADV PHOENIX)", 0x1002, 0x15bf, INTEGRATED, "c4:0", RADV)
+INTEL = gpu("UHD 770", "Intel(R) UHD Graphics 770 (ADL-S GT1)", 0x8086, 0x4680, INTEGRATED, "0:2", ANV)
+SOFTWARE = gpu("llvmpipe", "llvmpipe (LLVM 15.0.6, 256 bits)", 0x10005, 0, CPU, None, LLVMPIPE)
+MACHINES = {
+    "desktop": {"nvidia": [RTX], "radeon": [AMD], "lvp": [SOFTWARE]},
+    "two cards": {"nvidia": [RTX, SECOND], "intel": [INTEL], "lvp": [SOFTWARE]},
+    "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
+    "no GPU": {"lvp": [SOFTWARE]},
+}
+# All consumers are started on the desktop, these everywhere: each program, and who has rules of its own about GPUs.
+ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
+BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
+              for device in (RTX, SECOND, AMD, INTEL)}
+
+
+def onnx_sum():
+    """An ONNX model of one addition, y = x + x, as its protocol buffers (onnx/onnx.proto of version 1.16)."""
+
+    def number(value):
+        return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
+
+    def field(key, value):
+        if isinstance(value, int):
+            return number(key << 3) + number(value)
+        return number(key << 3 | 2) + number(len(value)) + value
+
+    def vector(name):
+        shape = field(1, field(1, 4))
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+    node = field(1, b"x") + field(1, b"x") + field(2, b"y") + field(4, b"Add")
+    graph = field(1, node) + field(2, b"sum") + field(11, vector(b"x")) + field(12, vector(b"y"))
+    return field(1, 8) + field(8, field(1, b"") + field(2, 13)) + field(7, graph)
+
+
+class Programs:
+    """The commands that stand for consumers."""
+
+    def __init__(self, folder):
+        vulkan = f"@node-llama-cpp/linux-x64-vulkan@{llama.VERSION}"
+        self.node_llama = npm.package("node-llama-cpp", llama.VERSION, vulkan)
+        self.llama = self.node_llama.parent / "@node-llama-cpp/linux-x64-vulkan/bins/linux-x64-vulkan"
+        self.onnx = npm.package("onnxruntime-node", ONNX)
+        self.dawn = npm.package("webgpu", DAWN)
+        self.model = folder / "smallest.gguf"
+        shapes.smallest().write(self.model)
+        self.sum = folder / "sum.onnx"
+        self.sum.write_bytes(onnx_sum())
+
+    def of(self, consumer, reads, answer):
+        """The program that is this consumer, or that its runtime is in; None where none of them is."""
+        if consumer == "node-llama-cpp":
+            return ["node", PROGRAMS / "node_llama_run.mjs", self.node_llama, self.model]
+        if consumer == "transformers.js":
+            return ["node", PROGRAMS / "ort_run.mjs", self.onnx, self.sum, answer.get("answers", {}).get("device", "cpu")]
+        if consumer == "onnxruntime":
+            return ["node", PROGRAMS / "ort_run.mjs", self.onnx, self.sum, "cpu"]
+        if "ggml-vulkan" in reads:
+            return [sys.executable, PROGRAMS / "llama_run.py", self.llama, self.model]
+        if "vulkan" in reads and "webgpu" in answer["known"]:
+            return ["node", PROGRAMS / "dawn_run.mjs", self.dawn]
+        return None
+
+
+def consumers():
+    """Those whose selection says that the program looks at what its libraries look at."""
+    for path in sorted((SOURCE / "data/knowledge/consumers").glob("*.json")):
+        selection = json.loads(path.read_text(encoding="utf-8")).get("selection")
+        if selection:
+            yield path.stem, selection
+
+
+class Devices(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not gpus.DRIVER.exists() or not gpus.LAVAPIPE.exists():
+            raise unittest.SkipTest("needs Mesa's software Vulkan")
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-programs-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.programs = Programs(pathlib.Path(folder.name))
+
+    def opened(self, machine, command, variables, expected, words):
+        """What the program opened, for the table; a difference is a failure.
+
+        llama.cpp takes all GPUs that it is given, the others one. Where the chosen GPU is the second of two that are one
+        driver's, no variable of the Vulkan loader names it: who reads nothing else opens the first.
+        """
+        done, opened, computed = machine.run(command, variables)
+        if done.returncode != 0 and not computed:  # Dawn's module may crash when the process ends, after it has computed
+            self.wrong.append(f"{words}: it ended with {done.returncode}: {done.stderr[-300:]}")
+        takes_all = any("llama" in str(word) for word in command)
+        untold = expected == {SECOND["id"]} and not takes_all
+        allowed = [expected] if takes_all or not expected else [{each} for each in (expected if not untold else {RTX["id"]})]
+        if opened not in allowed:
+            self.wrong.append(f"{words}: opened {sorted(opened)}, expected {sorted(expected)} with {variables}")
+        self.runs += 1
+        return (", ".join(sorted(opened)) or "–") + (" (not told apart)" if untold else "")
+
+    def row(self, machine, name, consumer, selection, question):
+        done = machine.ask("select", "-j", consumer, *question)
+        answer = json.loads(done.stdout)
+        program = self.programs.of(consumer, selection["reads"], {**answer, "known": selection["backends"]})
+        if not program:
+            return None
+        expected = {BY_ADDRESS[each] for each in answer.get("gpus") or []}
+        return self.opened(machine, program, machine.variables(consumer, *question), expected, f"{name}: {consumer} {question}")
+
+    def ask_all(self, machine, name, rows):
+        for consumer, selection in consumers():
+            if name != "desktop" and consumer not in ON_EVERY_MACHINE:
+                continue
+            is_itself = consumer in ("llama.cpp", "node-llama-cpp", "transformers.js")
+            questions = [[]]
+            if is_itself or name == "desktop":
+                questions += [["--backend=none"]] + ([["--backend=cpu"]] if "cpu" in selection["backends"] else [])
+            if is_itself:
+                questions += [[f"--gpu={address}"] for address, key in BY_ADDRESS.items()
+                              if any(key == device["id"] for devices in MACHINES[name].values() for device in devices)]
+            for question in questions:
+                found = self.row(machine, name, consumer, selection, question)
+                if found is not None:
+                    key = BY_ADDRESS.get(question[0].removeprefix("--gpu="), "") if question else ""
+                    words = f"select {consumer} {'--gpu=' + key if key else ' '.join(question)}".strip()
+                    rows.setdefault(words, {})[name] = found
+                    print(f"{name:10} {words:48} {found}", flush=True)
+
+    def ask_of_gpus(self, machine, name, rows):
+        """env GPU makes any program use that GPU."""
+        for entry in machine.report()["gpus"]:
+            key = BY_ADDRESS[entry["id"]]
+            variables = machine.variables(entry["id"])
+            for program, command in (("llama.cpp", [sys.executable, PROGRAMS / "llama_run.py", self.programs.llama, self.programs.model]),
+                                     ("Dawn", ["node", PROGRAMS / "dawn_run.mjs", self.programs.dawn])):
+                words = f"env {key}, {program}"
+                rows.setdefault(words, {})[name] = self.opened(machine, command, variables, {key}, f"{name}: {words}")
+                print(f"{name:10} {words:48} {rows[words][name]}", flush=True)
+
+    def rows_of(self, name):
+        rows = {}
+        with tempfile.TemporaryDirectory(prefix="gpuprobe-machine-") as folder, gpus.Machine(folder, MACHINES[name]) as machine:
+            self.ask_all(machine, name, rows)
+            self.ask_of_gpus(machine, name, rows)
+        return rows
+
+    def test_that_are_opened_are_those_that_env_names(self):
+        self.wrong, self.runs = [], 0
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            parts = list(pool.map(self.rows_of, MACHINES))
+        rows = {}
+        for part in parts:
+            for words, cells in part.items():
+                rows.setdefault(words, {}).update(cells)
+        print(f"{self.runs} programs started, {len(self.wrong)} not as said")
+        print("\n".join(self.wrong))
+        self.assertGreater(self.runs, 90)
+        self.assertEqual(self.wrong, [])
+        self.keep(rows)
+
+    def keep(self, rows):
+        table = [f"| started with | {' | '.join(MACHINES)} |", "| --- |" + " --- |" * len(MACHINES)]
+        table += [f"| `{words}` | " + " | ".join(cells.get(name, "") for name in MACHINES) + " |" for words, cells in rows.items()]
+        text = PAGE.read_text(encoding="utf-8")
+        before, rest = text.split(BEGIN)
+        after = rest.split(END)[1]
+        whole = before + BEGIN + "\n".join(table) + "\n" + END + after
+        if os.environ.get("GPUPROBE_ACCEPT"):
+            PAGE.write_text(whole, encoding="utf-8")
+        self.assertEqual(whole, PAGE.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
