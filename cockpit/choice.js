@@ -81,9 +81,9 @@ function artifactNode(artifact) {
 function noBuild(answer) {
     if (answer.Status !== "no-platform")
         return _("No build of it fits this machine.");
-    const isKnown = (answer.Warnings ?? []).some(warning => typeof warning.Detail?.have === "string");
-    return isKnown ? _("There is no build for a system like this one.")
-        : _("It is not known which system this is, and builds differ by it.");
+    const isUnknown = (answer.Warnings ?? []).some(warning => warning.Code === "platform-unknown");
+    return isUnknown ? _("It is not known which system this is, and builds differ by it.")
+        : _("There is no build for a system like this one.");
 }
 
 function installAnswer(answer, machine) {

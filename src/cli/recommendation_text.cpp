@@ -39,8 +39,8 @@ std::string artifact_words(const Value& artifact) {
 std::string_view refusal_words(const Recommendation& answer) {
     if (answer.status != RecommendStatus::NoPlatform)
         return "nothing fits";
-    const auto told = std::ranges::find(answer.warnings, "platform-not-offered", &Reason::code);
-    const bool is_unknown = told != answer.warnings.end() && told->detail.at("have").is_null();
+    const bool is_unknown = std::ranges::find(answer.warnings, "platform-unknown", &Reason::code) !=
+                            answer.warnings.end();
     return is_unknown ? "it is not known which system this is, and builds differ by it"
                       : "nothing for a machine like this";
 }

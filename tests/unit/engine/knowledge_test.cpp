@@ -158,13 +158,16 @@ TEST_F(MachineKnowledge, IsTheOldOneOrTheNewOneWhateverStepFailsOrIsTheLast) {
             EXPECT_TRUE(loaded.ignored.empty());
             const auto found = in_use();
             EXPECT_TRUE(found == "bundle 2027.1.1" || found == "bundle 2027.1.2") << found;
-            if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+            if (WIFEXITED(status) && WEXITSTATUS(status) == 1) {
                 EXPECT_EQ(found, "bundle 2027.1.1") << problem << " " << at;
-            if (is_done)
+            }
+            if (is_done) {
                 EXPECT_EQ(found, "bundle 2027.1.2");
+            }
             // What ended early is in nobody's way.
-            if (found == "bundle 2027.1.1")
+            if (found == "bundle 2027.1.1") {
                 EXPECT_EQ(refusal_of(new_file), "") << problem << " " << at;
+            }
         }
     }
 }
