@@ -20,6 +20,10 @@ namespace {
 /// the kernel also hangs the next worker.
 constexpr std::size_t kMaxUnburied = 64;
 
+/// A start takes some milliseconds in which nobody is answered. What was asked meanwhile has so
+/// long before the next one.
+constexpr Duration kBetweenStarts = std::chrono::milliseconds{1};
+
 /// For all that are killed at the end of a supervisor.
 constexpr Duration kFarewell = std::chrono::milliseconds{100};
 
@@ -84,15 +88,14 @@ struct Supervisor::Impl {
     std::deque<Waiting> waiting = {};
     std::list<Running> running = {};
     std::list<Unburied> unburied = {};
-    EventHandle next_start = {};
     std::function<void(const ProbeTarget&, const std::string&)> slow = {};
+    EventHandle turn = {};  ///< until the next may be started
 
     ~Impl();
     [[nodiscard]] const Unburied* remains_of(const ProbeTarget& target) const;
     [[nodiscard]] ProbePatience patience_of(const Waiting& next) const;
     void begin(Waiting next);
-    void start_later();
-    void start_next();
+    void start_waiting();
     void buried(std::list<Unburied>::iterator place);
     void ended(std::list<Running>::iterator place,
                ProbeResult result,
@@ -151,29 +154,28 @@ void Supervisor::Impl::begin(Waiting next) {
         place->run->begin(launcher);
 }
 
-/// Each in a turn of the loop of its own: a worker takes about a millisecond to start, and calls
-/// are answered in between.
-void Supervisor::Impl::start_later() {
-    if (!next_start && !waiting.empty())
-        next_start = loop.defer([this] {
-            next_start.reset();
-            start_next();
-        });
-}
-
-/// A target whose last worker may still end waits for that, and lets others pass.
-void Supervisor::Impl::start_next() {
+/// A target whose last worker may still end waits for that, and lets others pass. After a start
+/// that took long, others of the loop have their turn.
+void Supervisor::Impl::start_waiting() {
+    turn.reset();
     const auto may_start = [this](const Waiting& next) {
         const auto* remains = remains_of(next.target);
         return !remains || remains->is_stuck;
     };
-    const auto next = std::ranges::find_if(waiting, may_start);
-    if (next == waiting.end() || running.size() >= std::max<std::size_t>(limits.concurrent, 1))
-        return;
-    auto taken = std::move(*next);
-    waiting.erase(next);
-    start_later();
-    begin(std::move(taken));
+    while (!turn && running.size() < std::max<std::size_t>(limits.concurrent, 1)) {
+        const auto next = std::ranges::find_if(waiting, may_start);
+        if (next == waiting.end())
+            return;
+        auto taken = std::move(*next);
+        waiting.erase(next);
+        const auto started = loop.now();
+        begin(std::move(taken));
+        // A time counts from when the loop began its turn, which was before this start: hence in
+        // the next.
+        if (loop.now() - started >= kBetweenStarts)
+            turn = loop.defer(
+                [this] { turn = loop.after(kBetweenStarts, [this] { start_waiting(); }); });
+    }
 }
 
 void Supervisor::Impl::ended(std::list<Running>::iterator place,
@@ -187,7 +189,7 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
     over.splice(over.end(), running, place);
     if (worker)
         bury(over.front().run->target(), std::move(worker));
-    start_later();
+    start_waiting();
     const auto done = std::move(over.front().done);
     over.clear();
     done(std::move(result));  // may destroy this
@@ -206,7 +208,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
                               });
     place->patience = loop.after(limits.stuck, [this, place] {
         place->is_stuck = true;
-        start_later();  // which fails those that wait for it
+        start_waiting();  // which fails those that wait for it
     });
     if (!place->ended)
         unburied.erase(place);
@@ -214,7 +216,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
 
 void Supervisor::Impl::buried(std::list<Unburied>::iterator place) {
     unburied.erase(place);
-    start_later();
+    start_waiting();
 }
 
 Supervisor::Supervisor(EventLoop& loop, Launcher& launcher, const Clock& clock, ProbeLimits limits)
@@ -228,7 +230,8 @@ void Supervisor::on_slow(std::function<void(const ProbeTarget&, const std::strin
 void Supervisor::start(const ProbeTarget& target, Done done, Patience patience) {
     impl_->waiting.push_back(
         Waiting{.target = target, .done = std::move(done), .patience = patience});
-    impl_->start_later();
+    if (!impl_->turn)
+        impl_->start_waiting();
 }
 
 void Supervisor::cancel_all() {
