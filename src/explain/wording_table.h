@@ -173,8 +173,7 @@ inline constexpr Wording kWordings[] = {
     {"kernel-too-old",
      "the kernel is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]"},
-    {"cpu-too-old",
-     "the CPU is too old[: {want} is needed][: {need} is needed][, it is {have}]"},
+    {"cpu-too-old", "the CPU is too old[: {want} is needed][: {need} is needed][, it is {have}]"},
     {"cpu-feature-missing", "the CPU lacks {missing}"},
     {"library-missing", "not installed: {missing}[, which {build} needs]",
      "install the packages that have {missing}[, or a build that brings it: {build} does not]"},

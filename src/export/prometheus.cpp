@@ -141,7 +141,9 @@ std::string series_of(const std::vector<Accelerator>& accelerators,
     return metric.text();
 }
 
-std::string accelerators_text(const std::vector<Accelerator>& all) {
+/// In the order of their places: a file that says the same is the same.
+std::string accelerators_text(std::vector<Accelerator> all) {
+    std::ranges::sort(all, {}, place_of);
     const auto memory = [](const Accelerator& one) {
         return one.memory ? std::optional{one.memory->count} : std::nullopt;
     };

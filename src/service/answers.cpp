@@ -58,6 +58,8 @@ bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spellin
         left_out.emplace_back("answers");
     if (decision.messages.empty())
         left_out.emplace_back("messages");
+    if (decision.warnings.empty())
+        left_out.emplace_back("warnings");
     if (!decision.backend)
         decision.backend = "";
     return bus::dictionary_of(decision, spelling, std::move(left_out));

@@ -67,10 +67,11 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
     };
     // Some values of plan are read when the line is.
     const std::map<std::string_view, std::string> planned{
-        {"ctx", "8k"},        {"kv", "q8_0"},          {"batch", "64"},
-        {"ubatch", "32"},     {"streams", "2"},        {"flash-attention", "on"},
-        {"swa-full", ""},     {"tensor-split", "3,1"}, {"margin-mib", "7"},
-        {"context-mib", "7"}, {"need-mib", "7"},       {"gpus", "0"}};
+        {"ctx", "8k"},         {"kv", "q8_0"},          {"batch", "64"},
+        {"ubatch", "32"},      {"streams", "2"},        {"flash-attention", "on"},
+        {"swa-full", ""},      {"tensor-split", "3,1"}, {"margin-mib", "7"},
+        {"context-mib", "7"},  {"need-mib", "7"},       {"gpus", "0"},
+        {"consumer", "ollama"}};
     for (const auto& key : plan_keys()) {
         const auto& value = planned.at(key.key);
         const auto option = std::string{key.option} + (value.empty() ? "" : "=" + value);

@@ -48,10 +48,11 @@ TEST(Gguf, IsReadWithItsValuesAndTensors) {
     EXPECT_EQ(*(*gguf)->list("llama.attention.head_count_kv"), (std::vector<std::int64_t>{8, 0}));
     EXPECT_FALSE((*gguf)->number("llama.rope.freq_base"));
     EXPECT_FALSE((*gguf)->number("llama.attention.head_count_kv"));
-    EXPECT_EQ((*gguf)->tensors,
-              (std::vector<GgufTensor>{
-                  {.name = "token_embd.weight", .size = {576}, .rows = 4, .width = 256},
-                  {.name = "blk.0.weight", .size = {204}, .rows = 6, .width = 32}}));
+    EXPECT_EQ(
+        (*gguf)->tensors,
+        (std::vector<GgufTensor>{
+            {.name = "token_embd.weight", .size = {576}, .rows = 4, .width = 256, .type = "q4_K"},
+            {.name = "blk.0.weight", .size = {204}, .rows = 6, .width = 32, .type = "q8_0"}}));
 }
 
 TEST(Gguf, OfVersion2IsRead) {
