@@ -22,11 +22,13 @@ namespace gpuprobe::inline calls {
 struct GpuList {
     std::uint64_t generation = 0;
     std::vector<Gpu> gpus = {};
+    std::vector<Accelerator> accelerators = {};
 };
 template <class Visitor>
 void describe(Visitor& visit, GpuList& list) {
     visit("generation", list.generation);
     visit("gpus", list.gpus);
+    visit("accelerators", list.accelerators);
 }
 
 struct ConsumerList {

@@ -70,7 +70,9 @@ void describe_machine(const Nothing&, const Asking& ask) {
 }
 
 void list_gpus(const Nothing&, const Asking& ask) {
-    ask.send(GpuList{.generation = ask.machine.seen.generation, .gpus = ask.machine.seen.gpus});
+    ask.send(GpuList{.generation = ask.machine.seen.generation,
+                     .gpus = ask.machine.seen.gpus,
+                     .accelerators = ask.machine.seen.accelerators});
 }
 
 void list_hardware_devices(const Nothing&, const Asking& ask) {
@@ -306,7 +308,7 @@ std::vector<Method> own_methods() {
     std::vector<Method> methods{
         method<Nothing, Report, describe_machine>("Describe",
                                                   "The report, as its caller may see it.", kept),
-        method<Nothing, GpuList, list_gpus>("ListGpus", "Every GPU, best first.", kept),
+        method<Nothing, GpuList, list_gpus>("ListGpus", "Every GPU, best first, and what else accelerates.", kept),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice.", kept),

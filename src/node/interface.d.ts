@@ -574,10 +574,11 @@ export interface Methods {
     quarantine: QuarantinedProbe[];
     notes: Reason[];
   } };
-  /** Every GPU, best first. */
+  /** Every GPU, best first, and what else accelerates. */
   ListGpus: { parameters: {}; answer: {
     generation: number;
     gpus: Gpu[];
+    accelerators: Accelerator[];
   } };
   /** Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice. */
   ListHardwareDevices: { parameters: {}; answer: {
@@ -604,6 +605,7 @@ export interface Methods {
     answers: { [key: string]: string };
     messages: string[];
     candidates: Candidate[];
+    warnings: Reason[];
     decision: string;
     generation: number;
   } };

@@ -241,8 +241,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "watts"},
     {"slowdowns", Device, "nvml", Texts, Moment,
      "why its clocks are lower than they could be: `power-cap`, `slowdown`, `sync-boost`, "
-     "`thermal`, `hw-thermal`, `power-brake`",
-     "nvmlClocksEventReasons"},
+     "`thermal`, `hw-thermal`, `power-brake`; of NVML's clocks event reasons"},
     {"mig_mode", Device, "nvml", Flag, Own, "partitioned now"},
     {"mig_devices", Device, "nvml", List, Identity,
      R"(`[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", )"
@@ -355,16 +354,15 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"nvidia_minor", Hardware, "", Number, Own, "N of /dev/nvidiaN", "/proc/driver/nvidia"},
     {"connected", Hardware, "", Flag, Own, "a connector has a display", "sysfs DRM connectors"},
     {"firmware", Hardware, "", Text, Own, "the version of an accelerator's firmware",
-     "the driver's sysfs, by data/knowledge/drivers.json"},
+     "the driver's sysfs, by drivers.json"},
     {"power_draw", Hardware, "", Number, Moment,
      "what an accelerator draws; not read while it sleeps",
      "hwmon `power1_input` or `power1_average`", "microwatts"},
     {"power_limit", Hardware, "", Number, Own, "what an accelerator may draw",
-     "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by data/knowledge/drivers.json",
-     "microwatts"},
+     "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by drivers.json", "microwatts"},
     {"temperature", Hardware, "", Number, Moment,
      "of an accelerator's first sensor; not read while it sleeps",
-     "hwmon `temp1_input`; the driver's sysfs or a thermal zone, by data/knowledge/drivers.json",
+     "hwmon `temp1_input`; the driver's sysfs or a thermal zone, by drivers.json",
      "thousandths of a degree Celsius"},
 });
 }  // namespace known_facts

@@ -184,7 +184,7 @@ def wanted_of_bus(method, text, paths):
         document |= {"backend": "", "gpus": []}
     wanted = as_dictionary(document, lambda gpu: path_of(gpu, paths))
     if method == "Select":
-        for key in ("Answers", "Messages"):
+        for key in ("Answers", "Messages", "Warnings"):
             if not wanted.get(key):
                 wanted.pop(key, None)
     return wanted

@@ -35,7 +35,7 @@ class Release(unittest.TestCase):
         cls.git("clone", "--quiet", "--shared", "--no-checkout", SOURCE, cls.clone)
         # Of the tree as it is, what is read here: all of it has 30,000 files.
         for words in (["read-tree", "--empty"], ["add", *NEEDED], ["commit", "--quiet", "--message=release"], ["tag", TAG], ["tag", "0.2.0"]):
-            cls.git(f"--git-dir={cls.clone}/.git", f"--work-tree={SOURCE}", *words)
+            cls.git("-C", SOURCE, f"--git-dir={cls.clone}/.git", f"--work-tree={SOURCE}", *words)
         cls.git("-C", cls.clone, "reset", "--quiet", "--hard")
 
     @classmethod
