@@ -356,14 +356,13 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"firmware", Hardware, "", Text, Own, "the version of an accelerator's firmware",
      "the driver's sysfs, by drivers.json"},
     {"power_draw", Hardware, "", Number, Moment,
-     "what an accelerator draws; not read while it sleeps",
-     "hwmon `power1_input` or `power1_average`", "microwatts"},
-    {"power_limit", Hardware, "", Number, Own, "what an accelerator may draw",
-     "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by drivers.json", "microwatts"},
+     "microwatts that an accelerator draws; not read while it sleeps",
+     "hwmon `power1_input` or `power1_average`"},
+    {"power_limit", Hardware, "", Number, Own, "microwatts that it may draw",
+     "hwmon `power1_cap` or `power1_max`; the driver's sysfs, by drivers.json"},
     {"temperature", Hardware, "", Number, Moment,
-     "of an accelerator's first sensor; not read while it sleeps",
-     "hwmon `temp1_input`; the driver's sysfs or a thermal zone, by drivers.json",
-     "thousandths of a degree Celsius"},
+     "of its first sensor, in thousandths of a degree Celsius; not read while it sleeps",
+     "hwmon `temp1_input`; the driver's sysfs or a thermal zone, by drivers.json"},
 });
 }  // namespace known_facts
 
