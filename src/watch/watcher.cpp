@@ -150,7 +150,7 @@ void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares)
         auto& share = shares[entry.device];
         raise(share.memory, entry.memory);
         (entry.computes ? share.computes : share.draws) = true;
-        share.is_used = true;
+        share.is_used |= entry.computes || entry.memory.value_or(kLeastDrawn) >= kLeastDrawn;
     }
 }
 
