@@ -308,7 +308,8 @@ std::vector<Method> own_methods() {
     std::vector<Method> methods{
         method<Nothing, Report, describe_machine>("Describe",
                                                   "The report, as its caller may see it.", kept),
-        method<Nothing, GpuList, list_gpus>("ListGpus", "Every GPU, best first, and what else accelerates.", kept),
+        method<Nothing, GpuList, list_gpus>(
+            "ListGpus", "Every GPU, best first, and what else accelerates.", kept),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice.", kept),

@@ -150,7 +150,7 @@ void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares)
         auto& share = shares[entry.device];
         raise(share.memory, entry.memory);
         (entry.computes ? share.computes : share.draws) = true;
-        share.is_used |= entry.computes || entry.memory.value_or(kLeastDrawn) >= kLeastDrawn;
+        share.is_used |= entry.memory.value_or(kLeastByNvml) >= kLeastByNvml;
     }
 }
 
@@ -304,6 +304,8 @@ void Watcher::count_nvml() {
         Shares shares;
         add_entries(told->second, shares);
         for (auto& [place, share] : shares) {
+            if (!share.is_used)
+                continue;
             share.apis = apis_of(devices_[place], share, open.mapped);
             add_share(share, all[place]);
         }

@@ -54,9 +54,9 @@ class Watcher {
 public:
     /// Less is what a driver needs to list its devices.
     static constexpr Bytes kLeast = mib(1);
-    /// NVIDIA's for Vulkan holds 7 MiB for an instance alone, by NVML, and 20 MiB or more with a
-    /// device of it (an H200, driver 580.159.04).
-    static constexpr Bytes kLeastDrawn = mib(16);
+    /// NVIDIA's for Vulkan holds 7 MiB for an instance alone, by NVML, which lists it among those
+    /// that compute, and 20 MiB or more with a device of it (an H200, driver 580.159.04).
+    static constexpr Bytes kLeastByNvml = mib(16);
     /// A node that is open for less may have been opened to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 

@@ -239,10 +239,11 @@ TEST(Watcher, KnowsAnInstanceOfVulkanFromADevice) {
     Scene scene;
     scene.open(kRoot, 4, "/dev/nvidia0");
     scene.map(kRoot, {"/usr/lib/libvulkan.so.1"});
-    (void)scene.look(seconds{1});
-    scene.watcher.add_nvml(nvml(1, kRoot, mib(7).count, false), seconds{2});
+    EXPECT_EQ(scene.look(seconds{1}), Uses{});
+    scene.watcher.add_nvml(nvml(1, kRoot, mib(7).count), seconds{2});
     EXPECT_EQ(scene.look(seconds{3}), Uses{});
-    scene.watcher.add_nvml(nvml(1, kRoot, mib(20).count, false), seconds{4});
+    EXPECT_EQ(scene.watcher.most(), Uses{});
+    scene.watcher.add_nvml(nvml(1, kRoot, mib(20).count), seconds{4});
     EXPECT_EQ(
         scene.look(seconds{5}),
         (Uses{{.device = "nvidia-1", .memory = mib(20), .apis = {"vulkan"}, .processes = 1}}));
