@@ -9,13 +9,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// gpuprobe's folder of one kind: below `variable`, or below `fallback` at home.
+/// gpuprobe's folder of one kind: below `variable`, or below `fallback` at home. A home that is not
+/// there (/nonexistent of system accounts) is nobody's to make.
 std::optional<fs::path> user_folder(const char* variable, const char* fallback) {
     const char* given = std::getenv(variable);
     if (given && *given == '/')
         return fs::path{given} / "gpuprobe";
     const char* home = std::getenv("HOME");
-    if (home && *home == '/')
+    std::error_code problem;
+    if (home && *home == '/' && fs::is_directory(home, problem))
         return fs::path{home} / fallback / "gpuprobe";
     return std::nullopt;
 }

@@ -94,6 +94,13 @@ std::optional<std::string> folder_from(const char* variable, const char* below) 
     return (fs::path{value} / below).lexically_normal().string();
 }
 
+/// A home that is not there (/nonexistent of system accounts) is nobody's to make.
+std::optional<std::string> home_folder(const char* below) {
+    std::error_code problem;
+    const auto home = folder_from("HOME", "");
+    return home && fs::is_directory(*home, problem) ? folder_from("HOME", below) : std::nullopt;
+}
+
 /// The folder itself, made when missing; nullopt when there is none. What is kept in one that can't
 /// be written, as after an error of its disk, still counts.
 std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
@@ -119,9 +126,9 @@ std::optional<std::string> first_of(std::initializer_list<std::optional<std::str
 std::optional<std::string> cache_folder(const Settings& settings) {
     if (!settings.has_cache || settings.replay)
         return std::nullopt;
-    return own_folder(first_of({settings.cache_folder, folder_from("CACHE_DIRECTORY", ""),
-                                folder_from("XDG_CACHE_HOME", "gpuprobe"),
-                                folder_from("HOME", ".cache/gpuprobe")}));
+    return own_folder(
+        first_of({settings.cache_folder, folder_from("CACHE_DIRECTORY", ""),
+                  folder_from("XDG_CACHE_HOME", "gpuprobe"), home_folder(".cache/gpuprobe")}));
 }
 
 /// The folder for what people said: the one named, else systemd's StateDirectory=, else
@@ -132,7 +139,7 @@ std::optional<std::string> state_folder(const Settings& settings) {
         return own_folder(settings.state_folder);
     return own_folder(
         first_of({folder_from("STATE_DIRECTORY", ""), folder_from("XDG_STATE_HOME", "gpuprobe"),
-                  folder_from("HOME", ".local/state/gpuprobe")}));
+                  home_folder(".local/state/gpuprobe")}));
 }
 
 /// A lock that keeps other daemons from that folder: what one holds against a driver the other

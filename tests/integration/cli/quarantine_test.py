@@ -29,6 +29,12 @@ class QuarantineVerb(unittest.TestCase):
     def launches(self):
         return self.log.read_text(encoding="utf-8").split().count("cuda")
 
+    def test_a_home_that_is_not_there_is_not_made(self):
+        home = self.home / "gone"
+        done = run("--direct", "describe", HOME=str(home))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(home.exists())
+
     def test_a_driver_that_crashes_is_listed_until_it_is_cleared(self):
         listed = self.direct("quarantine")
         self.assertEqual(listed.returncode, 0, listed.stderr)
