@@ -54,7 +54,7 @@ class ExportUnits(bus_case.BusCase):
         for file in own:
             (usual,) = re.findall(rf"^\| `{file.stem}` \|.*\| `(/[^`]+)` \|$", page, re.M)
             settings = dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
-            folder = settings.get("ReadWritePaths") or "/var/run/" + settings["RuntimeDirectory"]
+            folder = settings.get("ReadWritePaths", "").removeprefix("-") or "/var/run/" + settings["RuntimeDirectory"]
             self.assertTrue(usual.startswith(folder + "/"), f"{usual} is not in {folder}")
 
     def test_they_wait_for_the_file_that_the_daemon_keeps(self):
