@@ -14,6 +14,7 @@
 #include "calls/plan_call.h"
 #include "calls/power.h"
 #include "policy/recommendation.h"
+#include "report/compute_view.h"
 #include "report/trials.h"
 #include "wire/error_names.h"
 
@@ -163,24 +164,24 @@ void get_memory(const GpuParameters& in, const Asking& ask) {
         ask.refuse(asked.error());
 }
 
-Status refuse_sleepers(const ProbeRequest& request, const AskedMachine& machine) {
-    const auto& gpus = machine.engine.report().gpus;
-    for (const auto& id : request.gpus) {
-        const auto gpu = std::ranges::find(gpus, id, &Gpu::id);
-        if (gpu == gpus.end())
-            return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+/// Spells the GPUs as the report does.
+Status refuse_sleepers(ProbeRequest& request, const AskedMachine& machine) {
+    const ComputeView view{machine.engine.report()};
+    for (auto& id : request.gpus) {
+        const auto* gpu = TRY(known_gpu(view, id));
         if (!request.allow_wake && is_asleep(machine.files, *gpu))
-            return Error{ErrorCode::WouldWake, id + ": asleep; allow_wake was not given"};
+            return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow_wake was not given"};
+        id = gpu->id;
     }
     return Done{};
 }
 
 void probe_drivers(const ProbeParameters& in, const Asking& ask) {
-    const ProbeRequest request{.apis = in.apis.value_or(std::vector<std::string>{}),
-                               .allow_wake = in.allow_wake.value_or(false),
-                               .stage = in.stage.value_or(std::string{kQueryStage}),
-                               .gpus = in.gpus.value_or(std::vector<std::string>{}),
-                               .force = in.force.value_or(false)};
+    ProbeRequest request{.apis = in.apis.value_or(std::vector<std::string>{}),
+                         .allow_wake = in.allow_wake.value_or(false),
+                         .stage = in.stage.value_or(std::string{kQueryStage}),
+                         .gpus = in.gpus.value_or(std::vector<std::string>{}),
+                         .force = in.force.value_or(false)};
     if (request.gpus.size() > kMaxNames || request.apis.size() > kMaxNames)
         return ask.refuse({ErrorCode::InvalidRequest, "too many names"});
     if (const auto awake = refuse_sleepers(request, ask.machine); !awake)

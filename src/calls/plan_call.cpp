@@ -40,12 +40,11 @@ bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
            });
 }
 
-Status check_gpus(const std::vector<std::string>& wanted, const Report& seen) {
+/// In the report's spelling.
+Status spell_gpus(std::vector<std::string>& wanted, const Report& seen) {
     const ComputeView view{seen};
-    for (const auto& id : wanted)
-        if (std::ranges::find(view.report().gpus, id, &Gpu::id) == view.report().gpus.end() &&
-            std::ranges::find(seen.gpus, id, &Gpu::id) == seen.gpus.end())
-            return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+    for (auto& id : wanted)
+        id = TRY(known_id(view.report(), id));
     return Done{};
 }
 
@@ -102,7 +101,7 @@ Status answer_plan(PlanRequest request,
                    const Report& seen,
                    engine::Engine& engine,
                    const HearPlan& heard) {
-    TRY(check_gpus(request.gpus, seen));
+    TRY(spell_gpus(request.gpus, seen));
     if (request.consumer)
         TRY(keep_to_consumer(uid, seen, engine, request));
     const auto waiting = std::make_shared<WaitingPlan>();

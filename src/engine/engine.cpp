@@ -22,11 +22,7 @@ constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
 /// The GPU of that id, or the unit as a GPU. Errors: UnknownDevice.
 Result<Gpu> gpu_called(const Report& report, const std::string& id) {
-    const ComputeView view{report};
-    for (const auto* gpus : {&report.gpus, &view.report().gpus})
-        if (const auto gpu = std::ranges::find(*gpus, id, &Gpu::id); gpu != gpus->end())
-            return *gpu;
-    return Error{ErrorCode::UnknownDevice, scrubbed(id, 64) + ": no such GPU"};
+    return *TRY(known_gpu(ComputeView{report}, id));
 }
 
 Status check_stage(const ProbeRequest& request, const Report& report) {

@@ -174,16 +174,14 @@ Status Feedback::report(const OutcomeReport& outcome,
                         uid_t by,
                         const Report& machine,
                         WallTime now) {
-    const ComputeView view{machine};
-    if (outcome.gpu && std::ranges::none_of(view.report().gpus, [&outcome](const Gpu& gpu) {
-            return goes_by(gpu, *outcome.gpu);
-        }))
-        return Error{ErrorCode::UnknownDevice, scrubbed(*outcome.gpu, 64) + ": no such GPU"};
+    auto gpu = outcome.gpu;
+    if (gpu)
+        gpu = TRY(known_id(ComputeView{machine}.report(), *gpu));
     store::FailedChoice choice{.uid = by,
                                .consumer = outcome.consumer,
                                .choice = outcome.choice,
-                               .gpu = outcome.gpu,
-                               .fingerprint = fingerprint_of(machine, outcome.choice, outcome.gpu),
+                               .gpu = gpu,
+                               .fingerprint = fingerprint_of(machine, outcome.choice, gpu),
                                .detail = outcome.detail,
                                .at = now};
     return outcome.worked ? outcomes_.worked(choice) : outcomes_.failed(std::move(choice));

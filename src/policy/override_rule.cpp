@@ -49,15 +49,10 @@ std::optional<Names> backends_in_our_words(const Profile& profile, std::optional
     return words;
 }
 
-std::string gpu_id_of(const std::string& word) {
-    const auto address = parse_text(std::string_view{word}, std::type_identity<PciAddress>{});
-    return address ? "pci:" + text_of(*address) : word;
-}
-
 std::optional<Names> gpu_ids(std::optional<Names> words) {
     if (words)
         for (auto& word : *words)
-            word = gpu_id_of(word);
+            word = plain_id(word);
     return words;
 }
 
@@ -77,12 +72,13 @@ std::optional<Names> by_unit(std::optional<Names> ids, const Report& divided) {
 }
 
 std::optional<Names> those_that_are_there(std::optional<Names> ids, const Report& report) {
-    if (ids)
-        std::erase_if(*ids, [&report](const std::string& id) {
-            return std::ranges::none_of(report.gpus,
-                                        [&id](const Gpu& gpu) { return lower_case(gpu.id) == id; });
-        });
-    return ids;
+    if (!ids)
+        return ids;
+    Names there;
+    for (const auto& id : *ids)
+        if (auto known = known_id(report, id))
+            there.push_back(std::move(known).value());
+    return there;
 }
 
 bool says_nothing(const Value& value) {
@@ -99,7 +95,7 @@ Status check_gpus(const Names& words, std::string_view key, const Report& report
     for (const auto& gpu : report.gpus)
         known.push_back(lower_case(gpu.id));
     for (const auto& word : words) {
-        const auto id = gpu_id_of(word);
+        const auto id = plain_id(word);
         if (word.find(':') != std::string::npos && !contains(known, id))
             return Error{ErrorCode::UnknownDevice, "rule: " + std::string{key} + ": " +
                                                        scrubbed(word, 64) + ": no such GPU" +

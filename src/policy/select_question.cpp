@@ -55,31 +55,19 @@ Result<std::optional<std::set<std::string>>> backends_from(
     return std::optional{std::move(backends)};
 }
 
-/// The id of a GPU, of a unit, or of a GPU that gave way to its units, in the report's spelling.
-std::optional<std::string> known_id(const Report& report, std::string_view word) {
-    for (const auto& gpu : report.gpus) {
-        if (lower_case(gpu.id) == word)
-            return gpu.id;
-        if (const auto whole = whole_id(gpu.id); unit_of(gpu) && lower_case(whole) == word)
-            return std::string{whole};
-    }
-    return std::nullopt;
-}
-
-/// The id as the report would write it; a PCI address may be given in any of its spellings.
-std::optional<std::string> gpu_id_from(const Report& report, const std::string& word) {
+/// The id as the report would write it, of a GPU that need not be there.
+std::optional<std::string> denied_id(const Report& report, const std::string& word) {
     if (auto id = known_id(report, word))
-        return id;
-    const auto whole = whole_id(word);
-    if (const auto address = parse_text(whole, std::type_identity<PciAddress>{}))
-        return "pci:" + text_of(*address) + word.substr(whole.size());
-    return word.starts_with("platform:") ? std::optional{word} : std::nullopt;
+        return std::move(id).value();
+    auto id = plain_id(word);
+    return id.starts_with("pci:") || id.starts_with("platform:") ? std::optional{std::move(id)}
+                                                                 : std::nullopt;
 }
 
 Status add_denied(const Report& report, const std::string& word, SelectQuestion& question) {
     if (word.find(':') == std::string::npos)
         return add_backend(question.profile, "deny", word, question.denied);
-    auto id = gpu_id_from(report, word);
+    auto id = denied_id(report, word);
     if (!id)
         return refused("deny", word, "no id of a GPU");
     question.denied_gpus.insert(std::move(*id));
@@ -87,12 +75,11 @@ Status add_denied(const Report& report, const std::string& word, SelectQuestion&
 }
 
 Status add_wanted_gpu(const Report& report, const std::string& word, SelectQuestion& question) {
-    auto id = gpu_id_from(report, word);
-    if (!id || !known_id(report, lower_case(*id)))
-        return Error{ErrorCode::UnknownDevice,
-                     "request: gpus: " + scrubbed(word, 64) + ": no such GPU"};
-    if (!contains(*question.gpus, *id))
-        question.gpus->push_back(std::move(*id));
+    auto id = known_id(report, word);
+    if (!id)
+        return Error{ErrorCode::UnknownDevice, "request: gpus: " + id.error().text};
+    if (!contains(*question.gpus, id.value()))
+        question.gpus->push_back(std::move(id).value());
     return Done{};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/parse.h"
 #include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/trials.h"
@@ -246,6 +247,31 @@ bool goes_by(const Gpu& gpu, std::string_view id) {
 
 std::string_view whole_id(std::string_view id) {
     return id.substr(0, id.find('/'));
+}
+
+std::string plain_id(std::string_view word) {
+    const auto whole = whole_id(word);
+    const auto address = parse_text(whole, std::type_identity<PciAddress>{});
+    const auto unit = lower_case(word.substr(whole.size()));
+    return address ? "pci:" + text_of(*address) + unit : lower_case(word);
+}
+
+Result<std::string> known_id(const Report& report, std::string_view word) {
+    const auto id = plain_id(word);
+    for (const auto& gpu : report.gpus) {
+        if (lower_case(gpu.id) == id)
+            return gpu.id;
+        if (const auto whole = whole_id(gpu.id); unit_of(gpu) && lower_case(whole) == id)
+            return std::string{whole};
+    }
+    return Error{ErrorCode::UnknownDevice, scrubbed(word, 64) + ": no such GPU"};
+}
+
+Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word) {
+    const auto id = TRY(known_id(view.report(), word));
+    const auto& whole = view.whole().gpus;
+    const auto gpu = std::ranges::find(whole, id, &Gpu::id);
+    return gpu != whole.end() ? &*gpu : &*std::ranges::find(view.report().gpus, id, &Gpu::id);
 }
 
 }  // namespace gpuprobe::inline report

@@ -44,4 +44,12 @@ bool goes_by(const Gpu& gpu, std::string_view id);
 /// Of a unit's id that of its GPU; of a GPU's the same.
 std::string_view whole_id(std::string_view id);
 
+/// An id in any case, or a PCI address in any of its spellings, as ids are compared.
+std::string plain_id(std::string_view word);
+/// The id in the spelling of a view's report: of a GPU, of a unit, or of a GPU that gave way to its
+/// units. Errors: UnknownDevice.
+Result<std::string> known_id(const Report& report, std::string_view word);
+/// What goes by that id, a unit in the form of a GPU. Borrows the view. Errors: UnknownDevice.
+Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word);
+
 }  // namespace gpuprobe::inline report

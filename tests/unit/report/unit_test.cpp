@@ -289,6 +289,23 @@ TEST(ComputeView, GivesEachInstanceInTheFormOfAGpu) {
     EXPECT_EQ(&ComputeView{view.report()}.report(), &view.report());
 }
 
+TEST(ComputeView, KnowsGpusByAnySpellingOfTheirIds) {
+    auto report = assembled(scene_with(kTwo));
+    report.gpus.push_back({.id = "nvml:GPU-1234"});
+    const ComputeView view{report};
+    const auto unit = view.report().gpus.front().id;
+    ASSERT_TRUE(unit_of(view.report().gpus.front()));
+    EXPECT_EQ(known_id(view.report(), "NVML:gpu-1234").value(), "nvml:GPU-1234");
+    EXPECT_EQ(known_id(view.report(), "00000000:00:06.0").value(), kCard);
+    EXPECT_EQ(known_gpu(view, "0000:00:06.0" + std::string{unit.substr(whole_id(unit).size())})
+                  .value()
+                  ->id,
+              unit);
+    EXPECT_EQ(known_gpu(view, kCard).value(), &report.gpus.front());
+    EXPECT_EQ(known_gpu(view, "pci:0000:00:07.0").error().code, ErrorCode::UnknownDevice);
+    EXPECT_EQ(plain_id("platform:Soc@0"), "platform:soc@0");
+}
+
 TEST(ComputeView, BorrowsAMachineThatIsNotDivided) {
     for (const auto& scene : {laptop(), headless_h200(), two_identical()}) {
         const auto report = assembled(scene);
