@@ -23,13 +23,14 @@ TestedTerm tested_on(const std::string& term, const Gpu* gpu, const Report& repo
     return answer;
 }
 
-Result<std::vector<const Gpu*>> named_gpus(const std::vector<std::string>& ids,
+/// All of them where none was named; none where none is in the list.
+Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
                                            const Report& report) {
     std::vector<const Gpu*> gpus;
     for (const auto& gpu : report.gpus)
-        if (ids.empty() || std::ranges::find(ids, gpu.id) != ids.end())
+        if (!ids || std::ranges::find(*ids, gpu.id) != ids->end())
             gpus.push_back(&gpu);
-    for (const auto& id : ids)
+    for (const auto& id : ids.value_or(std::vector<std::string>{}))
         if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
             return Error{ErrorCode::UnknownDevice, scrubbed(id, kMaxName) + ": no such GPU"};
     return gpus;
@@ -74,7 +75,7 @@ PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan pl
 }
 
 Result<TermAnswer> tested(const std::vector<std::string>& terms,
-                          const std::vector<std::string>& gpus,
+                          const std::optional<std::vector<std::string>>& gpus,
                           const Report& report) {
     if (terms.size() > kMaxPredicates)
         return Error{ErrorCode::InvalidRequest, "more than 32 terms"};

@@ -155,10 +155,11 @@ void describe(Visitor& visit, TermAnswer& answer) {
     visit("generation", answer.generation);
     visit("terms", answer.terms);
 }
-/// Terms about the machine once, the others once for each GPU; no ids: for all GPUs. Errors:
-/// InvalidRequest for more than kMaxPredicates terms, and for what is no term; UnknownDevice.
+/// Terms about the machine once, the others once for each GPU that `gpus` names: for none of them
+/// where it is empty, for all where it is not given. Errors: InvalidRequest for more than
+/// kMaxPredicates terms, and for what is no term; UnknownDevice.
 Result<TermAnswer> tested(const std::vector<std::string>& terms,
-                          const std::vector<std::string>& gpus,
+                          const std::optional<std::vector<std::string>>& gpus,
                           const Report& report);
 
 /// Why there is no answer. The name is the one on D-Bus, whichever way was taken.

@@ -152,7 +152,7 @@ void diagnose(const DiagnoseParameters& in, const Asking& ask) {
 }
 
 void query_terms(const QueryParameters& in, const Asking& ask) {
-    ask.send(tested(in.terms, in.gpus.value_or(std::vector<std::string>{}), ask.machine.seen));
+    ask.send(tested(in.terms, in.gpus, ask.machine.seen));
 }
 
 void get_memory(const GpuParameters& in, const Asking& ask) {
@@ -337,7 +337,7 @@ std::vector<Method> own_methods() {
             "Why a GPU is not used, and what helps. environment: of the program that "
             "does not use it."),
         method<QueryParameters, TermAnswer, query_terms>(
-            "Query", "Whether terms hold: 'driver>=550'. Without GPUs: on each.", kept),
+            "Query", "Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU.", kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(
             "GetMemory", "The memory of one GPU or unit, read now, in bytes. Wakes nothing."),
         method<ProbeParameters, ProbeProgress, probe_drivers>(

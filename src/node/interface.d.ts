@@ -662,7 +662,7 @@ export interface Methods {
     severity: Severity;
     findings: Finding[];
   } };
-  /** Whether terms hold: 'driver>=550'. Without GPUs: on each. */
+  /** Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU. */
   Query: { parameters: {
     terms: string[];
     gpus?: string[] | null;

@@ -53,6 +53,21 @@ class Answers(SocketCase):
         self.assertIn("did you mean 'default'", self.refused("Select", {"consumer": "defualt"}).parameters["message"])
         self.assertEqual(self.refused("Select", {"request": {"onyl": []}}).name, "org.gpuprobe.InvalidRequest")
 
+    def test_holds_terms_against_the_gpus_that_are_named_and_no_others(self):
+        self.start(machine=MACHINES / "nvidia-h200-2")
+        gpus = [gpu["id"] for gpu in self.call("ListGpus")["gpus"]]
+        terms = ["driver>=550", "glibc>=2.17"]
+
+        def asked(parameters):
+            return [(item["term"], item["gpu"]) for item in self.call("Query", {"terms": terms, **parameters})["terms"]]
+
+        of_host = [("glibc>=2.17", None)]
+        self.assertEqual(asked({}), [("driver>=550", gpu) for gpu in gpus] + of_host)
+        self.assertEqual(asked({"gpus": None}), asked({}))
+        self.assertEqual(asked({"gpus": gpus[1:]}), [("driver>=550", gpus[1])] + of_host)
+        self.assertEqual(asked({"gpus": []}), of_host)
+        self.assertEqual(self.call("Query", {"terms": terms[:1], "gpus": []})["terms"], [])
+
     def test_refuses_what_it_does_not_know(self):
         self.start()
         for method, name in (("Nothing", "MethodNotFound"), ("org.example.Select", "InterfaceNotFound"),
