@@ -121,4 +121,8 @@ Status roll_back(const KnowledgeFolders& folders) {
     return Done{};
 }
 
+void forget_tables() {
+    knowledge::forget_tables();
+}
+
 }  // namespace gpuprobe::engine

@@ -39,4 +39,8 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 /// Errors: NotFound where none is installed; NotAuthorized, Io.
 Status roll_back(const KnowledgeFolders& folders);
 
+/// Frees the tables that were made of documents; they are made again when somebody asks for what
+/// they say. Not to be called while a question is being answered.
+void forget_tables();
+
 }  // namespace gpuprobe::engine

@@ -100,16 +100,13 @@ Result<ReadCause> read_cause(const Cause& row) {
 }
 
 const std::vector<ReadCause>& read_causes() {
-    static std::shared_ptr<const knowledge::Library> of;
-    static std::vector<ReadCause> causes;
-    if (of == knowledge::Library::current())
+    return knowledge::made_of_documents([](const knowledge::Library&) {
+        std::vector<ReadCause> causes;
+        for (const auto& row : Causes::current().all())
+            if (auto cause = read_cause(row))  // one that is malformed is a bug that a test finds
+                causes.push_back(std::move(cause).value());
         return causes;
-    of = knowledge::Library::current();
-    causes.clear();
-    for (const auto& row : Causes::current().all())
-        if (auto cause = read_cause(row))  // one that is malformed is a bug that a test finds
-            causes.push_back(std::move(cause).value());
-    return causes;
+    });
 }
 
 /// One member of the evidence: a value, or the list of several.
@@ -421,17 +418,14 @@ private:
 /// The causes that rest on reasons of a code.
 const std::vector<const ReadCause*>& causes_of(const std::string& code) {
     static const std::vector<const ReadCause*> kNone;
-    static std::shared_ptr<const knowledge::Library> of;
-    static std::map<std::string, std::vector<const ReadCause*>> by_code;
-    const auto& causes = read_causes();
-    if (of != knowledge::Library::current()) {
-        of = knowledge::Library::current();
-        by_code.clear();
-        for (const auto& cause : causes)
+    const auto& by_code = knowledge::made_of_documents([](const knowledge::Library&) {
+        std::map<std::string, std::vector<const ReadCause*>> made;
+        for (const auto& cause : read_causes())
             for (const auto& source : cause.from)
                 for (const auto& each : source.codes)
-                    by_code[each].push_back(&cause);
-    }
+                    made[each].push_back(&cause);
+        return made;
+    });
     const auto found = by_code.find(code);
     return found == by_code.end() ? kNone : found->second;
 }

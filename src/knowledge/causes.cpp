@@ -67,16 +67,13 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Causes& Causes::current() {
-    static std::shared_ptr<const Library> of;
-    static Causes causes;
-    if (of == Library::current())
+    return made_of_documents([](const Library& library) {
+        Causes causes;
+        for (const auto& [name, document] : library.below("causes"))
+            if (!causes.add(document->json))
+                (void)causes.add(compiled_in_text("causes/" + name));
         return causes;
-    of = Library::current();
-    causes = {};
-    for (const auto& [name, document] : of->below("causes"))
-        if (!causes.add(document->json))
-            (void)causes.add(compiled_in_text("causes/" + name));
-    return causes;
+    });
 }
 
 Status Causes::add(std::string_view json) {

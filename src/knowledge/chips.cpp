@@ -105,7 +105,8 @@ bool Maker::makes_any(Role role) const {
 }
 
 const Chips& Chips::current() {
-    return table_in_use<Chips>("chips");
+    return made_of_documents(
+        [](const Library& library) { return table_of<Chips>(library, "chips"); });
 }
 
 Result<Chips> Chips::from(std::string_view json) {

@@ -54,7 +54,8 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Drivers& Drivers::current() {
-    return table_in_use<Drivers>("drivers");
+    return made_of_documents(
+        [](const Library& library) { return table_of<Drivers>(library, "drivers"); });
 }
 
 Result<Drivers> Drivers::from(std::string_view json) {

@@ -131,7 +131,22 @@ std::shared_ptr<const Library>& library_in_use() {
     return library;
 }
 
+/// Some ten, each once.
+std::vector<void (*)()>& forgetting() {
+    static std::vector<void (*)()> all;
+    return all;
+}
+
 }  // namespace
+
+void on_forget(void (*forget)()) {
+    forgetting().push_back(forget);
+}
+
+void forget_tables() {
+    for (const auto forget : forgetting())
+        forget();
+}
 
 const std::shared_ptr<const Library>& Library::compiled_in() {
     static const std::shared_ptr<const Library> library = std::make_shared<Library>();

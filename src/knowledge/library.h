@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/clock.h"
@@ -109,21 +110,41 @@ private:
 /// The text of a document as it is compiled in; empty where there is none.
 std::string_view compiled_in_text(std::string_view name);
 
-/// What `Table::from` makes of a document that is in use; where that is malformed, of the one that
-/// is compiled in. Read again when another library is in use.
-template <class Table>
-const Table& table_in_use(std::string_view name) {
+/// Frees what was made of documents; it is made again when it is asked for. Whoever keeps a
+/// reference to a table's row must not do so across this.
+void forget_tables();
+/// Has forget_tables() call that, too.
+void on_forget(void (*forget)());
+
+/// What `make(library)` makes of the documents in use. Kept until others are in use, or until
+/// forget_tables(); there is one for each `make`.
+template <class Make>
+const auto& made_of_documents(Make make) {
     static std::shared_ptr<const Library> of;
-    static Table table;
-    if (of == Library::current())
-        return table;
+    static std::optional<std::invoke_result_t<Make, const Library&>> made;
+    static const bool is_known = [] {
+        on_forget([] {
+            made.reset();
+            of.reset();
+        });
+        return true;
+    }();
+    if (is_known && made && of == Library::current())
+        return *made;
     of = Library::current();
-    const auto* document = of->find(name);
+    made.reset();
+    return made.emplace(make(*of));
+}
+
+/// What `Table::from` makes of a document that is in use; where that is malformed, of the one that
+/// is compiled in.
+template <class Table>
+Table table_of(const Library& library, std::string_view name) {
+    const auto* document = library.find(name);
     auto read = Table::from(document ? document->json : std::string_view{});
     if (!read)
         read = Table::from(compiled_in_text(name));
-    table = std::move(read).value_or({});
-    return table;
+    return std::move(read).value_or({});
 }
 
 }  // namespace gpuprobe::knowledge

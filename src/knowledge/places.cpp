@@ -80,7 +80,8 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Places& Places::current() {
-    return table_in_use<Places>("distributions");
+    return made_of_documents(
+        [](const Library& library) { return table_of<Places>(library, "distributions"); });
 }
 
 Result<Places> Places::from(std::string_view json) {

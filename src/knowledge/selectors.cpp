@@ -91,7 +91,8 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Selectors& Selectors::current() {
-    return table_in_use<Selectors>("selectors");
+    return made_of_documents(
+        [](const Library& library) { return table_of<Selectors>(library, "selectors"); });
 }
 
 Result<Selectors> Selectors::from(std::string_view json) {

@@ -209,20 +209,16 @@ Result<Rules> Rules::builtin() {
 }
 
 const Rules& Rules::current() {
-    static std::shared_ptr<const knowledge::Library> of;
-    static Rules rules;
-    if (of == knowledge::Library::current())
-        return rules;
-    of = knowledge::Library::current();
-    const auto tables = of->below("rules");
-    std::vector<BuiltinDocument> documents;
-    for (const auto& [name, table] : tables)
-        documents.push_back({.name = name, .json = table->json});
-    auto read = from(documents);
-    if (!read)
-        read = builtin();
-    rules = std::move(read).value_or({});
-    return rules;
+    return knowledge::made_of_documents([](const knowledge::Library& library) {
+        const auto tables = library.below("rules");
+        std::vector<BuiltinDocument> documents;
+        for (const auto& [name, table] : tables)
+            documents.push_back({.name = name, .json = table->json});
+        auto read = from(documents);
+        if (!read)
+            read = builtin();
+        return std::move(read).value_or({});
+    });
 }
 
 Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {

@@ -12,6 +12,7 @@
 #include "base/signal_name.h"
 #include "explain/doctor.h"
 #include "explain/wording_table.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe {
 namespace {
@@ -71,6 +72,8 @@ TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
     auto inside = missing;
     inside.detail["container"] = "docker";
     EXPECT_NE(usual_fix(inside).value_or("").find("start the container"), std::string::npos);
+    knowledge::forget_tables();
+    EXPECT_EQ(usual_fix(missing), "sudo nvidia-modprobe -c0");
 }
 
 TEST(Wording, ExplainsAPermissionWithItsFix) {

@@ -60,6 +60,19 @@ TEST_F(Libraries, AreReadAgainByTheTablesWhenAnotherIsInUse) {
     EXPECT_NE(Chips::current().find_driver("nvidia"), nullptr);
 }
 
+TEST_F(Libraries, AreReadAgainByTablesThatWereForgotten) {
+    static int times = 0;
+    const auto table = [] { return made_of_documents([](const Library&) { return ++times; }); };
+    EXPECT_EQ(table(), 1);
+    EXPECT_EQ(table(), 1);
+    const auto causes = Causes::current().all().size();
+    forget_tables();
+    EXPECT_EQ(table(), 2);
+    EXPECT_EQ(Causes::current().all().size(), causes);
+    Library::use(std::make_shared<const Library>());
+    EXPECT_EQ(table(), 3);
+}
+
 TEST_F(Libraries, GiveWayToWhatIsCompiledInWhereADocumentIsBroken) {
     const auto causes = Causes::current().all().size();
     Library other;
