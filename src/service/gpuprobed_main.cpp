@@ -27,6 +27,7 @@
 #include "service/launchers.h"
 #include "service/log.h"
 #include "service/report_file.h"
+#include "service/rest.h"
 #include "service/socket_server.h"
 #include "wire/names.h"
 
@@ -279,15 +280,6 @@ void give_back_large_blocks() {
     ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
-/// What a crowd of callers took, glibc keeps for the next one: of 200 connections that ask 250
-/// times each, 88 MB stayed resident, of which 1.3 were in use. A report that is made anew leaves
-/// the memory of the one before.
-void give_back_what_is_free() {
-    constexpr std::size_t kWorthIt = std::size_t{256} << 10U;
-    if (::mallinfo2().fordblks > kWorthIt)
-        (void)::malloc_trim(0);
-}
-
 /// systemd's socket, else the one named, if any. Errors: Io, Unavailable.
 Status listen(const Settings& settings, SocketServer& socket) {
     if (sd_listen_fds(/*unset_environment=*/1) > 0)
@@ -345,17 +337,18 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (const auto path =
             first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")}))
         report_file.emplace(*path, *engine, log);
-    session.on_use(give_back_what_is_free);
+    Rest rest{*loop};
+    session.on_use([&rest] { rest.was_used(); });
     if (settings.serves_switcheroo)
         session.serve_switcheroo();
     SocketServer socket{*loop, context, [&session] { return session.authority(); }};
-    socket.on_use(give_back_what_is_free);
+    socket.on_use([&rest] { rest.was_used(); });
     engine->on_change([&] {
         session.update();
         socket.update();
         if (report_file)
             report_file->update();
-        give_back_what_is_free();
+        rest.has_changed();
     });
     TRY(listen(settings, socket));
     if (settings.bus != kNoBus)

@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from socket_case import DEADLINE, Client, Refused, SocketCase
+from socket_case import DEADLINE, MACHINES, Client, Refused, SocketCase
 
 QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"consumer": "default"}}).encode() + b"\0"
 LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds, of 99 in 100 answers
@@ -223,6 +223,35 @@ class Bounds(StrainCase):
             self.assert_others_are_answered()
         finally:
             child.communicate("", timeout=DEADLINE)
+
+
+@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps memory")
+class Rest(SocketCase):
+    """What nobody needs is given back: the goal is 8 MiB with eight GPUs."""
+
+    QUESTIONS = (("Select", {}), ("Select", {"consumer": "ollama"}), ("Diagnose", {}), ("Recommend", {"product": "torch"}),
+                 ("Describe", {}), ("ListProducts", {}))
+
+    def resident(self):
+        with open(f"/proc/{self.daemon.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def answers(self):
+        return [self.call(method, parameters) for method, parameters in self.QUESTIONS]
+
+    def test_a_daemon_at_rest_is_small_and_answers_as_before(self):
+        for machine in ("nvidia-h200-4", "nvml-mock-h100"):
+            with self.subTest(machine):
+                self.start(machine=MACHINES / machine)
+                before = self.answers()
+                busy = self.resident()
+                late = time.monotonic() + DEADLINE
+                while self.resident() > 6 << 20 and time.monotonic() < late:
+                    time.sleep(0.1)
+                print(f"{machine}: {busy >> 10} KiB resident after questions, {self.resident() >> 10} at rest")
+                self.assertLess(self.resident(), 6 << 20)
+                self.assertEqual(self.answers(), before)
+                self.end_daemon()
 
 
 if __name__ == "__main__":
