@@ -101,9 +101,46 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
     due.erase(suspects.begin(), suspects.end());
     sort_for_start(due, machine.hardware, machine.results);
     context_.ledger.begin(due);
-    for (const auto& target : due)
-        ask(target, sleeper_woken_by(target, machine.hardware).has_value());
+    ask_all(std::move(due));
     ask_next_suspect();
+}
+
+/// In their order.
+void Queries::ask_all(std::vector<ProbeTarget> due) {
+    const auto& machine = context_.machine;
+    const auto others = std::ranges::stable_partition(due, [&machine](const ProbeTarget& target) {
+        return names_gpus(target, machine.hardware) && !machine.results.find(target);
+    });
+    std::vector<ProbeTarget> later{others.begin(), others.end()};
+    due.erase(others.begin(), others.end());
+    for (const auto& target : due) {
+        naming_.insert(target);
+        ask(target);
+    }
+    for (const auto& target : later)
+        if (due.empty())
+            ask(target);
+        else
+            note(target, QueryEvent::Ask);
+    if (due.empty())
+        return;
+    std::ranges::move(later, std::back_inserter(held_));
+    head_start_ = context_.loop.after(kHeadStart, [this] { end_head_start(); });
+}
+
+void Queries::end_head_start() {
+    head_start_.reset();
+    naming_.clear();
+    for (const auto& target : std::exchange(held_, {}))
+        ask(target);
+}
+
+/// The first useful report comes before the other drivers are started.
+void Queries::heard(const ProbeTarget& target) {
+    if (naming_.erase(target) == 0 || !naming_.empty())
+        return;
+    publisher_.publish();
+    end_head_start();
 }
 
 /// Once nothing else runs.
@@ -113,7 +150,7 @@ void Queries::ask_next_suspect() {
     const auto target = std::move(suspects_.front());
     suspects_.pop_front();
     context_.ledger.begin({target});
-    ask(target, sleeper_woken_by(target, context_.machine.hardware).has_value());
+    ask(target);
 }
 
 void Queries::start_due() {
@@ -149,13 +186,15 @@ bool Queries::is_fresh(const ProbeTarget& target) const {
     return *known->at <= now && now - context_.options.trusts_cache_for < *known->at;
 }
 
-void Queries::ask(const ProbeTarget& target, bool wakes) {
+void Queries::ask(const ProbeTarget& target) {
     note(target, QueryEvent::Ask);
-    const bool is_slow = wakes || context_.sleep.state() == SystemSleep::State::JustWoke ||
+    const bool is_slow = sleeper_woken_by(target, context_.machine.hardware) ||
+                         context_.sleep.state() == SystemSleep::State::JustWoke ||
                          context_.ledger.is_cold();
     context_.supervisor.start(
         target, [this, target](ProbeResult probe) { ended(target, std::move(probe)); },
-        is_slow ? Patience::Double : Patience::Usual);
+        is_slow ? Patience::Double : Patience::Usual,
+        [this, target](ProbeResult probe) { answered(target, std::move(probe)); });
 }
 
 void Queries::machine_changed() {
@@ -195,7 +234,7 @@ bool Queries::ask_once_more(const ProbeTarget& target) {
     if (!may_be_asked_again(target) || context_.ledger.instead_of(target))
         return false;
     context_.ledger.begin({target});
-    ask(target, false);
+    ask(target);
     return true;
 }
 
@@ -209,11 +248,24 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
         context_.options.limits.is_hurried && probe.outcome == Outcome::TimedOut;
     if (!went_wrong || is_too_late || !may_be_asked_again(target))
         return false;
-    ask(target, false);
+    ask(target);
     return true;
 }
 
+/// What is not known yet is believed before the worker has ended; else how it ends may count.
+void Queries::answered(const ProbeTarget& target, ProbeResult probe) {
+    auto& machine = context_.machine;
+    if (machine.offers(target) && !machine.results.find(target)) {
+        machine.results.keep(std::move(probe));
+        early_.insert(target);
+        publisher_.publish_soon();
+    }
+    heard(target);
+}
+
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
+    if (early_.erase(target) > 0)
+        context_.machine.results.forget(target);
     if (ask_again_after(target, probe))
         return;
     auto& machine = context_.machine;
@@ -226,6 +278,7 @@ void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     if (context_.ledger.instead_of(target))
         note(target, QueryEvent::Defer);
     leave_round(target);
+    heard(target);
 }
 
 void Queries::leave_round(const ProbeTarget& target) {

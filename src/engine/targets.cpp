@@ -2,6 +2,7 @@
 #include "engine/targets.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/parse.h"
 #include "inventory/linker_cache.h"
@@ -124,6 +125,12 @@ std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Mac
     return std::nullopt;
 }
 
+bool names_gpus(const ProbeTarget& target, const Machine& machine) {
+    const auto* api = find_api(target.api);
+    return api && api->backend.empty() && (api->trust.name != 0 || api->trust.physical != 0) &&
+           !devices_of(target, machine).empty();
+}
+
 void sort_for_start(std::vector<ProbeTarget>& targets,
                     const Machine& machine,
                     const ProbeResults& known) {
@@ -132,13 +139,19 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
             return 2;
         return computes(target.api) ? 1 : 0;
     };
+    // Those that tell no name come after the least believed.
+    const auto belief = [&group](const ProbeTarget& target) -> std::size_t {
+        const auto* api = find_api(target.api);
+        const bool tells_names = api != nullptr && api->trust.name != 0;
+        return group(target) != 0 ? 0 : tells_names ? api->trust.name : kApis.size();
+    };
     const auto last_time = [&known](const ProbeTarget& target) {
         const auto* result = known.find(target);
         return result ? result->duration.value_or(Duration::zero()) : Duration::zero();
     };
     std::ranges::stable_sort(targets, [&](const ProbeTarget& one, const ProbeTarget& other) {
-        return group(one) != group(other) ? group(one) < group(other)
-                                          : last_time(one) > last_time(other);
+        return std::tuple{group(one), belief(one), last_time(other)} <
+               std::tuple{group(other), belief(other), last_time(one)};
     });
 }
 

@@ -25,10 +25,14 @@ std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const M
 /// assumed to wake all. `pci` reads what the kernel caches and wakes nothing.
 std::optional<std::string> sleeper_woken_by(const ProbeTarget& target, const Machine& machine);
 
+/// Whether it says which GPUs the machine has, with names or memory, and computes on none.
+bool names_gpus(const ProbeTarget& target, const Machine& machine);
+
 /// Puts targets into the order in which to start them, for the earliest useful answer and the
 /// earliest complete one: what names the machine's GPUs without computing on them (the kernel,
-/// management libraries); then what computes on them, that which took longest last time first; then
-/// software, and what the machine has no GPU for. Each start takes some milliseconds.
+/// management libraries), the most believed first; then what computes on them, that which took
+/// longest last time first; then software, and what the machine has no GPU for. Each start takes
+/// some milliseconds.
 void sort_for_start(std::vector<ProbeTarget>& targets,
                     const Machine& machine,
                     const ProbeResults& known);

@@ -43,12 +43,17 @@ Reading read_chunk(int fd, Take take) {
 
 }  // namespace
 
-ProbeRun::ProbeRun(
-    EventLoop& loop, ProbeTarget target, ProbePatience patience, Slow slow, Ended ended)
+ProbeRun::ProbeRun(EventLoop& loop,
+                   ProbeTarget target,
+                   ProbePatience patience,
+                   Slow slow,
+                   Answered answered,
+                   Ended ended)
     : loop_{loop},
       target_{std::move(target)},
       patience_{patience},
       slow_{std::move(slow)},
+      answered_{std::move(answered)},
       ended_{std::move(ended)} {}
 
 void ProbeRun::begin(Launcher& launcher) {
@@ -117,8 +122,10 @@ void ProbeRun::on_frames() {
         return on_ended();  // nothing else would report its end
     if (!is_open)
         frames_source_.reset();
-    if (transcript_.is_complete() && !grace_)
-        grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
+    if (!transcript_.is_complete() || grace_)
+        return;
+    grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
+    answered_(transcript_.conclude(target_, Ending{}));
 }
 
 bool ProbeRun::read_frames(int pieces) {

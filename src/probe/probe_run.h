@@ -35,7 +35,16 @@ public:
     /// Called once where there is no answer yet after `warn`, with the phase.
     using Slow = std::function<void(const std::string&)>;
 
-    ProbeRun(EventLoop& loop, ProbeTarget target, ProbePatience patience, Slow slow, Ended ended);
+    /// Called once where the answer is complete, before the process has ended: with the result as
+    /// it will be, but for how the process ends. It must not destroy this.
+    using Answered = std::function<void(ProbeResult)>;
+
+    ProbeRun(EventLoop& loop,
+             ProbeTarget target,
+             ProbePatience patience,
+             Slow slow,
+             Answered answered,
+             Ended ended);
 
     /// Starts the worker. A failure to do so is a result too.
     void begin(Launcher& launcher);
@@ -64,6 +73,7 @@ private:
     ProbeTarget target_;
     ProbePatience patience_;
     Slow slow_;
+    Answered answered_;
     Ended ended_;
     MonotonicTime started_ = {};
     std::unique_ptr<Worker> worker_ = {};

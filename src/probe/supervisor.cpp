@@ -31,11 +31,13 @@ struct Waiting {
     ProbeTarget target = {};
     Supervisor::Done done = {};
     Patience patience = Patience::Usual;
+    Supervisor::Done answered = {};
 };
 
 struct Running {
     std::unique_ptr<ProbeRun> run = {};
     Supervisor::Done done = {};
+    Supervisor::Done answered = {};
 };
 
 /// A killed worker until it ends.
@@ -97,6 +99,7 @@ struct Supervisor::Impl {
     void begin(Waiting next);
     void start_waiting();
     void buried(std::list<Unburied>::iterator place);
+    void note_times(const ProbeRun& run, ProbeResult& result) const;
     void ended(std::list<Running>::iterator place,
                ProbeResult result,
                std::unique_ptr<Worker> worker);
@@ -136,12 +139,18 @@ void Supervisor::Impl::begin(Waiting next) {
     const auto* remains = remains_of(next.target);
     const bool is_stuck = remains && remains->is_stuck;
     const auto patience = patience_of(next);
-    const auto place = running.insert(running.end(), Running{.done = std::move(next.done)});
+    const auto place = running.insert(
+        running.end(), Running{.done = std::move(next.done), .answered = std::move(next.answered)});
     place->run = std::make_unique<ProbeRun>(
         loop, std::move(next.target), patience,
         [this, place](const std::string& phase) {
             if (slow)
                 slow(place->run->target(), phase);
+        },
+        [this, place](ProbeResult result) {
+            note_times(*place->run, result);
+            if (place->answered)
+                place->answered(std::move(result));
         },
         [this, place](ProbeResult result, std::unique_ptr<Worker> worker) {
             ended(place, std::move(result), std::move(worker));
@@ -178,13 +187,17 @@ void Supervisor::Impl::start_waiting() {
     }
 }
 
-void Supervisor::Impl::ended(std::list<Running>::iterator place,
-                             ProbeResult result,
-                             std::unique_ptr<Worker> worker) {
-    result.duration = loop.now() - place->run->started();
+void Supervisor::Impl::note_times(const ProbeRun& run, ProbeResult& result) const {
+    result.duration = loop.now() - run.started();
     result.at = clock.wall();
     if (result.outcome == Outcome::Answered && !result.note && *result.duration >= limits.warn)
         result.note = "answered after " + text_of_limit(whole_seconds(*result.duration));
+}
+
+void Supervisor::Impl::ended(std::list<Running>::iterator place,
+                             ProbeResult result,
+                             std::unique_ptr<Worker> worker) {
+    note_times(*place->run, result);
     std::list<Running> over;
     over.splice(over.end(), running, place);
     if (worker)
@@ -227,9 +240,11 @@ void Supervisor::on_slow(std::function<void(const ProbeTarget&, const std::strin
     impl_->slow = std::move(slow);
 }
 
-void Supervisor::start(const ProbeTarget& target, Done done, Patience patience) {
-    impl_->waiting.push_back(
-        Waiting{.target = target, .done = std::move(done), .patience = patience});
+void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, Done answered) {
+    impl_->waiting.push_back(Waiting{.target = target,
+                                     .done = std::move(done),
+                                     .patience = patience,
+                                     .answered = std::move(answered)});
     if (!impl_->turn)
         impl_->start_waiting();
 }

@@ -46,8 +46,13 @@ public:
     /// Kills what runs, and waits a tenth of a second at most for all of it; calls no `done`.
     ~Supervisor();
 
-    /// Starts `target`, or queues it. `done` is called exactly once, never from within this call.
-    void start(const ProbeTarget& target, Done done, Patience patience = Patience::Usual);
+    /// Starts `target`, or queues it. `done` is called exactly once, never from within this call;
+    /// before it `answered`, if given, where the answer is complete and the process still ends,
+    /// which takes some drivers longer than their answer. It must not destroy this.
+    void start(const ProbeTarget& target,
+               Done done,
+               Patience patience = Patience::Usual,
+               Done answered = {});
     /// `slow` gets each target whose worker has not answered after ProbeLimits::warn, and the phase
     /// that it is in.
     void on_slow(std::function<void(const ProbeTarget&, const std::string& phase)> slow);

@@ -34,17 +34,23 @@ private:
 
 class HeldLauncher final : public Launcher {
 public:
-    [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget&) override {
+    [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {
         int ends[2] = {-1, -1};
         if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
             return Error{ErrorCode::ProbeFailed, "pipe"};
         held_.emplace_back(ends[1]);
+        apis.insert(target.api);
         ++launched;
         return std::unique_ptr<Worker>{std::make_unique<HeldWorker>(UniqueFd{ends[0]})};
     }
     /// Lets every worker that runs answer without a device.
     void let_answer(Outcome outcome = Outcome::Absent) {
-        for (const auto& fd : std::exchange(held_, {})) {
+        let_speak(outcome);
+        end_all();
+    }
+    /// The same, and it stays on.
+    void let_speak(Outcome outcome) {
+        for (const auto& fd : held_) {
             const auto frame = FrameWriter{}.done(outcome, std::nullopt, {});
             EXPECT_EQ(::write(fd.get(), frame.data(), frame.size()),
                       static_cast<ssize_t>(frame.size()));
@@ -53,6 +59,7 @@ public:
     /// As the end of the machine does.
     void end_all() { held_.clear(); }
     std::size_t launched = 0;
+    std::set<std::string> apis = {};  ///< of those that were launched
 
 private:
     std::vector<UniqueFd> held_ = {};
@@ -103,6 +110,51 @@ protected:
     HeldLauncher launcher_ = {};
     SetClock clock_ = {};
 };
+
+TEST_F(EngineTest, HearsWhoNamesTheGpusBeforeItAsksTheOthers) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    EXPECT_EQ(launcher_.apis, (std::set<std::string>{"drm", "nvml"}));
+    launcher_.let_answer();
+    const auto before = engine->report().generation;
+    ASSERT_TRUE(loop_->run_until([this] { return launcher_.apis.contains("cuda"); }));
+    EXPECT_GT(engine->report().generation, before);
+    EXPECT_EQ(engine->report().probes.size(), 2u);
+    finish(*engine);
+    EXPECT_GT(engine->report().probes.size(), 2u);
+}
+
+TEST_F(EngineTest, WaitsForNobodyWhoOnlyNamesTheGpus) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    const auto begun = loop_->now();
+    ASSERT_TRUE(loop_->run_until([this] { return launcher_.apis.contains("cuda"); }));
+    EXPECT_GE(loop_->now() - begun, Queries::kHeadStart - std::chrono::milliseconds{1});
+    finish(*engine);
+}
+
+TEST_F(EngineTest, AsksAllAtOnceWhoAreKnown) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    finish(*engine);
+    launcher_.apis.clear();
+    ASSERT_TRUE(engine->probe({}, nullptr, nullptr));
+    EXPECT_TRUE(launcher_.apis.contains("cuda"));
+    finish(*engine);
+}
+
+TEST_F(EngineTest, TellsWhatAWorkerSaidBeforeItHasEnded) {
+    const auto engine = started();
+    EXPECT_TRUE(engine->report().probes.empty());
+    launcher_.let_speak(Outcome::Answered);
+    ASSERT_TRUE(
+        loop_->run_until([&] { return engine->report().probes.size() == launcher_.launched; }));
+    EXPECT_TRUE(engine->probing());
+    EXPECT_EQ(engine->report().probes.front().outcome, Outcome::Answered);
+    launcher_.end_all();
+    finish(*engine);
+    EXPECT_EQ(engine->report().probes.front().outcome, Outcome::Answered);
+}
 
 TEST_F(EngineTest, AsksAgainWhatRanWhileTheHardwareChanged) {
     const auto engine = started();

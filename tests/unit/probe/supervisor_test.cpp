@@ -193,6 +193,25 @@ TEST(Supervisor, DoesNotWaitForAWorkerThatStaysAfterItsAnswer) {
     EXPECT_FALSE(has_children());
 }
 
+TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
+    const auto loop = SystemLoop::create().value();
+    const SystemClock clock;
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    Supervisor supervisor{*loop, launcher, clock, {}};
+    std::vector<ProbeResult> told;
+    supervisor.start(
+        ProbeTarget{.api = "stay"},
+        [&](ProbeResult result) {
+            EXPECT_EQ(told.size(), 1U);
+            told.push_back(std::move(result));
+        },
+        Patience::Usual, [&](ProbeResult result) { told.push_back(std::move(result)); });
+    ASSERT_TRUE(loop->run_until([&] { return told.size() == 2; }));
+    EXPECT_EQ(told[0].outcome, Outcome::Answered);
+    EXPECT_EQ(told[0].devices.size(), told[1].devices.size());
+    EXPECT_LT(*told[0].duration, *told[1].duration);
+}
+
 TEST(Supervisor, LetsOneBadWorkerCostItsOwnAnswerOnly) {
     const auto results = Stage{kShort}.run({"crash", "good", "garbage", "hang", "good", "silent"});
     const auto answered = std::ranges::count(results, Outcome::Answered, &ProbeResult::outcome);
