@@ -31,6 +31,16 @@ CLI::IsMember one_of(const Word& word) {
     return CLI::IsMember{std::move(offers)};
 }
 
+CLI::Validator each_of(const Word& word) {
+    return {[one = one_of(word)](std::string& list) {
+                std::string problem;
+                for (auto item : comma_list(list))
+                    problem = problem.empty() ? one(item) : problem;
+                return problem;
+            },
+            "LIST"};
+}
+
 void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     auto names = std::string{option.names};
     if (!option.also.empty())
@@ -47,7 +57,7 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     if (option.repeats)
         added.take_all();
     if (!option.value.takes_others)
-        added.check(one_of(option.value));
+        added.check(option.value.is_list ? each_of(option.value) : one_of(option.value));
 }
 
 void add_operand(CLI::App& verb, Arguments& arguments, const Operand& operand) {

@@ -77,7 +77,7 @@ std::string_view api_words() {
 std::vector<Option> trial_options() {
     return {
         {.names = "--api",
-         .value = {.name = "LIST", .offers = api_words(), .is_list = true},
+         .value = {.name = "LIST", .offers = api_words(), .takes_others = false, .is_list = true},
          .help = "only these APIs: vulkan,opencl,…",
          .take = put<&Arguments::apis>},
         {.names = "--allow-wake",

@@ -65,11 +65,11 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
         return Error{ErrorCode::InvalidRequest,
                      "env: a GPU takes no options of a choice; 'env CONSUMER --gpu=GPU' does"};
     const auto selectors = gpu_selectors(report, gpu);
+    const auto lines = environment_lines(selectors, environment_for(report, gpu));
     if (context.wants_json()) {
         print_json(arguments, identity_card(gpu, selectors));
-        return ExitCode::Answered;
+        return lines.settings.empty() ? ExitCode::NoMatch : ExitCode::Answered;
     }
-    const auto lines = environment_lines(selectors, environment_for(report, gpu));
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);
     else

@@ -87,7 +87,7 @@ administrator.
 )",
             .operands = {{.word = {.name = "ACTION", .offers = "list clear", .takes_others = false},
                           .take = put<&Arguments::quarantine, &QuarantineArguments::action>},
-                         {.word = {.name = "API", .offers = api_words()},
+                         {.word = {.name = "API", .offers = api_words(), .takes_others = false},
                           .take = put<&Arguments::quarantine, &QuarantineArguments::api>}},
             .options = {{.names = "--driver",
                          .value = {.name = "PATH", .names = kFiles},

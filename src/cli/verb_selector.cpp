@@ -33,7 +33,7 @@ Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::
         });
     if (found == manifest.platforms.end())
         return Error{
-            ErrorCode::NoMatch,
+            ErrorCode::InvalidRequest,
             fmt::format("{} has no platform {}; it has {}", scrubbed(manifest.name, 64),
                         name.empty() ? kUsualArch : scrubbed(name, 64), platform_names(manifest))};
     return &*found;
@@ -45,8 +45,8 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
     std::string names;
     for (const auto& variant : platform.variants)
         names += (names.empty() ? "" : ", ") + variant.name;
-    return Error{ErrorCode::NoMatch, fmt::format("no variant '{}' of {}; there are {}",
-                                                 scrubbed(name, 64), platform.key, names)};
+    return Error{ErrorCode::InvalidRequest, fmt::format("no variant '{}' of {}; there are {}",
+                                                        scrubbed(name, 64), platform.key, names)};
 }
 
 Result<FleetQuery> verdict_query(const SelectorEngine& engine,

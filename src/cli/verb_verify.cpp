@@ -45,7 +45,7 @@ Result<const Variant*> chosen_variant(const Manifest& manifest, const std::strin
     if (found.size() == 1)
         return found.front();
     return Error{
-        ErrorCode::NotFound,
+        ErrorCode::InvalidRequest,
         fmt::format("{} '{}' in the manifest", found.empty() ? "no variant" : "no single variant",
                     scrubbed(name, 64))};
 }

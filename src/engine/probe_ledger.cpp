@@ -179,6 +179,8 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
                                  : key == "all"                  ? "expected true"
                                                                  : "unknown key");
     }
+    if (filter.api && !find_api(*filter.api))
+        return at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
     if (is_all == (filter.api || filter.driver))
         return at_fault("all", is_all ? "stands alone" : "missing; or api, or driver");
     return filter;

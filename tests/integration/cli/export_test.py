@@ -235,9 +235,9 @@ class Selector(unittest.TestCase):
     def test_mistakes_are_named(self):
         for words, code in ((("llama.cpp", "ubuntu-x64"), 2), (("llama.cpp", "--engine=nfd"), 2),
                             (("llama.cpp", "ubuntu-x64", "--engine=xml"), 2),
-                            (("llama.cpp", "nothing", "--engine=nfd"), 3),
+                            (("llama.cpp", "nothing", "--engine=nfd"), 2),
                             (("nothing", "ubuntu-x64", "--engine=nfd"), 1),
-                            (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--platform=darwin"), 3),
+                            (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--platform=darwin"), 2),
                             (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--features=a"), 2)):
             self.assertEqual(self.ask(*words).returncode, code, words)
 

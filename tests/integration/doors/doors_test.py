@@ -190,6 +190,26 @@ def wanted_of_bus(method, text, paths):
     return wanted
 
 
+# What the manual page's table says of names that are not there.
+STATUSES = {
+    1: ["show nothing", "show 0 nothing", "describe 99", "env nothing", "env default --gpu=nothing", "select nothing",
+        "select default --gpu=nothing", "recommend nothing", "plan --need-mib=8 --gpus=nothing", "plan --need-mib=8 --consumer=nothing",
+        "plan --gguf=/nonexistent", "probe nothing", "bench nothing", "selector nothing cu128 --engine=nfd", "export pip nothing",
+        "export prometheus nothing", "override set default --gpu=nothing", "report-outcome default ok --backend=cpu --gpu=nothing",
+        "watch 4194304 --once"],
+    2: ["nothing", "select default --backend=nothing", "select default --only=nothing", "select default --deny=nothing",
+        "select default --require=nothing>=1", "select llama.cpp --installed=nothing", "recommend torch --force=nothing",
+        "selector torch nothing --engine=nfd", "selector torch cu128 --engine=nothing", "selector torch cu128 --engine=nfd --platform=nothing",
+        "export nothing", "probe --api=nothing", "bench --api=vulkan,nothing", "quarantine clear nothing",
+        "override set default --backend=nothing", "report-outcome default ok --backend=nothing",
+        "report-outcome llama.cpp ok --variant=nothing", "run default --expect=nothing -- true", "help nothing"],
+    125: ["run nothing -- true", "run default --gpu=nothing -- true"],
+}
+# And of what the recorded machine has nothing for.
+UNSATISFIED = ["select default --backend=rocm --strict", "select default --min-memory=1TiB --strict", "recommend torch --only=nothing",
+               "plan --need-mib=99999999", "env 0"]
+
+
 class Doors(SocketCase):
     maxDiff = None
 
@@ -286,6 +306,16 @@ class Doors(SocketCase):
             hidden = socket.text_of("Diagnose", {"environment": {"VK_DRIVER_FILES": "/nothing.json"}})
             self.assertIn("drivers-overridden", hidden)
             self.assertNotIn("drivers-overridden", told)
+
+    def test_exit_with_the_same_status(self):
+        machine = f"--replay={MACHINES / 'pc-three-vendors'}"
+        doors = ["--direct", machine, f"--bus={self.start_on(machine).address}", f"--socket={self.path}"]
+        rows = [(status, line.split(), door) for status, lines in STATUSES.items() for line in lines for door in doors]
+        rows += [(3, line.split(), door) for line in UNSATISFIED for door in doors[1:]]
+        different = [f"{door} {' '.join(words)}: {found.returncode}, not {status}: {found.stderr}{found.stdout}"
+                     for status, words, door in rows for more in ([], ["-j"])
+                     if (found := self.gpuprobectl(door, *more, *words)).returncode != status]
+        self.assertEqual("\n".join(different), "")
 
     def test_give_the_same_answers(self):
         self.different = []

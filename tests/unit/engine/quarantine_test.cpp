@@ -414,6 +414,7 @@ TEST(QuarantineFilter, IsOneOrAll) {
                               {"nothing", {}, false},
                               {"not all", {{"all", false}}, false},
                               {"all and one", {{"all", true}, {"api", "vulkan"}}, false},
+                              {"no API", {{"api", "vulcan"}}, false},
                               {"a number", {{"api", 1}}, false},
                               {"an unknown key", {{"stage", "query"}}, false}};
     for (const auto& row : rows) {
