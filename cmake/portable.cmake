@@ -3,9 +3,11 @@
 
 function(gpuprobe_static_library target name)
   find_library(${name}_ARCHIVE lib${name}.a)
-  add_library(${target} INTERFACE IMPORTED GLOBAL)
-  if(${name}_ARCHIVE)  # libpci is for the worker alone, whose sysroot has it
-    target_link_libraries(${target} INTERFACE ${${name}_ARCHIVE})
+  if(${name}_ARCHIVE)  # a library with a place of its own is linked before what it calls
+    add_library(${target} STATIC IMPORTED GLOBAL)
+    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${name}_ARCHIVE})
+  else()  # libpci is for the worker alone, whose sysroot has it
+    add_library(${target} INTERFACE IMPORTED GLOBAL)
   endif()
 endfunction()
 
