@@ -12,7 +12,7 @@
 
 #include "base/accounts.h"
 #include "base/parse.h"
-#include "knowledge/causes.h"
+#include "policy/causes.h"
 
 namespace gpuprobe::inline calls {
 namespace {
@@ -75,7 +75,7 @@ std::vector<std::string> new_groups(const FileSystem& files) {
 std::vector<std::string> kernel_log() {
     constexpr int kReadAll = 3;
     constexpr int kMost = 1 << 20;
-    const auto& about = knowledge::Causes::current().log_words();
+    const auto& about = Causes::current().log_words();
     std::string text(kMost, '\0');
     const int size = ::klogctl(kReadAll, text.data(), kMost);
     std::vector<std::string> lines;
@@ -100,7 +100,7 @@ Surroundings surroundings_here(const FileSystem& files,
                       .cdi_specs = listed(files, kCdiFolders, {".json", ".yaml", ".yml"}),
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
                       .kernel_log = kernel_log()};
-    for (const auto& [name, kind] : knowledge::Causes::current().variables())
+    for (const auto& [name, kind] : Causes::current().variables())
         if (const char* value = variable(name.c_str()))
             here.environment.emplace(name, scrubbed(value, kMaxText));
     return here;

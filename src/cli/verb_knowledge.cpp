@@ -5,7 +5,6 @@
 #include "base/record.h"
 #include "cli/verbs.h"
 #include "engine/knowledge_update.h"
-#include "explain/doctor.h"
 #include "explain/explain.h"
 #include "explain/table.h"
 #include "policy/consumer_set.h"
@@ -114,11 +113,6 @@ Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folder
     return ExitCode::Answered;
 }
 
-/// The words of causes are read where they are used.
-Status check_words(const std::string& name, std::string_view json) {
-    return name.starts_with("causes/") ? check_causes(json) : Status{Done{}};
-}
-
 Result<ExitCode> told(const Arguments& arguments,
                       const std::string& version,
                       const std::optional<std::string>& key,
@@ -148,8 +142,7 @@ Result<ExitCode> run(const Arguments& arguments) {
             arguments, version, std::nullopt,
             fmt::format("knowledge {} ({}) is in use\n", version, name_of(library->origin())));
     }
-    const auto bundle =
-        TRY(engine::checked_bundle(*arguments.knowledge.file, folders, now, check_words));
+    const auto bundle = TRY(engine::checked_bundle(*arguments.knowledge.file, folders, now));
     const auto& version = bundle.bundle.head.version;
     if (action == "update")
         TRY(engine::install(bundle, folders));

@@ -6,12 +6,12 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "knowledge/causes.h"
 #include "knowledge/chips.h"
 #include "knowledge/documents.h"
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
+#include "policy/causes.h"
 #include "policy/consumer_set.h"
 #include "policy/rules.h"
 
@@ -148,7 +148,7 @@ Status check_document(const std::string& name, std::string_view json) {
     if (name.starts_with(kConsumers))
         return check_consumer(after(kConsumers), json);
     if (name.starts_with(kCauses))
-        return knowledge::Causes{}.add(json);
+        return Causes{}.add(json);
     if (name.starts_with(kRules))
         return check_rules(after(kRules), json);
     if (name == "chips")

@@ -67,8 +67,7 @@ Status written(const std::string& path, std::string_view text) {
 
 Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
-                                     WallTime now,
-                                     const DocumentCheck& check) {
+                                     WallTime now) {
     CheckedBundle found{.file = std::make_shared<const std::string>(
                             TRY(RootedFiles{}.read(path, knowledge::kMaxBundle)))};
     const auto parts = TRY(knowledge::signed_text_in(*found.file));
@@ -80,13 +79,9 @@ Result<CheckedBundle> checked_bundle(const std::string& path,
     if (!expires || now >= *expires)
         return Error{ErrorCode::InvalidRequest,
                      "bundle: has expired on " + found.bundle.head.expires};
-    for (const auto& [name, document] : found.bundle.set.documents) {
-        auto checked = check_document(name, document.json);
-        if (checked && check)
-            checked = check(name, document.json);
-        if (!checked)
+    for (const auto& [name, document] : found.bundle.set.documents)
+        if (auto checked = check_document(name, document.json); !checked)
             return std::move(checked).error().in("bundle: " + name);
-    }
     return found;
 }
 

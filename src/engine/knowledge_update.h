@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -18,17 +17,13 @@ struct CheckedBundle {
     std::string key = {};  ///< the name of the key's file
     std::shared_ptr<const std::string> file = {};
 };
-/// One more check of a document, of its name and text.
-using DocumentCheck = std::function<Status(const std::string&, std::string_view)>;
 
 /// Reads a bundle, and checks its signature against the keys of the machine, that it has not
-/// expired, and every document by its reader and by `check`. Errors: NotAuthorized for the
-/// signature, Malformed, TooLarge, those of reading the file; InvalidRequest for one that has
-/// expired.
+/// expired, and every document by its reader. Errors: NotAuthorized for the signature,
+/// Malformed, TooLarge, those of reading the file; InvalidRequest for one that has expired.
 Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
-                                     WallTime now,
-                                     const DocumentCheck& check);
+                                     WallTime now);
 
 /// Makes it the installed one. Whatever ends the program in between, what is installed is the one
 /// before or this one. Errors: InvalidRequest for one that is not newer than what is in use;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,26 +8,12 @@
 #include <vector>
 
 #include "base/record.h"
-#include "base/result.h"
+#include "policy/causes.h"
 #include "report/report.h"
 
 /// Why a GPU or an accelerator is not used: the causes of data/knowledge/causes, held against a
 /// report. docs/doctor.md lists them.
 namespace gpuprobe::inline explain {
-
-/// What a finding means to somebody who wants to use the GPUs.
-enum class Severity {
-    Ok,       ///< nothing was found
-    Info,     ///< good to know, as it is meant to be
-    Warning,  ///< something does not work that could
-    Error,    ///< a GPU or its usual API can't be used
-};
-constexpr std::array<EnumName<Severity>, 4> names_of(Severity) {
-    return {{{Severity::Ok, "ok"},
-             {Severity::Info, "info"},
-             {Severity::Warning, "warning"},
-             {Severity::Error, "error"}}};
-}
 
 /// One thing that keeps a GPU from being used, or could.
 struct Finding {
@@ -61,7 +46,7 @@ void describe(Visitor& visit, Finding& finding) {
 /// What no report holds: it belongs to the process that asks rather than to the machine, or says
 /// nothing about a GPU by itself. A captured machine has none of it.
 struct Surroundings {
-    /// Variables that change which GPUs a program sees, by name (knowledge::Causes::variables());
+    /// Variables that change which GPUs a program sees, by name (Causes::variables());
     /// others are not looked at.
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> vulkan_layers = {};  ///< paths of implicit layers' manifests
@@ -75,6 +60,16 @@ struct Surroundings {
     /// Lines of the kernel's log about graphics drivers; none where it can't be read.
     std::vector<std::string> kernel_log = {};
 };
+template <class Visitor>
+void describe(Visitor& visit, Surroundings& here) {
+    visit("environment", here.environment);
+    visit("layers", here.vulkan_layers);
+    visit("cdi", here.cdi_specs);
+    visit("wsl_libraries", here.has_wsl_libraries);
+    visit("new_groups", here.new_groups);
+    visit("security_label", here.security_label);
+    visit("kernel_log", here.kernel_log);
+}
 
 /// What is wrong, that of the machine first, then by device in the report's order; equal findings
 /// of several devices are one. Empty: nothing was found.
@@ -93,11 +88,5 @@ std::optional<std::string> usual_fix(const Reason& reason);
 
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
-
-/// A document of causes, whose every term is read. Errors: Malformed, TooLarge.
-Status check_causes(std::string_view json);
-/// What is wrong with the terms and words of the causes that are compiled in, one line each, for
-/// whoever writes one.
-std::vector<std::string> problems_of_causes();
 
 }  // namespace gpuprobe::inline explain

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/place.h"
 
-#include "base/parse.h"
+#include <algorithm>
+
+#include "explain/explain.h"
+#include "explain/shell_quote.h"
 
 namespace gpuprobe::inline explain {
 namespace {
@@ -69,7 +72,8 @@ const std::string* Place::package(const std::string& role) const {
     return row_ ? Places::current().told(*row_, &Distribution::packages, role) : nullptr;
 }
 
-std::optional<std::string> Place::command(const std::string& name, std::string_view object) const {
+std::optional<std::string> Place::own_command(const std::string& name,
+                                              std::string_view object) const {
     const auto* pattern =
         row_ ? Places::current().told(*row_, &Distribution::commands, name) : nullptr;
     return pattern && !pattern->empty() ? std::optional{as_caller(with(*pattern, object))}
@@ -85,7 +89,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
         return std::nullopt;
     const auto own = "install:" + role;
     const bool has_own = Places::current().told(*row_, &Distribution::commands, own);
-    return command(has_own ? own : "install", *packages);
+    return own_command(has_own ? own : "install", *packages);
 }
 
 std::string Place::install_words(const std::string& role) const {
@@ -118,6 +122,45 @@ std::optional<std::string> Place::engine(const std::string& name, std::string_vi
     const auto found = engine_->commands.find(name);
     return found == engine_->commands.end() ? std::nullopt
                                             : std::optional{with(found->second, object)};
+}
+
+std::optional<std::string> Place::word(std::string_view placeholder, const Value& evidence) const {
+    const auto colon = std::min(placeholder.find(':'), placeholder.size());
+    const std::string name{placeholder.substr(0, colon)};
+    const std::string of{placeholder.substr(std::min(colon + 1, placeholder.size()))};
+    if (name == "install")
+        return install_words(of);
+    if (name == "engine")
+        return engine(of, detail_word(evidence, "node").value_or("/dev/dri"));
+    if (name == "place")
+        return detail_word(facts(), of);
+    if (name == "command")
+        return own_command(of, "");
+    if (name == "kernel-add" || name == "kernel-remove")
+        return own_command(name, of);
+    if (name != "owner" && name != "reinstall")
+        return detail_word(evidence, placeholder);
+    const auto object = detail_word(evidence, of);
+    return object ? own_command(name, shell_quoted(*object)) : std::nullopt;
+}
+
+std::string Place::words(std::string_view pattern, const Value& evidence) const {
+    return filled(pattern,
+                  [&](std::string_view placeholder) { return word(placeholder, evidence); });
+}
+
+std::optional<std::string> Place::command(std::string_view pattern, const Value& evidence) const {
+    constexpr std::string_view kInstall = "install:";
+    bool is_whole = true;
+    auto text = filled(pattern, [&](std::string_view placeholder) {
+        auto found = placeholder.starts_with(kInstall)
+                         ? install_command(std::string{placeholder.substr(kInstall.size())})
+                         : word(placeholder, evidence);
+        is_whole = is_whole && found;
+        const bool is_of_evidence = placeholder.find(':') == std::string_view::npos;
+        return found && is_of_evidence ? shell_quoted(*found) : found;
+    });
+    return is_whole ? std::optional{as_caller(std::move(text))} : std::nullopt;
 }
 
 std::string Place::as_caller(std::string command) const {

@@ -21,16 +21,12 @@ public:
     /// For terms: distribution, image, container, engine, sandbox, root.
     [[nodiscard]] Value facts() const;
 
-    /// How packages with that role are installed here: a command; nullopt where there is none.
-    [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
-    /// The same in words, also where no command does it.
-    [[nodiscard]] std::string install_words(const std::string& role) const;
-    /// The distribution's command of that name for an object.
-    [[nodiscard]] std::optional<std::string> command(const std::string& name,
-                                                     std::string_view object) const;
-    /// How this kind of container, or sandbox, is given a device.
-    [[nodiscard]] std::optional<std::string> engine(const std::string& name,
-                                                    std::string_view object) const;
+    /// A text with what stands for its placeholders here (docs/extending.md), and what is not known
+    /// left out or told as "?".
+    [[nodiscard]] std::string words(std::string_view pattern, const Value& evidence) const;
+    /// A command for a shell; nullopt where something in it is not known here.
+    [[nodiscard]] std::optional<std::string> command(std::string_view pattern,
+                                                     const Value& evidence) const;
     /// A command without "sudo" where the caller is root.
     [[nodiscard]] std::string as_caller(std::string command) const;
 
@@ -39,6 +35,19 @@ private:
     /// Whether only the host, or Windows, can install it.
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
     [[nodiscard]] const std::string* package(const std::string& role) const;
+    /// How packages with that role are installed here: a command; nullopt where there is none.
+    [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
+    /// The same in words, also where no command does it.
+    [[nodiscard]] std::string install_words(const std::string& role) const;
+    /// The distribution's command of that name for an object.
+    [[nodiscard]] std::optional<std::string> own_command(const std::string& name,
+                                                         std::string_view object) const;
+    /// How this kind of container, or sandbox, is given a device.
+    [[nodiscard]] std::optional<std::string> engine(const std::string& name,
+                                                    std::string_view object) const;
+    /// What a placeholder stands for: a member of the evidence, or something of this place.
+    [[nodiscard]] std::optional<std::string> word(std::string_view placeholder,
+                                                  const Value& evidence) const;
 
     const Host& host_;
     const Surroundings& surroundings_;

@@ -6,7 +6,6 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "knowledge/causes.h"
 #include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {

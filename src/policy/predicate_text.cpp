@@ -10,24 +10,6 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// "driver>=550" in pieces; a flag alone has neither operator nor value.
-struct Pieces {
-    std::string_view text = {};
-    std::string_view fact = {};
-    std::string_view relation = {};
-    std::string_view value = {};
-};
-
-Pieces pieces_of(std::string_view text) {
-    text = trimmed(text);
-    const auto begin = std::min(text.find_first_of("<>=!"), text.size());
-    const auto end = std::min(text.find_first_not_of("<>=!", begin), text.size());
-    return {.text = text,
-            .fact = trimmed(text.substr(0, begin)),
-            .relation = text.substr(begin, end - begin),
-            .value = trimmed(text.substr(end))};
-}
-
 struct Sign {
     std::string_view text;
     Relation relation;
@@ -43,78 +25,114 @@ Error refused(std::string text) {
     return Error{ErrorCode::InvalidRequest, std::move(text)};
 }
 
-Result<TermNeed> words_from(const Pieces& pieces) {
+Result<TermNeed> words_from(const TermText& text) {
     std::vector<std::string> words;
-    for (const auto alternative : split(pieces.value, '|')) {
+    for (const auto alternative : split(text.value, '|')) {
         const auto word = trimmed(alternative);
         if (word.empty())
-            return refused(std::string{pieces.fact} + ": an empty word");
-        if (pieces.fact == "library" && !is_listed_library(word))
+            return refused(std::string{text.name} + ": an empty word");
+        if (text.name == "library" && !is_listed_library(word))
             return refused(scrubbed(word, 64) + ": no scan looks for this library");
-        words.push_back(pieces.fact == "library" ? std::string{word} : lower_case(word));
+        words.push_back(text.name == "library" ? std::string{word} : lower_case(word));
     }
     return TermNeed{std::move(words)};
 }
 
-Result<TermNeed> need_from(const Pieces& pieces, AskedType type) {
-    const std::string fact{pieces.fact};
+Result<TermNeed> need_from(const TermText& text, AskedType type) {
+    const std::string fact{text.name};
     if (type == AskedType::Version) {
-        const auto version = parse_text(pieces.value, std::type_identity<Version>{});
+        const auto version = parse_text(text.value, std::type_identity<Version>{});
         return version ? Result<TermNeed>{*version}
                        : refused(fact + ": expected a version like 1.2");
     }
     if (type == AskedType::Size) {
-        const auto size = size_from_text(pieces.value);
+        const auto size = size_from_text(text.value);
         return size ? Result<TermNeed>{*size} : refused(fact + ": expected a size like 8GiB");
     }
     if (type != AskedType::Flag)
-        return words_from(pieces);
-    if (pieces.relation != "=" || (pieces.value != "true" && pieces.value != "false"))
+        return words_from(text);
+    if (text.sign != "=" || (text.value != "true" && text.value != "false"))
         return refused(fact + ": expected =true, =false or nothing");
-    return TermNeed{pieces.value == "true"};
-}
-
-Result<Term> term_from(const Pieces& pieces) {
-    const auto* row = find_fact(pieces.fact);
-    if (!row)
-        return refused(scrubbed(pieces.fact, 64) + ": no such fact");
-    Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{pieces.text}};
-    if (row->type == AskedType::Flag && pieces.relation.empty()) {
-        term.need = true;
-        return term;
-    }
-    const auto* sign = std::ranges::find(kSigns, pieces.relation, &Sign::text);
-    if (sign == kSigns.end())
-        return refused(std::string{pieces.fact} + ": expected =, !=, <, <=, > or >=");
-    term.relation = sign->relation;
-    if (row->type == AskedType::Word || row->type == AskedType::Words) {
-        if (term.relation != Relation::Equals && term.relation != Relation::Differs)
-            return refused(std::string{pieces.fact} + ": a word is compared with = or !=");
-        term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
-    }
-    term.need = TRY(need_from(pieces, row->type));
-    return term;
+    return TermNeed{text.value == "true"};
 }
 
 }  // namespace
 
+std::size_t find_outside_brackets(std::string_view text, std::string_view characters) {
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+        if (depth == 0 && characters.find(text[i]) != std::string_view::npos)
+            return i;
+    }
+    return text.size();
+}
+
+std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word) {
+    std::vector<std::string_view> found;
+    for (;;) {
+        const auto at = text.find(word);
+        found.push_back(trimmed(text.substr(0, at)));
+        if (at == std::string_view::npos)
+            return found;
+        text.remove_prefix(at + word.size());
+    }
+}
+
+TermText term_text(std::string_view text) {
+    text = trimmed(text);
+    const auto begin = find_outside_brackets(text, "<>=!");
+    const auto end = std::min(text.find_first_not_of("<>=!", begin), text.size());
+    return {.text = text,
+            .name = trimmed(text.substr(0, begin)),
+            .sign = text.substr(begin, end - begin),
+            .value = trimmed(text.substr(end))};
+}
+
+AlternativeTexts alternatives_of(std::string_view text) {
+    AlternativeTexts alternatives;
+    const auto pieces = split_at_word(text, " or ");
+    alternatives.takes_doubt = pieces.size() > 1 && pieces.back() == "unknown";
+    for (const auto piece : pieces)
+        if (!alternatives.takes_doubt || piece.data() != pieces.back().data())
+            alternatives.terms.push_back(term_text(piece));
+    return alternatives;
+}
+
+Result<Relation> relation_of(const TermText& text) {
+    const auto* sign = std::ranges::find(kSigns, text.sign, &Sign::text);
+    if (sign == kSigns.end())
+        return refused(scrubbed(text.name, 64) + ": expected =, !=, <, <=, > or >=");
+    return sign->relation;
+}
+
+Result<Term> fact_term(const TermText& text) {
+    const auto* row = find_fact(text.name);
+    if (!row)
+        return refused(scrubbed(text.name, 64) + ": no such fact");
+    Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{text.text}};
+    if (row->type == AskedType::Flag && text.sign.empty()) {
+        term.need = true;
+        return term;
+    }
+    term.relation = TRY(relation_of(text));
+    if (row->type == AskedType::Word || row->type == AskedType::Words) {
+        if (term.relation != Relation::Equals && term.relation != Relation::Differs)
+            return refused(std::string{text.name} + ": a word is compared with = or !=");
+        term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
+    }
+    term.need = TRY(need_from(text, row->type));
+    return term;
+}
+
 Result<Predicate> parse_predicate(std::string_view text) {
-    constexpr std::string_view kOr = " or ";
-    constexpr std::string_view kDoubt = "unknown";
     if (text.size() > kMaxPredicate)
         return refused("a predicate of more than 256 bytes");
-    Predicate predicate;
-    for (;;) {
-        const auto at = text.find(kOr);
-        const auto pieces = pieces_of(text.substr(0, at));
-        const bool is_last = at == std::string_view::npos;
-        predicate.takes_doubt = is_last && !predicate.alternatives.empty() && pieces.text == kDoubt;
-        if (!predicate.takes_doubt)
-            predicate.alternatives.push_back(TRY(term_from(pieces)));
-        if (is_last)
-            return predicate;
-        text.remove_prefix(at + kOr.size());
-    }
+    const auto alternatives = alternatives_of(text);
+    Predicate predicate{.takes_doubt = alternatives.takes_doubt};
+    for (const auto& one : alternatives.terms)
+        predicate.alternatives.push_back(TRY(fact_term(one)));
+    return predicate;
 }
 
 std::optional<std::string> predicate_problem(std::string_view text) {

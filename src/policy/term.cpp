@@ -12,23 +12,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool stands(std::strong_ordering order, Relation relation) {
-    switch (relation) {
-        case Relation::Equals:
-            return order == 0;
-        case Relation::Differs:
-            return order != 0;
-        case Relation::Less:
-            return order < 0;
-        case Relation::AtMost:
-            return order <= 0;
-        case Relation::More:
-            return order > 0;
-        default:
-            return order >= 0;
-    }
-}
-
 bool is_floor(Relation relation) {
     return relation == Relation::AtLeast || relation == Relation::More;
 }
@@ -314,6 +297,23 @@ CudaDevice cuda_device(const Facts& facts) {
     if (capability.value)
         device.capability.value = capability_of(*capability.value);
     return device;
+}
+
+bool stands(std::strong_ordering order, Relation relation) {
+    switch (relation) {
+        case Relation::Equals:
+            return order == 0;
+        case Relation::Differs:
+            return order != 0;
+        case Relation::Less:
+            return order < 0;
+        case Relation::AtMost:
+            return order <= 0;
+        case Relation::More:
+            return order > 0;
+        default:
+            return order >= 0;
+    }
 }
 
 Truth holds(const Term& term, const Facts& facts) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ struct Term {
 using Conjunction = std::vector<Term>;
 
 Truth holds(const Term& term, const Facts& facts);
+/// Whether two things in that order are what `relation` says.
+bool stands(std::strong_ordering order, Relation relation);
 /// Stops at the first that is false.
 Truth all_hold(const Conjunction& terms, const Facts& facts);
 
@@ -88,6 +91,28 @@ Value missing_of(const Term& term, const Facts& facts);
 
 constexpr std::size_t kMaxPredicate = 256;  ///< bytes of one
 constexpr std::size_t kMaxPredicates = 32;  ///< in one list
+
+/// A term taken apart. All are parts of the text that was given.
+struct TermText {
+    std::string_view text = {};
+    std::string_view name = {};
+    std::string_view sign = {};  ///< "=", ">=" …; empty for a name alone
+    std::string_view value = {};
+};
+TermText term_text(std::string_view text);
+/// Errors of both: InvalidRequest, with what is wrong.
+Result<Relation> relation_of(const TermText& text);
+Result<Term> fact_term(const TermText& text);
+/// "A or B or unknown".
+struct AlternativeTexts {
+    std::vector<TermText> terms = {};
+    bool takes_doubt = false;
+};
+AlternativeTexts alternatives_of(std::string_view text);
+/// The pieces between a word with its spaces, " and ", each without white space around it.
+std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word);
+/// Where the first of these characters is that is in no "[…]"; the text's size where none is.
+std::size_t find_outside_brackets(std::string_view text, std::string_view characters);
 
 /// "compute-capability>=7.0 or driver>=570", "gfx!=gfx8* or unknown": one of the terms holds, or,
 /// where its last word says so, none of them is known.

@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
-#include "knowledge/causes.h"
 #include "knowledge/chips.h"
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
+#include "policy/causes.h"
 #include "policy/consumer_set.h"
 #include "report/report.h"
 
@@ -29,7 +29,7 @@ Read reader(Reader read) {
 const std::map<std::string, Read>& readers() {
     using namespace gpuprobe;
     static const std::map<std::string, Read> all = {
-        {"causes", reader([](const auto& text) { return knowledge::Causes{}.add(text); })},
+        {"causes", reader([](const auto& text) { return Causes{}.add(text); })},
         {"consumer", reader([](const auto& text) { return parse_consumer(text); })},
         {"chips", reader([](const auto& text) { return knowledge::Chips::from(text); })},
         {"distributions", reader([](const auto& text) { return knowledge::Places::from(text); })},

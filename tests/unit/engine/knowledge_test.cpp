@@ -51,7 +51,7 @@ protected:
     [[nodiscard]] KnowledgeFolders folders() const { return KnowledgeFolders::below(root_.path()); }
     [[nodiscard]] Status update(const std::string& file, WallTime now = kNow) const {
         root_.write("file", file);
-        return install(TRY(checked_bundle(root_.path() + "/file", folders(), now, {})), folders());
+        return install(TRY(checked_bundle(root_.path() + "/file", folders(), now)), folders());
     }
     [[nodiscard]] std::string refusal_of(const std::string& file, WallTime now = kNow) const {
         const auto done = update(file, now);
@@ -120,13 +120,13 @@ TEST_F(MachineKnowledge, TakesNothingThatIsNoPlainFile) {
     root_.write("file", "");
     const auto path = root_.path() + "/other";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_FALSE(checked_bundle(path, folders(), kNow, {}));
-    EXPECT_FALSE(checked_bundle("/dev/zero", folders(), kNow, {}));
-    EXPECT_FALSE(checked_bundle(root_.path(), folders(), kNow, {}));
+    EXPECT_FALSE(checked_bundle(path, folders(), kNow));
+    EXPECT_FALSE(checked_bundle("/dev/zero", folders(), kNow));
+    EXPECT_FALSE(checked_bundle(root_.path(), folders(), kNow));
     const auto sparse = root_.path() + "/sparse";
     root_.write("sparse", bundle_of("2027.1.1"));
     fs::resize_file(sparse, 1UL << 30U);
-    const auto large = checked_bundle(sparse, folders(), kNow, {});
+    const auto large = checked_bundle(sparse, folders(), kNow);
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().code, ErrorCode::TooLarge);
     std::string many = R"({"schema":"gpuprobe.bundle/1","documents":[)";
@@ -144,7 +144,7 @@ TEST_F(MachineKnowledge, IsTheOldOneOrTheNewOneWhateverStepFailsOrIsTheLast) {
             fs::remove_all(folders().state);
             ASSERT_TRUE(update(old_file));
             root_.write("file", new_file);
-            const auto bundle = checked_bundle(root_.path() + "/file", folders(), kNow, {}).value();
+            const auto bundle = checked_bundle(root_.path() + "/file", folders(), kNow).value();
             const auto child = ::fork();
             if (child == 0) {
                 const FailingDisk disk{at, problem};

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/causes.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
@@ -603,7 +602,7 @@ TEST(Examine, TellsADriverForLinuxInWsl) {
 
 TEST(Examine, NamesTheVariable) {
     const std::set<std::string> kTold{"hides-devices", "chooses-drivers", "claims-architecture"};
-    for (const auto& [name, kind] : knowledge::Causes::current().variables()) {
+    for (const auto& [name, kind] : Causes::current().variables()) {
         if (!kTold.contains(kind))
             continue;
         Surroundings surroundings;

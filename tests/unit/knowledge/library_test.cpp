@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/causes.h"
 #include "knowledge/chips.h"
 #include "knowledge/documents.h"
 
@@ -74,14 +73,11 @@ TEST_F(Libraries, AreReadAgainByTablesThatWereForgotten) {
 }
 
 TEST_F(Libraries, GiveWayToWhatIsCompiledInWhereADocumentIsBroken) {
-    const auto causes = Causes::current().all().size();
     Library other;
     ASSERT_TRUE(other.add("chips", {.json = "{"}));
-    ASSERT_TRUE(other.add("causes/access", {.json = "[]"}));
     EXPECT_FALSE(other.add("../x", {.json = "{}"}));
     Library::use(std::make_shared<const Library>(std::move(other)));
     EXPECT_NE(Chips::current().find_driver("nvidia"), nullptr);
-    EXPECT_EQ(Causes::current().all().size(), causes);
 }
 
 TEST_F(Libraries, SayWhatHasExpired) {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/causes.h"
 #include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {
@@ -50,7 +49,6 @@ TEST(Places, EndAtARowThatIsLikeItself) {
 TEST(Places, RefuseWhatIsNoDocument) {
     EXPECT_FALSE(Places::from("{}"));
     EXPECT_FALSE(Places::from(R"({"schema": "gpuprobe.causes/1"})"));
-    EXPECT_FALSE(Causes{}.add(R"({"schema": "gpuprobe.causes/1", "causes": [{"id": 1}]})"));
 }
 
 }  // namespace

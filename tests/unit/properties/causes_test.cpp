@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/causes.h"
+#include "policy/causes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,6 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "explain/cause_terms.h"
 #include "explain/doctor.h"
 #include "knowledge/documents.h"
 #include "knowledge/places.h"
@@ -117,8 +116,19 @@ bool is_found(const Value& description, const std::string& id) {
     return std::ranges::find(findings, id, &Finding::id) != findings.end();
 }
 
-TEST(Causes, HaveNoProblems) {
-    EXPECT_EQ(problems_of_causes(), std::vector<std::string>{});
+TEST(Causes, AreReadAndRestOnReasonsThatThereAre) {
+    for (const auto& document : knowledge::builtin_causes()) {
+        const auto added = Causes{}.add(document.json);
+        EXPECT_TRUE(added) << document.name << (added ? "" : ": " + added.error().text);
+    }
+    static const std::regex kCodes{R"(\[code=([a-z|-]+)\])"};
+    for (const auto& cause : causes())
+        for (const auto& from : texts(cause.at("from"))) {
+            std::smatch match;
+            const auto codes = std::regex_search(from, match, kCodes) ? match[1].str() : "lost";
+            for (const auto code : split(codes, '|'))
+                EXPECT_TRUE(find_reason(code)) << code;
+        }
 }
 
 TEST(Causes, EachHasASourceAndAMeaning) {

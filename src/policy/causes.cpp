@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/causes.h"
+#include "policy/causes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 #include "knowledge/documents.h"
 #include "knowledge/library.h"
 
-namespace gpuprobe::knowledge {
+namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::string_view kSchema = "gpuprobe.causes/1";
@@ -28,12 +28,8 @@ void describe(Visitor& visit, Remedy& remedy) {
     visit("text", remedy.text);
     visit("fix", remedy.fix);
     visit("run", remedy.run);
-    std::optional<bool> is_safe;
-    std::optional<bool> is_for_host;
-    visit("safe", is_safe);
-    visit("on_host", is_for_host);
-    remedy.is_safe = is_safe.value_or(false);
-    remedy.is_for_host = is_for_host.value_or(false);
+    visit("safe", remedy.is_safe);
+    visit("on_host", remedy.is_for_host);
 }
 
 template <class Visitor>
@@ -45,9 +41,7 @@ void describe(Visitor& visit, Cause& cause) {
     visit("when", cause.when);
     visit("unless", cause.unless);
     visit("show", cause.show);
-    std::optional<bool> is_alone;
-    visit("alone", is_alone);
-    cause.is_alone = is_alone.value_or(false);
+    visit("alone", cause.is_alone);
     visit("severity", cause.severity);
     visit("eased", cause.eased);
     visit("text", cause.text);
@@ -67,22 +61,37 @@ void describe(Visitor& visit, Document& document) {
 }  // namespace
 
 const Causes& Causes::current() {
-    return made_of_documents([](const Library& library) {
+    return knowledge::made_of_documents([](const knowledge::Library& library) {
         Causes causes;
         for (const auto& [name, document] : library.below("causes"))
             if (!causes.add(document->json))
-                (void)causes.add(compiled_in_text("causes/" + name));
+                (void)causes.add(knowledge::compiled_in_text("causes/" + name));
         return causes;
     });
 }
 
 Status Causes::add(std::string_view json) {
-    auto document = TRY(document_from<Document>(json, kSchema));
-    for (auto& cause : document.causes)
+    auto document = TRY(knowledge::document_from<Document>(json, kSchema));
+    for (auto& cause : document.causes) {
+        for (const auto& from : cause.from)
+            for (const auto& step : from.steps)
+                for (const auto& filter : step.filter)
+                    if (!filter.path.steps.empty() && filter.path.steps.back().name == "code")
+                        for (const auto& code : filter.words)
+                            by_code_[code].push_back(causes_.size());
         causes_.push_back(std::move(cause));
+    }
     variables_.merge(document.variables);
     std::ranges::move(document.log, std::back_inserter(log_words_));
     return Done{};
 }
 
-}  // namespace gpuprobe::knowledge
+std::vector<const Cause*> Causes::resting_on(const std::string& code) const {
+    std::vector<const Cause*> found;
+    if (const auto indices = by_code_.find(code); indices != by_code_.end())
+        for (const auto index : indices->second)
+            found.push_back(&causes_[index]);
+    return found;
+}
+
+}  // namespace gpuprobe::inline policy
