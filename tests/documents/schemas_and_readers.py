@@ -35,7 +35,7 @@ BEYOND_SCHEMA = {
     "profile": ABOUT_PROFILES,
     "variants": ["default: names no variant"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
-    "causes": [],
+    "causes": ["no such fact$", "a path begins with nothing of that name$", "a bracket is not closed$"],
     "distributions": [],
 }
 # Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".
