@@ -25,9 +25,19 @@ std::optional<std::string> implied_name(const Subject& subject, const Host& host
     return lists(subject, "hip") ? std::optional<std::string>{"amdgpu"} : std::nullopt;
 }
 
-std::optional<std::string> nvidia_version(const Subject& subject) {
+/// One that may be of a twin will do: all of a machine are served by one module, whose version it
+/// has.
+const ApiDevice* record_of_nvml(const Subject& subject) {
     if (const auto* claim = preferred_claim(subject, "nvml"))
-        if (auto version = fact(*claim->device.probe, runtime_facts::kDriverVersion))
+        return &claim->device;
+    const auto twin = std::ranges::find(subject.ambiguous, "nvml",
+                                        [](const ApiDevice& device) { return device.probe->api; });
+    return twin == subject.ambiguous.end() ? nullptr : &*twin;
+}
+
+std::optional<std::string> nvidia_version(const Subject& subject) {
+    if (const auto* device = record_of_nvml(subject))
+        if (auto version = fact(*device->probe, runtime_facts::kDriverVersion))
             return version;
     const auto* claim = preferred_claim(subject, "vulkan");
     const bool is_own =

@@ -3,6 +3,7 @@
 #include <ranges>
 
 #include "base/value_json.h"
+#include "report/reason_table.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
@@ -59,6 +60,17 @@ bool is_refusal(const Candidate& candidate) {
     });
 }
 
+/// What nobody knew before, so that it was let pass: a fact, or whose GPU it is.
+bool was_open(const Candidate& candidate, const Report& before, const Report& after) {
+    if (std::ranges::any_of(candidate.reasons, [](const Reason& reason) {
+            return find_reason(reason.code)->effect == ReasonEffect::LeavesOpen;
+        }))
+        return true;
+    const auto* old = gpu_called(before, *candidate.gpu);
+    const auto* now = gpu_called(after, *candidate.gpu);
+    return now && !old->vendor && now->vendor;
+}
+
 /// An integrated GPU gives way to a discrete one that can be used now.
 bool gives_way(const Candidate& candidate) {
     return has_reason(candidate.reasons, "discrete-preferred");
@@ -68,6 +80,13 @@ bool was_refused(const Decision& after, const Decision& before) {
     return std::ranges::any_of(after.candidates, [&before](const Candidate& candidate) {
         return candidate.backend == before.backend && candidate.gpu == before.gpus.front() &&
                is_refusal(candidate);
+    });
+}
+
+bool chose_what_was_open(const Decision& decision, const Report& before, const Report& after) {
+    return std::ranges::any_of(decision.candidates, [&](const Candidate& candidate) {
+        return candidate.backend == decision.backend && candidate.gpu == decision.gpus.front() &&
+               was_open(candidate, before, after);
     });
 }
 
@@ -84,13 +103,14 @@ void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& 
                                    ? same_of(candidate, now)
                                    : nullptr;
             EXPECT_TRUE(!same || same->verdict != Verdict::Rejected || is_refusal(*same) ||
-                        gives_way(*same))
+                        gives_way(*same) || was_open(candidate, before, after))
                 << candidate.backend << " on " << *candidate.gpu << ": "
                 << json_line(to_value(same->reasons));
         }
         if (profile.rank != Rank::Measured &&
             is_worse(standing_of(profile, now, after), standing_of(profile, old, before))) {
-            EXPECT_TRUE(!old.gpus.empty() && was_refused(now, old))
+            EXPECT_TRUE(!old.gpus.empty() &&
+                        (was_refused(now, old) || chose_what_was_open(old, before, after)))
                 << "was " << old.backend.value_or("none") << ", is "
                 << now.backend.value_or("none");
         }

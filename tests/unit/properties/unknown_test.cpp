@@ -99,6 +99,11 @@ TEST(Redaction, LeavesNoIdentifierOfAClosedGpu) {
         std::set<std::string> shown;
         for (std::size_t i = 0; i < whole.gpus.size(); ++i)
             (is_closed(seen.gpus[i]) ? hidden : shown).merge(identifiers_of(whole.gpus[i]));
+        // Captures number the identifiers they hide, and two that are mixed have the same ones.
+        for (const auto& software : whole.software)
+            for (const auto* key : {"uuid", "driver_uuid"})
+                if (const auto* text = software.device.at(key).as_string())
+                    shown.insert(*text);
         const auto text = json_line(to_value(seen));
         for (const auto& identifier : hidden)
             EXPECT_TRUE(shown.contains(identifier) || text.find(identifier) == std::string::npos)
