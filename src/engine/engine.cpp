@@ -22,7 +22,8 @@ constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
 /// The GPU of that id, or the unit as a GPU. Errors: UnknownDevice.
 Result<Gpu> gpu_called(const Report& report, const std::string& id) {
-    return *TRY(known_gpu(ComputeView{report}, id));
+    const ComputeView view{report};
+    return *TRY(known_gpu(view, id));
 }
 
 Status check_stage(const ProbeRequest& request, const Report& report) {

@@ -51,5 +51,6 @@ std::string plain_id(std::string_view word);
 Result<std::string> known_id(const Report& report, std::string_view word);
 /// What goes by that id, a unit in the form of a GPU. Borrows the view. Errors: UnknownDevice.
 Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word);
+Result<const Gpu*> known_gpu(ComputeView&& view, std::string_view word) = delete;
 
 }  // namespace gpuprobe::inline report

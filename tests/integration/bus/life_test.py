@@ -180,9 +180,13 @@ class End(BusCase):
             with open(f"/proc/{self.daemon.pid}/status", encoding="ascii") as file:
                 return [line for line in file if "ctxt_switches" in line]
 
+        def pass_time(milliseconds):
+            late = []
+            GLib.timeout_add(milliseconds, lambda: late.append(True) or False)
+            self.wait_until(lambda: late, "time to pass")
+
         self.wait_until(sleeps, "the daemon to have nothing to do")
+        pass_time(3500)  # three seconds after the last question it gives memory back, once
         before = switches()
-        late = []
-        GLib.timeout_add(700, lambda: late.append(True) or False)
-        self.wait_until(lambda: late, "time to pass")
+        pass_time(700)
         self.assertEqual(switches(), before)

@@ -245,7 +245,7 @@ class Refusals(WithDaemon):
         self.assertIn("pci:0000:01:00.0", document["error"]["message"])
 
     def test_not_authorised_ends_with_5(self):
-        self.assertEqual(self.ask("probe", "--api=refused").returncode, 5)
+        self.assertEqual(self.ask("probe", "--api=level_zero_sysman").returncode, 5)
 
 
 class EmptyNames(unittest.TestCase):
