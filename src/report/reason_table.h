@@ -62,20 +62,18 @@ enum class ReasonTraits : std::uint16_t {
     Cause = 1U << 4U,
     /// On an API's view it has a fix of its own, and explains why that API fails.
     ViewCause = 1U << 5U,
-    /// In a container that was given some GPUs of the machine, it is expected on all others.
-    OfOtherGpus = 1U << 6U,
     /// The backend is not meant for such a GPU: not worth a line where obstacles are listed.
-    ByNature = 1U << 7U,
+    ByNature = 1U << 6U,
     /// The driver was not heard at all, so what it answered earlier still holds.
-    Unheard = 1U << 8U,
+    Unheard = 1U << 7U,
     /// Programs can't use the backend, but a worker can try to compute all the same.
-    WorthATrial = 1U << 9U,
+    WorthATrial = 1U << 8U,
     /// The kernel still runs or the device is gone: nothing on it may be waited for.
-    Stuck = 1U << 10U,
+    Stuck = 1U << 9U,
     /// As a finding: no driver serves the GPU, so none has anything to say about it.
-    Unserved = 1U << 11U,
+    Unserved = 1U << 10U,
     /// The driver's answers are not to be relied on.
-    Unreliable = 1U << 12U,
+    Unreliable = 1U << 11U,
 };
 
 template <class E>
@@ -158,7 +156,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"device-denied", Permission, Ends, OnView | OnGpu,
      "the node's mode would let the prober in, and its device control group does not: a "
      "container's, or a unit's `DeviceAllow=`",
-     "node, device, container", Blocker | Cause | OfOtherGpus, 40},
+     "node, device, container", Blocker | Cause, 40},
     {"device-error", Hardware, Remarks, OnReport,
      "a driver has a place for a GPU that it can't reach",
      "api, driver, index: whose record; error: what the driver said"},
@@ -179,8 +177,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"driver-crashed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
      "the driver took its process down", "driver, note; api", Silence | DriverFault, 60},
     {"driver-failed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
-     "the driver said no or left without a whole answer", "driver, note; api",
-     DriverFault | OfOtherGpus, 10},
+     "the driver said no or left without a whole answer", "driver, note; api", DriverFault, 10},
     {"driver-mismatch", Driver, Ends, OnGpu | OnView,
      "kernel module and library are of two versions: restart, or reload the module",
      "kernel, userspace, library; call, code: from a driver", Refusal | Blocker | Cause | ViewCause,
@@ -218,8 +215,7 @@ inline constexpr ReasonInfo kRows[] = {
      "kernel says. It stays in `memory.evidence` and is used for nothing",
      "source, what, bytes, limit"},
     {"inconclusive", Driver, LeavesOpen, OnView,
-     "the driver that serves this GPU answered without it: nobody knows why", "driver",
-     OfOtherGpus},
+     "the driver that serves this GPU answered without it: nobody knows why", "driver"},
     {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU"},
     {"joined-weakly", Report, Remarks, OnView,
      "the record was matched by ids and memory alone, because it has no address", "by"},
@@ -277,7 +273,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"node-missing", Permission, Ends, OnView | OnGpu,
      "the kernel knows the device, and its node is not there: in a `container`, it was not passed "
      "in",
-     "node, container", Cause | OfOtherGpus},
+     "node, container", Cause},
     {"not-built", Request, Ends, OnCandidate, "the caller was not built with it",
      "built: what it was built with"},
     {"not-computing", Measurement, Remarks, OnView,
