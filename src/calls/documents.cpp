@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "policy/term.h"
+#include "report/compute_view.h"
 #include "wire/error_names.h"
 
 namespace gpuprobe::inline calls {
@@ -23,16 +24,18 @@ TestedTerm tested_on(const std::string& term, const Gpu* gpu, const Report& repo
     return answer;
 }
 
-/// All of them where none was named; none where none is in the list.
+/// All of them where none was named; none where none is in the list. Borrows the view.
 Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
-                                           const Report& report) {
+                                           const ComputeView& view) {
     std::vector<const Gpu*> gpus;
-    for (const auto& gpu : report.gpus)
-        if (!ids || std::ranges::find(*ids, gpu.id) != ids->end())
+    if (!ids)
+        for (const auto& gpu : view.whole().gpus)
             gpus.push_back(&gpu);
-    for (const auto& id : ids.value_or(std::vector<std::string>{}))
-        if (std::ranges::find(report.gpus, id, &Gpu::id) == report.gpus.end())
-            return Error{ErrorCode::UnknownDevice, scrubbed(id, kMaxName) + ": no such GPU"};
+    for (const auto& id : ids.value_or(std::vector<std::string>{})) {
+        const auto* gpu = TRY(known_gpu(view, id));
+        if (std::ranges::find(gpus, gpu) == gpus.end())
+            gpus.push_back(gpu);
+    }
     return gpus;
 }
 
@@ -79,7 +82,8 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
                           const Report& report) {
     if (terms.size() > kMaxPredicates)
         return Error{ErrorCode::InvalidRequest, "more than 32 terms"};
-    const auto subjects = TRY(named_gpus(gpus, report));
+    const ComputeView view{report};
+    const auto subjects = TRY(named_gpus(gpus, view));
     TermAnswer answer{.generation = report.generation};
     for (const auto& term : terms) {
         if (const auto problem = predicate_problem(term))
