@@ -49,10 +49,11 @@ std::optional<Names> backends_in_our_words(const Profile& profile, std::optional
     return words;
 }
 
-std::optional<Names> gpu_ids(std::optional<Names> words) {
+/// As the report spells them; what it does not know stays, in one spelling.
+std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
     if (words)
         for (auto& word : *words)
-            word = plain_id(word);
+            word = known_id(report, word).value_or(plain_id(word));
     return words;
 }
 
@@ -72,13 +73,9 @@ std::optional<Names> by_unit(std::optional<Names> ids, const Report& divided) {
 }
 
 std::optional<Names> those_that_are_there(std::optional<Names> ids, const Report& report) {
-    if (!ids)
-        return ids;
-    Names there;
-    for (const auto& id : *ids)
-        if (auto known = known_id(report, id))
-            there.push_back(std::move(known).value());
-    return there;
+    if (ids)
+        std::erase_if(*ids, [&report](const std::string& id) { return !known_id(report, id); });
+    return ids;
 }
 
 bool says_nothing(const Value& value) {
@@ -240,10 +237,11 @@ SelectRequest under_rule(SelectRequest request,
         request.only = backends_in_our_words(profile, std::move(request.only));
     narrow(request.only, backends_in_our_words(profile, rule.only));
     const ComputeView view{report};
+    const auto& divided = view.report();
     if (rule.gpus)
-        request.gpus = by_unit(gpu_ids(std::move(request.gpus)), view.report());
+        request.gpus = by_unit(gpu_ids(std::move(request.gpus), divided), divided);
     narrow(request.gpus,
-           those_that_are_there(by_unit(gpu_ids(rule.gpus), view.report()), view.report()));
+           those_that_are_there(by_unit(gpu_ids(rule.gpus, divided), divided), divided));
     add_missing(request.deny, rule.deny);
     add_missing(request.prefer, rule.prefer);
     if (rule.min_memory)

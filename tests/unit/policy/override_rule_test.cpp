@@ -89,6 +89,18 @@ TEST(OverrideRule, NarrowsToGpusThatAreThere) {
     EXPECT_EQ(merged("{}", R"({"gpus":["0000:09:00.0"]})").gpus, Names{});
 }
 
+TEST(OverrideRule, NarrowsToAGpuOfWhicheverSpelling) {
+    Report report;
+    report.gpus = {{.id = "nvml:GPU-1234"}, {.id = "nvml:GPU-5678"}};
+    for (const char* word : {"nvml:GPU-1234", "NVML:gpu-1234"}) {
+        const auto asked = Value{Value::Object{{"gpus", Value{Value::Array{Value{word}}}}}};
+        EXPECT_EQ(under_rule(request(json_line(asked)), request(R"({"gpus":["nvml:gpu-1234"]})"),
+                             default_profile(), report)
+                      .gpus,
+                  Names{"nvml:GPU-1234"});
+    }
+}
+
 TEST(OverrideRule, TakesTheHigherFloorAndBothDenials) {
     const auto both = merged(R"({"min-memory":"4GiB","deny":["rocm"]})",
                              R"({"min-memory":"8GiB","deny":["vulkan"]})");
