@@ -113,19 +113,18 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
     });
     std::vector<ProbeTarget> later{others.begin(), others.end()};
     due.erase(others.begin(), others.end());
-    for (const auto& target : due) {
-        naming_.insert(target);
-        ask(target);
-    }
-    for (const auto& target : later)
-        if (due.empty())
-            ask(target);
-        else
-            note(target, QueryEvent::Ask);
-    if (due.empty())
+    if (due.empty()) {
+        std::ranges::for_each(later, [this](const ProbeTarget& target) { ask(target); });
         return;
+    }
+    // One that can't be started is heard before the next is asked, so all are known by then.
+    naming_.insert(due.begin(), due.end());
+    for (const auto& target : later)
+        note(target, QueryEvent::Ask);
     std::ranges::move(later, std::back_inserter(held_));
     head_start_ = context_.loop.after(kHeadStart, [this] { end_head_start(); });
+    for (const auto& target : due)
+        ask(target);
 }
 
 void Queries::end_head_start() {
