@@ -76,9 +76,7 @@ bool gives_way(const Candidate& candidate) {
     return has_reason(candidate.reasons, "discrete-preferred");
 }
 
-bool was_refused(const Decision& after, const Decision& before, const Report& report) {
-    if (!gpu_called(report, before.gpus.front()))  // it is one of those that are listed now
-        return true;
+bool was_refused(const Decision& after, const Decision& before) {
     return std::ranges::any_of(after.candidates, [&before](const Candidate& candidate) {
         return candidate.backend == before.backend && candidate.gpu == before.gpus.front() &&
                is_refusal(candidate);
@@ -112,7 +110,7 @@ void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& 
         if (profile.rank != Rank::Measured &&
             is_worse(standing_of(profile, now, after), standing_of(profile, old, before))) {
             EXPECT_TRUE(!old.gpus.empty() &&
-                        (was_refused(now, old, after) || chose_what_was_open(old, before, after)))
+                        (was_refused(now, old) || chose_what_was_open(old, before, after)))
                 << "was " << old.backend.value_or("none") << ", is "
                 << now.backend.value_or("none");
         }
