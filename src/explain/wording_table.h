@@ -178,7 +178,7 @@ inline constexpr Wording kWordings[] = {
     {"library-missing", "not installed: {missing}[, which {build} needs]",
      "install the packages that have {missing}[, or a build that brings it: {build} does not]"},
     {"library-not-listed", "not known whether {library} is installed[, which {build} needs]"},
-    {"brought", "its libraries are not installed here, and the consumer brings them"},
+    {"brought", "the consumer brings its libraries; this host's are missing or gave no answer"},
     {"other-l4t", "needs a Jetson with L4T {want}[, and this is {have}]"},
     {"too-little-host-memory", "too little memory[: {have:size}, and {want:size} is needed]"},
     {"backend-not-usable", "{want} cannot be used on it"},

@@ -56,7 +56,22 @@ void try_backend(const SelectQuestion& question, const std::string& backend, Tri
         trial.reject(because("not-requested", {{"requested", words_of(question, *question.only)}}));
 }
 
-/// Without its libraries an API says nothing of a GPU. A consumer that brings them needs what the
+/// Of the host's own libraries: they are missing, were not asked, or gave no whole answer. It says
+/// nothing of the kernel's driver.
+bool is_of_libraries(const Reason& why) {
+    const auto* info = find_reason(why.code);
+    return why.is("loader-missing") || why.is("not-probed") ||
+           (info && info->effect == ReasonEffect::LeavesOpen &&
+            includes(info->traits, ReasonTraits::Silence | ReasonTraits::DriverFault |
+                                       ReasonTraits::Unheard | ReasonTraits::Unreliable));
+}
+
+/// Whether the API has no more against the GPU than what is of the host's own libraries.
+bool lacks_libraries(const BackendView& view) {
+    return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
+}
+
+/// Where the host's libraries say nothing of a GPU, a consumer that brings its own needs what the
 /// kernel has: the vendor's driver, and nodes that are not closed.
 void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& trial) {
     const auto& gpu = *facts.gpu();
@@ -67,7 +82,7 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
             continue;
         if (info && info->effect == ReasonEffect::Ends)
             trial.reject(why);
-        else if (info && info->effect == ReasonEffect::LeavesOpen)
+        else if (info && info->effect == ReasonEffect::LeavesOpen && !is_of_libraries(why))
             trial.doubt(why);
         else
             trial.remark(why);
@@ -88,12 +103,6 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
     const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
     if (api == Api::Hip && !has_kfd && std::ranges::any_of(gpu.nodes, is_known))
         trial.reject(because("node-missing", {{"node", "/dev/kfd"}}));
-}
-
-/// Whether the API has no more against the GPU than that its libraries are not there.
-bool lacks_libraries(const BackendView& view) {
-    return view.usable != true &&
-           (has_reason(view.reasons, "loader-missing") || has_reason(view.reasons, "not-probed"));
 }
 
 /// What the report says: the reasons are the report's own.

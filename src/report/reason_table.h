@@ -129,8 +129,8 @@ inline constexpr ReasonInfo kRows[] = {
      Silence},
     {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
     {"brought", Policy, Remarks, OnCandidate,
-     "the host lacks the API's libraries, and the consumer brings them: the kernel's driver and "
-     "open nodes are enough",
+     "the host's own libraries of the API are missing or gave no answer; the consumer brings its, "
+     "and the kernel's driver and open nodes are enough",
      "api"},
     {"build-failed", Measurement, Remarks, OnTrial, "the driver's compiler refused a kernel",
      "call, code"},

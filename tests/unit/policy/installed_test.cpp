@@ -235,6 +235,24 @@ TEST(Brings, AreNoNeedOfTheHost) {
     EXPECT_NE(select(testing::default_profile(), {}, radeon("amdgpu", {kfd}))->backend, "rocm");
 }
 
+TEST(Brings, AreNotJudgedByTheHosts) {
+    const DeviceNode kfd{.path = "/dev/kfd", .accessible = true};
+    for (const auto code : std::to_array<ReasonCode>(
+             {"driver-crashed", "driver-failed", "driver-timed-out", "quarantined"})) {
+        auto report = radeon("amdgpu", {kfd});
+        report.gpus.front().backends["rocm"] = testing::unclear(code);
+        const auto decision = for_torch(report);
+        EXPECT_EQ(decision.backend, "rocm");
+        EXPECT_TRUE(has_reason(against(decision, "rocm"), code));
+        EXPECT_NE(select(testing::default_profile(), {}, report)->backend, "rocm");
+        report.gpus.front().driver.name = "vfio-pci";
+        EXPECT_NE(for_torch(report).backend, "rocm");
+    }
+    auto nobody_knows = radeon("amdgpu", {kfd});
+    nobody_knows.gpus.front().backends["rocm"] = testing::unclear("inconclusive");
+    EXPECT_NE(for_torch(nobody_knows).backend, "rocm");
+}
+
 TEST(Brings, NeedTheKernelsDriverAndItsNodes) {
     const DeviceNode open{.path = "/dev/kfd", .accessible = true};
     const DeviceNode closed{.path = "/dev/kfd", .accessible = false, .reason = "no-permission"};
