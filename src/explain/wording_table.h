@@ -157,6 +157,7 @@ inline constexpr Wording kWordings[] = {
     {"simulated", "made up, as the request asks"},
     {"hidden-by-environment", "{variable}={value} in the caller's environment hides it",
      "start the program with the environment of the answer, or without {variable}"},
+    {"not-told-apart", "nothing that the consumer reads tells it from {gpus}"},
     {"platform-not-in-profile", "the consumer's profile does not know[ {platform}]"},
     {"arch-not-in-build", "no code for its architecture[ {have}] in the build[: {need}][: {want}]"},
     {"reported-failed", "the consumer tried it and failed[: {detail}]"},

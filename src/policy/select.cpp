@@ -166,37 +166,104 @@ std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& 
     return gpus;
 }
 
+Facts facts_on(const SelectQuestion& question,
+               const std::string& backend,
+               const Selection& selection) {
+    return Facts{{.report = selection.report,
+                  .gpu = selection.gpus.empty() ? nullptr : selection.gpus.front(),
+                  .backend = backend,
+                  .backend_word = question.word_for(backend)}};
+}
+
+/// The consumer's own answers on that selection: `--device=Vulkan1` names a GPU as well.
+Variables answers_on(const SelectQuestion& question,
+                     const std::string& backend,
+                     const Selection& selection) {
+    return answers_of(question.profile, facts_on(question, backend, selection), selection);
+}
+
 /// What the consumer is to be told so that it computes there and nowhere else.
 Variables environment_on(const SelectQuestion& question,
                          const std::string& backend,
                          const Selection& selection) {
-    const Facts facts{{.report = selection.report,
-                       .gpu = selection.gpus.empty() ? nullptr : selection.gpus.front(),
-                       .backend = backend,
-                       .backend_word = question.word_for(backend)}};
-    const auto& profile = question.profile;
-    return environment_of(profile, backend, selection, answers_of(profile, facts, selection));
+    return environment_of(question.profile, backend, selection,
+                          answers_on(question, backend, selection));
 }
 
+bool may_be_seen(const Judged& judged) {
+    if (!judged.gpu)
+        return false;
+    const auto view = judged.gpu->backends.find(judged.candidate.backend);
+    return view != judged.gpu->backends.end() && view->second.usable != false;
+}
+
+/// What a consumer is told of one GPU through a backend. Whoever is told the same sees the same.
+struct Told {
+    std::string backend = {};
+    Variables environment = {};
+    Variables answers = {};
+    auto operator<=>(const Told&) const = default;
+};
+
+Told told_on(const SelectQuestion& question, const Judged& judged, const Report& report) {
+    Selection selection{.report = report};
+    if (judged.gpu)
+        selection.gpus.push_back(judged.gpu);
+    const auto& backend = judged.candidate.backend;
+    return {.backend = backend,
+            .environment = environment_on(question, backend, selection),
+            .answers = answers_on(question, backend, selection)};
+}
+
+/// `not-told-apart` for the accepted candidates whose GPU is named with the very words that name
+/// another one, which the program then sees as well.
+class LikeNames {
+public:
+    void add(Judged& judged, Told told) {
+        if (may_be_seen(judged) && !told.environment.empty())
+            named_[std::move(told)].push_back(&judged);
+    }
+    void mark() const {
+        for (const auto& [told, alike] : named_)
+            for (auto* judged : alike)
+                if (is_accepted(*judged) && alike.size() > 1)
+                    judged->candidate.reasons.push_back(
+                        because("not-told-apart", {{"gpus", Value{others(alike, *judged)}}}));
+    }
+
+private:
+    static Value::Array others(const std::vector<Judged*>& alike, const Judged& judged) {
+        Value::Array ids;
+        for (const auto* other : alike)
+            if (other != &judged)
+                ids.push_back(Value{other->gpu->id});
+        return ids;
+    }
+    std::map<Told, std::vector<Judged*>> named_ = {};
+};
+
 /// Each accepted candidate gets an environment of its own; those that the caller's variables hide
-/// say so.
+/// say so, and those that it can't tell from others.
 void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
     const auto reach = reach_of(question.profile);
+    LikeNames names;
     for (auto& judged : all) {
         auto& candidate = judged.candidate;
-        Selection selection{.report = report};
-        if (judged.gpu)
-            selection.gpus.push_back(judged.gpu);
-        if (is_accepted(judged))
-            candidate.environment = environment_on(question, candidate.backend, selection);
+        if (is_accepted(judged) || may_be_seen(judged)) {
+            auto told = told_on(question, judged, report);
+            if (is_accepted(judged))
+                candidate.environment = told.environment;
+            names.add(judged, std::move(told));
+        }
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;
         for (auto& reason : hidden_by(question.callers_environment, reach, candidate.backend,
                                       *judged.gpu, report, candidate.environment))
             candidate.reasons.push_back(std::move(reason));
     }
+    names.mark();
 }
 
 std::string summary_of(const SelectQuestion& question,

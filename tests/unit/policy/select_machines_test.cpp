@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/value_json.h"
 #include "knowledge/selectors.h"
 #include "policy/select.h"
 #include "unit/policy/machines.h"
@@ -161,6 +162,26 @@ TEST(TwoIdenticalCards, AreToldApart) {
     const auto decision = decide(two_identical_cards(), {.deny = {"pci:0000:06:00.0"}});
     EXPECT_EQ(decision.gpus, Names{"pci:0000:41:00.0"});
     EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), kSecondUuid);
+}
+
+/// The reasons of each Vulkan candidate that its GPU is not the only one the program sees.
+std::vector<std::string> seen_beside(const char* reader, const Report& report) {
+    auto profile = testing::default_profile();
+    profile.backends = {"vulkan"};
+    profile.reads = {reader};
+    std::vector<std::string> all;
+    const auto decision = select(profile, {.deny = {"pci:0000:06:00.0"}}, report);
+    for (const auto& candidate : decision->candidates)
+        for (const auto& reason : candidate.reasons)
+            if (reason.is("not-told-apart"))
+                all.push_back(*candidate.gpu + " " + json_line(reason.detail.at("gpus")));
+    return all;
+}
+
+TEST(TwoIdenticalCards, AreOneForWhoeverReadsTheVulkanLoadersVariablesAlone) {
+    EXPECT_EQ(seen_beside("vulkan", two_identical_cards()),
+              Names{R"(pci:0000:41:00.0 ["pci:0000:06:00.0"])"});
+    EXPECT_EQ(seen_beside("ggml-vulkan", two_identical_cards()), Names{});
 }
 
 TEST(TwoDifferentCards, AreNotUsedTogether) {
