@@ -40,6 +40,13 @@ bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
            });
 }
 
+/// Whether a consumer's word for what it uses on the GPU is our name for it. PyTorch says "cuda"
+/// for ROCm as well: what does not serve the GPU's vendor is meant otherwise.
+bool is_ours(const std::string& word, const Gpu& gpu) {
+    const auto view = gpu.backends.find(word);
+    return view != gpu.backends.end() && !has_reason(view->second.reasons, "vendor-mismatch");
+}
+
 /// In the report's spelling.
 Status spell_gpus(std::vector<std::string>& wanted, const Report& seen) {
     const ComputeView view{seen};
@@ -56,13 +63,19 @@ Value question_for_gpus() {
     return question;
 }
 
-Status keep_accepted(const Decision& decision, PlanRequest& request) {
+Status keep_accepted(const Decision& decision, const Report& report, PlanRequest& request) {
+    const ComputeView view{report};
     std::vector<std::string> kept;
-    for (const auto& candidate : decision.candidates)
-        if (candidate.gpu && candidate.verdict == Verdict::Accepted &&
-            is_meant(request.gpus, *candidate.gpu) &&
-            std::ranges::find(kept, *candidate.gpu) == kept.end())
+    for (const auto& candidate : decision.candidates) {
+        if (!candidate.gpu || candidate.verdict != Verdict::Accepted ||
+            !is_meant(request.gpus, *candidate.gpu))
+            continue;
+        if (std::ranges::find(kept, *candidate.gpu) == kept.end())
             kept.push_back(*candidate.gpu);
+        const auto gpu = known_gpu(view, *candidate.gpu);
+        if (gpu && is_ours(candidate.backend, **gpu))
+            request.backends[*candidate.gpu].push_back(candidate.backend);
+    }
     if (kept.empty())
         return nothing_satisfies(decision.consumer);
     request.gpus = std::move(kept);
@@ -76,7 +89,7 @@ Status keep_to_consumer(uid_t uid,
                         const engine::Engine& engine,
                         PlanRequest& request) {
     const auto decision = TRY(engine.select(*request.consumer, question_for_gpus(), uid, seen));
-    return keep_accepted(decision, request);
+    return keep_accepted(decision, seen, request);
 }
 
 }  // namespace

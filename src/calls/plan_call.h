@@ -22,9 +22,9 @@ using HearPlan = std::function<void(const PlanAnswer&)>;
 
 /// What select is asked for the GPUs that a consumer may use: every candidate.
 Value question_for_gpus();
-/// Leaves of the GPUs those on which a candidate of the consumer's is accepted. Errors: NoMatch,
-/// where that is none.
-Status keep_accepted(const Decision& decision, PlanRequest& request);
+/// Leaves of the GPUs those on which a candidate of the consumer's is accepted, each with the
+/// backends that are, where the consumer calls them as we do. Errors: NoMatch, where that is none.
+Status keep_accepted(const Decision& decision, const Report& report, PlanRequest& request);
 
 /// Answers when what is free was read on each GPU that takes part, of which none is woken. `seen`
 /// is the machine as the caller `uid` sees it. Errors: UnknownDevice; as Engine::select() and

@@ -51,7 +51,7 @@ Result<ExitCode> run(Context& context) {
         gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
     if (request.consumer) {
         const auto decision = TRY(context.client.select(*request.consumer, question_for_gpus()));
-        TRY(keep_accepted(decision, request));
+        TRY(keep_accepted(decision, report, request));
     }
     TRY(refresh(context, request.gpus, report));
     const auto answer = planned(request, report);

@@ -21,7 +21,20 @@ struct Candidate {
     Slot slot = {};
 };
 
-bool can_use(const Gpu& gpu, std::string_view backend) {
+/// What the consumer uses the GPU through; null where there is none, or nothing is known.
+const std::vector<std::string>* backends_of(const PlanRequest& request, const Gpu& gpu) {
+    const auto found = request.backends.find(gpu.id);
+    return found == request.backends.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+std::string_view backend_on(const PlanRequest& request, const Gpu& gpu) {
+    const auto* accepted = backends_of(request, gpu);
+    return accepted ? std::string_view{accepted->front()} : backend_for(gpu);
+}
+
+bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
+    if (const auto* accepted = backends_of(request, gpu))
+        return std::ranges::find(*accepted, backend) != accepted->end();
     const auto found = gpu.backends.find(std::string{backend});
     return found != gpu.backends.end() && found->second.usable.value_or(false);
 }
@@ -66,7 +79,7 @@ std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& r
             continue;
         Candidate candidate{.gpu = &gpu,
                             .budget = budget_of(gpu.memory, report.host.memory, request.margin)};
-        candidate.backend = backend_for(gpu);
+        candidate.backend = backend_on(request, gpu);
         candidate.slot = slot_of(request, candidate, candidate.backend);
         candidates.push_back(std::move(candidate));
     }
@@ -140,7 +153,7 @@ Candidates members_of(const PlanRequest& request,
                       std::string_view backend) {
     Candidates members;
     for (const auto& candidate : all)
-        if (can_use(*candidate.gpu, backend))
+        if (can_use(request, *candidate.gpu, backend))
             members.push_back(&candidate);
     std::erase_if(members, [](const Candidate* member) { return stands_alone(*member->gpu); });
     const bool has_discrete = std::ranges::any_of(

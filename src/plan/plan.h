@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,8 +42,11 @@ struct PlanRequest {
     std::optional<Bytes> context_overhead = {};  ///< of the driver; null: as backend_traits say
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids; none: all that compute
-    /// Whoever asks leaves of these the GPUs that select() accepts for it (calls/plan_call.h).
+    /// Whoever asks leaves of these the GPUs that select() accepts for it, and says through which
+    /// backends (calls/plan_call.h).
     std::optional<std::string> consumer = {};
+    /// Our names, best first, by a GPU's id. A GPU without an entry is used through whatever works.
+    std::map<std::string, std::vector<std::string>> backends = {};
 };
 
 /// Counted as llama.cpp's --n-gpu-layers does: from the last one, the output being one of them.

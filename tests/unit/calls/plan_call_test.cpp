@@ -25,19 +25,40 @@ Decision decision_of_two() {
 
 TEST(PlanForAConsumer, IsOfTheGpusThatItsSelectionAccepts) {
     PlanRequest request;
-    ASSERT_TRUE(keep_accepted(decision_of_two(), request));
+    ASSERT_TRUE(keep_accepted(decision_of_two(), {}, request));
     EXPECT_EQ(request.gpus, (Ids{"pci:b", "pci:c/mig-1"}));
 }
 
 TEST(PlanForAConsumer, KeepsToTheGpusThatAreAskedFor) {
     PlanRequest request{.gpus = {"pci:a", "pci:c"}};
-    ASSERT_TRUE(keep_accepted(decision_of_two(), request));
+    ASSERT_TRUE(keep_accepted(decision_of_two(), {}, request));
     EXPECT_EQ(request.gpus, Ids{"pci:c/mig-1"});
+}
+
+TEST(PlanForAConsumer, IsThroughTheBackendsThatItsSelectionAccepts) {
+    Gpu radeon{.id = "pci:0000:01:00.0", .vendor = "amd"};
+    radeon.backends["cuda"].reasons = {because("vendor-mismatch")};
+    radeon.backends["rocm"].usable = false;  // and the consumer brings it
+    radeon.backends["vulkan"].usable = true;
+    Report report;
+    report.gpus = {radeon};
+    const auto on_it = [&radeon](const char* backend, Verdict verdict) {
+        return candidate(backend, radeon.id, verdict);
+    };
+    PlanRequest request;
+    const Decision lemonade{
+        .candidates = {on_it("rocm", Verdict::Accepted), on_it("vulkan", Verdict::Rejected)}};
+    ASSERT_TRUE(keep_accepted(lemonade, report, request));
+    EXPECT_EQ(request.backends[radeon.id], Ids{"rocm"});
+    PlanRequest of_torch;
+    ASSERT_TRUE(
+        keep_accepted({.candidates = {on_it("cuda", Verdict::Accepted)}}, report, of_torch));
+    EXPECT_TRUE(of_torch.backends.empty());  // its word for ROCm
 }
 
 TEST(PlanForAConsumer, IsRefusedWhereItMayUseNone) {
     PlanRequest request{.gpus = {"pci:a"}};
-    const auto kept = keep_accepted(decision_of_two(), request);
+    const auto kept = keep_accepted(decision_of_two(), {}, request);
     ASSERT_FALSE(kept);
     EXPECT_EQ(kept.error().code, ErrorCode::NoMatch);
 }

@@ -228,6 +228,21 @@ TEST(Plan, ShowsTheSamePartsOnEveryMachine) {
     EXPECT_EQ(answer.gpus[0].overhead, backend_traits("cuda").context);
 }
 
+TEST(Plan, GoesThroughTheBackendsThatTheConsumerAccepts) {
+    auto first = gpu("a", gib(40));
+    first.backends["vulkan"].usable = true;
+    auto second = gpu("b", gib(40));
+    second.backends["vulkan"].usable = true;
+    auto request = for_model("gemma-3-27b", 4096);
+    const auto report = machine({first, second});
+    EXPECT_EQ(planned(request, report).gpus[0].overhead, backend_traits("cuda").context);
+    request.backends = {{"a", {"vulkan"}}, {"b", {"vulkan"}}};
+    const auto answer = planned(request, report);
+    EXPECT_EQ(answer.gpus[0].overhead, backend_traits("vulkan").context);
+    ASSERT_EQ(answer.together.size(), 1U);
+    EXPECT_EQ(answer.together.front().backend, "vulkan");
+}
+
 struct OverheadRow {
     const char* name;
     const char* backend;
