@@ -8,6 +8,7 @@
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
+#include "plan/model_document.h"
 #include "policy/causes.h"
 #include "policy/consumer_set.h"
 #include "report/report.h"
@@ -34,6 +35,7 @@ const std::map<std::string, Read>& readers() {
         {"chips", reader([](const auto& text) { return knowledge::Chips::from(text); })},
         {"distributions", reader([](const auto& text) { return knowledge::Places::from(text); })},
         {"drivers", reader([](const auto& text) { return knowledge::Drivers::from(text); })},
+        {"model", reader([](const auto& text) { return model_from_document(text); })},
         {"profile", reader([](const auto& text) { return parse_consumer(text); })},
         {"report", reader([](const auto& text) { return parse_report(text); })},
         {"selectors", reader([](const auto& text) { return knowledge::Selectors::from(text); })},

@@ -26,6 +26,7 @@ DOCUMENTS = {
     "report": ["tests/data/golden/report-*.json"],
     "causes": ["data/knowledge/causes/*.json"],
     "distributions": ["data/knowledge/distributions.json"],
+    "model": ["tests/fuzz/seeds/model/*.json"],
 }
 # What only the reader can say, by what it says: it knows the facts, and how members belong together.
 ABOUT_PROFILES = ["no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
@@ -37,6 +38,9 @@ BEYOND_SCHEMA = {
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
     "causes": ["no such fact$", "a path begins with nothing of that name$", "a bracket is not closed$"],
     "distributions": [],
+    # It knows ggml's types and what a planned model has; a name's letters; numbers of more than 64 bits.
+    "model": ["could be planned for$", "block_count is [0-9]+, not 1 to [0-9]+$", "is of an unknown type$",
+              "rows that end within a block of", "a tensor's name that is no text", "expected non-negative integer, found number"],
 }
 # Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".
 LENIENT = {
@@ -48,6 +52,7 @@ LENIENT = {
     "report": [""],
     "causes": [""],
     "distributions": [""],
+    "model": [],
 }
 VALUES = (None, True, 0, -1, 1.5, 2**64, "", "x", "\u0000", "x" * 5000, [], {}, [None], {"": None})
 KEPT = 2  # documents changed at one place
