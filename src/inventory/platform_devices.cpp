@@ -40,26 +40,54 @@ bool always_apart(std::string_view driver) {
     return std::ranges::find(kDriversWithoutNodes, driver) != kDriversWithoutNodes.end();
 }
 
+/// The devices that a driver has, in the order of their names.
+std::vector<HardwareDevice> devices_of(const Sysfs& sysfs, const std::string& driver) {
+    std::vector<HardwareDevice> found;
+    const auto folder = std::string{kDriversFolder} + "/" + driver;
+    for (const auto& name : sysfs.names(folder)) {
+        const auto link = folder + "/" + name;
+        const auto path = is_device_link(sysfs, link) ? sysfs.resolved(link) : std::nullopt;
+        if (path && found.size() < kMaxPlatformDevices)
+            found.push_back(device_from(sysfs, DeviceFolder{sysfs, *path}));
+    }
+    return found;
+}
+
+/// Where there is one such device and one such component, there is no doubt.
+void add_component(const HardwareDevice& component, std::vector<HardwareDevice>& devices) {
+    const auto& chips = knowledge::Chips::current();
+    const auto is_holder = [&](const HardwareDevice& device) {
+        return device.bus == HardwareBus::Platform && device.is_drm &&
+               vendor_of(device) == vendor_of(component) &&
+               !chips.find_compatible(device.compatible);
+    };
+    if (std::ranges::count_if(devices, is_holder) != 1 ||
+        !chips.find_compatible(component.compatible))
+        return;
+    auto& words = std::ranges::find_if(devices, is_holder)->compatible;
+    words.insert(words.end(), component.compatible.begin(), component.compatible.end());
+}
+
 }  // namespace
 
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices) {
-    std::vector<HardwareDevice> found;
+    std::vector<HardwareDevice> apart;
     for (const auto& driver : sysfs.names(kDriversFolder)) {
         const auto* row = knowledge::Chips::current().find_driver(driver);
-        if (!row || !(always_apart(driver) || serves_without_nodes(*row, devices)))
+        if (!row)
             continue;
-        const auto folder = std::string{kDriversFolder} + "/" + driver;
-        for (const auto& name : sysfs.names(folder)) {
-            const auto link = folder + "/" + name;
-            const auto path = is_device_link(sysfs, link) ? sysfs.resolved(link) : std::nullopt;
-            if (!path || found.size() == kMaxPlatformDevices)
-                continue;
-            if (std::ranges::find(devices, *path, &HardwareDevice::sysfs_path) != devices.end())
-                continue;
-            found.push_back(device_from(sysfs, DeviceFolder{sysfs, *path}));
-        }
+        auto found = devices_of(sysfs, driver);
+        std::erase_if(found, [&devices](const HardwareDevice& device) {
+            return std::ranges::find(devices, device.sysfs_path, &HardwareDevice::sysfs_path) !=
+                   devices.end();
+        });
+        if (always_apart(driver) || serves_without_nodes(*row, devices))
+            std::ranges::move(found, std::back_inserter(apart));
+        else if (found.size() == 1 && row->role == knowledge::Role::Gpu)
+            add_component(found.front(), devices);
     }
-    std::ranges::move(found, std::back_inserter(devices));
+    apart.resize(std::min(apart.size(), kMaxPlatformDevices));
+    std::ranges::move(apart, std::back_inserter(devices));
 }
 
 }  // namespace gpuprobe::inline inventory

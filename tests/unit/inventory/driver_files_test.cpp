@@ -220,6 +220,31 @@ TEST(PlatformDevices, AreFoundByTheVendorsOwnDrivers) {
     EXPECT_EQ(report.gpus.front().nodes.front().path, "/dev/mali0");
 }
 
+TEST(PlatformDevices, AComponentNamesTheDisplayControllerThatHasItsNodes) {
+    const FakeMachine machine;
+    const std::string folder = "/sys/devices/platform/";
+    machine.platform("3d00000.gpu", "adreno");
+    machine.file(folder + "3d00000.gpu/uevent",
+                 "DRIVER=adreno\nOF_COMPATIBLE_0=qcom,adreno-43050c01\n"
+                 "OF_COMPATIBLE_1=qcom,adreno\nOF_COMPATIBLE_N=2\n");
+    machine.link("/sys/bus/platform/drivers/adreno/3d00000.gpu", folder + "3d00000.gpu");
+    const auto names = [&machine] {
+        std::vector<std::string> all;
+        const auto scan = scan_machine(RootedFiles{machine.root()}, RecordedNodes{}, Host{});
+        for (const auto& gpu : assemble(scan, {}, ReportContext{}).gpus)
+            all.push_back(gpu.name.value_or("none"));
+        return all;
+    };
+    EXPECT_EQ(names(), std::vector<std::string>{"Adreno X1-85"});  // without any node
+    const auto controller = machine.platform("ae01000.display-controller", "msm_dpu");
+    machine.class_member("drm", "renderD128", controller, "226:128");
+    EXPECT_EQ(names(), std::vector<std::string>{"Adreno X1-85"});
+    const auto second = machine.platform("be01000.display-controller", "msm_dpu");
+    machine.class_member("drm", "renderD129", second, "226:129");
+    const std::vector<std::string> unknown(2, "none");
+    EXPECT_EQ(names(), unknown);  // nobody knows which of them
+}
+
 /// The kernel's release is never a version of NVIDIA's.
 TEST(DriverVersion, OfATegraIsThatOfItsModuleOrRelease) {
     const FakeMachine machine;

@@ -16,7 +16,7 @@ MEMBERS = {
     "makers": (("maker", "name", "vendors", "makes", "source"), ()),
     "chips": (("vendor", "ids", "role", "source"), ("chip", "kind", "form", "memory", "architecture", "name", "class")),
     "compatibles": (("compatible", "maker", "role", "drivers", "source"),
-                    ("chip", "kind", "form", "memory", "architecture")),
+                    ("chip", "kind", "form", "memory", "architecture", "name")),
     "drivers": (("driver", "source"), ("maker", "role", "kind", "form")),
 }
 IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*)$")
