@@ -25,10 +25,12 @@ MIRROR = os.environ.get("GPUPROBE_MIRROR", "http://deb.debian.org/debian")
 VERSIONS = {"bullseye": "11", "bookworm": "12", "trixie": "13"}
 SECTIONS = {"bullseye": "main contrib non-free"}
 # The programs of fixes, and the package that each is in.
-PROGRAMS = {"apt": "apt", "chmod": "coreutils", "dpkg": "dpkg", "modprobe": "kmod", "mokutil": "mokutil", "nvidia-modprobe": "nvidia-modprobe",
+PROGRAMS = {"apt": "apt", "chmod": "coreutils", "dkms": "dkms", "dpkg": "dpkg", "modprobe": "kmod", "mokutil": "mokutil", "nvidia-modprobe": "nvidia-modprobe",
             "nvidia-smi": "nvidia-smi", "rmmod": "kmod", "sed": "sed", "systemctl": "systemd", "tee": "coreutils", "udevadm": "udev",
             "update-initramfs": "initramfs-tools", "usermod": "passwd"}
 OURS = {"gpuprobectl", "unset"}
+# The beginnings of the commands that are run here besides those that install.
+DONE = ("usermod ", "sed s/libGLX")
 # What is there once a role's packages are: a file, or a library of the linker's.
 BRINGS = {"vulkan-loader": "libvulkan.so.1", "opencl-loader": "libOpenCL.so.1", "mesa-vulkan": "/usr/share/vulkan/icd.d",
           "mesa-opencl": "/etc/OpenCL/vendors/mesa.icd", "intel-opencl": "/etc/OpenCL/vendors/intel.icd", "rocm": "libhsa-runtime64.so.1",
@@ -46,12 +48,17 @@ sys.dont_write_bytecode = True
 CAUSES = tool()
 
 
+def is_of(name, terms):
+    """Whether a fix may be told on that distribution."""
+    return all(name in term.split("=", 1)[1].split("|") for term in terms if term.startswith("place.distribution="))
+
+
 def commands_of(name, version):
     """Those of all causes with what a Debian puts into them; as root, who needs no sudo."""
     row = next(row for row in CAUSES.distributions()["distributions"] if row["id"] == name and "version" not in row)
     packages = CAUSES.packages_of(name, version)
     for cause in CAUSES.causes():
-        for pattern in (run for fix in cause.get("fixes", []) for run in fix.get("run", [])):
+        for pattern in (run for fix in cause.get("fixes", []) if is_of(name, fix.get("when", [])) for run in fix.get("run", [])):
             text = re.sub(r"\{install:([^}]*)\}", lambda found: row["commands"]["install"].format(
                 packages.get(found[1], packages.get(found[1].split(".")[0], ""))), pattern)
             text = re.sub(r"\{command:([^}]*)\}", lambda found: row["commands"][found[1]], text)
@@ -140,7 +147,7 @@ class Fixes(unittest.TestCase):
     def test_joining_a_group_puts_the_account_into_it(self):
         self.root.run("userdel -f someone; groupadd -f render; useradd someone")
         self.assertNotIn("render", self.root.run("id -nG someone").stdout.split())
-        command = next(command for cause, command in commands_of("debian", VERSIONS[self.suite]) if command.startswith("usermod"))
+        command = next(command for cause, command in commands_of("debian", VERSIONS[self.suite]) if command.startswith(DONE[0]))
         done = self.root.run(command.replace(" 0 ", " render "), USER="someone")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("render", self.root.run("id -nG someone").stdout.split())
@@ -149,7 +156,7 @@ class Fixes(unittest.TestCase):
         folder = self.root.path / "etc/vulkan/icd.d"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "nvidia_icd.json").write_text('{"ICD": {"library_path": "libGLX_nvidia.so.0"}}', encoding="utf-8")
-        command = next(command for cause, command in commands_of("debian", VERSIONS[self.suite]) if command.startswith("sed s/libGLX"))
+        command = next(command for cause, command in commands_of("debian", VERSIONS[self.suite]) if command.startswith(DONE[1]))
         done = self.root.run(command.replace(" 0 ", " /etc/vulkan/icd.d/nvidia_icd.json "))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("libEGL_nvidia.so.0", (folder / "nvidia_egl.json").read_text(encoding="utf-8"))
