@@ -33,6 +33,10 @@ exec chroot {root} {words}
 """
 ROWS = []
 SOUND = {}
+# The causes whose fix a case below follows; docs/doctor.md tells it.
+MENDED = {"all-devices-hidden", "capabilities-without-compute", "cuda-library-missing", "devices-hidden", "drivers-overridden", "force-probe-shut",
+          "gttsize-deprecated", "modeset-off", "msi-off", "no-driver", "no-permission", "node-missing", "nomodeset", "nvidia-blacklisted",
+          "nvidia-devices-void", "nvidia-nodes-by-root", "path-with-stubs", "software-forced", "stale-manifest", "unreadable-manifest"}
 
 
 def may_mount():
@@ -156,6 +160,7 @@ class MendedCase(unittest.TestCase):
 
     def mended(self, machine, cause, do=None, before="", may_come=()):  # pylint: disable=too-many-arguments
         """`do` gets the finding and does what it says; without one its commands are run."""
+        self.assertIn(cause, MENDED)
         found = machine.examined()
         self.assertIn(cause, found, sorted(found))
         finding = found[cause]
@@ -342,6 +347,13 @@ class MendedFiles(MendedCase):
         (machine.root / "etc/vulkan/icd.d/closed_icd.json").chmod(0o600)
         # A real driver, which does not find a card that is not there.
         self.mended(machine, "unreadable-manifest", may_come=("unlisted",))
+
+
+class MendedTable(unittest.TestCase):
+    def test_each_cause_of_it_has_a_case(self):
+        text = pathlib.Path(__file__).read_text(encoding="utf-8")
+        for cause in MENDED:
+            self.assertGreater(text.count(f'"{cause}"'), 1, cause)
 
 
 if __name__ == "__main__":
