@@ -34,8 +34,15 @@ TEST(Places, TakeTheRowThatFitsBest) {
     EXPECT_EQ(packages("ubuntu", "24.04", "", "vulkan-loader"), "libvulkan1");
     EXPECT_EQ(packages("arch", "", "", "mesa-vulkan.amd"), "vulkan-radeon");
     EXPECT_EQ(packages("debian", "12", "", "mesa-vulkan.amd"), "mesa-vulkan-drivers");
+    EXPECT_EQ(packages("ubuntu", "26.04", "", "nvidia-legacy"), "");
+    EXPECT_EQ(packages("ubuntu", "24.04", "", "nvidia-legacy"), "nvidia-driver-470");
+    EXPECT_EQ(packages("rhel", "9.4", "", "amd-firmware"), "linux-firmware");
+    EXPECT_EQ(packages("rocky", "10.1", "", "amd-firmware"), "amd-gpu-firmware");
+    EXPECT_EQ(packages("rocky", "10.1", "", "vulkan-loader"), "vulkan-loader");
     EXPECT_EQ(packages("from-the-future", "", "", "mesa-vulkan"), "(unknown)");
     EXPECT_NE(places.find("fedora", "41", "silverblue")->image, std::nullopt);
+    EXPECT_NE(places.find("fedora", "42", "sway-atomic")->image, std::nullopt);
+    EXPECT_NE(places.find("bluefin", "42", "bluefin-dx")->image, std::nullopt);
     EXPECT_EQ(places.find("fedora", "41", "workstation")->image, std::nullopt);
 }
 
