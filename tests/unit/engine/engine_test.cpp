@@ -126,10 +126,11 @@ TEST_F(EngineTest, HearsWhoNamesTheGpusBeforeItAsksTheOthers) {
 
 TEST_F(EngineTest, WaitsForNobodyWhoOnlyNamesTheGpus) {
     plug_in_a_gpu();
-    const auto engine = started();
     const auto begun = loop_->now();
+    const auto engine = started();
+    EXPECT_FALSE(launcher_.apis.contains("cuda"));
     ASSERT_TRUE(loop_->run_until([this] { return launcher_.apis.contains("cuda"); }));
-    EXPECT_GE(loop_->now() - begun, Queries::kHeadStart - std::chrono::milliseconds{1});
+    EXPECT_GE(loop_->now() - begun, Queries::kHeadStart);
     finish(*engine);
 }
 
