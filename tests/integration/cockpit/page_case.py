@@ -3,7 +3,6 @@
 
 Pictures are written to GPUPROBE_PICTURES, where that is set, else beside the build; tests/integration/cockpit/pictures says
 which of them docs/ shows."""
-import fcntl
 import json
 import os
 import pathlib
@@ -17,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bus"))
 
+import npm_folder  # noqa: E402
 from bus_case import BIN, SOURCE, BusCase, Failure  # noqa: E402, F401
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -41,23 +41,8 @@ MISSING = missing()
 
 
 def modules():
-    """The folder with what package-lock.json names, installed once for this build. Skips where it can't be."""
-    folder = BUILT / "npm"
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "package-lock.json").read_bytes()
-    with open(folder / "lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        installed = folder / "installed.json"
-        if installed.exists() and installed.read_bytes() == wanted:
-            return folder
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder)
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=110, check=False)
-        if done.returncode != 0:
-            raise unittest.SkipTest("npm can't install puppeteer-core and axe-core here: " + done.stderr.strip()[-300:])
-        installed.write_bytes(wanted)
-    return folder
+    """The folder with the browser's driver and axe. Skips where it can't be had."""
+    return npm_folder.installed(HERE, BUILT / "npm")
 
 
 def free_port():
