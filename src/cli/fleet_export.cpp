@@ -40,6 +40,11 @@ std::string own_name() {
     return std::string{text.substr(0, text.find('.'))};
 }
 
+/// A report is kept as long as nothing changes, and its machine is so still; a recorded one was so.
+std::optional<WallTime> observed_at(const Report& report, WallTime now) {
+    return report.source == ReportSource::Replay ? report.created : now;
+}
+
 Result<std::vector<Recommendation>> answers_for(Context& context) {
     std::vector<Recommendation> answers;
     const auto& arguments = context.arguments;
@@ -152,6 +157,7 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
                                   .answers = TRY(answers_for(context)),
                                   .version = std::string{kVersion},
                                   .node = arguments.fleet.node.value_or(own_name()),
+                                  .observed = observed_at(report, now),
                                   .expires = now + kExportLife});
     for (const auto& stale : stale_among(report.notes))
         exported.notes.push_back({.code = stale.code, .text = explained(stale).text});

@@ -119,7 +119,7 @@ std::vector<Option> fleet_options() {
              .take = take_every},
             {.names = "--node",
              .value = {.name = "NAME"},
-             .help = "this machine's name for Slurm, where it is another",
+             .help = "this machine's name for Slurm and OpenTelemetry, where it is another",
              .take = put<&Arguments::fleet, &FleetArguments::node>}};
 }
 

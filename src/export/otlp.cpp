@@ -9,8 +9,10 @@
 /// OpenTelemetry's names of hardware, as one line of OTLP in JSON. What passes in a second is left
 /// out, as everywhere: of hw.gpu.* only the size of the memory stays.
 /// Sources: open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*,
-/// hw.status) and docs/registry/attributes/host.md; the specification's "OpenTelemetry Protocol
-/// File Exporter" and "JSON Protobuf Encoding", where 64-bit numbers are strings.
+/// hw.status), docs/hardware/common.md (host attributes) and docs/registry/attributes/host.md and
+/// service.md; prometheus/prometheus, docs/guides/opentelemetry.md; the specification's
+/// "OpenTelemetry Protocol File Exporter" and "JSON Protobuf Encoding", where 64-bit numbers are
+/// strings.
 namespace gpuprobe::inline exports {
 namespace {
 
@@ -54,11 +56,10 @@ std::string_view state_of(const ExportedGpu& gpu) {
 /// A sum that may fall, which is how OTLP writes an UpDownCounter.
 class Metric {
 public:
-    Metric(std::string_view name, std::string_view unit, const Report& report)
+    Metric(std::string_view name, std::string_view unit, std::optional<WallTime> observed)
         : name_{name}, unit_{unit} {
-        if (report.created)
-            time_ = std::to_string(
-                std::chrono::nanoseconds{report.created->time_since_epoch()}.count());
+        if (observed)
+            time_ = std::to_string(std::chrono::nanoseconds{observed->time_since_epoch()}.count());
     }
     void add(Value::Array attributes, std::uint64_t value) {
         auto point = object({{"attributes", Value{std::move(attributes)}}});
@@ -90,10 +91,14 @@ std::string arch_value(const std::string& arch) {
     return arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch;
 }
 
+/// An id of hardware is unique on its host, and readers that know no hosts tell sources apart by
+/// service.instance.id: Prometheus makes its label "instance" of that.
 Value resource_of(const ExportSubject& subject) {
     Value::Array attributes;
+    add_attribute(attributes, "host.name", subject.node);
     add_attribute(attributes, "host.arch", arch_value(exported_host(subject.report).arch));
     add_attribute(attributes, "service.name", "gpuprobe");
+    add_attribute(attributes, "service.instance.id", subject.node);
     add_attribute(attributes, "service.version", std::string{subject.version});
     return object({{"attributes", Value{std::move(attributes)}}});
 }
@@ -102,8 +107,8 @@ Value resource_of(const ExportSubject& subject) {
 
 Exported write_otlp(const ExportSubject& subject) {
     Exported result;
-    Metric limit{"hw.gpu.memory.limit", "By", subject.report};
-    Metric status{"hw.status", "1", subject.report};
+    Metric limit{"hw.gpu.memory.limit", "By", subject.observed};
+    Metric status{"hw.status", "1", subject.observed};
     for (const auto& gpu : exported_gpus(subject, result.left_out)) {
         const auto& physical = gpu.gpu->memory.physical;
         if (const auto size = physical ? physical : memory_of(gpu))

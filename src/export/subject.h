@@ -20,6 +20,7 @@ struct ExportSubject {
     std::vector<Recommendation> answers = {};  ///< one per product, with all candidates
     std::string version = {};                  ///< of the program that writes
     std::string node = {};                     ///< the machine's name in its cluster
+    std::optional<WallTime> observed = {};     ///< when the machine was so
     std::optional<WallTime> expires = {};      ///< when a reader is to forget what it read
 };
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -15,7 +16,7 @@ if WRAPPER and "umockdev" not in os.environ.get("LD_PRELOAD", ""):
     os.execv(WRAPPER, [WRAPPER, *sys.orig_argv])
 
 import told_worker
-from bus_case import DEADLINE, GPU, MANAGER, NAME, PROPERTIES, ROOT, BusCase
+from bus_case import BIN, DEADLINE, GPU, MANAGER, NAME, PROPERTIES, ROOT, BusCase
 from gi.repository import Gio, GLib
 
 try:
@@ -117,6 +118,20 @@ class HotPlug(HotPlugCase):
                         and self.generations()[-1] == self.property(ROOT, MANAGER, "Generation"),
                         "the last generation")
         self.assertEqual(self.generations(), sorted(set(self.generations())))
+
+
+    def test_what_is_told_to_a_collector_is_of_now_however_old_the_report_is(self):
+        self.plug()
+        self.wait_until(lambda: self.gpus() == [PATH], "the GPU")
+        self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
+        before = time.time_ns() // 1000 * 1000
+        done = subprocess.run([BIN / "gpuprobectl", f"--bus={self.bus.address}", "export", "otlp"], capture_output=True, text=True,
+                              timeout=20, check=True)
+        scope, = json.loads(done.stdout)["resourceMetrics"][0]["scopeMetrics"]
+        times = [int(point["timeUnixNano"]) for metric in scope["metrics"] for point in metric["sum"]["dataPoints"]]
+        self.assertTrue(times)
+        self.assertLessEqual(before, min(times))
+        self.assertLessEqual(max(times), time.time_ns())
 
 
 class Removal(HotPlugCase):

@@ -100,6 +100,7 @@ inline ExportSubject subject_of(const Report& report, std::vector<Recommendation
             .answers = std::move(answers),
             .version = "0.1.0",
             .node = "vm",
+            .observed = report.created,
             .expires = WallTime{std::chrono::seconds{1795302400}}};
 }
 

@@ -74,6 +74,30 @@ TEST(Prometheus, TellsWhatIsKnownOfAccelerators) {
     EXPECT_TRUE(says_the_same(*exported.text, *write_prometheus(subject_of(later)).text));
 }
 
+/// A collector refuses points that are old, or shows none after five minutes; a report may be days
+/// old.
+TEST(Otlp, IsOfTheTimeWhenTheMachineWasSeen) {
+    const auto report = mixed();
+    auto subject = subject_of(report);
+    subject.observed = WallTime{std::chrono::seconds{1800000000}};
+    const auto text = write_otlp(subject).text.value_or("");
+    EXPECT_NE(text.find(R"("timeUnixNano":"1800000000000000000")"), std::string::npos);
+    EXPECT_EQ(text.find("1795216000"), std::string::npos) << "when the report began";
+}
+
+/// Ids of hardware are those of a machine, and every machine's first GPU has the same.
+TEST(Otlp, TellsMachinesApart) {
+    const auto report = mixed();
+    auto subject = subject_of(report);
+    const auto one = write_otlp(subject).text.value_or("");
+    subject.node = "other";
+    EXPECT_NE(one, write_otlp(subject).text);
+    subject.node = "";
+    const auto unnamed = write_otlp(subject).text.value_or("");
+    EXPECT_EQ(unnamed.find("service.instance.id"), std::string::npos);
+    EXPECT_EQ(unnamed.find("host.name"), std::string::npos);
+}
+
 TEST(Slurm, GivesOneVendorItsFlags) {
     const auto report = report_of({h200("0000:18:00.0", "0"), h200("0000:19:00.0", "1")});
     const auto exported = write_slurm_gres(subject_of(report));
