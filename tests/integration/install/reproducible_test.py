@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compiled for others is the same wherever it is compiled: no folder of this machine is in it."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+NEEDED = ("CMakeLists.txt", "cmake", "src", "include", "dbus", "systemd", "data", "man", "cockpit")
+# C and C++, a file that is generated, and what they are linked to; all of it takes twenty minutes.
+SAMPLE = ("src/libgpuprobe.so.1.1.0", "src/libgpuprobe.a", "src/CMakeFiles/gpuprobe_base.dir/base/clock.cpp.o",
+          "src/CMakeFiles/gpuprobe_knowledge.dir/__/generated/builtin_rules.cpp.o")
+# As packages are configured: with debug information, which names files.
+CONFIGURED = ("-GNinja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_C_FLAGS=-O2 -g", "-DCMAKE_CXX_FLAGS=-O2 -g", "-DGPUPROBE_TESTS=OFF")
+
+
+class Reproducible(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_command(self, *words, cwd):
+        done = subprocess.run(words, cwd=cwd, env={**os.environ, "CCACHE_DISABLE": "1"}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def tree(self, name):
+        for needed in NEEDED:
+            copy = shutil.copytree if (SOURCE / needed).is_dir() else shutil.copy
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+            copy(SOURCE / needed, self.folder / name / needed)
+        return self.folder / name
+
+    def test_a_sample_is_the_same_in_two_folders(self):
+        made = []
+        for tree in self.tree("here"), self.tree("elsewhere/with a longer name"):
+            self.run_command("cmake", "-S", ".", "-B", "build", *CONFIGURED, cwd=tree)
+            self.run_command("ninja", "-C", "build", *SAMPLE, cwd=tree)
+            made.append({name: (tree / "build" / name).read_bytes() for name in SAMPLE})
+        for name in SAMPLE:
+            with self.subTest(name):
+                self.assertTrue(made[0][name] == made[1][name], "differs")
+                self.assertNotIn(bytes(self.folder), made[0][name])
+
+
+if __name__ == "__main__":
+    unittest.main()
