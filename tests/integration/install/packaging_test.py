@@ -21,6 +21,10 @@ def setting(name):
     return re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(encoding="utf-8"), re.M)[1]
 
 
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 class Recipes(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -53,7 +57,7 @@ class Recipes(unittest.TestCase):
         def make(folder):
             self.run_command(SOURCE / "tools/packaging/make", "rpm", self.folder / folder, "--without", "switcheroo", *words,
                              env={**os.environ, "BUILT": str(BUILD)})
-            return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (self.folder / folder).rglob("*.rpm")}
+            return {path.name: digest(path) for path in (self.folder / folder).rglob("*.rpm")}
         self.assertEqual(make("rpms"), make("again"))
         packages = {path.name.split("-0.")[0]: path for path in (self.folder / "rpms").rglob("*.rpm")}
         self.assertEqual(set(packages), {"gpuprobe", "gpuprobe-devel", "cockpit-gpuprobe"})
@@ -69,6 +73,8 @@ class Recipes(unittest.TestCase):
                              env={**os.environ, "BUILT": str(BUILD), "GPUPROBE_PREFIX": setting("CMAKE_INSTALL_PREFIX"), "PKGEXT": ".pkg.tar"})
             return {path.name: path for path in (self.folder / folder).glob("*.pkg.tar")}
         packages = make("made")
+        self.assertEqual({name: digest(path) for name, path in packages.items()},
+                         {name: digest(path) for name, path in make("again").items()})
         self.assertEqual({name.split("-0.")[0] for name in packages}, {"gpuprobe", "cockpit-gpuprobe"})
         held = {name.split("-0.")[0]: self.run_command("tar", "-tf", path) for name, path in packages.items()}
         self.assertIn("/bin/gpuprobectl\n", held["gpuprobe"])
