@@ -13,6 +13,7 @@ namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kColumns = 100;
+constexpr std::size_t kTextColumn = 20;  ///< where the text of entries starts, at the least
 
 constexpr std::string_view kGpuNames = R"(
 A GPU is named by its id, its index in the list, its PCI address, a node such as
@@ -62,7 +63,7 @@ std::string overview() {
         "What GPUs this machine has, what works on them, and which backend to use.\n\n";
     for (const auto& verb : verbs())
         for (const auto& line : verb.overview)
-            page += entry(std::string{line.words}, line.text, 20);
+            page += entry(std::string{line.words}, line.text, kTextColumn);
     for (const auto& group : global_options())
         page += fmt::format("\n{}\n", group.title) + option_entries(group.options, 22);
     return page + std::string{kGpuNames};
@@ -78,7 +79,51 @@ std::string page_on(const Verb& verb) {
     return page + "\nCommon options: see 'gpuprobectl help'.\n";
 }
 
+/// Where the text of a line starts: behind the last gap of two columns, or where the line does.
+std::size_t text_start(std::string_view line) {
+    const auto first = std::min(line.find_first_not_of(' '), line.size());
+    const auto gap = line.rfind("  ");
+    return gap == std::string_view::npos || gap < first ? first : gap + 2;
+}
+
+/// Whether a line goes on where the text of the one before stands, so that both are one text.
+bool continues(std::string_view line, std::size_t start, bool is_prose) {
+    return !line.empty() && line.find_first_not_of(' ') == start && (!is_prose || start == 0) &&
+           text_start(line) == start;
+}
+
 }  // namespace
+
+std::string narrowed(std::string_view page, std::size_t columns) {
+    if (columns == 0 || columns >= kColumns)
+        return std::string{page};
+    std::string text;
+    const auto lines = split(page.substr(0, page.size() - 1), '\n');
+    for (std::size_t i = 0; i < lines.size();) {
+        const auto start = text_start(lines[i]);
+        const auto first = std::min(lines[i].find_first_not_of(' '), lines[i].size());
+        const bool is_prose = start == 0 && !lines[i].empty() && !lines[i].starts_with("Usage:");
+        // The text of an entry whose words, above it, are too long to stand beside it.
+        const bool is_below = start == first && first >= kTextColumn;
+        const bool is_entry = start > first || is_below;
+        std::string joined{lines[i].substr(start)};
+        auto lead = std::string{lines[i].substr(0, start)};
+        for (++i;
+             (is_prose || is_entry) && i < lines.size() && continues(lines[i], start, is_prose);
+             ++i)
+            joined += " " + std::string{lines[i].substr(start)};
+        if (joined.empty() || (!is_prose && !is_entry)) {
+            text += lead + joined + "\n";
+            continue;
+        }
+        const auto room = columns - std::min(columns - 20, display_width(lead));
+        for (const auto& line : wrapped(joined, room)) {
+            text += lead + line + "\n";
+            lead.assign(display_width(lead), ' ');
+        }
+    }
+    return text;
+}
 
 std::optional<std::string> help_text(std::string_view verb) {
     if (verb.empty())

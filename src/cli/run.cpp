@@ -10,6 +10,7 @@
 
 #include "cli/complete.h"
 #include "cli/failure.h"
+#include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/open_client.h"
 #include "cli/pager.h"
@@ -49,9 +50,11 @@ bool asks_for_json(const std::vector<std::string>& words) {
 }
 
 ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
-    std::fwrite(refusal.text.data(), 1, refusal.text.size(), refusal.is_help ? stdout : stderr);
-    if (refusal.is_help)
+    if (refusal.is_help) {
+        print(narrowed(refusal.text, screen_of(STDOUT_FILENO, ColourMode::Never).columns));
         return ExitCode::Answered;
+    }
+    std::fwrite(refusal.text.data(), 1, refusal.text.size(), stderr);
     constexpr std::string_view kLead = "gpuprobectl: ";
     const auto line = refusal.text.substr(0, refusal.text.find('\n'));
     const Error error{ErrorCode::InvalidRequest, line.substr(kLead.size())};

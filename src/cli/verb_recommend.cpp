@@ -180,7 +180,7 @@ Verb recommend_verb() {
     return {
         .name = "recommend",
         .overview = {{"recommend PRODUCT",
-                      "which of its variants to install here, and why not the others"}},
+                      "which of its variants to install, and why not the others"}},
         .usage = {"recommend PRODUCT [OPTION…]", "recommend [PRODUCT] --manifest=FILE [OPTION…]"},
         .about = R"(
 The variant of PRODUCT that fits this machine, and what to try next. NAMES are of variants or of

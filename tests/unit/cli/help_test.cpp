@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help.h"
+
+#include <iterator>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/parse.h"
+#include "explain/screen.h"
+
+namespace gpuprobe {
+namespace {
+
+std::vector<std::string> pages() {
+    std::vector<std::string> all{*help_text("")};
+    for (const auto& verb : verb_names())
+        all.push_back(*help_text(verb));
+    return all;
+}
+
+/// The words of a text, whatever is between them.
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream{text};
+    return {std::istream_iterator<std::string>{stream}, {}};
+}
+
+TEST(NarrowedHelp, HasNoLineThatATerminalWouldBreak) {
+    for (const std::size_t columns : {80, 90, 99})
+        for (const auto& page : pages()) {
+            const auto text = narrowed(page, columns);
+            for (const auto line : split(text, '\n'))
+                EXPECT_TRUE(display_width(line) <= columns || line.starts_with("Usage:") ||
+                            line.starts_with("       gpuprobectl"))
+                    << columns << ": " << line;
+        }
+}
+
+TEST(NarrowedHelp, SaysTheSame) {
+    for (const auto& page : pages()) {
+        EXPECT_EQ(narrowed(page, 0), page);
+        EXPECT_EQ(narrowed(page, 100), page);
+        EXPECT_EQ(words_of(narrowed(page, 60)), words_of(page));
+    }
+}
+
+TEST(NarrowedHelp, KeepsParagraphsExamplesAndColumns) {
+    EXPECT_EQ(narrowed("Usage: gpuprobectl verb [OPTION…] WORD WORD WORD\n"
+                       "\n"
+                       "A paragraph of two lines that is\n"
+                       "too long.\n"
+                       "\n"
+                       "  an example that is longer than the line\n"
+                       "\n"
+                       "      --option=NAME       what it is about, and then more\n"
+                       "                          and more\n"
+                       "      --other-longer-option=NAME\n"
+                       "                          something else that is long\n",
+                       45),
+              "Usage: gpuprobectl verb [OPTION…] WORD WORD WORD\n"
+              "\n"
+              "A paragraph of two lines that is too long.\n"
+              "\n"
+              "  an example that is longer than the line\n"
+              "\n"
+              "      --option=NAME       what it is about,\n"
+              "                          and then more and\n"
+              "                          more\n"
+              "      --other-longer-option=NAME\n"
+              "                          something else that\n"
+              "                          is long\n");
+}
+
+}  // namespace
+}  // namespace gpuprobe
