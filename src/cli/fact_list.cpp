@@ -22,7 +22,29 @@ FactType type_of(std::string_view key) {
     return fact ? fact->type : FactType::Text;
 }
 
+std::string item_text(const Value& item);
+std::string array_text(const Value::Array& items);
+
+bool is_list(const Value& value) {
+    return value.as_object() != nullptr || value.as_array() != nullptr;
+}
+
+/// "index 0, size 16777216, io no": what is not known is left out.
+std::string members_text(const Value::Object& members) {
+    std::string text;
+    for (const auto& member : members)
+        if (!member.value.is_null())
+            text += (text.empty() ? "" : ", ") + member.key + " " + item_text(member.value);
+    return text;
+}
+
 std::string item_text(const Value& item) {
+    if (const auto flag = item.as_bool())
+        return *flag ? "yes" : "no";
+    if (const auto* members = item.as_object())
+        return members_text(*members);
+    if (const auto* items = item.as_array())
+        return array_text(*items);
     const auto* text = item.as_string();
     return text ? *text : json_line(item);
 }
@@ -30,7 +52,7 @@ std::string item_text(const Value& item) {
 std::string array_text(const Value::Array& items) {
     std::string text;
     for (std::size_t i = 0; i < std::min(items.size(), kMaxItemsShown); ++i)
-        text += (i == 0 ? "" : ", ") + item_text(items[i]);
+        text += (i == 0 ? "" : is_list(items[i]) ? "; " : ", ") + item_text(items[i]);
     if (items.size() > kMaxItemsShown)
         text += " and " + std::to_string(items.size() - kMaxItemsShown) + " more";
     return text;

@@ -170,10 +170,10 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
     text += reasons_text(plan, screen) + together_text(request, plan, screen) +
             host_text(plan.host, screen);
     if (screen.has_legend)
-        text += fmt::format(
-            "\nAn estimate: budgets leave {} free, and the program that loads the "
-            "model knows better.\n",
-            size_text(request.margin));
+        text += "\n" + hanging(screen, "", 0,
+                               fmt::format("An estimate: budgets leave {} free, and the program "
+                                           "that loads the model knows better.",
+                                           size_text(request.margin)));
     return text;
 }
 

@@ -22,5 +22,18 @@ TEST(FactList, ShowsANumberAsWhatTheTableOfFactsSaysItIs) {
     EXPECT_EQ(shown("nobody_declares_this_memory", Value{std::uint64_t{1}}), "1");
 }
 
+/// A terminal would break JSON in the middle of a word.
+TEST(FactList, ShowsAListOfObjectsInWords) {
+    const Value bar{Value::Object{{"index", Value{std::uint64_t{0}}},
+                                  {"io", Value{false}},
+                                  {"name", Value{}},
+                                  {"flags", Value{Value::Array{Value{"a"}, Value{"b"}}}}}};
+    EXPECT_EQ(shown("bars", Value{Value::Array{bar, bar}}),
+              "index 0, io no, flags a, b; index 0, io no, flags a, b");
+    EXPECT_EQ(shown("queues", Value{Value::Array{Value{Value::Array{Value{"compute"}}},
+                                                 Value{Value::Array{Value{"transfer"}}}}}),
+              "compute; transfer");
+}
+
 }  // namespace
 }  // namespace gpuprobe
