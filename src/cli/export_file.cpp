@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "base/files.h"
@@ -105,6 +106,10 @@ Result<Placed> place_export(const ExportFormat& format,
                                                        "short, and a second one may differ"},
                 .would_lose = std::move(lost)};
     const auto folder = file.parent_path();
+    if (!RootedFiles{}.exists(folder.native()))
+        return Error{ErrorCode::NotFound,
+                     fmt::format("there is no folder {}: is what reads it installed?",
+                                 scrubbed(folder.native(), 512))};
     const bool is_above = format.written_first == WrittenFirst::FolderAbove;
     const auto from = is_above ? folder.parent_path() : folder;
     TRY(write_atomically_from(from.native(), file.native(), text, kMode));
