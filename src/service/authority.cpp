@@ -53,6 +53,8 @@ bool has_ended(int process) {
 }
 
 Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& verdict) {
+    if (problem && problem->getName() == "org.freedesktop.DBus.Error.ServiceUnknown")
+        return refusal(action, "polkit is not installed, so that root alone may");
     if (problem)
         return refusal(action, "polkit gives no answer: " + std::string{problem->getName()});
     if (std::get<0>(verdict))
