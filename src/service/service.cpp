@@ -46,7 +46,8 @@ Status Service::admit(const std::string& sender) {
     if (const auto* known = callers_.known(sender))
         return turns_.admit(known->uid);
     const auto waiting = callers_.waiting(sender);
-    if (waiting >= kMaxUnknown || connection_.untaken() >= kMaxUntaken)
+    const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
+    if (are_many || connection_.untaken() >= kMaxUntaken)
         return Error{ErrorCode::TooManyRequests,
                      "too many calls before the bus said whose they are"};
     if (waiting == 0)

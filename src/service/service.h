@@ -29,8 +29,10 @@ private:
     };
 
     /// Calls of one sender that wait until the bus has said whose they are: as many as a system bus
-    /// lets a connection have on their way.
+    /// lets a connection have on their way. A session bus lets it have more, and so it may, until
+    /// there are so many of all senders.
     static constexpr std::size_t kMaxUnknown = 128;
+    static constexpr std::size_t kMaxUnknownOfAll = 1024;
     /// Answers that the bus has not taken, to senders whom it has not told.
     static constexpr std::size_t kMaxUntaken = 64;
 

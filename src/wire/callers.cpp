@@ -51,6 +51,13 @@ std::size_t Callers::waiting(const std::string& sender) const {
     return asked == asked_.end() ? 0 : asked->second.size();
 }
 
+std::size_t Callers::waiting() const {
+    std::size_t count = 0;
+    for (const auto& [sender, calls] : asked_)
+        count += calls.size();
+    return count;
+}
+
 void Callers::keep(const std::string& sender, const Credentials& credentials) {
     const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
     if (is_large || known(sender))

@@ -45,6 +45,7 @@ public:
     [[nodiscard]] const Credentials* known(const std::string& sender);
     /// How many of its calls wait for the bus.
     [[nodiscard]] std::size_t waiting(const std::string& sender) const;
+    [[nodiscard]] std::size_t waiting() const;  ///< of all senders
     using Answer = std::function<void(const Result<Credentials>&)>;
     /// Calls `answer` once, never from within unless the bus cannot be asked. The bus is asked once
     /// for all who wait for the same name.
