@@ -402,11 +402,14 @@ TEST(Supervisor, WaitsOnceForAllThatAreStuckWhenItEnds) {
     const auto loop = SystemLoop::create().value();
     const SystemClock clock;
     StuckLauncher launcher;
-    const auto start = std::chrono::steady_clock::now();
+    auto start = std::chrono::steady_clock::now();
     {
         Supervisor supervisor{*loop, launcher, clock, {.concurrent = 64}};
         for (int i = 0; i < 40; ++i)
             supervisor.start(ProbeTarget{.api = std::to_string(i)}, [](ProbeResult) { FAIL(); });
+        // After a start that takes long, the next waits for a turn of the loop.
+        ASSERT_TRUE(loop->run_until([&launcher] { return launcher.launches == 40; }));
+        start = std::chrono::steady_clock::now();
     }
     const auto took = std::chrono::steady_clock::now() - start;
     EXPECT_EQ(launcher.launches, 40);
