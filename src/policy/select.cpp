@@ -210,9 +210,9 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
     if (judged.gpu)
         selection.gpus.push_back(judged.gpu);
     const auto& backend = judged.candidate.backend;
-    return {.backend = backend,
-            .environment = environment_on(question, backend, selection),
-            .answers = answers_on(question, backend, selection)};
+    Told told{.backend = backend, .answers = answers_on(question, backend, selection)};
+    told.environment = environment_of(question.profile, backend, selection, told.answers);
+    return told;
 }
 
 /// `not-told-apart` for the accepted candidates whose GPU is named with the very words that name
