@@ -78,6 +78,12 @@ class OfTheCaller(unittest.TestCase):
         self.assertIn("warning: pci:0000:00:06.0: CUDA_VISIBLE_DEVICES=-1 in the caller's environment hides it",
                       done.stdout)
 
+    def test_a_person_is_told_of_gpus_that_come_along(self):
+        machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "select", "--backend=opencl")
+        self.assertNotIn("warning", run(*machine).stdout)  # all four are chosen
+        self.assertIn("warning: pci:0000:23:00.0: nothing that the consumer reads tells it from pci:0000:13:00.0,",
+                      run(*machine, "--gpu=1").stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
