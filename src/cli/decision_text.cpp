@@ -40,36 +40,6 @@ std::string candidate_lines(const Candidate& candidate,
     return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
 }
 
-bool is_chosen_gpu(const Decision& decision, const std::string& gpu) {
-    return std::ranges::find(decision.gpus, gpu) != decision.gpus.end();
-}
-
-/// Whether the choice is not what will be used: the caller's own variables hide it, or a program
-/// that is told to use it sees GPUs that were not chosen.
-bool spoils_the_choice(const Reason& reason, const Decision& decision) {
-    if (reason.is("hidden-by-environment"))
-        return true;
-    const auto* others = reason.detail.at("gpus").as_array();
-    return reason.is("not-told-apart") && others &&
-           std::ranges::any_of(*others, [&decision](const Value& other) {
-               const auto* gpu = other.as_string();
-               return gpu && !is_chosen_gpu(decision, *gpu);
-           });
-}
-
-std::string warnings_of_the_choice(const Decision& decision, const Screen& screen) {
-    std::string text;
-    for (const auto& candidate : decision.candidates) {
-        const bool is_chosen = candidate.backend == decision.backend && candidate.gpu &&
-                               is_chosen_gpu(decision, *candidate.gpu);
-        for (const auto& reason : candidate.reasons)
-            if (is_chosen && spoils_the_choice(reason, decision))
-                text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
-                                *candidate.gpu + ": " + explained(reason).text);
-    }
-    return text;
-}
-
 }  // namespace
 
 std::string verdict_sign(Verdict verdict, const Screen& screen) {
@@ -96,7 +66,6 @@ std::string decision_text(const Decision& decision, const Report* report, const 
     text += "\n";
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
-    text += warnings_of_the_choice(decision, screen);
     for (const auto& warning : decision.warnings)
         text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
                         explained(warning).text);

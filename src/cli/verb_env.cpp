@@ -10,6 +10,7 @@
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
 #include "explain/shell_quote.h"
 #include "policy/consumer_set.h"
 #include "policy/exports.h"
@@ -48,6 +49,9 @@ Result<ExitCode> print_choice(Context& context) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
+    for (const auto& warning : decision.warnings)
+        if (warning.detail.at("replaced") != Value{true})
+            remark(context.arguments, "warning: " + explained(warning).text);
     for (const auto& [name, value] : decision.environment) {
         // Whatever is printed here is run by a shell.
         if (is_settable(name, value))

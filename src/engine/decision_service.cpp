@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxProductName = 128;
 
 /// What an answer rests on that has expired: documents that the report is made with, and a product.
-std::vector<Reason> warnings_of(const Manifest* product, const CallerContext& caller) {
+std::vector<Reason> stale_of(const Manifest* product, const CallerContext& caller) {
     auto warnings = stale_among(caller.seen.notes);
     if (auto stale = product ? staleness(*product, caller.now) : std::nullopt)
         warnings.push_back(std::move(*stale));
@@ -157,7 +157,8 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     auto decision = TRY(gpuprobe::select(
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now), product));
-    decision.warnings = warnings_of(product, caller);
+    for (auto& stale : stale_of(product, caller))
+        decision.warnings.push_back(std::move(stale));
     return decision;
 }
 
@@ -192,7 +193,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
     auto recommendation = gpuprobe::recommend(variants, wanted, caller.seen, documents_.rules,
                                               failed_variants(experience, profile));
-    for (auto& stale : warnings_of(&variants, caller))
+    for (auto& stale : stale_of(&variants, caller))
         recommendation.warnings.push_back(std::move(stale));
     return recommendation;
 }

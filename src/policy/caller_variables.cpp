@@ -239,7 +239,8 @@ std::vector<Reason> hidden_by(const Variables& callers,
                 !kHidings[static_cast<std::size_t>(form)].hides(set->second, scene))
                 continue;
             reasons.push_back(
-                because("hidden-by-environment", {{"variable", set->first},
+                because("hidden-by-environment", {{"gpu", gpu.id},
+                                                  {"variable", set->first},
                                                   {"value", scrubbed(set->second, 256)},
                                                   {"replaced", answer.contains(set->first)}}));
         }

@@ -43,7 +43,7 @@ struct Decision {
     std::map<std::string, std::string> answers = {};  ///< what else the consumer wants to know
     std::vector<std::string> messages = {};           ///< the consumer's own texts on this
     std::vector<Candidate> candidates = {};
-    std::vector<Reason> warnings = {};  ///< what it rests on is out of date
+    std::vector<Reason> warnings = {};  ///< why it may not be what is used; what is out of date
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
 };

@@ -227,8 +227,9 @@ public:
         for (const auto& [told, alike] : named_)
             for (auto* judged : alike)
                 if (is_accepted(*judged) && alike.size() > 1)
-                    judged->candidate.reasons.push_back(
-                        because("not-told-apart", {{"gpus", Value{others(alike, *judged)}}}));
+                    judged->candidate.reasons.push_back(because(
+                        "not-told-apart",
+                        {{"gpu", judged->gpu->id}, {"gpus", Value{others(alike, *judged)}}}));
     }
 
 private:
@@ -332,11 +333,36 @@ Attempt attempt_or_give_up(SelectQuestion& question,
     return made;
 }
 
+/// Whether the choice is not what will be used: the caller's own variables hide it, or a program
+/// that is told to use it sees GPUs that were not chosen.
+bool spoils_the_choice(const Reason& reason, const std::vector<std::string>& chosen) {
+    const auto* seen = reason.detail.at("gpus").as_array();
+    return reason.is("hidden-by-environment") ||
+           (reason.is("not-told-apart") && std::ranges::any_of(*seen, [&chosen](const Value& gpu) {
+                return std::ranges::find(chosen, *gpu.as_string()) == chosen.end();
+            }));
+}
+
+std::vector<Reason> warnings_of(const Judged& best,
+                                const std::vector<std::string>& chosen,
+                                const std::vector<Judged>& all) {
+    std::vector<Reason> warnings;
+    const auto spoils = [&chosen](const Reason& reason) {
+        return spoils_the_choice(reason, chosen);
+    };
+    for (const auto& judged : all)
+        if (judged.gpu && judged.candidate.backend == best.candidate.backend &&
+            std::ranges::find(chosen, judged.gpu->id) != chosen.end())
+            std::ranges::copy_if(judged.candidate.reasons, std::back_inserter(warnings), spoils);
+    return warnings;
+}
+
 Decision decision_from(const SelectQuestion& question, const Attempt& made, const Report& report) {
     Decision decision{.consumer = question.profile.name, .generation = report.generation};
     Selection selection{.report = report};
     Facts::Subject subject{.report = report, .backend_word = ""};
-    if (const auto* best = made.best(question)) {
+    const auto* best = made.best(question);
+    if (best) {
         selection.gpus = group_of(*best, made.all);
         decision.backend = question.word_for(best->candidate.backend);
         decision.environment = environment_on(question, best->candidate.backend, selection);
@@ -348,6 +374,8 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
+    if (best)
+        decision.warnings = warnings_of(*best, decision.gpus, made.all);
     decision.summary = summary_of(question, made.detected, decision.backend);
     decision.answers = answers_of(question.profile, Facts{subject}, selection);
     return decision;

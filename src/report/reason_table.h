@@ -209,7 +209,7 @@ inline constexpr ReasonInfo kRows[] = {
      "count"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
      "a variable of the caller's own environment hides the GPU from this backend",
-     "variable, value; replaced: whether the environment of the answer sets it anew"},
+     "gpu, variable, value; replaced: whether the environment of the answer sets it anew"},
     {"implausible", Hardware, Remarks, OnGpu,
      "a size that no GPU can have: over 4 TiB, 64 times the machine's memory, or twice what the "
      "kernel says. It stays in `memory.evidence` and is used for nothing",
@@ -293,7 +293,7 @@ inline constexpr ReasonInfo kRows[] = {
      "requested: backends, variants or GPU ids; variant"},
     {"not-told-apart", Machine, Remarks, OnCandidate,
      "nothing that the consumer reads names this GPU alone: told to use it, it sees others too",
-     "gpus: the ids of those"},
+     "gpu; gpus: the ids of those"},
     {"not-usable", Device, Ends, OnCandidate | OnPlan, "the report says so and gives no reason"},
     {"not-verified", Request, Ends, OnCandidate | OnVariant,
      "the request wants what computed a checked result, and this did not, or nobody asked",

@@ -69,20 +69,30 @@ class OfTheCaller(unittest.TestCase):
     def test_what_hides_a_gpu_is_a_reason(self):
         reason, = self.candidate(CUDA_VISIBLE_DEVICES="")["reasons"]
         self.assertEqual(reason, {"code": "hidden-by-environment", "detail": {
-            "variable": "CUDA_VISIBLE_DEVICES", "value": "", "replaced": True}})
+            "gpu": "pci:0000:00:06.0", "variable": "CUDA_VISIBLE_DEVICES", "value": "", "replaced": True}})
         self.assertEqual(self.candidate(CUDA_VISIBLE_DEVICES=FIRST)["reasons"], [])
         self.assertEqual(self.candidate(CUDA_VISIBLE_DEVICES="0", CUDA_DEVICE_ORDER="PCI_BUS_ID")["reasons"], [])
 
     def test_a_person_is_told(self):
         done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", CUDA_VISIBLE_DEVICES="-1")
-        self.assertIn("warning: pci:0000:00:06.0: CUDA_VISIBLE_DEVICES=-1 in the caller's environment hides it",
-                      done.stdout)
+        self.assertIn("warning: CUDA_VISIBLE_DEVICES=-1 in the caller's environment hides pci:0000:00:06.0", done.stdout)
+
+    def test_a_program_is_told_with_the_answer(self):
+        done = run("--replay", str(MACHINES / TWO), "select", "llama.cpp", "-j", CUDA_VISIBLE_DEVICES="-1")
+        self.assertEqual({each["code"] for each in json.loads(done.stdout)["warnings"]}, {"hidden-by-environment"})
 
     def test_a_person_is_told_of_gpus_that_come_along(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "select", "--backend=opencl")
         self.assertNotIn("warning", run(*machine).stdout)  # all four are chosen
-        self.assertIn("warning: pci:0000:23:00.0: nothing that the consumer reads tells it from pci:0000:13:00.0,",
+        self.assertIn("warning: nothing that the consumer reads tells pci:0000:23:00.0 from pci:0000:13:00.0,",
                       run(*machine, "--gpu=1").stdout)
+
+    def test_an_environment_says_what_it_does_not_hide(self):
+        machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "env", "--backend=opencl")
+        self.assertNotIn("warning", run(*machine).stderr)
+        self.assertIn("warning: nothing that the consumer reads tells", run(*machine, "--gpu=1").stderr)
+        replaced = run("--replay", str(MACHINES / TWO), "env", "llama.cpp", CUDA_VISIBLE_DEVICES="-1")
+        self.assertEqual(replaced.stderr, "")
 
 
 if __name__ == "__main__":
