@@ -94,7 +94,7 @@ void evaluate_all(benchmark::State& state) {
     for (auto _ : state) {
         const auto facts = machine_facts(report, known);
         for (int i = 0; i < kManifests; ++i)
-            benchmark::DoNotOptimize(evaluate(variants.platforms.front(), {}, facts, {}));
+            benchmark::DoNotOptimize(evaluate(variants.platforms.front(), {}, facts, {}, {}));
     }
 }
 BENCHMARK(evaluate_all)->ArgName("alike")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);

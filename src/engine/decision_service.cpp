@@ -191,8 +191,10 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     if (const auto rule = feedback_.rule_for(name); rule && profile)
         wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
-    auto recommendation = gpuprobe::recommend(variants, wanted, caller.seen, documents_.rules,
-                                              failed_variants(experience, profile));
+    const bool is_consumers_own = profile && manifest.empty();
+    auto recommendation = gpuprobe::recommend(
+        variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
+        is_consumers_own ? refusals_of(*profile, caller.seen) : Refusals{});
     for (auto& stale : stale_of(&variants, caller))
         recommendation.warnings.push_back(std::move(stale));
     return recommendation;

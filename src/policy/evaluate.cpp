@@ -104,6 +104,16 @@ std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& 
     return allowed;
 }
 
+std::map<Api, std::uint64_t> refused_gpus(const Refusals& refusals, const MachineFacts& machine) {
+    std::map<Api, std::uint64_t> refused;
+    for (const auto& [backend, gpus] : refusals)
+        for (std::size_t i = 0; i < machine.gpus.size(); ++i)
+            if (const auto api = api_of_backend(backend);
+                api && gpus.contains(machine.gpus[i].gpu()->id))
+                refused[*api] |= 1ULL << i;
+    return refused;
+}
+
 /// Whether every alternative of the variant computes with that backend; the CPU needs no device.
 bool computes_with(const Variant& variant, std::string_view backend) {
     if (variant.needs.devices.empty())
@@ -119,7 +129,8 @@ public:
     Evaluator(const VariantPlatform& platform,
               const RecommendRequest& request,
               const MachineFacts& machine,
-              std::span<const FailedVariant> failed)
+              std::span<const FailedVariant> failed,
+              const Refusals& refusals)
         : platform_{platform},
           request_{request},
           machine_{machine},
@@ -127,7 +138,8 @@ public:
           gpus_{machine.gpus},
           answers_{answers_to(platform.index, machine, gpus_)},
           has_closed_nodes_{has_closed_nodes(machine.host.report())},
-          allowed_{gpus_allowed(request, machine)} {
+          allowed_{gpus_allowed(request, machine)},
+          refused_{refused_gpus(refusals, machine)} {
         if (const auto added = added_term(request))
             added_ = gpus_.ask(*added);
     }
@@ -225,6 +237,15 @@ private:
         return gpus;
     }
 
+    /// The GPUs on which the consumer does not use what the variant computes with.
+    [[nodiscard]] std::uint64_t refused(const Variant& variant, std::size_t alternative) const {
+        std::uint64_t gpus = 0;
+        for (const auto api : apis_used(variant, variant.needs.devices[alternative]))
+            if (const auto found = refused_.find(api); found != refused_.end())
+                gpus |= found->second;
+        return gpus;
+    }
+
     /// Whether it might run on a GPU that may not be used.
     [[nodiscard]] bool is_ruled_out(const VariantIndex::Entry& entry,
                                     const Variant& variant) const {
@@ -241,6 +262,8 @@ private:
             auto gpus = allowed & (request_.require_verified ? verified(variant, i) : gpus_.all());
             if (has_closed_nodes_)
                 gpus &= open(variant, i);
+            if (!refused_.empty())
+                gpus &= ~refused(variant, i);
             const auto mask = all_of(place + 1, count, {.yes = gpus, .maybe = gpus});
             covered.yes |= mask.yes;
             covered.maybe |= mask.maybe;
@@ -304,6 +327,7 @@ private:
     std::optional<GpuMask> added_ = {};  ///< what the request asks of every GPU
     bool has_closed_nodes_;
     std::uint64_t allowed_;  ///< GPUs that an administrator has not ruled out
+    std::map<Api, std::uint64_t> refused_;
 };
 
 /// Variants are in the order of their names, so that their places compare as these.
@@ -371,8 +395,9 @@ std::vector<std::string> vendors_of(const Requirements& requirements) {
 std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
                                     const MachineFacts& machine,
-                                    std::span<const FailedVariant> failed) {
-    const Evaluator evaluator{platform, request, machine, failed};
+                                    std::span<const FailedVariant> failed,
+                                    const Refusals& refusals) {
+    const Evaluator evaluator{platform, request, machine, failed, refusals};
     std::vector<JudgedVariant> judged;
     judged.reserve(platform.variants.size());
     for (std::size_t i = 0; i < platform.variants.size(); ++i)

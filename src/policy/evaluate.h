@@ -43,7 +43,8 @@ std::optional<Term> added_term(const RecommendRequest& request);
 std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
                                     const MachineFacts& machine,
-                                    std::span<const FailedVariant> failed);
+                                    std::span<const FailedVariant> failed,
+                                    const Refusals& refusals);
 
 /// The vendors whose GPUs a variant is for; empty where any may be meant.
 std::vector<std::string> vendors_of(const Requirements& requirements);

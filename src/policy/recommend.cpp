@@ -156,7 +156,8 @@ Recommendation recommend(const Manifest& manifest,
                          const RecommendRequest& request,
                          const Report& report,
                          const Rules& rules,
-                         std::span<const FailedVariant> failed) {
+                         std::span<const FailedVariant> failed,
+                         const Refusals& refusals) {
     const ComputeView view{report};
     const auto machine = machine_facts(view.report(), rules);
     Recommendation answer{.product = manifest.name,
@@ -175,11 +176,11 @@ Recommendation recommend(const Manifest& manifest,
     answer.project_default = platform->fallback;
     warn_of_limits(manifest, machine, rules, answer);
     warn_of_words(*platform, request, answer);
-    const auto judged = evaluate(*platform, request, machine, failed);
+    const auto judged = evaluate(*platform, request, machine, failed, refusals);
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
-    add_candidates(judged, {request, machine, view.report(), failed}, answer);
+    add_candidates(judged, {request, machine, view.report(), failed, refusals}, answer);
     return answer;
 }
 

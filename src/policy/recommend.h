@@ -9,6 +9,7 @@
 #include "policy/manifest.h"
 #include "policy/recommendation.h"
 #include "policy/rules.h"
+#include "policy/select.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline policy {
@@ -51,12 +52,15 @@ struct FailedVariant {
 /// The variant to take, what to try next, and every variant with its verdict. Pure: the same inputs
 /// give the same answer whatever their order. Meaning: docs/variants.md.
 ///
-/// `failed` rejects with "reported-failed", whatever the manifest and the request say.
+/// `failed` rejects with "reported-failed", whatever the manifest and the request say. `refusals`
+/// are those of the consumer whose builds these are: no variant is for a GPU on which they refuse
+/// what it computes with.
 Recommendation recommend(const Manifest& manifest,
                          const RecommendRequest& request,
                          const Report& report,
                          const Rules& rules,
-                         std::span<const FailedVariant> failed = {});
+                         std::span<const FailedVariant> failed = {},
+                         const Refusals& refusals = {});
 
 /// "stale-document", when the manifest's date of expiry has passed.
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);

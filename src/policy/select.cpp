@@ -444,4 +444,18 @@ Result<Decision> select(const Profile& profile,
     return decided(profile, request, ComputeView{report}.report(), experience, product, false);
 }
 
+Refusals refusals_of(const Profile& profile, const Report& report) {
+    Refusals refusals;
+    const ComputeView view{report};
+    const auto question = question_from(profile, {}, view.report(), {});
+    if (!question)
+        return refusals;
+    for (const auto& backend : question->backends)
+        for (const auto& gpu : view.report().gpus)
+            if (auto judged = judge(*question, backend, gpu, view.report());
+                judged.candidate.verdict == Verdict::Rejected)
+                refusals[backend].emplace(gpu.id, std::move(judged.candidate.reasons));
+    return refusals;
+}
+
 }  // namespace gpuprobe::inline policy

@@ -72,4 +72,9 @@ Result<Decision> select(const Profile& profile,
                         const Experience& experience = {},
                         const Manifest* product = nullptr);
 
+/// What keeps a consumer from a backend on a GPU whichever build of it there is, by our name of the
+/// backend and by the GPU's id. What nobody knows keeps it from nothing.
+using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
+Refusals refusals_of(const Profile& profile, const Report& report);
+
 }  // namespace gpuprobe::inline policy

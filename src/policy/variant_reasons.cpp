@@ -106,6 +106,14 @@ public:
                 add_once(std::move(reason));
     }
 
+    /// Where the variant's own terms do not say it already.
+    void explain_refusals(const Variant& variant, const Facts& gpu) {
+        for (const auto& alternative : needs_.devices)
+            if (all_hold(alternative, gpu) != Truth::False)
+                for (const auto api : apis_used(variant, alternative))
+                    repeat_refusal(info_of(api).backend, *gpu.gpu());
+    }
+
     void explain_gpu(const Facts& gpu) {
         const bool several = needs_.devices.size() > 1;
         const bool none_holds = std::ranges::none_of(needs_.devices, [&](const auto& alternative) {
@@ -136,11 +144,25 @@ private:
         const auto view = gpu.backends.find(std::string{info_of(api).backend});
         if (view == gpu.backends.end())
             return;
-        for (auto reason : view->second.reasons) {
-            reason.detail["where"] = gpu.id;
-            reason.detail["predicate"] = "backend";
-            add_once(std::move(reason));
-        }
+        for (const auto& reason : view->second.reasons)
+            add_of_backend(reason, gpu);
+    }
+
+    void repeat_refusal(std::string_view backend, const Gpu& gpu) {
+        const auto of_backend = context_.refusals.find(backend);
+        if (of_backend == context_.refusals.end())
+            return;
+        const auto refused = of_backend->second.find(gpu.id);
+        if (refused == of_backend->second.end())
+            return;
+        for (auto reason : refused->second)
+            add_of_backend(std::move(reason), gpu);
+    }
+
+    void add_of_backend(Reason reason, const Gpu& gpu) {
+        reason.detail["where"] = gpu.id;
+        reason.detail["predicate"] = "backend";
+        add_once(std::move(reason));
     }
 
     void add_once(Reason reason) {
@@ -212,8 +234,10 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
         if (is_covered(judged, i) || (!is_meant && judged.covered != 0))
             continue;
         explainer.explain_gpu(gpus[i]);
-        if (is_meant)
+        if (is_meant) {
             explainer.explain_closed_nodes(*judged.variant, gpus[i]);
+            explainer.explain_refusals(*judged.variant, gpus[i]);
+        }
         explainer.explain_unverified(*judged.variant, gpus[i]);
     }
     if (gpus.empty() && !needs.devices.empty())

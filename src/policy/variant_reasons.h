@@ -14,6 +14,7 @@ struct ExplanationContext {
     const MachineFacts& machine;
     const Report& report;
     std::span<const FailedVariant> failed;
+    const Refusals& refusals;
 };
 
 /// Every predicate that is not true, with all alternatives where none holds. For a variant that may

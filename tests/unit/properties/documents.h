@@ -79,7 +79,9 @@ inline Decision choice(const Profile& profile,
 inline Recommendation advice(const Manifest& product,
                              const Report& report,
                              const RecommendRequest& request = {}) {
-    return recommend(product, request, report, Rules::current());
+    const auto* profile = profile_called(product.name);
+    return recommend(product, request, report, Rules::current(), {},
+                     profile ? refusals_of(*profile, report) : Refusals{});
 }
 
 template <class Tried>

@@ -93,7 +93,29 @@ bool recommend_says_why_not_on(const Pair& pair, const std::string& gpu) {
         reasons, [&gpu](const Reason& reason) { return reason.detail.at("where") == Value{gpu}; });
 }
 
+/// That another GPU is better keeps nobody from this one.
+bool select_refuses(const Pair& pair, const std::string& backend, const std::string& gpu) {
+    return std::ranges::any_of(pair.decision.candidates, [&](const Candidate& candidate) {
+        return candidate.gpu == gpu && own_name(pair.profile, candidate.backend) == backend &&
+               candidate.verdict == Verdict::Rejected &&
+               !has_reason(candidate.reasons, "discrete-preferred");
+    });
+}
+
+/// A variant is for no GPU on which select refuses everything that it computes with.
+void expect_no_refused_gpu(const Pair& pair) {
+    for (const auto& candidate : pair.answer.candidates) {
+        const auto backends = backends_of(*find_variant(pair.platform, candidate.variant));
+        for (const auto& gpu : candidate.gpus)
+            EXPECT_FALSE(std::ranges::all_of(
+                backends,
+                [&](const std::string& backend) { return select_refuses(pair, backend, gpu); }))
+                << pair.answer.product << ": " << candidate.variant << " on " << gpu;
+    }
+}
+
 void expect_agreement(const Pair& pair) {
+    expect_no_refused_gpu(pair);
     const auto chosen = pair.chosen();
     const auto recommended = pair.recommended();
     if (!recommended.contains(chosen)) {
