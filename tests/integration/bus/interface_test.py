@@ -172,6 +172,10 @@ class Interface(BusCase):
         self.assertEqual({*backends[17:]}, {"cpu"})
         self.assertEqual([question(gib << 30)["Backend"] for gib in range(40)], backends)
 
+    def test_a_number_may_come_in_any_type_of_whole_numbers(self):
+        answers = [self.select({"min-memory": GLib.Variant(kind, 30_000)}) for kind in "nqiuxt"]
+        self.assertEqual([answer["Backend"] for answer in answers], ["vulkan"] * 6)
+
     def test_select_takes_gpus_by_object_path(self):
         by_path = self.select({"gpus": GLib.Variant("ao", [PATH])})
         by_id = self.select({"gpus": GLib.Variant("as", ["pci:" + ADDRESS])})
