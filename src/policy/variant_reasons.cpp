@@ -2,6 +2,7 @@
 #include "policy/variant_reasons.h"
 
 #include <algorithm>
+#include <set>
 
 #include "policy/computing_api.h"
 
@@ -45,6 +46,11 @@ Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth r
     if (place.alternative)
         reason.detail["alternative"] = static_cast<unsigned long>(*place.alternative);
     return reason;
+}
+
+bool is_of_host(const Reason& reason) {
+    const auto* row = find_reason(reason.code);
+    return row && row->subject == ReasonSubject::Machine;
 }
 
 void add_missing(Value missing, Reason& reason) {
@@ -106,12 +112,17 @@ public:
                 add_once(std::move(reason));
     }
 
-    /// Where the variant's own terms do not say it already.
+    /// Where the variant's own terms, which say it with what they want, do not say it already.
     void explain_refusals(const Variant& variant, const Facts& gpu) {
+        std::set<std::string> told;
+        for (const auto& reason : reasons_)
+            if (reason.detail.at("where") == Value{"host"} ||
+                reason.detail.at("where") == Value{gpu.gpu()->id})
+                told.insert(reason.code);
         for (const auto& alternative : needs_.devices)
             if (all_hold(alternative, gpu) != Truth::False)
                 for (const auto api : apis_used(variant, alternative))
-                    repeat_refusal(info_of(api).backend, *gpu.gpu());
+                    repeat_refusal(info_of(api).backend, *gpu.gpu(), told);
     }
 
     void explain_gpu(const Facts& gpu) {
@@ -145,22 +156,25 @@ private:
         if (view == gpu.backends.end())
             return;
         for (const auto& reason : view->second.reasons)
-            add_of_backend(reason, gpu);
+            add_of_backend(reason, gpu.id);
     }
 
-    void repeat_refusal(std::string_view backend, const Gpu& gpu) {
+    void repeat_refusal(std::string_view backend,
+                        const Gpu& gpu,
+                        const std::set<std::string>& told) {
         const auto of_backend = context_.refusals.find(backend);
         if (of_backend == context_.refusals.end())
             return;
         const auto refused = of_backend->second.find(gpu.id);
         if (refused == of_backend->second.end())
             return;
-        for (auto reason : refused->second)
-            add_of_backend(std::move(reason), gpu);
+        for (const auto& reason : refused->second)
+            if (!told.contains(reason.code))
+                add_of_backend(reason, is_of_host(reason) ? "host" : gpu.id);
     }
 
-    void add_of_backend(Reason reason, const Gpu& gpu) {
-        reason.detail["where"] = gpu.id;
+    void add_of_backend(Reason reason, std::string where) {
+        reason.detail["where"] = std::move(where);
         reason.detail["predicate"] = "backend";
         add_once(std::move(reason));
     }

@@ -242,10 +242,18 @@ class OtherPackages(ScenarioCase):
             self.assertEqual(self.select(machine, "lemonade").backend, variant.split("-")[0])
 
     def test_node_llama_cpp_falls_back_for_older_drivers(self):
+        libraries = ("libcudart.so.12", "libcudart.so.13", "libcublas.so.12", "libcublas.so.13")
         for capability, driver, variant in (("8.6", "580.65.06", "linux-x64-cuda"), ("6.1", "550.54.14", "linux-x64-cuda"),
                                             ("9.0", "580.65.06", "linux-x64-vulkan")):
-            answer = self.recommend(Machine().nvidia(capability=capability, driver=driver), "node-llama-cpp")
+            machine = Machine(libraries=libraries).nvidia(capability=capability, driver=driver)
+            answer = self.recommend(machine, "node-llama-cpp")
             self.assertEqual(answer.variant, variant, answer.text)
+
+    def test_node_llama_cpp_takes_no_cuda_without_its_libraries(self):
+        machine = Machine().nvidia(capability="8.6", driver="580.65.06")
+        answer = self.recommend(machine, "node-llama-cpp")
+        self.assertEqual((answer.variant, self.select(machine, "node-llama-cpp").backend), ("linux-x64-vulkan", "vulkan"))
+        self.assertIn("libcudart.so.13", answer.text)
 
     def test_vllm_begins_with_turing(self):
         self.assertEqual(self.recommend(Machine().nvidia(capability="7.5"), "vllm").variant, "cu130")

@@ -9,11 +9,11 @@ namespace {
 
 using namespace testing_variants;
 
-Manifest cuda_and_cpu() {
+Manifest cuda_and_cpu(const std::string& of_host = "{}") {
     auto manifest = parse_product(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
-        R"("gpu":{"family":"cuda","tier":9,"requires":{"device":{"cuda":{"toolkit":"12.4"}}}},)"
-        R"("cpu":{}}}}})");
+        R"("gpu":{"family":"cuda","tier":9,"requires":{"device":{"cuda":{"toolkit":"12.4"}},"host":)" +
+        of_host + R"(}},"cpu":{}}}}})");
     EXPECT_TRUE(manifest) << manifest.error().text;
     return manifest ? std::move(manifest).value() : Manifest{};
 }
@@ -22,8 +22,10 @@ Profile with_cuda() {
     return Profile{.name = "p", .backends = {"cuda", "cpu"}};
 }
 
-Recommendation for_consumer(const Profile& profile, const Report& report) {
-    return recommend(cuda_and_cpu(), {}, report, rules(), {}, refusals_of(profile, report));
+Recommendation for_consumer(const Profile& profile,
+                            const Report& report,
+                            const Manifest& manifest = cuda_and_cpu()) {
+    return recommend(manifest, {}, report, rules(), {}, refusals_of(profile, report));
 }
 
 /// G02's RTX 4090, whose CUDA crashes.
@@ -46,6 +48,32 @@ TEST(Refusals, KeepABuildFromAGpuThatTheConsumerCannotUse) {
     EXPECT_TRUE(rejected->reasons[0].is("driver-crashed"));
     EXPECT_EQ(rejected->reasons[0].detail.at("where"), Value{report.gpus[0].id});
     EXPECT_EQ(rejected->reasons[0].detail.at("predicate"), Value{"backend"});
+}
+
+/// A library that the profile and the build both ask for.
+TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
+    const auto manifest = cuda_and_cpu(R"({"libs":["libcudart.so.12"]})");
+    auto profile = with_cuda();
+    profile.floors["cuda"] = {"library=libcudart.so.12"};
+    auto report = machine("G02");
+    report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
+    const auto answer = for_consumer(profile, report, manifest);
+    const auto& reasons = candidate(answer, "gpu")->reasons;
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_TRUE(reasons[0].is("library-missing"));
+    EXPECT_EQ(reasons[0].detail.at("predicate"), Value{"libs"});
+}
+
+/// The host's library, once for all GPUs.
+TEST(Refusals, OfTheHostAreOfTheHost) {
+    auto profile = with_cuda();
+    profile.floors["cuda"] = {"library=libcudart.so.12"};
+    auto report = machine("G02");
+    report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
+    const auto answer = for_consumer(profile, report);
+    const auto& reasons = candidate(answer, "gpu")->reasons;
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_EQ(reasons[0].detail.at("where"), Value{"host"});
 }
 
 TEST(Refusals, KeepABuildFromVendorsThatTheConsumerLeavesOut) {
