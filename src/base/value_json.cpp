@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/value_json.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -33,7 +34,7 @@ public:
     bool end_array() override { return close(); }
 
     bool key(string_t& name) override {
-        const bool is_new = keys_.back().insert(name).second;
+        const bool is_new = is_new_key(name);
         key_ = std::move(name);
         return is_new || refuse("a key appears twice");
     }
@@ -55,6 +56,20 @@ private:
     bool refuse(const char* problem) {
         problem_ = path() + problem;
         return false;
+    }
+
+    /// Whether the innermost object lacks it. A few keys are compared each; of many that would cost
+    /// the square.
+    bool is_new_key(const std::string& name) {
+        constexpr std::size_t kFew = 16;
+        const auto& members = *open_.back()->as_object();
+        if (members.size() < kFew)
+            return std::ranges::find(members, name, &Value::Member::key) == members.end();
+        auto& keys = keys_.back();
+        if (keys.empty())
+            for (const auto& member : members)
+                keys.insert(member.key);
+        return keys.insert(name).second;
     }
 
     /// Where the parser stands ("platforms.linux-x86_64.variants[3]: "), of a length that the input
@@ -113,7 +128,7 @@ private:
 
     Value root_ = {};
     std::vector<Value*> open_ = {};
-    /// The keys of each open container: looking them up in the object would cost their square.
+    /// The keys of each open container that has many.
     std::vector<std::unordered_set<std::string>> keys_ = {};
     std::string key_ = {};
     std::string problem_ = {};

@@ -84,6 +84,18 @@ INSTANTIATE_TEST_SUITE_P(
                              std::string(64, 'k') + ": not JSON at byte 1005"}),
     testing::case_name);
 
+/// Few keys and many are compared in two ways.
+TEST(ParseJson, RefusesAKeyTwiceHoweverManyThereAre) {
+    std::string members;
+    for (int i = 0; i < 40; ++i) {
+        const auto key = [](int n) { return "\"k" + std::to_string(n) + "\":0"; };
+        members += (i == 0 ? "" : ",") + key(i);
+        ASSERT_TRUE(parsed("{" + members + "}"));
+        for (int twin = 0; twin <= i; ++twin)
+            EXPECT_FALSE(parsed("{" + members + "," + key(twin) + "}")) << i << " " << twin;
+    }
+}
+
 TEST(ParseJson, AcceptsTheDeepestAllowedLevelAndNotOneMore) {
     const auto nested = [](int levels) {
         const auto count = static_cast<std::size_t>(levels);
