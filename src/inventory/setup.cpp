@@ -287,6 +287,8 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
                 if (release.id_like.size() < kMaxWords)
                     release.id_like.push_back(lower_case(word));
     }
+    if (release.id == "debian" && files.exists("/etc/rpi-issue"))
+        return OsRelease{.id = "raspbian", .id_like = {"debian"}, .version_id = release.version_id};
     return release;
 }
 

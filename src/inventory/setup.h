@@ -11,6 +11,9 @@
 namespace gpuprobe::inline inventory {
 
 /// os-release(5): /etc/os-release, else /usr/lib/os-release. nullopt where neither can be read.
+/// Raspberry Pi OS of 64 bits calls itself Debian there, and is known by /etc/rpi-issue: it is
+/// "raspbian" here, as that of 32 bits calls itself. Source: RPi-Distro/pi-gen a46065d9,
+/// export-image/05-finalise/01-run.sh.
 std::optional<OsRelease> os_release_of(const FileSystem& files);
 
 /// "flatpak", "snap" or "toolbox", which distrobox calls itself too; nullopt outside one.

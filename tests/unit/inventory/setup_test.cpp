@@ -27,6 +27,17 @@ TEST(OsRelease, IsInUsrLibWhereEtcHasNone) {
     EXPECT_EQ(os_release_of(files)->variant_id, "silverblue");
 }
 
+TEST(OsRelease, KnowsRaspberryPiOsThatCallsItselfDebian) {
+    MemoryFiles files;
+    files.write("/etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n");
+    EXPECT_EQ(os_release_of(files)->id, "debian");
+    files.write("/etc/rpi-issue", "Raspberry Pi reference 2025-05-13\n");
+    EXPECT_EQ(*os_release_of(files),
+              (OsRelease{.id = "raspbian", .id_like = {"debian"}, .version_id = "12"}));
+    files.write("/etc/os-release", "ID=ubuntu\n");
+    EXPECT_EQ(os_release_of(files)->id, "ubuntu");
+}
+
 TEST(OsRelease, TakesWhateverAFileHolds) {
     MemoryFiles files;
     EXPECT_EQ(os_release_of(files), std::nullopt);
