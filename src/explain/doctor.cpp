@@ -2,6 +2,7 @@
 #include "explain/doctor.h"
 
 #include <algorithm>
+#include <set>
 
 #include "explain/explain.h"
 #include "explain/place.h"
@@ -131,15 +132,21 @@ private:
         const Facts facts{{.report = report_, .gpu = device.gpu}};
         const Scene scene{.roots = &roots_, .device = device.value, .facts = &facts};
         std::vector<Finding> own;
+        auto explained = explained_;
         for (const auto& cause : Causes::current().all()) {
             const bool is_of = cause.of == kind || (device.id && cause.of == "device");
-            const bool is_explained = cause.is_alone && gravest(own) >= Severity::Warning;
-            if (is_of && !is_explained)
-                for (auto& evidence : evidence_of(cause, scene))
-                    own.push_back(told(cause, std::move(evidence), device, scene));
+            if (!is_of || (cause.is_alone && gravest(own) >= Severity::Warning))
+                continue;
+            for (auto& evidence : evidence_of(cause, scene)) {
+                own.push_back(told(cause, std::move(evidence), device, scene));
+                explained.insert(cause.instead_of.begin(), cause.instead_of.end());
+            }
         }
         for (auto& finding : own)
-            add_or_join(std::move(finding));
+            if (!explained.contains(finding.id))
+                add_or_join(std::move(finding));
+        if (!device.id)
+            explained_ = std::move(explained);
     }
 
     /// What is the same for a device before it is told there.
@@ -242,6 +249,7 @@ private:
     const Report& report_;
     Place place_;
     Value roots_;
+    std::set<std::string> explained_ = {};  ///< ids of causes that one of the machine explains
     std::vector<Finding> findings_ = {};
 };
 

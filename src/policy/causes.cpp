@@ -41,6 +41,7 @@ void describe(Visitor& visit, Cause& cause) {
     visit("when", cause.when);
     visit("unless", cause.unless);
     visit("show", cause.show);
+    visit("instead_of", cause.instead_of);
     visit("alone", cause.is_alone);
     visit("severity", cause.severity);
     visit("eased", cause.eased);
@@ -91,6 +92,11 @@ std::vector<const Cause*> Causes::resting_on(const std::string& code) const {
     if (const auto indices = by_code_.find(code); indices != by_code_.end())
         for (const auto index : indices->second)
             found.push_back(&causes_[index]);
+    const auto resting = found.size();
+    for (const auto& cause : causes_)
+        for (std::size_t i = 0; i < resting; ++i)
+            if (std::ranges::count(cause.instead_of, found[i]->id) > 0)
+                found.push_back(&cause);
     return found;
 }
 

@@ -49,6 +49,7 @@ struct Cause {
     std::vector<Condition> when = {};       ///< all of them hold
     std::vector<Condition> unless = {};     ///< none of them holds
     std::map<std::string, Path> show = {};  ///< members of the evidence, and where they are
+    std::vector<std::string> instead_of = {};  ///< ids of causes that it explains
     std::optional<bool> is_alone = {};      ///< only where nothing graver was found on the device
     Severity severity = Severity::Info;
     /// Severities that it has at most where all of the terms hold.
@@ -65,7 +66,7 @@ public:
     Status add(std::string_view json);
 
     [[nodiscard]] const std::vector<Cause>& all() const { return causes_; }
-    /// Those that rest on a reason's code.
+    /// Those that rest on a reason's code, and those that explain one of these.
     [[nodiscard]] std::vector<const Cause*> resting_on(const std::string& code) const;
     /// Names of the variables that change what a program sees of the GPUs, each with what it does:
     /// "hides-devices", "chooses-drivers" …
