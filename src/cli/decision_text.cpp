@@ -55,6 +55,14 @@ std::string verdict_sign(Verdict verdict, const Screen& screen) {
     return toned(screen, Tone::Unsure, "?");
 }
 
+std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen) {
+    std::string text;
+    for (const auto& warning : warnings)
+        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
+                        explained(warning).text);
+    return text;
+}
+
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen) {
     std::string text =
         toned(screen, Tone::Good, scrubbed(decision.backend.value_or("nothing matches")));
@@ -66,9 +74,7 @@ std::string decision_text(const Decision& decision, const Report* report, const 
     text += "\n";
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
-    for (const auto& warning : decision.warnings)
-        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
-                        explained(warning).text);
+    text += warnings_text(decision.warnings, screen);
     if (!decision.summary.empty() && screen.has_legend)
         text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
     return text;
@@ -90,7 +96,7 @@ std::string consumer_text(const Decision& decision, const Screen& screen) {
 
 std::string candidates_text(const Decision& decision, const Screen& screen) {
     const auto widths = widths_of(decision.candidates);
-    std::vector<std::string> fixes;
+    auto fixes = explained(decision.warnings).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())
         text += "  none\n";

@@ -13,10 +13,13 @@ namespace gpuprobe::inline cli {
 /// GPUs; null leaves their ids. Pure.
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen);
 
+/// A line for each. Pure.
+std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen);
+
 /// "✓", "✗" or "?" in its colour; "+" and "-" on terminals without Unicode. Pure.
 std::string verdict_sign(Verdict verdict, const Screen& screen);
 
-/// Every candidate with a sentence, then what helps. Pure.
+/// Every candidate with a sentence, then what helps, with the warnings too. Pure.
 std::string candidates_text(const Decision& decision, const Screen& screen);
 
 /// "What helps" with a line for each fix; empty without any. Pure.

@@ -92,17 +92,14 @@ std::string recommendation_text(const Recommendation& answer,
         text += hanging(screen, "  ", 2, note);
     if (answer.hint)
         text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
-    for (const auto& warning : answer.warnings)
-        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
-                        explained(warning).text);
-    return text;
+    return text + warnings_text(answer.warnings, screen);
 }
 
 std::string variants_text(const Recommendation& answer, const Screen& screen) {
     std::size_t width = 0;
     for (const auto& candidate : answer.candidates)
         width = std::max(width, display_width(candidate.variant));
-    std::vector<std::string> fixes;
+    auto fixes = explained(answer.warnings).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";

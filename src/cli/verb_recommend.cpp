@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/record.h"
+#include "cli/decision_text.h"
 #include "cli/recommendation.h"
 #include "cli/recommendation_text.h"
 #include "cli/shared_options.h"
@@ -161,8 +162,9 @@ Result<ExitCode> run(Context& context) {
     // Only for the GPUs' names: without them their ids do.
     const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
-    if (arguments.recommend.request.at("explain").as_bool() == true)
-        print(variants_text(answer, context.screen));
+    print(arguments.recommend.request.at("explain").as_bool() == true
+              ? variants_text(answer, context.screen)
+              : fixes_text(explained(answer.warnings).fixes, context.screen));
     return ExitCode::Answered;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/decision_text.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "explain/explain.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -27,6 +28,8 @@ Result<ExitCode> run(Context& context) {
     if (context.arguments.select.explains()) {
         print(consumer_text(decision, context.screen));
         print(candidates_text(decision, context.screen));
+    } else {
+        print(fixes_text(explained(decision.warnings).fixes, context.screen));
     }
     return ExitCode::Answered;
 }

@@ -138,6 +138,17 @@ std::string where_it_runs(const VariantCandidate& candidate) {
     return gpus.empty() ? "can be used" : "runs on " + joined(gpus, ", ");
 }
 
+/// Reasons inside a reason: why, or what helps first.
+std::optional<std::string> told_within(const Value& member, bool is_fix) {
+    std::vector<Reason> reasons;
+    if (!read_value(member, reasons).empty())
+        return std::nullopt;
+    auto why = explained(worth_saying(reasons));
+    if (!is_fix)
+        return std::move(why.text);
+    return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
+}
+
 }  // namespace
 
 std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder) {
@@ -146,6 +157,8 @@ std::optional<std::string> detail_word(const Value& detail, std::string_view pla
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
+    if (format == "why" || format == "fix")
+        return told_within(member, format == "fix");
     if (format == "join" && (!member.as_string() || !is_for_joining(*member.as_string())))
         return std::nullopt;
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/evaluate.h"
+#include "policy/unused_gpu.h"
 #include "policy/variant_reasons.h"
 #include "report/compute_view.h"
 #include "report/staleness.h"
@@ -123,6 +124,40 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
 }
 
+/// What the reasons say about that GPU, and about the host.
+std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons) {
+    std::vector<Reason> kept;
+    std::ranges::copy_if(reasons, std::back_inserter(kept), [&gpu](const Reason& reason) {
+        const auto* where = reason.detail.at("where").as_string();
+        return !where || where->find(':') == std::string::npos || *where == gpu.id;
+    });
+    return kept;
+}
+
+/// Why a variant that needs no GPU, where nobody asked for that.
+std::optional<Reason> unused_gpu(const std::vector<JudgedVariant>& judged,
+                                 const ExplanationContext& context) {
+    constexpr std::size_t kLooked = 16;  // in a large manifest the others are like these
+    UnusedGpu unused;
+    std::size_t looked = 0;
+    for (const auto& entry : judged) {
+        if (entry.variant->needs.devices.empty())
+            continue;
+        if (entry.verdict != Verdict::Rejected)
+            return std::nullopt;
+        if (unused.is_told() || ++looked > kLooked)
+            break;
+        const auto reasons = reasons_for(entry, context);
+        for (const auto& gpu : context.machine.gpus)
+            if (auto told = reasons_on(*gpu.gpu(), reasons); !told.empty())
+                unused.add(*gpu.gpu(), std::move(told));
+    }
+    if (looked == 0)
+        for (const auto& gpu : context.machine.gpus)
+            unused.add(*gpu.gpu(), {});
+    return unused.warning();
+}
+
 /// A word that means nothing here may be a slip of the pen, or of a manifest of another release.
 void warn_of_words(const VariantPlatform& platform,
                    const RecommendRequest& request,
@@ -180,7 +215,12 @@ Recommendation recommend(const Manifest& manifest,
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
-    add_candidates(judged, {request, machine, view.report(), failed, refusals}, answer);
+    const ExplanationContext context{request, machine, view.report(), failed, refusals};
+    add_candidates(judged, context, answer);
+    const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
+    if (taken && taken->needs.devices.empty())
+        if (auto unused = unused_gpu(judged, context))
+            answer.warnings.push_back(*std::move(unused));
     return answer;
 }
 

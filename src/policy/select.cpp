@@ -13,6 +13,7 @@
 #include "policy/measured.h"
 #include "policy/messages.h"
 #include "policy/select_question.h"
+#include "policy/unused_gpu.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::inline policy {
@@ -357,6 +358,18 @@ std::vector<Reason> warnings_of(const Judged& best,
     return warnings;
 }
 
+/// Why the CPU and no GPU, unless it comes first.
+std::optional<Reason> unused_gpu(const std::vector<Judged>& all) {
+    UnusedGpu unused;
+    for (const auto& judged : all) {
+        if (judged.gpu && is_accepted(judged))
+            return std::nullopt;
+        if (judged.gpu)
+            unused.add(*judged.gpu, judged.candidate.reasons);
+    }
+    return unused.warning();
+}
+
 Decision decision_from(const SelectQuestion& question, const Attempt& made, const Report& report) {
     Decision decision{.consumer = question.profile.name, .generation = report.generation};
     Selection selection{.report = report};
@@ -376,6 +389,8 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         decision.gpus.push_back(gpu->id);
     if (best)
         decision.warnings = warnings_of(*best, decision.gpus, made.all);
+    if (auto unused = best && !best->gpu ? unused_gpu(made.all) : std::nullopt)
+        decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);
     decision.answers = answers_of(question.profile, Facts{subject}, selection);
     return decision;

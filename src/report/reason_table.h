@@ -41,7 +41,7 @@ enum class ReasonPlaces : std::uint16_t {
     OnPlan = 1U << 2U,            ///< a model, or a GPU that it may run on
     OnTrial = 1U << 3U,           ///< a verification or a measurement
     OnVariant = 1U << 4U,         ///< a candidate of a recommendation
-    OnRecommendation = 1U << 5U,  ///< its warnings
+    OnRecommendation = 1U << 5U,  ///< warnings of an answer
     OnGpu = 1U << 6U,             ///< a finding
     OnReport = 1U << 7U,          ///< a note
     OnNode = 1U << 8U,            ///< why a device node can't be used
@@ -74,6 +74,8 @@ enum class ReasonTraits : std::uint16_t {
     Unserved = 1U << 10U,
     /// The driver's answers are not to be relied on.
     Unreliable = 1U << 11U,
+    /// Somebody wanted it so: a GPU that is left unused for it is not worth a word.
+    Wished = 1U << 12U,
 };
 
 template <class E>
@@ -152,7 +154,7 @@ inline constexpr ReasonInfo kRows[] = {
      "the processor's level is below what is needed", "have, need"},
     {"cuda-version-unfit", Driver, Ends, OnVariant, "the driver's CUDA is outside the range"},
     {"denied", Request, Ends, OnCandidate | OnVariant, "the request denies it",
-     "backend, gpu: whichever it denies; variant"},
+     "backend, gpu: whichever it denies; variant", Wished},
     {"device-denied", Permission, Ends, OnView | OnGpu,
      "the node's mode would let the prober in, and its device control group does not: a "
      "container's, or a unit's `DeviceAllow=`",
@@ -205,6 +207,9 @@ inline constexpr ReasonInfo kRows[] = {
      "used: `allocatable` or `physical`"},
     {"glibc-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's glibc is older than the build needs", "have, need"},
+    {"gpu-unused", Policy, Remarks, OnRecommendation,
+     "the answer takes no GPU, though there is one and nobody wanted it so",
+     "gpu; reasons: why not the best that could have used it, absent where nothing is made for it"},
     {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
      "count"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
@@ -283,14 +288,14 @@ inline constexpr ReasonInfo kRows[] = {
     {"not-enough-memory", Measurement, Remarks, OnTrial,
      "less is free than a buffer needs that no cache holds", "free, need: bytes"},
     {"not-in-profile-for-vendor", Policy, Ends, OnCandidate,
-     "the profile has no such backend for GPUs of this vendor", "vendor"},
+     "the profile has no such backend for GPUs of this vendor", "vendor", ByNature},
     {"not-listed", Driver, Ends, OnView, "the API answered, and this GPU was not among its devices",
      "driver, note"},
     {"not-measured", Measurement, Remarks, OnCandidate,
      "the order is by measurement, and this was not measured"},
     {"not-probed", Report, LeavesOpen, OnView, "no probe of this API has run yet", "api"},
     {"not-requested", Request, Ends, OnCandidate | OnVariant, "the request asks for others only",
-     "requested: backends, variants or GPU ids; variant"},
+     "requested: backends, variants or GPU ids; variant", Wished},
     {"not-told-apart", Machine, Remarks, OnCandidate,
      "nothing that the consumer reads names this GPU alone: told to use it, it sees others too",
      "gpu; gpus: the ids of those"},
@@ -373,7 +378,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"stub-library", Driver, Ends, OnView,
      "a toolkit's stub library stands where the driver's should", "call, code",
      Refusal | ViewCause},
-    {"switched-off", Request, Ends, OnCandidate, "the request wants no GPU"},
+    {"switched-off", Request, Ends, OnCandidate, "the request wants no GPU", "", Wished},
     {"too-little-host-memory", Machine, Ends, OnVariant,
      "the host has less memory than is needed, in bytes"},
     {"too-little-memory", Device, Ends, OnCandidate | OnPlan | OnVariant,
