@@ -91,6 +91,10 @@ std::optional<std::string_view> value_of_line(std::string_view text, std::string
     return std::nullopt;
 }
 
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
 std::string lower_case(std::string_view text) {
     std::string lower{text};
     for (char& c : lower)

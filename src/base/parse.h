@@ -44,6 +44,16 @@ void words(T&& text) = delete;
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
 /// ASCII lower case; other bytes are kept.
 std::string lower_case(std::string_view text);
+/// One of the words is that word.
+bool contains(const std::vector<std::string>& words, std::string_view word);
+/// The words of a list or a set, with `between` between two.
+template <class Words>
+std::string joined(const Words& words, std::string_view between) {
+    std::string text;
+    for (const auto& word : words)
+        text.append(text.empty() ? "" : between).append(word);
+    return text;
+}
 
 /// The text as a bus or JSON string may carry it: valid UTF-8, no control or bidirectional override
 /// characters (each becomes U+FFFD), at most `limit` bytes, cut at a character.

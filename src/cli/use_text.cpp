@@ -29,10 +29,6 @@ constexpr std::array<DoubtWords, 4> kDoubts = {
      {Doubt::EndedTooSoon, "it ended before NVIDIA's library could be asked"},
      {Doubt::TooMany, "it has more processes than are looked at"}}};
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
-
 const Gpu* find_gpu(const Report& report, std::string_view id) {
     const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
     return found == report.gpus.end() ? nullptr : &*found;

@@ -16,13 +16,6 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-std::string joined(const std::vector<std::string>& texts, std::string_view between) {
-    std::string text;
-    for (const auto& piece : texts)
-        text.append(text.empty() ? "" : between).append(piece);
-    return text;
-}
-
 std::string plain(const Value& value) {
     if (const auto* text = value.as_string())
         return scrubbed(*text);

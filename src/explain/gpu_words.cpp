@@ -13,13 +13,6 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-std::string joined(const std::vector<std::string>& items) {
-    std::string text;
-    for (const auto& item : items)
-        text += (text.empty() ? "" : " ") + item;
-    return text;
-}
-
 /// Backends of the GPU whose `usable` is that, in our order.
 std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usable) {
     std::vector<std::string> names;
@@ -113,7 +106,7 @@ Cell backends_cell(const Gpu& gpu, const Screen& screen) {
         names.push_back(name + "?");
     if (names.empty())
         return {.text = std::string{screen.dash()}, .tone = Tone::Faint};
-    return {.text = joined(names), .tone = any ? Tone::Good : Tone::Unsure};
+    return {.text = joined(names, " "), .tone = any ? Tone::Good : Tone::Unsure};
 }
 
 }  // namespace gpuprobe::inline explain

@@ -12,13 +12,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::string joined(const Words& words) {
-    std::string text;
-    for (const auto& word : words)
-        text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
 std::string sm_word(const ComputeCapability& capability) {
     return "sm_" + std::to_string(capability.major) + std::to_string(capability.minor);
 }
@@ -75,9 +68,9 @@ private:
                 return each(
                     [&](GpuNeed& need) { raise(need.vulkan, std::get<Version>(term.need)); });
             case FactId::VulkanFeature:
-                return leave("vulkan.features: " + joined(std::get<Words>(term.need)));
+                return leave("vulkan.features: " + joined(std::get<Words>(term.need), ", "));
             case FactId::VulkanExtension:
-                return leave("vulkan.extensions: " + joined(std::get<Words>(term.need)));
+                return leave("vulkan.extensions: " + joined(std::get<Words>(term.need), ", "));
             default:
                 return add_code_or_driver(term);
         }
@@ -213,7 +206,7 @@ private:
 
 std::string described(const Term& term) {
     const auto* words = std::get_if<Words>(&term.need);
-    return words ? term.name + ": " + joined(*words) : term.name;
+    return words ? term.name + ": " + joined(*words, ", ") : term.name;
 }
 
 void add_host(const Term& term, FleetNeed& need) {
@@ -253,7 +246,7 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
                                 const Rules& rules) {
     if (!variant.needs.unsupported.empty())
         return Error{ErrorCode::NoMatch,
-                     "it needs what is not known here: " + joined(variant.needs.unsupported)};
+                     "it needs what is not known here: " + joined(variant.needs.unsupported, ", ")};
     FleetNeed need{.host = {.arch = platform.arch, .libc = platform.libc}};
     for (const auto& term : variant.needs.host)
         add_host(term, need);

@@ -244,13 +244,6 @@ Features features_of(const ExportSubject& subject,
     return features;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const auto& word : words)
-        text += (text.empty() ? "" : ",") + word;
-    return text;
-}
-
 std::string node_line(const ExportSubject& subject,
                       const std::vector<Gres>& all,
                       const std::vector<std::string>& features) {
@@ -258,7 +251,7 @@ std::string node_line(const ExportSubject& subject,
     if (!all.empty())
         line += " Gres=" + gres_counts(all);
     if (!features.empty())
-        line += " Feature=" + joined(features);
+        line += " Feature=" + joined(features, ",");
     return line + "\n";
 }
 

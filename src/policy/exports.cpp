@@ -42,13 +42,6 @@ std::vector<const Gpu*> gpus_named(const Report& report, const std::vector<std::
     return gpus;
 }
 
-std::string joined(const std::set<std::string>& words, char separator) {
-    std::string text;
-    for (const auto& word : words)
-        text += (text.empty() ? "" : std::string{separator}) + word;
-    return text;
-}
-
 /// "86;89": capabilities as CMake writes them.
 std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
     std::set<std::string> all;
@@ -56,7 +49,7 @@ std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
         if (const auto& text = gpu->architecture.cuda_compute_capability)
             if (const auto capability = parse_text(*text, std::type_identity<ComputeCapability>{}))
                 all.insert(std::to_string(capability->major) + std::to_string(capability->minor));
-    return joined(all, ';');
+    return joined(all, ";");
 }
 
 std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
@@ -65,7 +58,7 @@ std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
         if (const auto& target = gpu->architecture.gfx_target)
             if (parse_text(*target, std::type_identity<GfxTarget>{}))
                 all.insert(*target);
-    return joined(all, ';');
+    return joined(all, ";");
 }
 
 Settings ggml_settings(const Report& report,
@@ -153,7 +146,7 @@ void add_intel(const MachineFacts& machine, Settings& variables) {
         if (const auto& ip = gpu->version(FactId::IntelIp).value)
             ips.insert(text_of(*ip));
     if (!ips.empty())
-        variables.emplace_back("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", joined(ips, ','));
+        variables.emplace_back("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", joined(ips, ","));
 }
 
 void add_amd(const MachineFacts& machine, Settings& variables) {
@@ -165,7 +158,7 @@ void add_amd(const MachineFacts& machine, Settings& variables) {
         rocm = gpu->version(FactId::Rocm).value;
     }
     if (!targets.empty())
-        variables.emplace_back("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", joined(targets, ','));
+        variables.emplace_back("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", joined(targets, ","));
     if (rocm)
         variables.emplace_back("AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION",
                                major_minor(*rocm) + "." + std::to_string(rocm->parts[2]));

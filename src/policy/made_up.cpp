@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
+#include "base/parse.h"
 #include "policy/answers.h"
 #include "policy/backend_words.h"
 
 namespace gpuprobe::inline policy {
 namespace {
-
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
 
 std::string word_for(const Profile& profile, const std::string& backend) {
     const auto found = profile.translate.find(backend);

@@ -22,13 +22,6 @@ constexpr auto kOwnFacts =
     std::to_array<std::string_view>({"requested", "known", "selected", "detected", "compiled",
                                      "failed", "detail", "gpu", "available_gb", "required_gb"});
 
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-    std::string list;
-    for (const auto& word : words)
-        list += (list.empty() ? "" : std::string{separator}) + word;
-    return list;
-}
-
 /// "7.5": of 10⁹ bytes, with one digit behind the point, rounded down so that a size below a floor
 /// never reads as if it reached it.
 std::optional<std::string> gigabytes(const Value& bytes) {

@@ -22,10 +22,6 @@ bool may_be_in_a_rule(std::string_view key) {
     });
 }
 
-bool contains(const Names& names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-}
-
 void add_missing(Names& names, const Names& more) {
     for (const auto& name : more)
         if (!contains(names, name))

@@ -60,10 +60,6 @@ bool is_printable(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
-
 /// Every word a backend of `allowed`, none twice.
 ReadProblem backends_problem(const std::vector<std::string>& words,
                              const std::vector<std::string>* allowed) {

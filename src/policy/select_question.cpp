@@ -13,10 +13,6 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
-
 Error refused(std::string_view key, std::string_view word, std::string_view reason) {
     return Error{ErrorCode::InvalidRequest, "request: " + std::string{key} + ": " +
                                                 scrubbed(word, 64) + ": " + std::string{reason}};

@@ -21,10 +21,6 @@ constexpr int kFirstLooks = 8;
 constexpr Duration kBetweenLooks = std::chrono::milliseconds{250};
 constexpr std::size_t kMaxLoading = 64;  // processes
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-    return std::ranges::find(words, word) != words.end();
-}
-
 Bytes sum(Bytes one, Bytes other) {
     const auto room = std::numeric_limits<std::uint64_t>::max() - one.count;
     return Bytes{one.count + std::min(other.count, room)};

@@ -86,5 +86,17 @@ TEST(ValueOfLine, IsThatOfTheFirstLineWithTheKey) {
     EXPECT_EQ(value_of_line("", ""), std::nullopt);
 }
 
+TEST(Words, AreFoundWhole) {
+    EXPECT_TRUE(contains({"cuda", "hip"}, "hip"));
+    EXPECT_FALSE(contains({"cuda", "hip"}, "hi"));
+    EXPECT_FALSE(contains({}, ""));
+}
+
+TEST(Words, AreJoined) {
+    EXPECT_EQ(joined(std::vector<std::string>{"a", "b", "c"}, ", "), "a, b, c");
+    EXPECT_EQ(joined(std::vector<std::string>{"a"}, ", "), "a");
+    EXPECT_EQ(joined(std::vector<std::string>{}, ", "), "");
+}
+
 }  // namespace
 }  // namespace gpuprobe
