@@ -10,6 +10,8 @@
 /// load nothing, knows those of /etc/passwd and /etc/group.
 namespace gpuprobe::inline base {
 
+inline constexpr uid_t kRoot = 0;
+
 std::optional<std::string> user_name(uid_t id);
 std::optional<std::string> group_name(gid_t id);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/accounts.h"
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "policy/backend_words.h"
@@ -14,7 +15,6 @@ namespace gpuprobe::engine {
 namespace {
 
 constexpr std::size_t kMaxName = 128;
-constexpr uid_t kRoot = 0;
 
 std::optional<std::string> in_folder(const std::optional<std::string>& folder, const char* name) {
     return folder ? std::optional{*folder + "/" + name} : std::nullopt;
@@ -71,23 +71,23 @@ std::string choice_of(std::string_view kind, std::string_view name) {
     return kind == "backend" ? lower_case(name) : std::string{kind} + ":" + std::string{name};
 }
 
-Error at_fault(std::string_view key, std::string_view problem) {
+Error outcome_at_fault(std::string_view key, std::string_view problem) {
     return Error{ErrorCode::InvalidRequest,
                  "outcome: " + scrubbed(key, 64) + ": " + std::string{problem}};
 }
 
 Status read_choice(std::string_view kind, const std::string& name, OutcomeReport& report) {
     if (!report.choice.empty())
-        return at_fault(kind, "one of backend, variant and family is enough");
+        return outcome_at_fault(kind, "one of backend, variant and family is enough");
     if (!is_name(name))
-        return at_fault(kind, "no name");
+        return outcome_at_fault(kind, "no name");
     report.choice = choice_of(kind, name);
     return Done{};
 }
 
 Status read_outcome(const std::string& word, OutcomeReport& report) {
     if (word != "ok" && word != "failed")
-        return at_fault("outcome", "expected \"ok\" or \"failed\"");
+        return outcome_at_fault("outcome", "expected \"ok\" or \"failed\"");
     report.worked = word == "ok";
     return Done{};
 }
@@ -106,7 +106,7 @@ Status read_member(const Value::Member& member, OutcomeReport& report) {
     else if (text && member.key == "detail")
         report.detail = scrubbed(*text, store::Outcomes::kMaxDetail);
     else
-        return at_fault(member.key, text ? "unknown key" : "expected a string");
+        return outcome_at_fault(member.key, text ? "unknown key" : "expected a string");
     return Done{};
 }
 
@@ -121,9 +121,9 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
         TRY(read_member(member, report));
     for (const char* key : {"consumer", "outcome"})
         if (!object.find(key))
-            return at_fault(key, "missing");
+            return outcome_at_fault(key, "missing");
     if (report.choice.empty())
-        return at_fault("backend", "missing; or variant, or family");
+        return outcome_at_fault("backend", "missing; or variant, or family");
     TRY(check_name("outcome: consumer", report.consumer));
     return report;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/manager_object.h"
 
+#include "base/accounts.h"
 #include "base/value_json.h"
 #include "base/version.h"
 #include "calls/documents.h"
@@ -20,7 +21,6 @@ namespace gpuprobe::inline service {
 namespace {
 
 constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
-constexpr uid_t kRoot = 0;              // whose reported outcomes count for everybody
 
 /// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {

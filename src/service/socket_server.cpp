@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accounts.h"
 #include "base/files.h"
 
 #ifndef SO_PEERPIDFD
@@ -23,7 +24,6 @@
 namespace gpuprobe::inline service {
 namespace {
 
-constexpr uid_t kRoot = 0;
 constexpr int kAcceptedAtOnce = 32;
 constexpr int kServedAtOnce = 16;
 constexpr auto kPause = std::chrono::milliseconds{100};

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/accounts.h"
+
 namespace gpuprobe::inline service {
 namespace {
 
-constexpr uid_t kRoot = 0;
 constexpr std::size_t kMaxUsers = 1024;
 
 }  // namespace

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "base/accounts.h"
 #include "base/value_json.h"
 
 namespace gpuprobe::store {
 namespace {
 
-constexpr Bytes kMaxFile = mib(4);
-constexpr std::uint32_t kRoot = 0;
+constexpr Bytes kMaxFeedbackFile = mib(4);
 
 /// Nothing is subtracted from the time in a file: it may be the smallest number that there is.
 bool is_expired(const FailedChoice& failure, WallTime now) {
@@ -37,7 +37,7 @@ KeptEntries<Entries>::KeptEntries(std::optional<std::string> path,
                                   std::size_t most)
     : kind_{kind}, member_{member}, most_{most} {
     if (path)
-        file_.emplace(std::move(*path), kind, 1, kMaxFile);
+        file_.emplace(std::move(*path), kind, 1, kMaxFeedbackFile);
 }
 
 template <class Entries>
