@@ -12,8 +12,6 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::string_view kRenderNode = "/dev/dri/renderD";
-
 bool is_mig(const Unit& unit) {
     return unit.name.starts_with("mig-");
 }

@@ -8,8 +8,6 @@ namespace {
 
 static_assert(is_fact_table(kFactTable), "a row is incomplete, or two rows contradict each other");
 
-constexpr std::size_t kMaxKey = 128;
-
 /// The rows by key, so that a key is found without looking at all of them.
 constexpr auto kByKey = [] {
     std::array<const FactInfo*, kFactTable.size()> rows = {};
@@ -35,7 +33,7 @@ std::optional<std::string> undeclared(const Value& object, Find find) {
     for (const auto& member : *object.as_object()) {
         const auto* row = find(member.key);
         if (!row || row->of == FactOf::View)
-            return scrubbed(member.key, kMaxKey);
+            return scrubbed(member.key, kMaxFactKey);
     }
     return std::nullopt;
 }

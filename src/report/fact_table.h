@@ -15,6 +15,9 @@
 /// accepts a worker's answer and docs/facts.md all follow from this table.
 namespace gpuprobe::inline report {
 
+/// Bytes of a fact's key, as of a reason's code.
+constexpr std::size_t kMaxFactKey = 128;
+
 /// What a fact is about, and so where it is found.
 enum class FactOf {
     EveryDevice,  ///< the named members of DeviceFacts

@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t kMaxDevices = 256;
 constexpr std::size_t kMaxReasons = 64;
 constexpr std::size_t kMaxName = 256;
-constexpr std::size_t kMaxKey = 128;
-constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxPhaseNote = 1024;
 constexpr std::size_t kMaxPhase = 64;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxText = 16384;  // OpenCL's extension list alone takes several kilobytes
@@ -59,7 +58,7 @@ private:
         // Two keys may be one once they are scrubbed: the first stays.
         std::unordered_set<std::string> keys;
         for (const auto& member : members) {
-            auto key = scrubbed(member.key, kMaxKey);
+            auto key = scrubbed(member.key, kMaxFactKey);
             if (nodes_ >= kMaxFactNodes || !keys.insert(key).second)
                 continue;
             kept.push_back(
@@ -206,14 +205,14 @@ std::optional<std::vector<std::string>> clean(
     std::vector<std::string> kept;
     for (const auto& word : *words)
         if (kept.size() < kMaxReasons)
-            kept.push_back(scrubbed(word, kMaxKey));
+            kept.push_back(scrubbed(word, kMaxFactKey));
     return kept;
 }
 
 std::vector<Reason> clean(const std::vector<Reason>& reasons) {
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
-        kept.push_back(Reason{.code = scrubbed(reason.code, kMaxKey),
+        kept.push_back(Reason{.code = scrubbed(reason.code, kMaxFactKey),
                               .detail = reason.detail.is_object() ? Trimmer{}.copy(reason.detail)
                                                                   : Value{Value::Object{}}});
     return kept;
@@ -342,7 +341,7 @@ Result<ProbeResult> probe_result_from(const Value& value) {
                        .device = clean(record.device, kMaxName),
                        .outcome = record.outcome,
                        .runtime = Trimmer{}.copy(record.runtime),
-                       .note = clean(record.note, kMaxNote),
+                       .note = clean(record.note, kMaxPhaseNote),
                        .phase = clean(record.phase, kMaxPhase),
                        .duration = record.duration,
                        .exit_code = record.exit_code,

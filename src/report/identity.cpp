@@ -21,7 +21,6 @@ const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
     return claim ? claim->device.facts : nullptr;
 }
 
-constexpr std::size_t kUuidDigits = 32;
 constexpr std::size_t kSerialDigits = 16;
 
 /// The text as it is, if it names a device.

@@ -12,8 +12,6 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::string_view kRenderNode = "/dev/dri/renderD";
-
 Value index_of(const ApiDevice& device) {
     return device.facts->index ? Value{*device.facts->index} : Value{};
 }

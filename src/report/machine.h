@@ -202,6 +202,9 @@ void describe(Visitor& visit, MemoryReading& reading) {
 }
 
 /// A part of a device that programs may use like one, as the kernel shows it; see report/unit.h.
+/// A render node's path is this and its minor number.
+constexpr std::string_view kRenderNode = "/dev/dri/renderD";
+
 struct HardwarePartition {
     std::string name = {};                               ///< as a Unit's
     std::optional<std::uint32_t> gpu_instance = {};      ///< of MIG

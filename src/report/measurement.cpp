@@ -11,7 +11,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::size_t kMaxNote = 512;
+constexpr std::size_t kMaxMeasurementNote = 512;
 /// Beyond this no device of these years is: a hundred times the largest accelerator's rate.
 constexpr double kMaxRate = 1e18;
 constexpr double kMaxSpread = 1000;
@@ -70,7 +70,7 @@ void read_figures(const Value& value, Measurement& measurement) {
     measurement.launch = positive(value.at(kLaunch), kMaxRate);
     measurement.spread = spread_in(value.at("spread"));
     if (const auto* note = value.at("note").as_string(); note && !note->empty())
-        measurement.note = scrubbed(*note, kMaxNote);
+        measurement.note = scrubbed(*note, kMaxMeasurementNote);
     if (!has_figure(measurement))
         measurement.outcome = Outcome::Failed;
 }

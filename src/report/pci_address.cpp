@@ -9,8 +9,6 @@ namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad a domain like a pointer
-constexpr std::uint8_t kMaxDevice = 31;
-constexpr std::uint8_t kMaxFunction = 7;
 
 /// Without "pci:" or "PCI-E," in front, as NVML-based tools and clinfo print it.
 std::string_view without_prefix(std::string_view text) {
@@ -61,8 +59,8 @@ std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<P
     const auto domain = pieces.size() == 3 ? domain_from(pieces.front()) : 0U;
     const auto bus = bus_from(pieces[pieces.size() - 2]);
     const auto device =
-        device_text.size() == 2 ? limited(device_text, 2, kMaxDevice) : std::nullopt;
-    const auto function = limited(function_text, 2, kMaxFunction);
+        device_text.size() == 2 ? limited(device_text, 2, kMaxPciDevice) : std::nullopt;
+    const auto function = limited(function_text, 2, kMaxPciFunction);
     if (!domain || !bus || !device || !function)
         return std::nullopt;
     return PciAddress{.domain = *domain, .bus = *bus, .device = *device, .function = *function};

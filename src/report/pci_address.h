@@ -19,6 +19,9 @@ struct PciAddress {
     auto operator<=>(const PciAddress&) const = default;
 };
 
+constexpr std::uint8_t kMaxPciDevice = 31;
+constexpr std::uint8_t kMaxPciFunction = 7;
+
 /// "0000:00:06.0": lower case, at least four digits of domain.
 std::string text_of(const PciAddress& address);
 

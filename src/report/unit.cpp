@@ -147,7 +147,7 @@ bool names(const ApiDevice& device, const Unit& unit) {
 using Claims = std::vector<const Claim*>;
 
 /// What the driver that is believed lists on this GPU, in its order.
-Claims claims_of(const Subject& subject, std::string_view api) {
+Claims listed_claims(const Subject& subject, std::string_view api) {
     Claims claims;
     const auto* best = preferred_claim(subject, api);
     for (const auto& claim : subject.claims)
@@ -223,7 +223,7 @@ void add_places(const Subject& subject, std::vector<Unit>& units) {
         if (is_computing(claim.device.probe->api))
             apis.insert(claim.device.probe->api);
     for (const auto& api : apis)
-        add_places(claims_of(subject, api), usable);
+        add_places(listed_claims(subject, api), usable);
 }
 
 std::string part_name(const Subject& subject) {
@@ -235,7 +235,7 @@ std::string part_name(const Subject& subject) {
 /// partitions where the kernel's side is hidden, or tiles. Source of the latter: the flat hierarchy
 /// of Intel's driver.
 std::vector<Unit> listed_units(const Subject& subject, std::string_view api) {
-    const auto claims = claims_of(subject, api);
+    const auto claims = listed_claims(subject, api);
     std::set<std::string> uuids;
     std::size_t with_uuid = 0;
     for (const auto* claim : claims) {

@@ -10,11 +10,8 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::size_t kUuidDigits = 32;
 constexpr std::size_t kUniqueIdDigits = 16;
 constexpr std::uint32_t kMaxBus = 255;
-constexpr std::uint32_t kMaxDevice = 31;
-constexpr std::uint32_t kMaxFunction = 7;
 
 std::optional<std::string> hexadecimal(std::string_view text, std::size_t digits) {
     auto found = uuid_digits(text);
@@ -52,7 +49,7 @@ std::optional<PciAddress> checked(std::uint32_t domain,
                                   std::uint32_t bus,
                                   std::uint32_t device,
                                   std::uint32_t function) {
-    if (bus > kMaxBus || device > kMaxDevice || function > kMaxFunction)
+    if (bus > kMaxBus || device > kMaxPciDevice || function > kMaxPciFunction)
         return std::nullopt;
     return PciAddress{.domain = domain,
                       .bus = static_cast<std::uint8_t>(bus),

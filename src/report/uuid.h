@@ -15,6 +15,8 @@
 /// AMDVLK pack the address alone (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
 namespace gpuprobe::inline report {
 
+constexpr std::size_t kUuidDigits = 32;
+
 /// The hexadecimal digits of a UUID (32) or an AMD serial (16) in lower case, without "GPU-" and
 /// dashes. nullopt for what names no device: all bits zero or one, masked ("XXXXXXXX-…",
 /// "GPU-XX"), "N/A", "Unknown", or of any other length.

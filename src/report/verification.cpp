@@ -8,7 +8,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::size_t kMaxNote = 512;
+constexpr std::size_t kMaxVerificationNote = 512;
 
 /// A word of the check is believed where its numbers agree with it.
 VerificationResult checked(const Value& check, const Verification& found) {
@@ -53,7 +53,7 @@ Verification verification_from(const ProbeResult& probe) {
                        .at = probe.at,
                        .reasons = probe.reasons};
     if (const auto* note = check.at("note").as_string(); note && !note->empty())
-        found.note = scrubbed(*note, kMaxNote);
+        found.note = scrubbed(*note, kMaxVerificationNote);
     found.result = result_of(probe, check, found);
     return found;
 }
