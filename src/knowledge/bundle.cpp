@@ -10,7 +10,6 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::string_view kComment = "untrusted comment: ";
 constexpr std::size_t kMaxComment = 1024;   // as signify's COMMENTMAXLEN
 constexpr std::size_t kMaxSignature = 256;  // 100 characters are needed
 
@@ -48,7 +47,7 @@ void describe(Visitor& visit, BundleHead& head) {
 
 Result<SignedText> signed_text_in(std::string_view file) {
     auto rest = file;
-    if (!TRY(line_of(rest, kMaxComment, "comment")).starts_with(kComment))
+    if (!TRY(line_of(rest, kMaxComment, "comment")).starts_with(kUntrustedComment))
         return malformed("comment", "not a signed bundle");
     const auto signature = TRY(line_of(rest, kMaxSignature, "signature"));
     return SignedText{.signature = signature, .message = rest};

@@ -20,6 +20,9 @@ constexpr Bytes kMaxBundle = mib(16);
 constexpr Bytes kMaxBundleHead = kib(256);
 constexpr std::size_t kMaxBundleDocuments = 1024;
 
+/// What each of signify's files begins with.
+constexpr std::string_view kUntrustedComment = "untrusted comment: ";
+
 struct BundleEntry {
     std::string name = {};
     std::string sha256 = {};  ///< of its text

@@ -10,10 +10,10 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.chips/1";
+constexpr std::string_view kChipsSchema = "gpuprobe.chips/1";
 constexpr std::string_view kAllOthers = "*";
 
-struct Document {
+struct ChipsDocument {
     std::string schema = {};
     std::string version = {};
     std::vector<Maker> makers = {};
@@ -89,7 +89,7 @@ void describe(Visitor& visit, Chip& chip) {
 namespace {
 
 template <class Visitor>
-void describe(Visitor& visit, Document& document) {
+void describe(Visitor& visit, ChipsDocument& document) {
     visit("schema", document.schema);
     visit("version", document.version);
     visit("makers", document.makers);
@@ -110,7 +110,7 @@ const Chips& Chips::current() {
 }
 
 Result<Chips> Chips::from(std::string_view json) {
-    auto document = TRY(document_from<Document>(json, kSchema));
+    auto document = TRY(document_from<ChipsDocument>(json, kChipsSchema));
     Chips chips;
     chips.version_ = std::move(document.version);
     chips.makers_ = std::move(document.makers);

@@ -9,9 +9,9 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.drivers/1";
+constexpr std::string_view kDriversSchema = "gpuprobe.drivers/1";
 
-struct Document {
+struct DriversDocument {
     std::string schema = {};
     std::vector<DriverFiles> drivers = {};
 };
@@ -46,7 +46,7 @@ void describe(Visitor& visit, DriverFiles& row) {
 namespace {
 
 template <class Visitor>
-void describe(Visitor& visit, Document& document) {
+void describe(Visitor& visit, DriversDocument& document) {
     visit("schema", document.schema);
     visit("drivers", document.drivers);
 }
@@ -59,7 +59,7 @@ const Drivers& Drivers::current() {
 }
 
 Result<Drivers> Drivers::from(std::string_view json) {
-    auto document = TRY(document_from<Document>(json, kSchema));
+    auto document = TRY(document_from<DriversDocument>(json, kDriversSchema));
     for (const auto& row : document.drivers)
         if (row.memory_unit == 0U || row.power_unit == 0U)
             return Error{ErrorCode::Malformed,

@@ -9,10 +9,10 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.distributions/1";
+constexpr std::string_view kPlacesSchema = "gpuprobe.distributions/1";
 constexpr int kMaxKinship = 8;  // rows that are like one another: a row at fault ends a search
 
-struct Document {
+struct PlacesDocument {
     std::string schema = {};
     std::map<std::string, PackageRole> roles = {};
     std::vector<Distribution> distributions = {};
@@ -70,7 +70,7 @@ void describe(Visitor& visit, Engine& engine) {
 namespace {
 
 template <class Visitor>
-void describe(Visitor& visit, Document& document) {
+void describe(Visitor& visit, PlacesDocument& document) {
     visit("schema", document.schema);
     visit("roles", document.roles);
     visit("distributions", document.distributions);
@@ -85,7 +85,7 @@ const Places& Places::current() {
 }
 
 Result<Places> Places::from(std::string_view json) {
-    auto document = TRY(document_from<Document>(json, kSchema));
+    auto document = TRY(document_from<PlacesDocument>(json, kPlacesSchema));
     Places places;
     for (auto& [id, role] : document.roles)
         places.roles_.emplace(id, std::move(role));

@@ -10,10 +10,10 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.selectors/1";
+constexpr std::string_view kSelectorsSchema = "gpuprobe.selectors/1";
 constexpr std::string_view kGgml = "ggml";  // names devices of other APIs
 
-struct Document {
+struct SelectorsDocument {
     std::string schema = {};
     std::vector<Reader> readers = {};
     std::vector<UseRow> use = {};
@@ -41,7 +41,7 @@ Status check(const std::string& where,
     return Done{};
 }
 
-Status check(const Document& document) {
+Status check(const SelectorsDocument& document) {
     std::set<std::string> names;
     for (const auto& reader : document.readers) {
         if (!names.insert(reader.name).second)
@@ -82,7 +82,7 @@ void describe(Visitor& visit, UseRow& row) {
 namespace {
 
 template <class Visitor>
-void describe(Visitor& visit, Document& document) {
+void describe(Visitor& visit, SelectorsDocument& document) {
     visit("schema", document.schema);
     visit("readers", document.readers);
     visit("use", document.use);
@@ -96,7 +96,7 @@ const Selectors& Selectors::current() {
 }
 
 Result<Selectors> Selectors::from(std::string_view json) {
-    auto document = TRY(document_from<Document>(json, kSchema));
+    auto document = TRY(document_from<SelectorsDocument>(json, kSelectorsSchema));
     TRY(check(document));
     Selectors selectors;
     selectors.readers_ = std::move(document.readers);

@@ -16,7 +16,6 @@ namespace {
 // signature.
 constexpr std::string_view kAlgorithm = "Ed";
 constexpr std::size_t kNumberSize = 8;
-constexpr std::string_view kComment = "untrusted comment: ";
 constexpr std::string_view kExpires = "expires ";
 
 static_assert(ED25519_KEY_SIZE == 32 && ED25519_SIGNATURE_SIZE == 64);
@@ -46,7 +45,7 @@ Result<PublicKey> public_key_from(std::string_view text, std::string_view name) 
     const auto bad = [name](const char* problem) {
         return Error{ErrorCode::Malformed, scrubbed(name) + ": " + problem};
     };
-    if (lines.size() < 2 || !lines[0].starts_with(kComment))
+    if (lines.size() < 2 || !lines[0].starts_with(kUntrustedComment))
         return bad("not a public key of signify's");
     const auto bytes = decoded<kAlgorithm.size() + kNumberSize + ED25519_KEY_SIZE>(lines[1]);
     if (!bytes)
