@@ -9,7 +9,6 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-constexpr Bytes kMaxPlausible = gib(16384);
 constexpr std::size_t kMaxMonitors = 16;
 
 struct MemoryFile {
@@ -55,7 +54,7 @@ std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevic
         return readings;
     for (const auto& row : kMemoryFiles) {
         const auto size = sysfs.number(device.sysfs_path + "/" + row.file);
-        if (!size || *size > kMaxPlausible.count || (row.zero_is_unknown && *size == 0))
+        if (!size || *size > kMaxPlausibleMemory.count || (row.zero_is_unknown && *size == 0))
             continue;
         readings.push_back({.source = "amdgpu-sysfs", .what = row.what, .bytes = Bytes{*size}});
     }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Bytes kMaxEnvironment = mib(1);
 constexpr Bytes kMaxCgroup = kib(64);
-constexpr std::size_t kMaxName = 32;
+constexpr std::size_t kMaxContainerName = 32;
 
 struct Hint {
     std::string_view piece;
@@ -30,7 +30,7 @@ constexpr std::array<Hint, 7> kCgroupHints{{
 /// What a manager calls itself, if it has the form of a name.
 std::optional<std::string> name_from(std::string_view text) {
     const auto name = lower_case(trimmed(text));
-    if (name.empty() || name.size() > kMaxName ||
+    if (name.empty() || name.size() > kMaxContainerName ||
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") != std::string::npos)
         return std::nullopt;
     return name;

@@ -10,6 +10,9 @@
 
 namespace gpuprobe::inline inventory {
 
+/// Of /proc/cpuinfo: a kilobyte or two for each of thousands of processors.
+constexpr Bytes kMaxCpuinfo = mib(8);
+
 /// The processor from the text of /proc/cpuinfo.
 ///
 /// The kernel lists a feature there only when programs can use it: it drops AVX and AVX-512 where

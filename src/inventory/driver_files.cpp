@@ -14,7 +14,6 @@ namespace {
 using knowledge::DriverFiles;
 
 constexpr std::size_t kMaxMembers = 256;
-constexpr Bytes kMaxPlausible = gib(16384);
 constexpr std::int64_t kMaxMicrowatts = 100'000'000'000;
 constexpr std::uint64_t kMaxUnit = 1'000'000;
 constexpr std::int64_t kMinMillicelsius = -100'000;
@@ -159,7 +158,7 @@ std::optional<Bytes> sum_of(const Sysfs& sysfs,
         if (!name.starts_with(word) || !parse_number<std::uint32_t>(name.substr(word.size())))
             continue;
         const auto size = sysfs.number(parent + "/" + std::string{name} + "/" + file);
-        if (size && *size <= kMaxPlausible.count)
+        if (size && *size <= kMaxPlausibleMemory.count)
             sum.count += *size;
     }
     return sum.count > 0 ? std::optional{sum} : std::nullopt;

@@ -13,16 +13,16 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxImages = 1U << 18U;        ///< in one section
-constexpr std::size_t kMaxWords = 256;               ///< different ones in one section
+constexpr std::size_t kMaxTargets = 256;             ///< different ones in one section
 constexpr std::uint64_t kMaxGap = 1U << 16U;         ///< bytes between two containers
 constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< bytes with the list of its targets
-constexpr std::uint64_t kMaxTargets = 256;           ///< in one bundle
+constexpr std::uint64_t kMaxEntries = 256;           ///< in one bundle
 
 constexpr std::string_view kFatbinMagic = "\x50\xED\x55\xBA";
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
 
-Error malformed(std::string text) {
+Error malformed_code(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
 }
 
@@ -44,7 +44,7 @@ struct Section {
     }
     Result<std::string> exactly(std::uint64_t at, std::uint64_t count) const {
         if (at > size || count > size - at)
-            return malformed("GPU code: goes on behind its section");
+            return malformed_code("GPU code: goes on behind its section");
         return file.exactly(offset + at, count);
     }
     /// Where the next of these marks stands, at most kMaxGap from there; the end for none. Most
@@ -65,8 +65,8 @@ struct Section {
 
 Status add_word(std::string word, std::set<std::string>& out) {
     out.insert(std::move(word));
-    return out.size() > kMaxWords ? Status{malformed("GPU code: for more than 256 targets")}
-                                  : Done{};
+    return out.size() > kMaxTargets ? Status{malformed_code("GPU code: for more than 256 targets")}
+                                    : Done{};
 }
 
 /// "sm_90a" of a cubin, "compute_90@9.1" of PTX; nothing of other kinds of images.
@@ -98,12 +98,12 @@ Status add_cuda_images(const Section& section,
     constexpr std::uint64_t kHead = 48;  // what is read of it
     while (at < end && end - at >= kHead) {
         if (left-- == 0)
-            return malformed("CUDA code: more than 262144 images");
+            return malformed_code("CUDA code: more than 262144 images");
         const auto head = TRY(section.exactly(at, kHead));
         const std::uint64_t length = number_at<std::uint32_t>(head, 4);
         const auto payload = number_at<std::uint64_t>(head, 8);
         if (length < kHead || length > end - at || payload > end - at - length)
-            return malformed("CUDA code: an image goes on behind its container");
+            return malformed_code("CUDA code: an image goes on behind its container");
         TRY(add_cuda_image(head, out));
         at += length + payload;
     }
@@ -127,21 +127,21 @@ Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& o
     constexpr std::size_t kRow = 24;
     auto at = kBundleMagic.size();
     if (head.size() < at + 8)
-        return malformed("HIP code: a bundle is cut short");
+        return malformed_code("HIP code: a bundle is cut short");
     const auto count = number_at<std::uint64_t>(head, at);
-    if (count > kMaxTargets)
-        return malformed("HIP code: a bundle with more than 256 targets");
+    if (count > kMaxEntries)
+        return malformed_code("HIP code: a bundle with more than 256 targets");
     at += 8;
     std::uint64_t end = at;
     for (std::uint64_t i = 0; i < count; ++i) {
         if (head.size() - at < kRow)
-            return malformed("HIP code: a bundle is cut short");
+            return malformed_code("HIP code: a bundle is cut short");
         const auto offset = number_at<std::uint64_t>(head, at);
         const auto size = number_at<std::uint64_t>(head, at + 8);
         const auto length = number_at<std::uint64_t>(head, at + 16);
         at += kRow;
         if (length > head.size() - at || offset > UINT64_MAX - size)
-            return malformed("HIP code: a target's name is cut short");
+            return malformed_code("HIP code: a target's name is cut short");
         TRY(add_hip_target(head.substr(at, length), out));
         at += length;
         end = std::max({end, offset + size, std::uint64_t{at}});
@@ -154,7 +154,7 @@ Result<std::string> inflated(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     z_stream stream{};
     if (inflateInit(&stream) != Z_OK)
-        return malformed("HIP code: no memory to decompress it");
+        return malformed_code("HIP code: no memory to decompress it");
     const CHandle<z_stream, inflateEnd> owner{&stream};
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
     stream.avail_in = static_cast<uInt>(input.size());
@@ -162,7 +162,7 @@ Result<std::string> inflated(std::string_view input) {
     stream.avail_out = static_cast<uInt>(out.size());
     const auto result = inflate(&stream, Z_SYNC_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-        return malformed("HIP code: its compression is broken");
+        return malformed_code("HIP code: its compression is broken");
     out.resize(out.size() - stream.avail_out);
     return out;
 }
@@ -171,13 +171,13 @@ Result<std::string> unzstded(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     const CHandle<ZSTD_DStream, ZSTD_freeDStream> stream{ZSTD_createDStream()};
     if (!stream)
-        return malformed("HIP code: no memory to decompress it");
+        return malformed_code("HIP code: no memory to decompress it");
     ZSTD_inBuffer from{input.data(), input.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     while (from.pos < from.size && to.pos < to.size) {
         const auto left = ZSTD_decompressStream(stream.get(), &to, &from);
         if (ZSTD_isError(left) != 0)
-            return malformed("HIP code: its compression is broken");
+            return malformed_code("HIP code: its compression is broken");
         if (left == 0)
             break;
     }
@@ -195,7 +195,7 @@ Result<std::uint64_t> add_compressed(const Section& section,
     const auto version = number_at<std::uint16_t>(common, 4);
     const auto method = number_at<std::uint16_t>(common, 6);
     if (version < 1 || version > 3 || method > 1)
-        return malformed("HIP code: compressed in a way that is not known");
+        return malformed_code("HIP code: compressed in a way that is not known");
     const auto length = kHeads[version - 1];
     const auto head = TRY(section.exactly(at, length));
     // The first version does not say how long it is.
@@ -203,11 +203,11 @@ Result<std::uint64_t> add_compressed(const Section& section,
                        : version == 2 ? std::uint64_t{number_at<std::uint32_t>(head, 8)}
                                       : number_at<std::uint64_t>(head, 8);
     if (total < length || total > section.size - at)
-        return malformed("HIP code: a compressed bundle goes on behind its section");
+        return malformed_code("HIP code: a compressed bundle goes on behind its section");
     const auto input = TRY(section.exactly(at + length, std::min(total - length, kInput)));
     const auto start = TRY(method == 0 ? inflated(input) : unzstded(input));
     if (!start.starts_with(kBundleMagic))
-        return malformed("HIP code: a compressed bundle holds none");
+        return malformed_code("HIP code: a compressed bundle holds none");
     TRY(add_bundle(start, out));
     return total;
 }
@@ -234,9 +234,9 @@ Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std:
         const std::uint64_t length = number_at<std::uint16_t>(head, 6);
         const auto images = number_at<std::uint64_t>(head, 8);
         if (length < kHead || length > size - at || images > size - at - length)
-            return malformed("CUDA code: a container goes on behind its section");
+            return malformed_code("CUDA code: a container goes on behind its section");
         if (left-- == 0)
-            return malformed("CUDA code: more than 262144 images");
+            return malformed_code("CUDA code: more than 262144 images");
         TRY(add_cuda_images(section, at + length, at + length + images, left, code));
         at = TRY(section.next(at + length + images, {kFatbinMagic}));
     }
@@ -250,10 +250,10 @@ Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::
     auto at = TRY(section.next(0, {kBundleMagic, kCompressedMagic}));
     while (at < size) {
         if (left-- == 0)
-            return malformed("HIP code: more than 262144 bundles");
+            return malformed_code("HIP code: more than 262144 bundles");
         const auto length = TRY(add_any_bundle(section, at, code));
         if (length > size - at)
-            return malformed("HIP code: a bundle goes on behind its section");
+            return malformed_code("HIP code: a bundle goes on behind its section");
         at = TRY(section.next(at + length, {kBundleMagic, kCompressedMagic}));
     }
     return code;

@@ -20,7 +20,6 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-constexpr Bytes kMaxCpuinfo = mib(8);  // a kilobyte or two for each of thousands of processors
 constexpr Bytes kMaxMeminfo = kib(64);
 
 /// A line "MemTotal:  16316408 kB" of /proc/meminfo, where kB is 1024 bytes (proc(5)).

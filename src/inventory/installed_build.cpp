@@ -20,7 +20,7 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxUnread = 16;
-constexpr std::size_t kMaxWords = 64;  ///< of one kind in a part
+constexpr std::size_t kMaxKindWords = 64;  ///< of one kind in a part
 
 struct Object {
     std::string folder = {};  ///< absolute
@@ -278,8 +278,8 @@ private:
 
     [[nodiscard]] static std::vector<std::string> limited(const std::set<std::string>& words) {
         std::vector<std::string> list{words.begin(), words.end()};
-        if (list.size() > kMaxWords)
-            list.resize(kMaxWords);
+        if (list.size() > kMaxKindWords)
+            list.resize(kMaxKindWords);
         return list;
     }
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxKfdNodes = 256;
 constexpr std::size_t kMaxBanks = 64;
-constexpr Bytes kMaxPlausible = gib(16384);
 constexpr const char* kNodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr std::string_view kPartitionDevice = "platform:amdgpu_xcp";
 constexpr std::string_view kDriver = "amdgpu";
@@ -57,7 +56,7 @@ std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_fo
         const auto type = value_at<std::uint64_t>(values, "heap_type");
         const auto size = value_at<std::uint64_t>(values, "size_in_bytes");
         const bool is_frame_buffer = type == kFrameBufferPublic || type == kFrameBufferPrivate;
-        if (is_frame_buffer && size && *size > 0 && *size <= kMaxPlausible.count)
+        if (is_frame_buffer && size && *size > 0 && *size <= kMaxPlausibleMemory.count)
             sum = Bytes{sum.value_or(Bytes{}).count + *size};
     }
     return sum;

@@ -29,7 +29,7 @@ constexpr Flags kFlags[] = {
 };
 
 /// In the machine's own byte order, as the cache is. The offset must lie within the text.
-std::uint32_t number_at(std::string_view text, std::size_t offset) {
+std::uint32_t offset_at(std::string_view text, std::size_t offset) {
     std::uint32_t number = 0;
     std::memcpy(&number, text.data() + offset, sizeof(number));
     return number;
@@ -45,8 +45,8 @@ std::optional<std::string> text_at(std::string_view cache, std::size_t offset, s
 }
 
 std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entry) {
-    auto soname = text_at(cache, number_at(cache, entry + 4), kMaxSoname);
-    auto path = text_at(cache, number_at(cache, entry + 8), kMaxPath);
+    auto soname = text_at(cache, offset_at(cache, entry + 4), kMaxSoname);
+    auto path = text_at(cache, offset_at(cache, entry + 8), kMaxPath);
     if (!soname || !path)
         return std::nullopt;
     return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
@@ -78,13 +78,13 @@ std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text
     const auto cache = text.substr(start);
     if (cache.size() < kHeader)
         return std::nullopt;
-    const std::size_t count = number_at(cache, kMagic.size());
+    const std::size_t count = offset_at(cache, kMagic.size());
     if (count > (cache.size() - kHeader) / kEntry)
         return std::nullopt;
     std::vector<CachedLibrary> libraries;
     for (std::size_t i = 0; i < count; ++i) {
         const auto entry = kHeader + i * kEntry;
-        if (number_at(cache, entry) != row->flags)
+        if (offset_at(cache, entry) != row->flags)
             continue;
         auto library = library_at(cache, entry);
         if (!library)

@@ -19,12 +19,12 @@ constexpr std::size_t kMaxSegments = 256;
 constexpr std::size_t kMaxSections = 4096;
 constexpr std::size_t kMaxDynamic = 4096;            ///< entries
 constexpr std::size_t kMaxNeeded = 256;              ///< sonames
-constexpr std::size_t kMaxSoname = 256;              ///< bytes
+constexpr std::size_t kMaxNeededName = 256;          ///< bytes
 constexpr std::size_t kMaxSearch = 4096;             ///< bytes of a RUNPATH
 constexpr std::size_t kMaxVersions = 1024;           ///< versions of symbols
 constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< bytes of a section that are searched
 
-Error malformed(std::string text) {
+Error malformed_object(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
 }
 
@@ -71,7 +71,7 @@ public:
             return false;
         if (header_.e_phnum > kMaxSegments ||
             (header_.e_phnum > 0 && header_.e_phentsize != sizeof(Elf64_Phdr)))
-            return malformed("program headers: too many, or of another size");
+            return malformed_object("program headers: too many, or of another size");
         segments_ = TRY(table<Elf64_Phdr>(file_, header_.e_phoff, header_.e_phnum));
         return true;
     }
@@ -94,7 +94,7 @@ public:
         if (header_.e_shnum == 0 || header_.e_shstrndx >= header_.e_shnum)
             return Done{};  // stripped of them: what code it has is not known
         if (header_.e_shnum > kMaxSections || header_.e_shentsize != sizeof(Elf64_Shdr))
-            return malformed("section headers: too many, or of another size");
+            return malformed_object("section headers: too many, or of another size");
         const auto sections = TRY(table<Elf64_Shdr>(file_, header_.e_shoff, header_.e_shnum));
         const auto& names = sections[header_.e_shstrndx];
         for (const auto& section : sections) {
@@ -125,7 +125,7 @@ private:
         const auto address = value_of(DT_STRTAB);
         const auto place = address ? place_of(*address) : std::nullopt;
         if (!place || offset >= file_.size())
-            return malformed("dynamic section: its names are not in the file");
+            return malformed_object("dynamic section: its names are not in the file");
         return text_at(file_, *place + offset, limit);
     }
 
@@ -133,11 +133,11 @@ private:
         for (const auto& entry : entries_) {
             if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME)
                 continue;
-            auto name = TRY(name_at(entry.d_un.d_val, kMaxSoname));
+            auto name = TRY(name_at(entry.d_un.d_val, kMaxNeededName));
             if (entry.d_tag == DT_SONAME)
                 out.soname = std::move(name);
             else if (out.needed.size() == kMaxNeeded)
-                return malformed("dynamic section: needs more than 256 libraries");
+                return malformed_object("dynamic section: needs more than 256 libraries");
             else if (!name.empty())
                 out.needed.push_back(std::move(name));
         }
@@ -161,7 +161,7 @@ private:
             auto at = *place + need.vn_aux;
             for (std::uint16_t i = 0; i < need.vn_cnt && left > 0; ++i, --left) {
                 const auto version = TRY(table<Elf64_Vernaux>(file_, at, 1)).front();
-                note_version(TRY(name_at(version.vna_name, kMaxSoname)), out);
+                note_version(TRY(name_at(version.vna_name, kMaxNeededName)), out);
                 if (version.vna_next == 0)
                     break;
                 at += version.vna_next;
@@ -229,7 +229,7 @@ private:
 Result<std::string> Pieces::exactly(std::uint64_t offset, std::uint64_t count) {
     auto bytes = TRY(read(offset, count));
     if (bytes.size() != count)
-        return malformed("byte " + std::to_string(offset) + ": behind the end of the file");
+        return malformed_object("byte " + std::to_string(offset) + ": behind the end of the file");
     return bytes;
 }
 

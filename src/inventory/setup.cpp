@@ -14,7 +14,7 @@ namespace {
 constexpr Bytes kMaxFile = kib(64);
 constexpr Bytes kMaxModuleList = mib(4);  // a distribution's whole kernel needs half a mebibyte
 constexpr std::size_t kMaxText = 256;
-constexpr std::size_t kMaxWords = 64;
+constexpr std::size_t kMaxReleaseWords = 64;
 constexpr std::size_t kMaxFiles = 128;
 
 using Words = std::vector<std::string>;
@@ -134,7 +134,7 @@ std::optional<Words> parameters(const FileSystem& files) {
         return std::nullopt;
     Words kept;
     for (const auto word : words(trimmed(*line)))
-        if (kept.size() < kMaxWords &&
+        if (kept.size() < kMaxReleaseWords &&
             std::ranges::any_of(kParameters,
                                 [word](std::string_view lead) { return word.starts_with(lead); }))
             kept.push_back(scrubbed(word, kMaxText));
@@ -284,7 +284,7 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
             release.variant_id = lower_case(value);
         else if (key == "ID_LIKE" && release.id_like.empty())
             for (const auto word : words(value))
-                if (release.id_like.size() < kMaxWords)
+                if (release.id_like.size() < kMaxReleaseWords)
                     release.id_like.push_back(lower_case(word));
     }
     if (release.id == "debian" && files.exists("/etc/rpi-issue"))

@@ -13,6 +13,7 @@
 namespace gpuprobe::inline inventory {
 
 constexpr Bytes kMaxAttribute = kib(64);
+constexpr Bytes kMaxPlausibleMemory = gib(16384);  ///< what a driver says beyond is wrong
 constexpr std::size_t kMaxNotes = 64;
 
 /// KEY=value lines, as a uevent file has them.

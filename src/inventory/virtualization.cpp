@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/parse.h"
+#include "inventory/cpu.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -58,8 +59,6 @@ constexpr std::array<Signature, 17> kDmiPrefixes{{
     {"Virtual Machine", "microsoft"},
 }};
 constexpr std::size_t kSpecificCount = 7;
-
-constexpr Bytes kMaxCpuinfo = mib(8);
 
 template <std::size_t count>
 std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
