@@ -20,7 +20,7 @@ std::string_view type_of_key(RequestType type) {
             return "?bool";
         case RequestType::Word:
             return "?string";
-        case RequestType::Variables:
+        case RequestType::Pairs:
             return "?[string]string";
         case RequestType::Size:
         case RequestType::Mebibytes:

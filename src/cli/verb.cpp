@@ -106,7 +106,7 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
         case RequestType::Flag:
             return std::optional<Value>{key.option_sets};
         case RequestType::Word:
-        case RequestType::Variables:  // has no option
+        case RequestType::Pairs:  // has no option
         case RequestType::Number:
             break;
         case RequestType::Size:

@@ -13,7 +13,7 @@ namespace {
 using knowledge::ListForm;
 
 /// One GPU as one API shows it, and all that the caller has set.
-struct Scene {
+struct CallerScene {
     const Gpu& gpu;
     const ApiView& view;
     const Report& report;
@@ -62,12 +62,12 @@ std::optional<std::uint64_t> index_of(const ApiView& view) {
 }
 
 /// Where the GPU stands among those of the API in order of PCI address.
-std::optional<std::string> rank_of(const Scene& scene) {
+std::optional<std::string> rank_of(const CallerScene& scene) {
     return selector_fact(std::string{scene.api} + "_pci_ranks",
                          {.report = scene.report, .gpus = {&scene.gpu}});
 }
 
-bool by_cuda(const std::string& value, const Scene& scene) {
+bool by_cuda(const std::string& value, const CallerScene& scene) {
     auto place = index_of(scene.view);
     const auto order = scene.callers.find("CUDA_DEVICE_ORDER");
     if (order != scene.none() && order->second == "PCI_BUS_ID") {
@@ -83,18 +83,18 @@ std::string hip_uuid(const Gpu& gpu) {
 }
 
 /// HIP counts what ROCr leaves over, so a position means nothing where both are set.
-bool by_hip(const std::string& value, const Scene& scene) {
+bool by_hip(const std::string& value, const CallerScene& scene) {
     if (value.empty())
         return false;
     const auto place = scene.has("ROCR_VISIBLE_DEVICES") ? std::nullopt : index_of(scene.view);
     return is_left_out(value, hip_uuid(scene.gpu), place);
 }
 
-bool by_rocr(const std::string& value, const Scene& scene) {
+bool by_rocr(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, hip_uuid(scene.gpu), index_of(scene.view));
 }
 
-bool by_rank(const std::string& value, const Scene& scene) {
+bool by_rank(const std::string& value, const CallerScene& scene) {
     const auto rank = rank_of(scene);
     if (value.empty() || !rank)
         return false;
@@ -104,7 +104,7 @@ bool by_rank(const std::string& value, const Scene& scene) {
 }
 
 /// "backend:devices;backend:devices"; a term with "!" only takes away.
-bool by_backend(const std::string& value, const Scene& scene) {
+bool by_backend(const std::string& value, const CallerScene& scene) {
     const auto keeps = [&scene](const std::string& term) {
         const auto colon = term.find(':');
         const auto backend = lower_case(term.substr(0, colon));
@@ -117,13 +117,13 @@ bool by_backend(const std::string& value, const Scene& scene) {
 }
 
 /// Which number is which GPU is another question; a list without numbers is no GPU.
-bool by_ggml(const std::string& value, const Scene&) {
+bool by_ggml(const std::string& value, const CallerScene&) {
     const auto items = items_of(value, ',');
     return items.empty() || !parse_number<std::uint64_t>(items.front());
 }
 
 /// Paths of manifests, or of folders with some.
-bool is_driver_left_out(const std::string& paths, const Scene& scene) {
+bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     const auto& driver = scene.view.driver;
     if (paths.empty() || !driver || !driver->starts_with('/'))
         return false;
@@ -135,7 +135,7 @@ bool is_driver_left_out(const std::string& paths, const Scene& scene) {
 }
 
 /// Loaders that know VK_DRIVER_FILES do not look at it.
-bool by_icd_filenames(const std::string& value, const Scene& scene) {
+bool by_icd_filenames(const std::string& value, const CallerScene& scene) {
     return !scene.has("VK_DRIVER_FILES") && is_driver_left_out(value, scene);
 }
 
@@ -156,7 +156,7 @@ bool is_glob_match(std::string glob, std::string_view name) {
     return is_open_behind ? rest.starts_with(glob) : rest == glob;
 }
 
-bool is_among(const std::string& globs, const Scene& scene) {
+bool is_among(const std::string& globs, const CallerScene& scene) {
     const auto path = lower_case(scene.view.driver.value_or(""));
     const auto name = path.substr(path.rfind('/') + 1);
     return std::ranges::any_of(items_of(lower_case(globs), ','), [&name](const std::string& glob) {
@@ -164,16 +164,16 @@ bool is_among(const std::string& globs, const Scene& scene) {
     });
 }
 
-bool by_loader_disable(const std::string& value, const Scene& scene) {
+bool by_loader_disable(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && is_among(value, scene);
 }
 
-bool by_loader_select(const std::string& value, const Scene& scene) {
+bool by_loader_select(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && !value.empty() && !is_among(value, scene);
 }
 
 /// "vendor:device!" shows that device alone.
-bool by_mesa(const std::string& value, const Scene& scene) {
+bool by_mesa(const std::string& value, const CallerScene& scene) {
     const auto& pci = scene.gpu.pci;
     if (!value.ends_with('!') || !pci || !pci->vendor_id || !pci->device_id)
         return false;
@@ -182,7 +182,7 @@ bool by_mesa(const std::string& value, const Scene& scene) {
 
 struct Hiding {
     ListForm form = ListForm::CudaIds;
-    bool (*hides)(const std::string& value, const Scene& scene) = nullptr;
+    bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
 };
 constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::CudaIds, by_cuda},
@@ -229,7 +229,7 @@ std::vector<Reason> hidden_by(const Variables& callers,
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return reasons;
-    const Scene scene{gpu, view->second, report, callers, api};
+    const CallerScene scene{gpu, view->second, report, callers, api};
     for (const auto& reader : knowledge::Selectors::current().readers()) {
         if (reader.api != api)
             continue;

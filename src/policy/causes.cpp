@@ -10,9 +10,9 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.causes/1";
+constexpr std::string_view kCausesSchema = "gpuprobe.causes/1";
 
-struct Document {
+struct CausesDocument {
     std::string schema = {};
     std::map<std::string, std::string> variables = {};
     std::vector<std::string> log = {};
@@ -52,7 +52,7 @@ void describe(Visitor& visit, Cause& cause) {
 namespace {
 
 template <class Visitor>
-void describe(Visitor& visit, Document& document) {
+void describe(Visitor& visit, CausesDocument& document) {
     visit("schema", document.schema);
     visit("variables", document.variables);
     visit("log", document.log);
@@ -72,7 +72,7 @@ const Causes& Causes::current() {
 }
 
 Status Causes::add(std::string_view json) {
-    auto document = TRY(knowledge::document_from<Document>(json, kSchema));
+    auto document = TRY(knowledge::document_from<CausesDocument>(json, kCausesSchema));
     for (auto& cause : document.causes) {
         for (const auto& from : cause.from)
             for (const auto& step : from.steps)

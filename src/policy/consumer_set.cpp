@@ -17,10 +17,10 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr std::string_view kSchema = "gpuprobe.consumer/1";
+constexpr std::string_view kConsumerSchema = "gpuprobe.consumer/1";
 constexpr std::string_view kSelection = "selection";
 constexpr std::string_view kProduct = "product";
-constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kMaxConsumerName = 64;
 
 Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, std::string{place} + ": " + std::string{problem}};
@@ -125,7 +125,7 @@ Result<Consumer> consumer_from(const Value& root) {
                                              "source", kSelection, kProduct};
     for (const auto& [key, value] : *root.as_object())
         if (std::ranges::find(kMembers, key) == std::end(kMembers))
-            return malformed(scrubbed(key, kMaxName), "unknown member");
+            return malformed(scrubbed(key, kMaxConsumerName), "unknown member");
     Consumer consumer;
     if (root.find(kProduct)) {
         const auto part = TRY(whole_of(root, kProduct, kManifestSchema, {"name", "source"}));
@@ -145,7 +145,7 @@ Result<Consumer> consumer_in(std::string_view json, std::string_view place) {
     if (!root)
         return Error{root.error()}.in(place);
     Consumer consumer;
-    if (root->at("schema") == Value{kSchema}) {
+    if (root->at("schema") == Value{kConsumerSchema}) {
         consumer = TRY(consumer_from(*root));
     } else if (root->at("schema").as_int()) {
         consumer.selection = TRY(profile_from(*root));
@@ -182,7 +182,7 @@ Error unknown_name(ErrorCode code,
                    const std::vector<std::string>& known) {
     const auto near = closest(name, known);
     const auto* list = code == ErrorCode::NotFound ? "products" : "consumers";
-    return {code, std::string{what} + " '" + scrubbed(name, kMaxName) + "'; " +
+    return {code, std::string{what} + " '" + scrubbed(name, kMaxConsumerName) + "'; " +
                       (near ? "did you mean '" + *near + "'?"
                             : "'gpuprobectl " + std::string{list} + "' lists them")};
 }

@@ -9,7 +9,7 @@ namespace gpuprobe::inline policy {
 namespace {
 
 using Word = Fact<std::string>;
-using Words = Fact<WordSet>;
+using KnownWords = Fact<WordSet>;
 
 Word word(const std::optional<std::string>& text) {
     return text ? Word::known(lower_case(*text)) : Word::unknown();
@@ -24,10 +24,10 @@ Fact<Version> version(const std::optional<std::string>& text) {
     return fact;
 }
 
-Words words(std::vector<std::string> items) {
+KnownWords known_words(std::vector<std::string> items) {
     for (auto& item : items)
         item = lower_case(item);
-    return Words::known(WordSet{std::move(items)});
+    return KnownWords::known(WordSet{std::move(items)});
 }
 
 // The host's ------------------------------------------------------------------------------------
@@ -48,12 +48,12 @@ AnyFact cpu_level(const Facts& facts) {
 
 AnyFact cpu_features(const Facts& facts) {
     const auto& features = facts.report().host.cpu.features;
-    return features.empty() ? Words::unknown() : words(features);
+    return features.empty() ? KnownWords::unknown() : known_words(features);
 }
 
 AnyFact libraries(const Facts& facts) {
     const auto& libraries = facts.report().host.libraries;
-    return libraries ? Words::known(WordSet{*libraries}) : Words::unknown();
+    return libraries ? KnownWords::known(WordSet{*libraries}) : KnownWords::unknown();
 }
 
 AnyFact l4t(const Facts& facts) {
@@ -82,7 +82,7 @@ AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> clas
         if (gpu.vendor && counts && gpu.kind != GpuKind::DisplayOnly)
             found.insert(*gpu.vendor);
     }
-    return words({found.begin(), found.end()});
+    return known_words({found.begin(), found.end()});
 }
 
 // A GPU's ---------------------------------------------------------------------------------------
@@ -97,14 +97,14 @@ bool is_of(const Gpu& gpu, std::string_view vendor) {
     return !gpu.vendor || *gpu.vendor == vendor;
 }
 
-const ApiView* view_of(const Gpu& gpu, std::string_view api) {
+const ApiView* any_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
 /// The device's facts by an API; null when it has none.
 const Value* device_of(const Gpu& gpu, std::string_view api) {
-    const auto* view = view_of(gpu, api);
+    const auto* view = any_view_of(gpu, api);
     return view && view->device.is_object() ? &view->device : nullptr;
 }
 
@@ -265,7 +265,7 @@ struct ApiDevice {
 ApiDevice device_in(const Facts& facts, std::string_view api) {
     if (!facts.gpu())
         return {.is_known = true};
-    const auto* view = view_of(*facts.gpu(), api);
+    const auto* view = any_view_of(*facts.gpu(), api);
     if (view && !view->device.is_null())
         return {.view = view, .is_known = true};
     const auto runtime = facts.report().runtimes.find(std::string{api});
@@ -275,7 +275,7 @@ ApiDevice device_in(const Facts& facts, std::string_view api) {
 
 template <Api api>
 AnyFact api_version(const Facts& facts) {
-    const auto* view = facts.gpu() ? view_of(*facts.gpu(), info_of(api).word) : nullptr;
+    const auto* view = facts.gpu() ? any_view_of(*facts.gpu(), info_of(api).word) : nullptr;
     if (view && view->version)
         return version(view->version);
     const auto device = device_in(facts, info_of(api).word);
@@ -284,20 +284,20 @@ AnyFact api_version(const Facts& facts) {
     return device.is_known ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-Words words_at(const Gpu& gpu, std::string_view key) {
+KnownWords words_at(const Gpu& gpu, std::string_view key) {
     const auto* device = device_of(gpu, "vulkan");
     const auto* items = device ? device->at(key).as_array() : nullptr;
     if (!items)
-        return Words::unknown();
+        return KnownWords::unknown();
     std::vector<std::string> found;
     for (const auto& item : *items)
         if (const auto* text = item.as_string())
             found.push_back(*text);
-    return Words::known(WordSet{std::move(found)});
+    return KnownWords::known(WordSet{std::move(found)});
 }
 
 /// An object of flags, of which null is not known; or the list of all that there are.
-Words vulkan_features(const Gpu& gpu) {
+KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
         return listed;
     const auto* device = device_of(gpu, "vulkan");
@@ -309,10 +309,10 @@ Words vulkan_features(const Gpu& gpu) {
             (*flag ? features.yes : features.no).push_back((*flags)[i].key);
     std::ranges::sort(features.yes);
     std::ranges::sort(features.no);
-    return Words::known(std::move(features));
+    return KnownWords::known(std::move(features));
 }
 
-Words vulkan_extensions(const Gpu& gpu) {
+KnownWords vulkan_extensions(const Gpu& gpu) {
     return words_at(gpu, "extensions");
 }
 
@@ -530,33 +530,33 @@ consteval auto with_versions(std::index_sequence<kPlace...>) {
     std::ranges::copy(kOwnRows.begin() + kAt, kOwnRows.end(), rows.begin() + kAt + kApiCount);
     return rows;
 }
-constexpr auto kFacts = with_versions(std::make_index_sequence<kApiCount>{});
-static_assert(kFacts.size() == static_cast<std::size_t>(FactId::Verified) + 1);
+constexpr auto kFactRows = with_versions(std::make_index_sequence<kApiCount>{});
+static_assert(kFactRows.size() == static_cast<std::size_t>(FactId::Verified) + 1);
 constexpr bool is_reason(std::string_view code) {
     return code.empty() ||
            std::ranges::binary_search(reason_rows::kRows, code, {}, &ReasonInfo::code);
 }
-static_assert(std::ranges::all_of(kFacts, [](const FactRow& row) {
+static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
     return is_reason(row.too_low) && is_reason(row.unfit);
 }));
-static_assert(std::ranges::all_of(kFacts, [](const FactRow& row) {
+static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
     // Not whether it can be read: g++ 12 has no constant for that with -fsanitize=undefined.
-    return &row == &kFacts[static_cast<std::size_t>(row.id)];
+    return &row == &kFactRows[static_cast<std::size_t>(row.id)];
 }));
 
 }  // namespace
 
 std::span<const FactRow> fact_rows() {
-    return kFacts;
+    return kFactRows;
 }
 
 const FactRow* find_fact(std::string_view key) {
-    const auto* found = std::ranges::find(kFacts, key, &FactRow::key);
-    return found == kFacts.end() || !found->is_nameable ? nullptr : found;
+    const auto* found = std::ranges::find(kFactRows, key, &FactRow::key);
+    return found == kFactRows.end() || !found->is_nameable ? nullptr : found;
 }
 
 const FactRow& row_of(FactId id) {
-    return kFacts[static_cast<std::size_t>(id)];
+    return kFactRows[static_cast<std::size_t>(id)];
 }
 
 Fact<Bytes> memory_for_use(const Gpu& gpu) {

@@ -12,7 +12,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr std::size_t kMaxWord = 256;
+constexpr std::size_t kMaxCodeWord = 256;
 
 bool is_soname(std::string_view word) {
     return word.find(".so") != std::string_view::npos;
@@ -255,12 +255,12 @@ std::optional<std::string> need_problem(std::string_view word) {
                    ? std::nullopt
                    : std::optional<std::string>{"a need has no alternatives"};
     }
-    const bool is_plain = word.size() <= kMaxWord && word.find('/') == std::string_view::npos;
+    const bool is_plain = word.size() <= kMaxCodeWord && word.find('/') == std::string_view::npos;
     return is_plain ? std::nullopt : std::optional<std::string>{"no name of a library"};
 }
 
 std::optional<std::string> code_problem(std::string_view word) {
-    if (word.size() <= kMaxWord && code_word(word).api)
+    if (word.size() <= kMaxCodeWord && code_word(word).api)
         return std::nullopt;
     return "none of sm_90, compute_90@9.1, gfx1100, spirv and the words of APIs";
 }

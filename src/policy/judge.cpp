@@ -356,6 +356,10 @@ Judged judge_absence(const SelectQuestion& question,
 
 }  // namespace
 
+bool is_accepted(const Judged& judged) {
+    return judged.candidate.verdict == Verdict::Accepted;
+}
+
 void Judged::reject(Reason reason) {
     candidate.verdict = Verdict::Rejected;
     candidate.reasons.push_back(std::move(reason));

@@ -22,6 +22,8 @@ struct Judged {
     void reject(Reason reason);
 };
 
+bool is_accepted(const Judged& judged);
+
 /// One backend on one GPU.
 Judged judge(const SelectQuestion& question,
              const std::string& backend,

@@ -9,10 +9,6 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-bool is_accepted(const Judged& judged) {
-    return judged.candidate.verdict == Verdict::Accepted;
-}
-
 bool is_cpu(const Judged& judged) {
     return judged.candidate.backend == kCpu;
 }

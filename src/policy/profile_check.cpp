@@ -17,16 +17,16 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr std::size_t kMaxWord = 64;
+constexpr std::size_t kMaxProfileWord = 64;
 constexpr std::size_t kMaxBrings = 32;
 constexpr std::size_t kMaxDescription = 1024;
 constexpr std::size_t kMaxVendors = 32;
-constexpr std::size_t kMaxRules = 16;
-constexpr std::size_t kMaxVariables = 16;
+constexpr std::size_t kMaxProfileRules = 16;
+constexpr std::size_t kMaxRuleVariables = 16;
 constexpr std::size_t kMaxTemplate = 256;
 constexpr std::size_t kMaxRequests = 64;
 constexpr std::size_t kMaxReads = 64;
-constexpr std::size_t kMaxPlatforms = 32;
+constexpr std::size_t kMaxProfilePlatforms = 32;
 constexpr std::size_t kMaxAnswers = 32;
 constexpr std::size_t kMaxMessages = 128;
 constexpr std::size_t kMaxStatuses = 16;
@@ -45,13 +45,13 @@ bool consists_of(std::string_view text, std::initializer_list<std::string_view> 
 
 /// Lower-case letters, digits and "-._", beginning with a letter or digit.
 bool is_word(std::string_view text) {
-    return !text.empty() && text.size() <= kMaxWord &&
+    return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kDigits, "-._"}) &&
            consists_of(text.substr(0, 1), {kLower, kDigits});
 }
 
-bool is_variable(std::string_view text) {
-    return !text.empty() && text.size() <= kMaxWord &&
+bool is_profile_variable(std::string_view text) {
+    return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
            !consists_of(text.substr(0, 1), {kDigits});
 }
@@ -66,7 +66,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
     std::set<std::string_view> seen;
     for (const auto& word : words) {
         if (!api_of_backend(word))
-            return scrubbed(word, kMaxWord) + ": no such backend";
+            return scrubbed(word, kMaxProfileWord) + ": no such backend";
         if (allowed && (word == kCpu || !contains(*allowed, word)))
             return word + ": none of this profile's GPU backends";
         if (!seen.insert(word).second)
@@ -103,7 +103,7 @@ ReadProblem vendors_problem(const Profile& profile) {
         return ReadProblem{"more than 32"}.in("vendors");
     for (const auto& [vendor, backends] : profile.vendors) {
         if (vendor != kAnyVendor && !is_word(vendor))
-            return ReadProblem{scrubbed(vendor, kMaxWord) + ": no vendor"}.in("vendors");
+            return ReadProblem{scrubbed(vendor, kMaxProfileWord) + ": no vendor"}.in("vendors");
         if (auto problem = backends_problem(backends, &profile.backends); !problem.empty())
             return std::move(problem).in(vendor).in("vendors");
     }
@@ -117,7 +117,8 @@ ReadProblem translate_problem(const Profile& profile) {
             words.insert(backend);
     for (const auto& [backend, word] : profile.translate) {
         if (!contains(profile.backends, backend))
-            return ReadProblem{scrubbed(backend, kMaxWord) + ": none of this profile's backends"}
+            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
+                               ": none of this profile's backends"}
                 .in("translate");
         if (!is_word(word))
             return ReadProblem{"expected a lower-case word"}.in(backend).in("translate");
@@ -129,11 +130,11 @@ ReadProblem translate_problem(const Profile& profile) {
 
 /// `reach`: what the rule may set; null where the profile does not say what it reads.
 ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, const Reach* reach) {
-    if (rule.empty() || rule.size() > kMaxVariables)
+    if (rule.empty() || rule.size() > kMaxRuleVariables)
         return "expected 1 to 16 variables";
     for (const auto& [variable, text] : rule) {
-        if (!is_variable(variable))
-            return scrubbed(variable, kMaxWord) + ": no name of a variable";
+        if (!is_profile_variable(variable))
+            return scrubbed(variable, kMaxProfileWord) + ": no name of a variable";
         if (text.size() > kMaxTemplate || !is_printable(text))
             return ReadProblem{"expected at most 256 printable characters"}.in(variable);
         if (auto problem = template_problem(text, [&profile](std::string_view name) {
@@ -153,12 +154,14 @@ ReadProblem reads_problem(const Profile& profile) {
         return ReadProblem{"more than 64"}.in("reads");
     for (const auto& word : reads)
         if (!knowledge::Selectors::current().find(word) &&
-            !(is_variable(word) && consists_of(word.substr(0, 1), {kUpper, "_"})))
-            return ReadProblem{scrubbed(word, kMaxWord) + ": neither a reader nor a variable"}.in(
-                "reads");
+            !(is_profile_variable(word) && consists_of(word.substr(0, 1), {kUpper, "_"})))
+            return ReadProblem{scrubbed(word, kMaxProfileWord) +
+                               ": neither a reader nor a variable"}
+                .in("reads");
     for (const auto& word : profile.forwards)
-        if (!is_variable(word))
-            return ReadProblem{scrubbed(word, kMaxWord) + ": no name of a variable"}.in("forwards");
+        if (!is_profile_variable(word))
+            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": no name of a variable"}.in(
+                "forwards");
     return {};
 }
 
@@ -167,9 +170,10 @@ ReadProblem environment_problem(const Profile& profile) {
     const bool is_told = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
         if (!contains(profile.backends, backend))
-            return ReadProblem{scrubbed(backend, kMaxWord) + ": none of this profile's backends"}
+            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
+                               ": none of this profile's backends"}
                 .in("environment");
-        if (rules.size() > kMaxRules)
+        if (rules.size() > kMaxProfileRules)
             return ReadProblem{"more than 16 rules"}.in(backend).in("environment");
         for (std::size_t at = 0; at < rules.size(); ++at)
             if (auto problem = rule_problem(rules[at], profile, is_told ? &reach : nullptr);
@@ -194,7 +198,8 @@ ReadProblem predicates_problem(const std::vector<std::string>& predicates) {
 ReadProblem floors_problem(const Profile& profile) {
     for (const auto& [backend, predicates] : profile.floors) {
         if (backend != kAnyBackend && !contains(profile.backends, backend))
-            return ReadProblem{scrubbed(backend, kMaxWord) + ": none of this profile's backends"}
+            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
+                               ": none of this profile's backends"}
                 .in("floors");
         if (auto problem = predicates_problem(predicates); !problem.empty())
             return std::move(problem).in(backend).in("floors");
@@ -207,7 +212,7 @@ ReadProblem brings_problem(const Profile& profile) {
         return ReadProblem{"more than 32"}.in("brings");
     for (const auto& word : profile.brings)
         if (!is_bringable(word))
-            return ReadProblem{scrubbed(word, kMaxWord) +
+            return ReadProblem{scrubbed(word, kMaxProfileWord) +
                                ": neither a backend nor a GPU library such as libcudart"}
                 .in("brings");
     return {};
@@ -229,11 +234,11 @@ ReadProblem requests_problem(const Profile& profile) {
         return ReadProblem{"more than 64"}.in("requests");
     for (const auto& [word, backends] : *profile.requests) {
         if (!is_word(word) || word == "auto" || word == "none" || word == "off")
-            return ReadProblem{scrubbed(word, kMaxWord) + ": expected a lower-case word"}.in(
+            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": expected a lower-case word"}.in(
                 "requests");
         for (const auto& backend : backends)
             if (!contains(profile.backends, backend) && backend != kCpu)
-                return ReadProblem{scrubbed(backend, kMaxWord) +
+                return ReadProblem{scrubbed(backend, kMaxProfileWord) +
                                    ": none of this profile's backends"}
                     .in(word)
                     .in("requests");
@@ -242,11 +247,12 @@ ReadProblem requests_problem(const Profile& profile) {
 }
 
 ReadProblem platforms_problem(const Profile& profile) {
-    if (profile.platforms.size() > kMaxPlatforms)
+    if (profile.platforms.size() > kMaxProfilePlatforms)
         return ReadProblem{"more than 32"}.in("platforms");
     for (const auto& [platform, words] : profile.platforms) {
         if (!is_word(platform) || platform.find('-') == std::string::npos)
-            return ReadProblem{scrubbed(platform, kMaxWord) + ": expected a name like darwin-arm64"}
+            return ReadProblem{scrubbed(platform, kMaxProfileWord) +
+                               ": expected a name like darwin-arm64"}
                 .in("platforms");
         for (const auto& word : words)
             if (!is_word(word))
@@ -271,9 +277,10 @@ ReadProblem answers_problem(const Profile& profile) {
     if (profile.answers.size() > kMaxAnswers)
         return ReadProblem{"more than 32"}.in("answers");
     for (const auto& [name, rules] : profile.answers) {
-        if (!is_variable(name))
-            return ReadProblem{scrubbed(name, kMaxWord) + ": no name of an answer"}.in("answers");
-        if (rules.size() > kMaxRules)
+        if (!is_profile_variable(name))
+            return ReadProblem{scrubbed(name, kMaxProfileWord) + ": no name of an answer"}.in(
+                "answers");
+        if (rules.size() > kMaxProfileRules)
             return ReadProblem{"more than 16 rules"}.in(name).in("answers");
         for (std::size_t at = 0; at < rules.size(); ++at)
             if (auto problem = answer_problem(rules[at]); !problem.empty())
@@ -287,7 +294,9 @@ ReadProblem messages_problem(const Profile& profile) {
         return ReadProblem{"more than 128"}.in("messages");
     for (const auto& [key, text] : profile.messages)
         if (auto problem = message_problem(key, text))
-            return ReadProblem{std::move(*problem)}.in(scrubbed(key, kMaxWord)).in("messages");
+            return ReadProblem{std::move(*problem)}
+                .in(scrubbed(key, kMaxProfileWord))
+                .in("messages");
     return {};
 }
 

@@ -21,7 +21,7 @@ ReadProblem add_word(const std::string& text, std::vector<std::string>& out) {
 }
 
 /// A list of words, or one text with commas.
-ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
+ReadProblem read_word_list(const Value& value, std::vector<std::string>& out) {
     std::vector<std::string> given;
     if (const auto* text = value.as_string()) {
         for (const auto piece : split(*text, ','))
@@ -47,7 +47,7 @@ ReadProblem read_need(const Value& value, RecommendRequest& out) {
     return problem;
 }
 
-constexpr ReadableKey<RecommendRequest> kTable[] = {
+constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
     {{.key = "prefer",
       .meaning = "these first",
       .option = "--prefer",
@@ -55,14 +55,14 @@ constexpr ReadableKey<RecommendRequest> kTable[] = {
       .offers = kFamilyWords,
       .rule_option = "--prefer-variants",
       .rule_meaning = "of what recommend offers, these first"},
-     [](const Value& v, RecommendRequest& r) { return read_words(v, r.prefer); }},
+     [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.prefer); }},
     {{.key = "only",
       .meaning = "these or none",
       .option = "--only",
       .placeholder = "NAMES",
       .offers = kFamilyWords,
       .rule_option = "--only-variants"},
-     [](const Value& v, RecommendRequest& r) { return read_words(v, r.only.emplace()); }},
+     [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.only.emplace()); }},
     {{.key = "exclude",
       .meaning = "not these: after a failure, family:cuda or the like",
       .option = "--exclude",
@@ -70,7 +70,7 @@ constexpr ReadableKey<RecommendRequest> kTable[] = {
       .offers = kFamilyWords,
       .rule_option = "--exclude-variants",
       .rule_meaning = "not these"},
-     [](const Value& v, RecommendRequest& r) { return read_words(v, r.exclude); }},
+     [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.exclude); }},
     {{.key = "need-mib",
       .type = RequestType::Mebibytes,
       .meaning = "memory that every GPU must offer",
@@ -108,12 +108,12 @@ RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& ru
 }
 
 std::span<const RequestKey> recommend_keys() {
-    static const auto keys = described(kTable);
+    static const auto keys = described(kRecommendKeys);
     return keys;
 }
 
 Result<RecommendRequest> recommend_request_from(const Value& object) {
-    return request_from(object, kTable);
+    return request_from(object, kRecommendKeys);
 }
 
 }  // namespace gpuprobe::inline policy

@@ -39,7 +39,7 @@ enum class RequestType {
     Word,       ///< a string
     Size,       ///< bytes, or text like "8GiB"
     Mebibytes,  ///< a whole number of MiB
-    Variables,  ///< names with their values
+    Pairs,      ///< names with their values
     Number,     ///< a whole number, or text like "32k"
 };
 
@@ -52,7 +52,7 @@ constexpr std::string_view bus_type_of(RequestType type) {
             return "b";
         case RequestType::Word:
             return "s";
-        case RequestType::Variables:
+        case RequestType::Pairs:
             return "a{ss}";
         case RequestType::Size:
         case RequestType::Mebibytes:

@@ -11,7 +11,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr Bytes kMaxRules = kib(256);
+constexpr Bytes kMaxRulesText = kib(256);
 
 struct MajorFloor {
     std::uint32_t major = 0;
@@ -141,7 +141,7 @@ void describe(Visitor& visit, IndexTable& table) {
 
 template <class Table>
 Result<Table> table_from(std::string_view json) {
-    return record_from<Table>(TRY(parse_json(json, kMaxRules)));
+    return record_from<Table>(TRY(parse_json(json, kMaxRulesText)));
 }
 
 }  // namespace

@@ -19,10 +19,6 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-bool is_accepted(const Judged& judged) {
-    return judged.candidate.verdict == Verdict::Accepted;
-}
-
 /// A GPU that puts integrated ones out.
 bool is_discrete(const Judged& judged) {
     const bool was_lifted =

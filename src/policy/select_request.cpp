@@ -9,7 +9,7 @@ namespace gpuprobe::inline policy {
 namespace {
 
 constexpr std::size_t kMaxNames = 64;
-constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxKeyName = 128;
 
 /// Adds one item of a list.
 using Add = ReadProblem (*)(std::string_view text, std::vector<std::string>& out);
@@ -18,7 +18,7 @@ ReadProblem add_as_it_is(std::string_view text, std::vector<std::string>& out) {
     const auto name = trimmed(text);
     if (name.empty())
         return "an empty name";
-    if (name.size() > kMaxName)
+    if (name.size() > kMaxKeyName)
         return "a name of more than 128 bytes";
     if (out.size() == kMaxNames)
         return "more than 64 names";
@@ -86,7 +86,7 @@ ReadProblem read_parts(const Value& value, PartWords& out, Add add) {
     if (parts->size() > kMaxParts)
         return "more than 64 parts";
     for (const auto& part : *parts) {
-        const auto name = scrubbed(part.key, kMaxName);
+        const auto name = scrubbed(part.key, kMaxKeyName);
         if (auto problem = read_list(part.value, out[name], add); !problem.empty())
             return std::move(problem).in(name);
     }
@@ -115,16 +115,16 @@ ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
     return out ? ReadProblem{} : ReadProblem{"expected a number of bytes, or text like \"8GiB\""};
 }
 
-constexpr std::size_t kMaxVariables = 256;
-constexpr std::size_t kMaxVariable = 4096;
+constexpr std::size_t kMaxCallerVariables = 256;
+constexpr std::size_t kMaxCallerVariable = 4096;
 
 ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out) {
     if (auto problem = read_value(value, out); !problem.empty())
         return problem;
-    if (out.size() > kMaxVariables)
+    if (out.size() > kMaxCallerVariables)
         return "more than 256 variables";
     for (const auto& [name, text] : out)
-        if (name.size() > kMaxName || text.size() > kMaxVariable)
+        if (name.size() > kMaxKeyName || text.size() > kMaxCallerVariable)
             return "a variable of more than 4096 bytes";
     return {};
 }
@@ -135,7 +135,7 @@ ReadProblem read_platform(const Value& value, std::optional<std::string>& out) {
         return wrong_type(value, "string");
     out = lower_case(trimmed(*text));
     const auto dash = out->find('-');
-    if (out->size() > kMaxName || dash == 0 || dash == std::string::npos || out->ends_with('-'))
+    if (out->size() > kMaxKeyName || dash == 0 || dash == std::string::npos || out->ends_with('-'))
         return "expected an operating system and a processor, like \"darwin-arm64\"";
     return {};
 }
@@ -153,7 +153,7 @@ ReadProblem read_backend(const Value& value, std::optional<std::string>& out) {
     return {};
 }
 
-constexpr ReadableKey<SelectRequest> kTable[] = {
+constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
     {{.key = "built",
       .meaning = "the backends that the consumer is built with: cuda,vulkan,…",
       .option = "--built",
@@ -289,7 +289,7 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
       .option = "--forbid-fake"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
     {{.key = "environment",
-      .type = RequestType::Variables,
+      .type = RequestType::Pairs,
       .meaning = "the caller's own variables, of which those that hide a GPU are told"},
      [](const Value& v, SelectRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "include-rejected",
@@ -303,12 +303,12 @@ constexpr ReadableKey<SelectRequest> kTable[] = {
 }  // namespace
 
 std::span<const RequestKey> select_keys() {
-    static const auto keys = described(kTable);
+    static const auto keys = described(kSelectKeys);
     return keys;
 }
 
 Result<SelectRequest> select_request_from(const Value& object) {
-    return request_from(object, kTable);
+    return request_from(object, kSelectKeys);
 }
 
 }  // namespace gpuprobe::inline policy

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxFact = 1024;
 constexpr std::string_view kHexadecimal = "0123456789abcdefABCDEF";
 
 /// The view of an API that has this GPU; null when it does not, or when the join is a guess.
-const ApiView* view_of(const Gpu& gpu, std::string_view api) {
+const ApiView* certain_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     if (found == gpu.apis.end())
         return nullptr;
@@ -91,7 +91,7 @@ Text hip_ids(const Selection& selection) {
 }
 
 Text index_in(const Gpu& gpu, std::string_view api) {
-    const auto* view = view_of(gpu, api);
+    const auto* view = certain_view_of(gpu, api);
     return view && view->index ? Text{std::to_string(*view->index)} : std::nullopt;
 }
 
@@ -126,7 +126,7 @@ std::vector<const Gpu*> in_pci_order(const Report& report,
     for (const auto& gpu : report.gpus) {
         if (gpu.kind == GpuKind::DisplayOnly || gpu.vendor != vendor)
             continue;
-        if (!view_of(gpu, api) || is_divided(gpu))
+        if (!certain_view_of(gpu, api) || is_divided(gpu))
             return {};
         gpus.push_back(&gpu);
     }
@@ -148,7 +148,7 @@ Text pci_ranks(const Selection& selection, std::string_view api, std::string_vie
 
 /// Nothing for a manifest that only worked for the probe, behind another library.
 Text manifest_of(const Gpu& gpu) {
-    const auto* view = view_of(gpu, "vulkan");
+    const auto* view = certain_view_of(gpu, "vulkan");
     if (!view || !view->driver || !view->driver->starts_with('/') ||
         !view->driver->ends_with(".json"))
         return std::nullopt;
@@ -237,7 +237,7 @@ Text vulkan_ranks(const Selection& selection) {
 
 /// Mesa's device-select layer obeys MESA_VK_DEVICE_SELECT and DRI_PRIME for Mesa's own drivers.
 bool is_mesa(const Gpu& gpu) {
-    const auto* view = view_of(gpu, "vulkan");
+    const auto* view = certain_view_of(gpu, "vulkan");
     const auto* driver = view ? view->device.at("driver_id").as_string() : nullptr;
     return driver && driver->find("mesa") != std::string::npos;
 }
@@ -307,7 +307,7 @@ Text plain_name(const Value& value) {
 }
 
 Text opencl_fact(const Gpu& gpu, std::string_view key) {
-    const auto* view = view_of(gpu, "opencl");
+    const auto* view = certain_view_of(gpu, "opencl");
     return view ? plain_name(view->device.at(key)) : std::nullopt;
 }
 
@@ -332,7 +332,7 @@ Text opencl_device(const Selection& selection) {
 /// that is told of that file alone.
 Text opencl_vendor(const Selection& selection) {
     const auto* gpu = selection.gpus.size() == 1 ? selection.gpus.front() : nullptr;
-    const auto* view = gpu ? view_of(*gpu, "opencl") : nullptr;
+    const auto* view = gpu ? certain_view_of(*gpu, "opencl") : nullptr;
     const auto& driver = view ? view->driver : std::nullopt;
     if (!driver || !driver->starts_with('/') || !driver->ends_with(".icd"))
         return std::nullopt;
@@ -341,7 +341,7 @@ Text opencl_vendor(const Selection& selection) {
         return other == driver && device.at("platform_name") != platform;
     };
     for (const auto& other : selection.report.gpus)
-        if (const auto* seen = view_of(other, "opencl"))
+        if (const auto* seen = certain_view_of(other, "opencl"))
             if (is_elsewhere(seen->driver, seen->device))
                 return std::nullopt;
     for (const auto& other : selection.report.software)
@@ -357,7 +357,7 @@ Text opencl_indices(const Selection& selection) {
 /// Positions by ROCm's OpenCL driver, which counts as HSA does.
 Text rocm_opencl_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) {
-        const auto* view = view_of(gpu, "opencl");
+        const auto* view = certain_view_of(gpu, "opencl");
         const bool is_rocm =
             view && view->driver && view->driver->find("amdocl") != std::string::npos;
         return is_rocm ? index_in(gpu, "opencl") : std::nullopt;
@@ -399,42 +399,44 @@ const ApiInfo* ranked_api(std::string_view name) {
     return api && computes(*api) && !api->vendor.empty() ? api : nullptr;
 }
 
-struct Fact {
+struct SelectorFact {
     std::string_view name = {};
     Text (*find)(const Selection&) = nullptr;
 };
-constexpr std::array kFacts = std::to_array<Fact>({{"glx_offload", glx_offload},
-                                                   {"hip_ids", hip_ids},
-                                                   {"hip_indices", hip_indices},
-                                                   {"memory_mib", memory_mib},
-                                                   {"mesa_device", mesa_device},
-                                                   {"mesa_pci", mesa_pci},
-                                                   {"mesa_tag", mesa_tag},
-                                                   {"nvidia_uuids", nvidia_uuids},
-                                                   {"only_gpu", only_gpu},
-                                                   {"opencl_device", opencl_device},
-                                                   {"opencl_indices", opencl_indices},
-                                                   {"opencl_platform", opencl_platform},
-                                                   {"opencl_vendor", opencl_vendor},
-                                                   {"ordinals", ordinals},
-                                                   {"pci_addresses", pci_addresses},
-                                                   {"rocm_opencl_indices", rocm_opencl_indices},
-                                                   {"vulkan_indices", vulkan_indices},
-                                                   {"vulkan_manifests", vulkan_manifests},
-                                                   {"vulkan_own_manifest", vulkan_own_manifest},
-                                                   {"vulkan_ranks", vulkan_ranks}});
+constexpr std::array kSelectorFacts =
+    std::to_array<SelectorFact>({{"glx_offload", glx_offload},
+                                 {"hip_ids", hip_ids},
+                                 {"hip_indices", hip_indices},
+                                 {"memory_mib", memory_mib},
+                                 {"mesa_device", mesa_device},
+                                 {"mesa_pci", mesa_pci},
+                                 {"mesa_tag", mesa_tag},
+                                 {"nvidia_uuids", nvidia_uuids},
+                                 {"only_gpu", only_gpu},
+                                 {"opencl_device", opencl_device},
+                                 {"opencl_indices", opencl_indices},
+                                 {"opencl_platform", opencl_platform},
+                                 {"opencl_vendor", opencl_vendor},
+                                 {"ordinals", ordinals},
+                                 {"pci_addresses", pci_addresses},
+                                 {"rocm_opencl_indices", rocm_opencl_indices},
+                                 {"vulkan_indices", vulkan_indices},
+                                 {"vulkan_manifests", vulkan_manifests},
+                                 {"vulkan_own_manifest", vulkan_own_manifest},
+                                 {"vulkan_ranks", vulkan_ranks}});
 
 }  // namespace
 
 bool is_selector_fact(std::string_view name) {
-    return ranked_api(name) || std::ranges::find(kFacts, name, &Fact::name) != kFacts.end();
+    return ranked_api(name) ||
+           std::ranges::find(kSelectorFacts, name, &SelectorFact::name) != kSelectorFacts.end();
 }
 
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection) {
     if (const auto* api = ranked_api(name))
         return pci_ranks(selection, api->word, api->vendor);
-    const auto* fact = std::ranges::find(kFacts, name, &Fact::name);
-    return fact == kFacts.end() ? std::nullopt : fact->find(selection);
+    const auto* fact = std::ranges::find(kSelectorFacts, name, &SelectorFact::name);
+    return fact == kSelectorFacts.end() ? std::nullopt : fact->find(selection);
 }
 
 }  // namespace gpuprobe::inline policy

@@ -163,7 +163,7 @@ Value texts(const std::vector<T>& items) {
     return Value{std::move(list)};
 }
 
-std::string joined(const std::optional<std::vector<CodeTarget>>& targets) {
+std::string target_words(const std::optional<std::vector<CodeTarget>>& targets) {
     std::string text;
     if (targets)
         for (const auto& target : *targets)
@@ -173,9 +173,9 @@ std::string joined(const std::optional<std::vector<CodeTarget>>& targets) {
 
 /// "sass 7.5 8.0, ptx 9.0"
 std::string text_of(const CudaCode& code) {
-    std::string text = code.sass ? "sass " + joined(code.sass) : "";
+    std::string text = code.sass ? "sass " + target_words(code.sass) : "";
     if (code.ptx && !code.ptx->empty())
-        text += (text.empty() ? "ptx " : ", ptx ") + joined(code.ptx);
+        text += (text.empty() ? "ptx " : ", ptx ") + target_words(code.ptx);
     return text;
 }
 
