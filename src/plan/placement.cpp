@@ -85,7 +85,7 @@ std::uint64_t Load::pieces() const {
     return model ? model->layers.size() + 1 : 1;
 }
 
-Placement split(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded) {
+Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
     const auto borders = borders_of(slots);
@@ -117,15 +117,15 @@ Placement split(const Load& load, const std::vector<Slot>& slots, std::uint64_t 
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
     if (!load.model)
         return pour(load, slots, spare);
-    auto best = split(load, slots, load.pieces());
+    auto best = split_layers(load, slots, load.pieces());
     if (holds(best, slots, spare))
         return best;
     std::uint64_t good = 0;
     std::uint64_t bad = load.pieces();
-    best = split(load, slots, 0);
+    best = split_layers(load, slots, 0);
     while (bad - good > 1) {
         const auto middle = good + (bad - good) / 2;
-        auto tried = split(load, slots, middle);
+        auto tried = split_layers(load, slots, middle);
         if (holds(tried, slots, spare)) {
             best = std::move(tried);
             good = middle;
@@ -139,7 +139,7 @@ Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
 Bytes whole_of(const Load& load, const Slot& slot) {
     if (!load.model)
         return sum(load.bytes, slot.overhead);
-    return split(load, {slot}, load.pieces()).used.front();
+    return split_layers(load, {slot}, load.pieces()).used.front();
 }
 
 Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
@@ -148,7 +148,7 @@ Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
             return Fit::Fits;
         return pour(load, slots, false).is_complete ? Fit::Tight : Fit::No;
     }
-    const auto all = split(load, slots, load.pieces());
+    const auto all = split_layers(load, slots, load.pieces());
     if (holds(all, slots, true))
         return Fit::Fits;
     return holds(all, slots, false) ? Fit::Tight : Fit::No;
@@ -171,7 +171,7 @@ std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots) {
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots) {
     const auto fits = [&](std::uint64_t steps) {
         load.run.context = steps * kContextStep;
-        return holds(split(load, slots, load.pieces()), slots, true);
+        return holds(split_layers(load, slots, load.pieces()), slots, true);
     };
     const auto longest =
         std::min(load.model->trained_context.value_or(kLongestContext), kLongestContext);

@@ -38,7 +38,7 @@ struct Placement {
 /// `offloaded` pieces over the slots as llama.cpp splits layers: counted from the output, each slot
 /// the share of its weight, in the order of the slots, the output behind the last layer.
 /// Source: llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
-Placement split(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
+Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
 
 /// The most pieces that the slots hold, placed. With `spare` every size counts a tenth more. Bytes
 /// without a model fill one slot after the other.

@@ -186,7 +186,7 @@ TEST(Plan, CountsTheLayersThatFit) {
         return planned(request, machine({gpu("a", free)})).gpus[0].layers->offloaded;
     };
     for (const std::uint64_t count : {33, 32, 2, 1}) {
-        const auto used = split(load, {slot}, count).used[0].count;
+        const auto used = split_layers(load, {slot}, count).used[0].count;
         EXPECT_EQ(layers(used), count);
         EXPECT_EQ(layers(used - 1), count - 1);
     }
@@ -396,19 +396,19 @@ TEST(Placement, SplitsLayersByWeight) {
     auto model = model_named("llama-3.1-8b");
     model.layers.resize(16);
     const Load load{.model = &model};
-    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 1}}, 17).pieces, (Counts{9, 8}));
-    EXPECT_EQ(split(load, {{}, {}}, 17).pieces, (Counts{9, 8}));
-    EXPECT_EQ(split(load, {{.weight = 3}, {.weight = 1}}, 17).pieces, (Counts{13, 4}));
-    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 0}}, 17).pieces, (Counts{17, 0}));
-    EXPECT_EQ(split(load, {{.weight = 0}, {.weight = 1}}, 17).pieces, (Counts{0, 17}));
-    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 1}}, 4).pieces, (Counts{2, 2}));
-    EXPECT_EQ(split(load, {{.weight = 1}, {.weight = 1}}, 0).pieces, (Counts{0, 0}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 1}}, 17).pieces, (Counts{9, 8}));
+    EXPECT_EQ(split_layers(load, {{}, {}}, 17).pieces, (Counts{9, 8}));
+    EXPECT_EQ(split_layers(load, {{.weight = 3}, {.weight = 1}}, 17).pieces, (Counts{13, 4}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 0}}, 17).pieces, (Counts{17, 0}));
+    EXPECT_EQ(split_layers(load, {{.weight = 0}, {.weight = 1}}, 17).pieces, (Counts{0, 17}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 1}}, 4).pieces, (Counts{2, 2}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 1}}, 0).pieces, (Counts{0, 0}));
 }
 
 TEST(Placement, PutsTheOutputBehindTheLastLayer) {
     const auto model = model_named("llama-3.1-8b");
     const Load load{.model = &model};
-    const auto placed = split(load, {{.weight = 1}, {.weight = 1}}, 33);
+    const auto placed = split_layers(load, {{.weight = 1}, {.weight = 1}}, 33);
     const auto without = placed.used[0].count;
     EXPECT_GT(placed.used[1].count, model.output.count + without / 2);
     EXPECT_LT(without, 17 * (model.layers[0].weights.count + mib(16).count) + mib(200).count);
@@ -416,8 +416,8 @@ TEST(Placement, PutsTheOutputBehindTheLastLayer) {
 
 TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
     const auto model = model_named("llama-3.1-8b");
-    const auto once = split({.model = &model}, {{}, {}}, 33);
-    const auto pipeline = split({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
+    const auto once = split_layers({.model = &model}, {{}, {}}, 33);
+    const auto pipeline = split_layers({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
     EXPECT_GT(pipeline.used[0].count, once.used[0].count + 3 * mib(8).count);
     // The second makes the sum of the first's last layer from two rows.
     EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
