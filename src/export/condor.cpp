@@ -68,7 +68,7 @@ std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
     return counts;
 }
 
-std::string host_of(const ExportedHost& host) {
+std::string host_attributes(const ExportedHost& host) {
     std::string text;
     if (host.libc)
         text += "GpuprobeLibc=" + classad_string(*host.libc) + "\n";
@@ -99,7 +99,7 @@ Exported write_condor_cron(const ExportSubject& subject) {
     const auto archs = counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; });
     result.text =
         "GpuprobeSchema=1\nGpuprobeGeneration=" + std::to_string(subject.report.generation) + "\n" +
-        host_of(exported_host(subject.report)) +
+        host_attributes(exported_host(subject.report)) +
         "GpuprobeApis=" + list_of(quoted_keys(apis_of(gpus))) +
         "\nGpuprobeArchs=" + list_of(quoted_keys(archs)) +
         "\nGpuprobeVariants=" + list_of(variants) + "\n" + best +

@@ -87,7 +87,7 @@ void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
 }
 
 /// glibc's major version has been 2 since 1997.
-void add_host(const ExportedHost& host, std::vector<FleetLabel>& labels) {
+void add_host_labels(const ExportedHost& host, std::vector<FleetLabel>& labels) {
     if (host.libc)
         labels.push_back({.name = "host.libc", .value = *host.libc});
     if (host.glibc && host.glibc->major() == 2)
@@ -112,7 +112,7 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
     for (const auto* api : computing_apis())
         add_api(gpus, api->id, labels);
     add_driver(gpus, labels);
-    add_host(exported_host(subject.report), labels);
+    add_host_labels(exported_host(subject.report), labels);
     return labels;
 }
 

@@ -54,9 +54,9 @@ std::string_view state_of(const ExportedGpu& gpu) {
 }
 
 /// A sum that may fall, which is how OTLP writes an UpDownCounter.
-class Metric {
+class SumMetric {
 public:
-    Metric(std::string_view name, std::string_view unit, std::optional<WallTime> observed)
+    SumMetric(std::string_view name, std::string_view unit, std::optional<WallTime> observed)
         : name_{name}, unit_{unit} {
         if (observed)
             time_ = std::to_string(std::chrono::nanoseconds{observed->time_since_epoch()}.count());
@@ -111,8 +111,8 @@ Value resource_of(const ExportSubject& subject) {
 
 Exported write_otlp(const ExportSubject& subject) {
     Exported result;
-    Metric limit{"hw.gpu.memory.limit", "By", subject.observed};
-    Metric status{"hw.status", "1", subject.observed};
+    SumMetric limit{"hw.gpu.memory.limit", "By", subject.observed};
+    SumMetric status{"hw.status", "1", subject.observed};
     for (const auto& gpu : exported_gpus(subject, result.left_out)) {
         const auto& physical = gpu.gpu->memory.physical;
         if (const auto size = physical ? physical : memory_of(gpu))

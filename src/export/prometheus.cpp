@@ -30,9 +30,9 @@ std::string label_value(std::string_view value) {
 }
 
 /// One metric with its series.
-class Metric {
+class GaugeText {
 public:
-    Metric(std::string_view name, std::string_view help) : name_{name} {
+    GaugeText(std::string_view name, std::string_view help) : name_{name} {
         text_ = "# HELP " + name_ + " " + std::string{help} + "\n# TYPE " + name_ + " gauge\n";
     }
     void add(const Labels& labels, std::uint64_t value) { add(labels, std::to_string(value)); }
@@ -73,9 +73,9 @@ std::string vulkan_text(const ExportedGpu& gpu) {
     return version ? text_of(*version) : "";
 }
 
-Metric info_of(const std::vector<ExportedGpu>& gpus) {
-    Metric metric{"gpuprobe_gpu_info",
-                  "Identity of one GPU; join other metrics on instance and gpu, card or uuid."};
+GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
+    GaugeText metric{"gpuprobe_gpu_info",
+                     "Identity of one GPU; join other metrics on instance and gpu, card or uuid."};
     for (const auto& gpu : gpus)
         metric.add({{"gpu", gpu.place},
                     {"card", gpu.card.value_or("")},
@@ -94,8 +94,8 @@ Metric info_of(const std::vector<ExportedGpu>& gpus) {
 
 /// The instance's number under the name that NVIDIA's exporter has for it.
 /// Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
-Metric units_of(const std::vector<ExportedGpu>& gpus) {
-    Metric metric{"gpuprobe_gpu_unit_info", "Which part of which GPU this is."};
+GaugeText units_of(const std::vector<ExportedGpu>& gpus) {
+    GaugeText metric{"gpuprobe_gpu_unit_info", "Which part of which GPU this is."};
     for (const auto& gpu : gpus)
         if (const auto* unit = unit_of(*gpu.gpu))
             metric.add(
@@ -107,17 +107,18 @@ Metric units_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-std::string place_of(const Accelerator& accelerator) {
+std::string accelerator_place(const Accelerator& accelerator) {
     const auto has_address = accelerator.pci && accelerator.pci->address;
     return has_address ? text_of(*accelerator.pci->address) : accelerator.id;
 }
 
-Metric info_of(const std::vector<Accelerator>& accelerators) {
-    Metric metric{"gpuprobe_accelerator_info",
-                  "Identity of one accelerator that is no GPU; join other metrics on instance and "
-                  "accelerator."};
+GaugeText info_of(const std::vector<Accelerator>& accelerators) {
+    GaugeText metric{
+        "gpuprobe_accelerator_info",
+        "Identity of one accelerator that is no GPU; join other metrics on instance and "
+        "accelerator."};
     for (const auto& one : accelerators)
-        metric.add({{"accelerator", place_of(one)},
+        metric.add({{"accelerator", accelerator_place(one)},
                     {"vendor", one.vendor.value_or("")},
                     {"model", one.name.value_or("")},
                     {"kind", one.kind.value_or("")},
@@ -131,19 +132,19 @@ Metric info_of(const std::vector<Accelerator>& accelerators) {
 /// `value` gives what is known of each, times ten to the power of `digits`.
 template <class Value>
 std::string series_of(const std::vector<Accelerator>& accelerators,
-                      Metric metric,
+                      GaugeText metric,
                       Value value,
                       int digits = 0) {
     for (const auto& one : accelerators)
         if (const auto known = value(one))
-            metric.add({{"accelerator", place_of(one)}},
+            metric.add({{"accelerator", accelerator_place(one)}},
                        decimal(static_cast<std::int64_t>(*known), digits));
     return metric.text();
 }
 
 /// In the order of their places: a file that says the same is the same.
 std::string accelerators_text(std::vector<Accelerator> all) {
-    std::ranges::sort(all, {}, place_of);
+    std::ranges::sort(all, {}, accelerator_place);
     const auto memory = [](const Accelerator& one) {
         return one.memory ? std::optional{one.memory->count} : std::nullopt;
     };
@@ -162,8 +163,8 @@ std::string accelerators_text(std::vector<Accelerator> all) {
                [](const Accelerator& one) { return one.power.temperature; }, kMilli);
 }
 
-Metric host_of(const ExportedHost& host) {
-    Metric metric{"gpuprobe_host_info", "What programs for this machine must be built for."};
+GaugeText host_gauge(const ExportedHost& host) {
+    GaugeText metric{"gpuprobe_host_info", "What programs for this machine must be built for."};
     const auto level = host.cpu_level;
     metric.add({{"arch", host.arch},
                 {"libc", host.libc.value_or("")},
@@ -173,26 +174,26 @@ Metric host_of(const ExportedHost& host) {
     return metric;
 }
 
-Metric memory_of(const std::vector<ExportedGpu>& gpus) {
-    Metric metric{"gpuprobe_gpu_memory_bytes", "Memory that one GPU offers to programs."};
+GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
+    GaugeText metric{"gpuprobe_gpu_memory_bytes", "Memory that one GPU offers to programs."};
     for (const auto& gpu : gpus)
         if (memory_of(gpu))
             metric.add({{"gpu", gpu.place}}, memory_of(gpu)->count);
     return metric;
 }
 
-Metric usable_of(const std::vector<ExportedGpu>& gpus) {
-    Metric metric{"gpuprobe_gpu_usable",
-                  "Whether this API works on this GPU (1) or not (0); absent when not known."};
+GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
+    GaugeText metric{"gpuprobe_gpu_usable",
+                     "Whether this API works on this GPU (1) or not (0); absent when not known."};
     for (const auto& gpu : gpus)
         for (const auto& [api, works] : gpu.apis)
             metric.add({{"gpu", gpu.place}, {"api", api}}, works ? 1 : 0);
     return metric;
 }
 
-Metric variants_of(const std::vector<Verdicts>& verdicts) {
-    Metric metric{"gpuprobe_variant_supported",
-                  "Whether this machine can run this variant (1) or not (0)."};
+GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
+    GaugeText metric{"gpuprobe_variant_supported",
+                     "Whether this machine can run this variant (1) or not (0)."};
     for (const auto& product : verdicts) {
         for (const auto& variant : product.supported)
             metric.add({{"product", product.product}, {"variant", variant}}, 1);
@@ -202,8 +203,8 @@ Metric variants_of(const std::vector<Verdicts>& verdicts) {
     return metric;
 }
 
-Metric best_of(const std::vector<Verdicts>& verdicts) {
-    Metric metric{"gpuprobe_best_variant_info", "The variant of a product to install here."};
+GaugeText best_of(const std::vector<Verdicts>& verdicts) {
+    GaugeText metric{"gpuprobe_best_variant_info", "The variant of a product to install here."};
     for (const auto& product : verdicts)
         if (product.best)
             metric.add({{"product", product.product}, {"variant", *product.best}}, 1);
@@ -211,14 +212,14 @@ Metric best_of(const std::vector<Verdicts>& verdicts) {
 }
 
 std::string about_the_probe(const Report& report) {
-    Metric time{"gpuprobe_last_probe_timestamp_seconds",
-                "Unix time at which the report behind this file was completed."};
+    GaugeText time{"gpuprobe_last_probe_timestamp_seconds",
+                   "Unix time at which the report behind this file was completed."};
     if (report.created)
         time.add({}, static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(
                                                     report.created->time_since_epoch())
                                                     .count()));
-    Metric success{"gpuprobe_last_probe_success",
-                   "Whether every probe came to its end (1) or one crashed or hung (0)."};
+    GaugeText success{"gpuprobe_last_probe_success",
+                      "Whether every probe came to its end (1) or one crashed or hung (0)."};
     const bool is_whole = std::ranges::none_of(report.probes, [](const ProbeEntry& probe) {
         return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
     });
@@ -231,9 +232,9 @@ std::string about_the_probe(const Report& report) {
 Exported write_prometheus(const ExportSubject& subject) {
     Exported result;
     const auto gpus = exported_gpus(subject, result.left_out);
-    Metric build{"gpuprobe_build_info", "Version of the program that wrote this file."};
+    GaugeText build{"gpuprobe_build_info", "Version of the program that wrote this file."};
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
-    auto text = build.text() + host_of(exported_host(subject.report)).text() +
+    auto text = build.text() + host_gauge(exported_host(subject.report)).text() +
                 info_of(gpus).text() + units_of(gpus).text() + memory_of(gpus).text() +
                 usable_of(gpus).text() + accelerators_text(subject.report.accelerators);
     const auto verdicts = verdicts_of(subject, result.left_out);

@@ -14,7 +14,7 @@ std::string member(const auto& words, const std::string& attribute) {
     return "member(" + attribute + ", {" + list + "})";
 }
 
-std::string gpu_part(const GpuNeed& gpu) {
+std::string gpu_requirement(const GpuNeed& gpu) {
     std::string text = "true";
     if (gpu.api)
         text = "member(\"" + *gpu.api + "\", apis)";
@@ -39,7 +39,7 @@ std::string gpu_part(const GpuNeed& gpu) {
     return "countMatches(" + text + ", TARGET.GpuprobeGpus) > 0";
 }
 
-std::string host_part(const HostNeed& host, FleetQuery& query) {
+std::string host_requirement(const HostNeed& host, FleetQuery& query) {
     std::string text = "TARGET.Arch == \"" + (host.arch == "x86_64" ? "X86_64" : host.arch) + "\"";
     if (host.libc)
         text += " && TARGET.GpuprobeLibc =?= \"" + *host.libc + "\"";
@@ -62,8 +62,8 @@ Result<FleetQuery> condor_query(const FleetNeed& need,
     auto query = query_for(need);
     std::string gpus;
     for (const auto& gpu : need.gpus)
-        gpus += (gpus.empty() ? "" : " || ") + gpu_part(gpu);
-    query.text = "requirements = " + host_part(need.host, query);
+        gpus += (gpus.empty() ? "" : " || ") + gpu_requirement(gpu);
+    query.text = "requirements = " + host_requirement(need.host, query);
     if (!gpus.empty())
         query.text += need.gpus.size() > 1 ? " && (" + gpus + ")" : " && " + gpus;
     query.text += "\n";

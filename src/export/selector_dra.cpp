@@ -34,7 +34,7 @@ std::string targets_of(const std::set<std::string>& targets) {
     return targets.size() > 1 ? "(" + text + ")" : text;
 }
 
-std::string gpu_part(const GpuNeed& gpu) {
+std::string gpu_expression(const GpuNeed& gpu) {
     std::string text = "device.driver == 'gpu.nvidia.com'";
     if (gpu.targets)
         text += " && " + targets_of(*gpu.targets);
@@ -76,7 +76,7 @@ Result<FleetQuery> dra_query(const FleetNeed& need,
             query.weaker.push_back(not_asked("kinds"));
         if (gpu.vulkan)
             query.weaker.push_back(not_asked("vulkan: " + text_of(*gpu.vulkan)));
-        text += (text.empty() ? "" : "\n|| ") + gpu_part(gpu);
+        text += (text.empty() ? "" : "\n|| ") + gpu_expression(gpu);
     }
     if (text.empty())
         return Error{ErrorCode::NoMatch,

@@ -157,7 +157,7 @@ std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     return features;
 }
 
-void add_host(const ExportedHost& host, std::vector<std::string>& features) {
+void add_host_features(const ExportedHost& host, std::vector<std::string>& features) {
     if (!host.arch.empty())
         features.push_back(host.arch);
     if (host.libc == "musl")
@@ -201,7 +201,7 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
         features.push_back("vulkan" + std::to_string(vulkan->parts[0]) + "." +
                            std::to_string(vulkan->parts[1]));
     add_kinds(gpus, features);
-    add_host(exported_host(subject.report), features);
+    add_host_features(exported_host(subject.report), features);
     return features;
 }
 
