@@ -105,7 +105,7 @@ std::string peak_line(double x, int top, int bottom) {
                    fmt::format("stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"4 2\"", kPeak));
 }
 
-std::string name_of(const BenchRow& row) {
+std::string bar_name(const BenchRow& row) {
     return row.name ? scrubbed(*row.name) : row.kind;
 }
 
@@ -113,7 +113,7 @@ std::string label_of(const Group& group) {
     const auto& row = *group.rows.front();
     const auto count = group.rows.size() > 1 ? fmt::format("{} × ", group.rows.size()) : "";
     const auto* mark = row.kind == "software" ? " (software)" : "";
-    return cut_to(fmt::format("{}{}, {}{}", row.backend, mark, count, name_of(row)), kMaxLabel,
+    return cut_to(fmt::format("{}{}, {}{}", row.backend, mark, count, bar_name(row)), kMaxLabel,
                   "…");
 }
 
@@ -187,7 +187,7 @@ std::string machine_words(const Report& report, const std::vector<BenchRow>& row
     for (const auto& row : rows) {
         if (row.kind != "gpu")
             continue;
-        const auto name = name_of(row);
+        const auto name = bar_name(row);
         auto kind = std::ranges::find(kinds, name, [](const auto& each) { return each.first; });
         if (kind == kinds.end())
             kind = kinds.insert(kinds.end(), {name, {}});
@@ -343,7 +343,7 @@ private:
                 "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" "
                 "fill=\"{}\"><title>{} {}</title></rect>\n",
                 bars.figure.name, kLeft, y_, std::max(1.0, width_of(rate)), bars.height(),
-                bars.figure.colour, escaped(row->gpu ? scrubbed(*row->gpu) : name_of(*row)),
+                bars.figure.colour, escaped(row->gpu ? scrubbed(*row->gpu) : bar_name(*row)),
                 rate_text(static_cast<double>(rate), panel.unit));
             y_ += bars.height() + 1;
         }

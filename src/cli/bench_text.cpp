@@ -43,7 +43,7 @@ Tone tone_of(const std::optional<Verification>& verification) {
     }
 }
 
-std::string place_of(const BenchRow& row) {
+std::string bench_place(const BenchRow& row) {
     return row.gpu ? *row.gpu : row.kind;
 }
 
@@ -51,7 +51,7 @@ std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
     const auto measured = row.measurement.value_or(Measurement{});
     const auto cell = [&](const auto& rate) { return rate_cell(rate, screen); };
     return {
-        {.text = place_of(row)},
+        {.text = bench_place(row)},
         {.text = row.name.value_or(std::string{screen.dash()})},
         {.text = row.backend, .tone = Tone::Strong},
         {.text = verification_words(row.verification, screen), .tone = tone_of(row.verification)},
@@ -74,7 +74,7 @@ void add_remark(const BenchRow& row,
                 const std::vector<Reason>& reasons,
                 std::string& lines) {
     const auto why = explained(reasons).text;
-    auto text = fmt::format("{} on {} {}", row.backend, scrubbed(place_of(row)), what);
+    auto text = fmt::format("{} on {} {}", row.backend, scrubbed(bench_place(row)), what);
     if (!why.empty())
         text += ": " + why;
     else if (note)

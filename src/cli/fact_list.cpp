@@ -12,7 +12,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kFactIndent = 2;
 constexpr std::size_t kMaxItemsShown = 64;
 
 FactType type_of(std::string_view key) {
@@ -118,7 +118,7 @@ std::string FactList::text(const Screen& screen, std::size_t width) const {
     std::string lines = "\n" + toned(screen, Tone::Strong, title_) + "\n";
     for (const auto& fact : facts_) {
         const auto lead = "  " + toned(screen, Tone::Faint, padded_right(fact.label, width)) + "  ";
-        const std::size_t lead_width = kIndent + width + 2;
+        const std::size_t lead_width = kFactIndent + width + 2;
         lines += hanging(screen, lead, lead_width, fact.text, fact.tone);
     }
     return lines;

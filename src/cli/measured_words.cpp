@@ -15,7 +15,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kMeasuredIndent = 2;
 
 void add_part(std::string& text, const std::string& part, std::string_view between = ", ") {
     if (!part.empty())
@@ -60,7 +60,7 @@ Promise promise_for(const Report& report, const BenchRow& row) {
     return gpu == report.gpus.end() ? Promise{} : promise_of(*gpu);
 }
 
-std::string place_of(const BenchRow& row) {
+std::string place_words(const BenchRow& row) {
     if (row.gpu)
         return scrubbed(*row.gpu);
     return row.kind == "software" ? scrubbed(row.name.value_or("software")) : "the CPU";
@@ -82,7 +82,7 @@ struct Told {
 
 Told told_of(const BenchRow& row, const Promise& promise) {
     return {.backend = scrubbed(row.backend),
-            .place = place_of(row),
+            .place = place_words(row),
             .words = measured_words(row.verification, row.measurement, row.score, promise)};
 }
 
@@ -138,7 +138,7 @@ std::string measured_section(const Report& report, const Screen& screen) {
     for (const auto& one : told) {
         const auto others = one.others > 0 ? fmt::format(" and {} more", one.others) : "";
         lines += hanging(screen, "  " + padded_right(one.backend, width) + "  ",
-                         kIndent + width + 2, one.place + others + ": " + one.words);
+                         kMeasuredIndent + width + 2, one.place + others + ": " + one.words);
     }
     if (as_well > 1)
         lines += fmt::format("  {} more computed right{}gpuprobectl bench shows all\n", as_well - 1,

@@ -37,7 +37,7 @@ namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Bytes kMaxOutput = kib(4);
-constexpr int kPatienceMilliseconds = 5000;
+constexpr int kFolderPatience = 5000;
 /// Where the worker's C library has its dynamic linker. Source: the psABI of each architecture.
 #if defined(__aarch64__)
 constexpr const char* kDynamicLinker = "/lib/ld-linux-aarch64.so.1";
@@ -46,7 +46,7 @@ constexpr const char* kDynamicLinker = "/lib64/ld-linux-x86-64.so.2";
 #endif
 
 /// Where the worker is, for as long as it may be started.
-struct Place {
+struct WorkerPlace {
     std::string path = {};
     UniqueFd memory = {};
     std::optional<RunFolder> folder = {};
@@ -62,7 +62,7 @@ std::string_view worker_inside() {
     return {gpuprobe_worker_start, gpuprobe_worker_end};
 }
 
-Result<Place> in_memory() {
+Result<WorkerPlace> in_memory() {
     // Kernels before 6.3 don't know the flag, and run such files without it: memfd_create(2).
     constexpr unsigned kMayRun = 0x10;
     UniqueFd low{::memfd_create("gpuprobe-worker", MFD_CLOEXEC | kMayRun)};
@@ -78,14 +78,14 @@ Result<Place> in_memory() {
         left.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
     }
     const auto number = std::to_string(memory.get());
-    return Place{.path = "/proc/self/fd/" + number, .memory = std::move(memory)};
+    return WorkerPlace{.path = "/proc/self/fd/" + number, .memory = std::move(memory)};
 }
 
-Result<Place> in_folder(const std::string& parent) {
+Result<WorkerPlace> in_folder(const std::string& parent) {
     auto folder = TRY(RunFolder::make(parent, "gpuprobe-worker"));
     const auto path = folder.path() + "/gpuprobe-worker";
     TRY(write_atomically(path, worker_inside(), 0700));
-    return Place{.path = path, .folder = std::move(folder)};
+    return WorkerPlace{.path = path, .folder = std::move(folder)};
 }
 
 /// What a process says until it is silent for good or the time is over; then it is killed.
@@ -94,7 +94,7 @@ std::string output_of(int output, pid_t pid) {
     char piece[256];
     pollfd more = {.fd = output, .events = POLLIN, .revents = 0};
     while (text.size() < kMaxOutput.count) {
-        const int ready = ::poll(&more, 1, kPatienceMilliseconds);
+        const int ready = ::poll(&more, 1, kFolderPatience);
         const auto count = ready > 0 ? ::read(output, piece, sizeof piece) : -1;
         if (count == 0)
             return text;
@@ -157,9 +157,9 @@ std::optional<Refusal> refusal_of(const std::string& path) {
 }
 
 /// The first place where the worker runs. Errors: ProbeFailed, with what each place said.
-Result<Place> place_found() {
+Result<WorkerPlace> place_found() {
     std::string refusals;
-    const auto fits = [&refusals](Result<Place>& place, bool& is_final) {
+    const auto fits = [&refusals](Result<WorkerPlace>& place, bool& is_final) {
         auto refusal = place ? refusal_of(place->path) : Refusal{.text = place.error().text};
         if (!refusal)
             return true;
@@ -200,7 +200,7 @@ public:
     }
 
 private:
-    std::optional<Result<Place>> place_ = {};
+    std::optional<Result<WorkerPlace>> place_ = {};
     std::optional<SpawnLauncher> workers_ = {};
 };
 

@@ -18,7 +18,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kScreenIndent = 2;
 constexpr std::size_t kMaxRows = 8;
 
 /// Hints in the order in which their causes are shown, each once.
@@ -35,7 +35,7 @@ private:
     std::vector<std::string> hints_ = {};
 };
 
-std::string counted(std::size_t count, std::string_view noun) {
+std::string counted_or_no(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count == 0 ? "No" : std::to_string(count), noun,
                        count == 1 ? "" : "s");
 }
@@ -67,7 +67,7 @@ std::string choice_words(const Report& report, const Decision* choice, const Scr
 }
 
 std::string headline(const Report& report, const Decision* choice, const Screen& screen) {
-    auto line = toned(screen, Tone::Strong, counted(report.gpus.size(), "GPU"));
+    auto line = toned(screen, Tone::Strong, counted_or_no(report.gpus.size(), "GPU"));
     if (!report.gpus.empty() && !any_backend_works(report))
         line += std::string{screen.dot()} +
                 toned(screen, Tone::Bad,
@@ -149,7 +149,7 @@ std::string gpu_table(const Report& report, const Screen& screen) {
         table.add(std::move(row));
         i = end;
     }
-    return table.empty() ? "" : "\n" + table.text(screen, kIndent);
+    return table.empty() ? "" : "\n" + table.text(screen, kScreenIndent);
 }
 
 std::string section(const Screen& screen, std::string_view title) {
@@ -168,8 +168,8 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
         auto place = obstacle.gpu ? scrubbed(*obstacle.gpu) : std::string{};
         if (obstacle.gpu)
             place += obstacle.others > 0 ? fmt::format(" and {} more: ", obstacle.others) : ": ";
-        lines += hanging(screen, "  " + toned(screen, tone, name) + "  ", kIndent + name_width + 2,
-                         place + obstacle.text);
+        lines += hanging(screen, "  " + toned(screen, tone, name) + "  ",
+                         kScreenIndent + name_width + 2, place + obstacle.text);
     }
     return lines;
 }
@@ -198,7 +198,7 @@ std::string software_section(const Report& report, const Screen& screen) {
     std::string lines = section(screen, "Software implementations, never chosen as a GPU");
     for (const auto& software : report.software)
         lines += hanging(screen, "  " + padded_right(scrubbed(software.api), width) + "  ",
-                         kIndent + width + 2, scrubbed(software.name.value_or("unnamed")));
+                         kScreenIndent + width + 2, scrubbed(software.name.value_or("unnamed")));
     return lines;
 }
 
@@ -214,7 +214,7 @@ std::string accelerator_section(const Report& report, const Screen& screen) {
     std::string lines = section(screen, "Accelerators");
     for (const auto& accelerator : report.accelerators)
         lines +=
-            hanging(screen, "  ", kIndent,
+            hanging(screen, "  ", kScreenIndent,
                     fmt::format("{}  {}  {}{}{}", scrubbed(accelerator.id),
                                 scrubbed(accelerator.name.value_or("unnamed")),
                                 accelerator.kind ? scrubbed(*accelerator.kind) + "  " : "",
@@ -224,7 +224,7 @@ std::string accelerator_section(const Report& report, const Screen& screen) {
 
 std::string problem_line(const Screen& screen, std::string_view text) {
     const auto lead = "  " + toned(screen, Tone::Bad, screen.bullet()) + " ";
-    return hanging(screen, lead, kIndent + 2, text);
+    return hanging(screen, lead, kScreenIndent + 2, text);
 }
 
 /// Findings that no line above has told: neither as the reason of a backend nor as a probe.
@@ -271,8 +271,8 @@ std::string hint_section(const Report& report,
                          const Hints& hints) {
     std::string lines;
     for (const auto& hint : hints.all())
-        lines += hanging_fix(screen, "  " + std::string{screen.bullet()} + " ", kIndent + 2, hint,
-                             command_in(hint));
+        lines += hanging_fix(screen, "  " + std::string{screen.bullet()} + " ", kScreenIndent + 2,
+                             hint, command_in(hint));
     if (!lines.empty())
         lines = section(screen, "What helps") + lines;
     if (!screen.has_legend)

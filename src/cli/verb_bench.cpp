@@ -36,7 +36,7 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
               "\n");
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_bench(Context& context) {
     const auto& arguments = context.arguments;
     ProbeRequest order{.apis = arguments.apis,
                        .allow_wake = arguments.allow_wake,
@@ -82,7 +82,7 @@ differ. It takes about a second for each line.
                             .help = "the same as bars, an SVG picture",
                             .take = put<&Arguments::plot>}},
                           trial_options()),
-        .run = run};
+        .run = run_bench};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -54,7 +54,7 @@ Value failure_with_name(const MethodAnswer& answer, const Value& details) {
     return document;
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_call(Context& context) {
     const auto& arguments = context.arguments.call;
     const bool has_interface = arguments.method.find('.') != std::string::npos;
     const MethodCall call{
@@ -73,7 +73,7 @@ Result<ExitCode> run(Context& context) {
     return exit_code_of(code.value_or(ErrorCode::InvalidRequest), false);
 }
 
-Status check(Arguments& arguments) {
+Status check_call(Arguments& arguments) {
     if (arguments.call.method.empty())
         return refusal("call: which method? 'call org.varlink.service.GetInfo' is one");
     return Done{};
@@ -93,8 +93,8 @@ object, or - to read one from standard input. With --direct or --replay the answ
                           .take = put<&Arguments::call, &CallArguments::method>},
                          {.word = {.name = "PARAMETERS"},
                           .take = put<&Arguments::call, &CallArguments::parameters>}},
-            .check = check,
-            .run = run};
+            .check = check_call,
+            .run = run_call};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -4,7 +4,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_capture(Context& context) {
     const auto& arguments = context.arguments;
     const auto& folder = *arguments.capture_folder;
     TRY(context.client.capture(folder, arguments.redacts));
@@ -19,7 +19,7 @@ Result<ExitCode> run(Context& context) {
     return ExitCode::Answered;
 }
 
-Status check(Arguments& arguments) {
+Status check_capture(Arguments& arguments) {
     if (!arguments.capture_folder)
         return refusal("capture: into which folder?");
     if (arguments.bus)
@@ -43,8 +43,8 @@ there. 'gpuprobectl --replay DIR' then answers as this machine would.
             .options = {{.names = "--redact",
                          .help = "numbered stand-ins for UUIDs and serial numbers",
                          .take = put<&Arguments::redacts>}},
-            .check = check,
-            .run = run};
+            .check = check_capture,
+            .run = run_capture};
 }
 
 }  // namespace gpuprobe::inline cli

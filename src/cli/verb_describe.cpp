@@ -15,7 +15,7 @@ const Value* gpu_in(const Value& document, const std::string& id) {
     return nullptr;
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_describe(Context& context) {
     const auto document = TRY(context.client.document());
     if (context.arguments.gpus.empty()) {
         print_json(context.arguments, document);
@@ -41,7 +41,7 @@ Verb describe_verb() {
 The report as JSON, or the part of it about one GPU.
 )",
             .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu}},
-            .run = run};
+            .run = run_describe};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -34,7 +34,7 @@ Status write_report(const std::string& file,
     return write_atomically(file, json_pretty(mask.masked_document(std::move(bundle))));
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_doctor(Context& context) {
     const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
     if (context.arguments.bundle)
@@ -70,7 +70,7 @@ Exit status 6 when an error was found; warnings and things to know do not count.
                          .value = {.name = "FILE", .names = kFiles},
                          .help = "write findings and report, without identities, for a bug report",
                          .take = put<&Arguments::bundle>}},
-            .run = run};
+            .run = run_doctor};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -83,7 +83,7 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     return Error{ErrorCode::NoMatch, fmt::format("nothing names {}", gpu.id)};
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_env(Context& context) {
     const auto& word = context.arguments.select.consumer;
     if (!context.arguments.select.names_consumer)
         return print_choice(context);
@@ -109,7 +109,7 @@ Result<ExitCode> run(Context& context) {
     return print_gpu(context, unit_of(gpu) ? view.report() : report, gpu);
 }
 
-Status check(Arguments& arguments) {
+Status check_env(Arguments& arguments) {
     if (arguments.shows_all && !arguments.select.names_consumer)
         return refusal("env: --all shows every way to name a GPU: which one?");
     return Done{};
@@ -147,8 +147,8 @@ names it.
                                 .help = "with a GPU, the other ways to name it as comments",
                                 .take = put<&Arguments::shows_all>}},
                               choice_options()),
-            .check = check,
-            .run = run};
+            .check = check_env,
+            .run = run_env};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -23,7 +23,7 @@ const std::string& format_names() {
     return names;
 }
 
-const std::string& about() {
+const std::string& about_export() {
     static const std::string page = [] {
         std::string text = R"(
 Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
@@ -46,7 +46,7 @@ left out or refused, and why on standard error.
     return page;
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_export(Context& context) {
     if (const auto* format = export_format(context.arguments.recommend.format))
         return export_to_fleet(context, *format);
     return export_to_tool(context);
@@ -68,7 +68,7 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     return Done{};
 }
 
-Status check(Arguments& arguments) {
+Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
     if (wanted.format.empty())
@@ -131,15 +131,15 @@ Verb export_verb() {
         .overview = {{"export FORMAT",
                       "the same, or this machine, for pip, docker, Ansible, Slurm …"}},
         .usage = {"export FORMAT [PRODUCT…] [OPTION…]"},
-        .about = about(),
+        .about = about_export(),
         .operands = {{.word = {.name = "FORMAT", .offers = format_names(), .takes_others = false},
                       .take = put<&Arguments::recommend, &RecommendArguments::format>},
                      {.word = {.name = "PRODUCT", .names = kProducts},
                       .take = take_product,
                       .repeats = true}},
         .options = joined(fleet_options(), variant_options()),
-        .check = check,
-        .run = run};
+        .check = check_export,
+        .run = run_export};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -128,7 +128,7 @@ Result<ExitCode> told(const Arguments& arguments,
     return ExitCode::Answered;
 }
 
-Result<ExitCode> run(const Arguments& arguments) {
+Result<ExitCode> run_knowledge(const Arguments& arguments) {
     const auto folders = KnowledgeFolders::below(arguments.knowledge_root);
     const auto now = SystemClock{}.wall();
     const auto& action = arguments.knowledge.action;
@@ -152,7 +152,7 @@ Result<ExitCode> run(const Arguments& arguments) {
                             action == "update" ? ": in use" : ""));
 }
 
-Status check(Arguments& arguments) {
+Status check_knowledge(Arguments& arguments) {
     const auto& knowledge = arguments.knowledge;
     const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";
     if (takes_file && !knowledge.file)
@@ -182,8 +182,8 @@ root; rollback returns to the one before. A running daemon notices.
                       .take = put<&Arguments::knowledge, &KnowledgeArguments::action>},
                      {.word = {.name = "FILE", .names = kFiles},
                       .take = put<&Arguments::knowledge, &KnowledgeArguments::file>}},
-        .check = check,
-        .run_alone = run};
+        .check = check_knowledge,
+        .run_alone = run_knowledge};
 }
 
 }  // namespace gpuprobe::inline cli

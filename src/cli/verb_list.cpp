@@ -6,7 +6,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_list(Context& context) {
     if (context.wants_json()) {
         const auto document = TRY(context.client.document());
         Value list{Value::Object{}};
@@ -32,7 +32,7 @@ Verb list_verb() {
             .about = R"(
 One line per GPU, best first; below them the accelerators that are no GPUs.
 )",
-            .run = run};
+            .run = run_list};
 }
 
 }  // namespace gpuprobe::inline cli

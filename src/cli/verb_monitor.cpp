@@ -35,7 +35,7 @@ void print_change(const Context& context, const Change& change) {
     std::fflush(stdout);
 }
 
-Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
+Result<std::unique_ptr<Client>> open_any_daemon(const Arguments& arguments) {
     if (arguments.bus)
         return BusClient::open(*arguments.bus);
     auto daemon = SocketClient::open(arguments.socket);
@@ -47,7 +47,7 @@ Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
 Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
     for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
-        auto daemon = open_daemon(arguments);
+        auto daemon = open_any_daemon(arguments);
         if (daemon || waited >= patience)
             return daemon;
         if (!sleep_for(kBetweenCalls))
@@ -81,7 +81,7 @@ Status follow(const Context& context, Report& known) {
 }
 
 /// Each line is a document of its own whatever the JSON mode: a stream has no end to indent to.
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_monitor(Context& context) {
     auto known = TRY(context.client.report());
     if (!context.wants_json())
         remark(context.arguments, fmt::format("watching {} GPU{}; Ctrl-C ends", known.gpus.size(),
@@ -102,7 +102,7 @@ Verb monitor_verb() {
 Prints a line when a GPU comes, goes or changes, until interrupted. A daemon that leaves, as in an
 upgrade, is waited for: 30 seconds, or --patience. With -j each line is a JSON document.
 )",
-            .run = run};
+            .run = run_monitor};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -11,7 +11,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-std::string word_of(const Value& value) {
+std::string rule_word(const Value& value) {
     const auto* text = value.as_string();
     return text ? *text : json_line(value);
 }
@@ -19,10 +19,10 @@ std::string word_of(const Value& value) {
 std::string words_of(const Value& value) {
     const auto* names = value.as_array();
     if (!names)
-        return word_of(value);
+        return rule_word(value);
     std::string words;
     for (const auto& name : *names)
-        words += (words.empty() ? "" : ", ") + word_of(name);
+        words += (words.empty() ? "" : ", ") + rule_word(name);
     return words;
 }
 
@@ -39,7 +39,7 @@ std::string rule_words(const Value& rule) {
     return scrubbed(words, 512);
 }
 
-Result<ExitCode> list(Context& context) {
+Result<ExitCode> list_overrides(Context& context) {
     const auto overrides = TRY(context.client.overrides());
     if (context.wants_json()) {
         Value document;
@@ -70,10 +70,10 @@ Result<ExitCode> done(Context& context, const char* what, bool happened) {
     return ExitCode::Answered;
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_override(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.overriding.action == "list")
-        return list(context);
+        return list_overrides(context);
     const auto& consumer = *arguments.overriding.consumer;
     if (arguments.overriding.action == "clear")
         return done(context, "cleared", TRY(context.client.clear_override(consumer)));
@@ -83,7 +83,7 @@ Result<ExitCode> run(Context& context) {
     return done(context, "set", true);
 }
 
-Status check(Arguments& arguments) {
+Status check_override(Arguments& arguments) {
     if (arguments.overriding.action != "list" && !arguments.overriding.consumer)
         return refusal("override: for which consumer? 'gpuprobectl consumers' lists them");
     return Done{};
@@ -107,8 +107,8 @@ alone.
                      {.word = {.name = "CONSUMER", .names = kConsumers},
                       .take = put<&Arguments::overriding, &OverrideArguments::consumer>}},
         .options = rule_options(),
-        .check = check,
-        .run = run};
+        .check = check_override,
+        .run = run_override};
 }
 
 }  // namespace gpuprobe::inline cli

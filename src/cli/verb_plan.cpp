@@ -38,7 +38,7 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
     return Done{};
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_plan(Context& context) {
     const auto& arguments = context.arguments.plan;
     if (arguments.prints_model) {
         const auto gguf = TRY(read_model_file(*arguments.model_file, arguments.is_beginning));
@@ -64,7 +64,7 @@ Result<ExitCode> run(Context& context) {
     return answer.is_possible() ? ExitCode::Answered : ExitCode::NoMatch;
 }
 
-Status check(Arguments& arguments) {
+Status check_plan(Arguments& arguments) {
     auto& plan = arguments.plan;
     const auto request = plan_request_from(plan.request);
     if (!request)
@@ -80,7 +80,7 @@ Value& request_value(Arguments& arguments) {
     return arguments.plan.request;
 }
 
-std::vector<Option> options() {
+std::vector<Option> plan_options() {
     std::vector<Option> options{
         {.names = "--gguf",
          .value = {.name = "FILE", .names = kFiles},
@@ -115,9 +115,9 @@ can go to the GPU (llama.cpp's --n-gpu-layers) and the longest context at which 
 is an estimate; only the header of FILE is read, and the other parts of a split model are found.
 Exit status 3 when no GPU and no set of them is known to hold it.
 )",
-            .options = options(),
-            .check = check,
-            .run = run};
+            .options = plan_options(),
+            .check = check_plan,
+            .run = run_plan};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -29,7 +29,7 @@ const char* words_for(const std::string& stage) {
     return stage == "measure" ? "measuring" : "asking the drivers";
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_probe(Context& context) {
     const auto order = TRY(order_of(context));
     const auto* words = words_for(order.stage);
     ProgressLine line{context.arguments};
@@ -71,7 +71,7 @@ word of what it computed; 'measure' finds bandwidth and arithmetic rate, each fo
               .help = "query, verify or measure",
               .take = put<&Arguments::stage>}},
             trial_options()),
-        .run = run};
+        .run = run_probe};
 }
 
 }  // namespace gpuprobe::inline cli

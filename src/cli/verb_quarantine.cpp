@@ -15,7 +15,7 @@ std::string reason_of(const QuarantinedProbe& probe) {
     return harm_words(probe) + (probe.note ? ": " + *probe.note : "");
 }
 
-Result<ExitCode> list(Context& context) {
+Result<ExitCode> list_quarantines(Context& context) {
     const auto report = TRY(context.client.report());
     if (context.wants_json()) {
         Value document;
@@ -48,10 +48,10 @@ Value filter_of(const QuarantineArguments& arguments) {
     return filter;
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_quarantine(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.quarantine.action == "list")
-        return list(context);
+        return list_quarantines(context);
     const auto cleared = TRY(context.client.clear_quarantine(filter_of(arguments.quarantine)));
     if (context.wants_json()) {
         Value document;
@@ -64,7 +64,7 @@ Result<ExitCode> run(Context& context) {
     return ExitCode::Answered;
 }
 
-Status check(Arguments& arguments) {
+Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;
     const bool names_one = quarantine.api || quarantine.driver;
     if (quarantine.action == "clear" && quarantine.is_all == names_one)
@@ -96,8 +96,8 @@ administrator.
                         {.names = "--all",
                          .help = "every one",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::is_all>}},
-            .check = check,
-            .run = run};
+            .check = check_quarantine,
+            .run = run_quarantine};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -140,7 +140,7 @@ Result<Recommendation> recommended(Context& context) {
 
 namespace {
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_recommend(Context& context) {
     const auto& arguments = context.arguments;
     const auto text = TRY(given_text(arguments.recommend));
     const auto answer = TRY(recommended_by(context, text));
@@ -168,7 +168,7 @@ Result<ExitCode> run(Context& context) {
     return ExitCode::Answered;
 }
 
-Status check(Arguments& arguments) {
+Status check_recommend(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (recommend.product.empty() && !recommend.manifest)
         return refusal(
@@ -200,8 +200,8 @@ families; family:NAME is the family alone. Exit status 3 when none fits.
                             .help = "this variant whatever the verdict; says what speaks "
                                     "against it",
                             .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
-        .check = check,
-        .run = run};
+        .check = check_recommend,
+        .run = run_recommend};
 }
 
 }  // namespace gpuprobe::inline cli

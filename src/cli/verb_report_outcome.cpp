@@ -14,7 +14,7 @@ void add(Value& outcome, const char* key, const std::optional<std::string>& text
         outcome[key] = *text;
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_report_outcome(Context& context) {
     const auto& arguments = context.arguments;
     Value outcome;
     outcome["consumer"] = arguments.select.consumer;
@@ -34,7 +34,7 @@ Result<ExitCode> run(Context& context) {
     return ExitCode::Answered;
 }
 
-Status check(Arguments& arguments) {
+Status check_report_outcome(Arguments& arguments) {
     if (arguments.outcome.result.empty())
         return refusal("report-outcome: CONSUMER and RESULT are needed");
     return Done{};
@@ -80,8 +80,8 @@ changes or you report that it works. What root reports counts for everybody.
                          .value = {.name = "TEXT"},
                          .help = "what went wrong, for people",
                          .take = put<&Arguments::outcome, &OutcomeArguments::detail>}},
-            .check = check,
-            .run = run};
+            .check = check_report_outcome,
+            .run = run_report_outcome};
 }
 
 }  // namespace gpuprobe::inline cli

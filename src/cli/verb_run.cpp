@@ -320,7 +320,7 @@ Result<ExitCode> choose_and_run(Context& context) {
 }
 
 /// What went wrong before the program is ours, and has a status that few programs have.
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_program(Context& context) {
     const auto code = choose_and_run(context);
     if (code)
         return *code;
@@ -328,7 +328,7 @@ Result<ExitCode> run(Context& context) {
     return ExitCode::NotStarted;
 }
 
-Status check(Arguments& arguments) {
+Status check_program(Arguments& arguments) {
     auto& run = arguments.run;
     if (run.program.empty() || run.program.front().empty())
         return refusal(
@@ -397,8 +397,8 @@ or that it failed where another way did not fail or the GPU was in use.
               .take = put<&Arguments::run, &RunArguments::report>}},
             options_of_a_start()),
         .takes_program = true,
-        .check = check,
-        .run = run};
+        .check = check_program,
+        .run = run_program};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -9,7 +9,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_select(Context& context) {
     const auto decision =
         TRY(choose(context, context.wants_json() || context.arguments.select.explains()));
     if (!decision.backend)
@@ -49,7 +49,7 @@ Exit status 3 when nothing satisfies the request; the candidates then say why.
 )",
         .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
         .options = choice_options(),
-        .run = run};
+        .run = run_select};
 }
 
 }  // namespace gpuprobe::inline cli

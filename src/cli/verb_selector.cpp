@@ -105,7 +105,7 @@ void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
                 selector_engine(arguments.fleet.engine)->ask_verdict ? "" : ", of another engine"));
 }
 
-Result<ExitCode> run(const Arguments& arguments) {
+Result<ExitCode> run_selector(const Arguments& arguments) {
     const auto query = TRY(query_of(arguments));
     const bool is_given = query.weaker.empty() || arguments.fleet.allows_weaker;
     if (arguments.json != JsonMode::Off) {
@@ -118,7 +118,7 @@ Result<ExitCode> run(const Arguments& arguments) {
     return is_given ? ExitCode::Answered : ExitCode::NoMatch;
 }
 
-Status check(Arguments& arguments) {
+Status check_selector(Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     if (fleet.engine.empty())
         return refusal("selector: for which --engine?");
@@ -150,7 +150,7 @@ const std::string& engine_names() {
     return names;
 }
 
-const std::string& about() {
+const std::string& about_selector() {
     static const std::string page = [] {
         std::string text = R"(
 What an engine that runs many machines is asked for those on which VARIANT of PRODUCT runs:
@@ -166,7 +166,7 @@ the need, because the engine compares less finely, is said on standard error.
     return page;
 }
 
-std::vector<Option> options() {
+std::vector<Option> selector_options() {
     return {{.names = "--engine",
              .value = {.name = "NAME", .offers = engine_names(), .takes_others = false},
              .help = "whom to ask",
@@ -197,14 +197,14 @@ Verb selector_verb() {
     return {.name = "selector",
             .overview = {{"selector VARIANT", "what to ask a fleet for machines that run it"}},
             .usage = {"selector PRODUCT VARIANT --engine=NAME [OPTION…]"},
-            .about = about(),
+            .about = about_selector(),
             .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
                           .take = put<&Arguments::recommend, &RecommendArguments::product>},
                          {.word = {.name = "VARIANT"},
                           .take = put<&Arguments::fleet, &FleetArguments::variant>}},
-            .options = options(),
-            .check = check,
-            .run_alone = run};
+            .options = selector_options(),
+            .check = check_selector,
+            .run_alone = run_selector};
 }
 
 }  // namespace gpuprobe::inline cli

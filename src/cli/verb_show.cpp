@@ -46,7 +46,7 @@ WallTime time_of(const Report& report) {
                                                                    : SystemClock{}.wall();
 }
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_show(Context& context) {
     auto report = TRY(context.client.report());
     if (context.client.info().kind == "daemon")
         engine::refresh_accelerators(RootedFiles{}, report);
@@ -75,7 +75,7 @@ Result<ExitCode> run(Context& context) {
     return ExitCode::Answered;
 }
 
-Status check(Arguments& arguments) {
+Status check_show(Arguments& arguments) {
     if (arguments.gpus.empty())
         return refusal("show: which GPU? 'gpuprobectl list' shows them");
     return Done{};
@@ -94,8 +94,8 @@ read, and what each API says. An accelerator that is no GPU goes by its id, its 
 path of one of its nodes, and is shown with its power and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .check = check,
-        .run = run};
+        .check = check_show,
+        .run = run_show};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -6,7 +6,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_status(Context& context) {
     if (context.wants_json()) {
         print_json(context.arguments, TRY(context.client.document()));
         return ExitCode::Answered;
@@ -28,7 +28,7 @@ Verb status_verb() {
 One screen: the GPUs, the backends that work on them, why others do not, what crashed, and what to
 do about it.
 )",
-            .run = run};
+            .run = run_status};
 }
 
 }  // namespace gpuprobe::inline cli

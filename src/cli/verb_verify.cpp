@@ -87,7 +87,7 @@ std::string difference(const Expected& expected, const Found& found) {
     return "";
 }
 
-Result<ExitCode> run(const Arguments& arguments) {
+Result<ExitCode> run_verify(const Arguments& arguments) {
     const auto& wanted = arguments.recommend;
     const auto manifest = TRY(wanted_manifest(wanted));
     const auto& variant = *TRY(chosen_variant(manifest, *wanted.variant));
@@ -115,7 +115,7 @@ Result<ExitCode> run(const Arguments& arguments) {
     return ExitCode::Answered;
 }
 
-Status check(Arguments& arguments) {
+Status check_verify(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (!recommend.file || !recommend.manifest || !recommend.variant)
         return refusal("verify: FILE, --manifest and --variant are needed");
@@ -141,8 +141,8 @@ Whether FILE has the size and the SHA-256 that the manifest says.
                          .value = {.name = "NAME"},
                          .help = "the variant that FILE is",
                          .take = put<&Arguments::recommend, &RecommendArguments::variant>}},
-            .check = check,
-            .run_alone = run};
+            .check = check_verify,
+            .run_alone = run_verify};
 }
 
 }  // namespace gpuprobe::inline cli

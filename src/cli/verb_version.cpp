@@ -20,7 +20,7 @@ std::string text_of_daemon(const ClientInfo& info) {
                        features.empty() ? "" : " (" + features + ")");
 }
 
-Result<ExitCode> run(const Arguments& arguments) {
+Result<ExitCode> run_version(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
     std::optional<ClientInfo> daemon;
     if (asks_daemon) {
@@ -62,7 +62,7 @@ Verb version_verb() {
             .about = R"(
 The version of this program and of the daemon that answers.
 )",
-            .run_alone = run};
+            .run_alone = run_version};
 }
 
 }  // namespace gpuprobe::inline cli

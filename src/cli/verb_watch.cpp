@@ -17,7 +17,7 @@ namespace {
 /// Between two lines for people and programs.
 constexpr Duration kBetween = std::chrono::seconds{1};
 /// For the answer of NVML in a snapshot.
-constexpr Duration kPatience = std::chrono::seconds{5};
+constexpr Duration kWatchPatience = std::chrono::seconds{5};
 
 std::string line_of(const SeenUse& seen, const Report& report) {
     if (!seen.devices.empty())
@@ -34,7 +34,7 @@ public:
           pid_{static_cast<pid_t>(*context.arguments.run.pid)},
           is_once_{context.arguments.run.looks_once ||
                    !(context.screen.is_terminal || context.wants_json())},
-          until_{clock_.monotonic() + kPatience},
+          until_{clock_.monotonic() + kWatchPatience},
           watch_{loop,   context.arguments,
                  report, pid_,
                  "",     [this](const std::vector<watch::DeviceUse>& uses) { looked(uses); }} {}
@@ -120,7 +120,7 @@ private:
     DeviceWatch watch_;
 };
 
-Result<ExitCode> run(Context& context) {
+Result<ExitCode> run_watch(Context& context) {
     const auto report = TRY(context.client.report());
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
@@ -130,7 +130,7 @@ Result<ExitCode> run(Context& context) {
     return watching.finish();
 }
 
-Status check(Arguments& arguments) {
+Status check_watch(Arguments& arguments) {
     constexpr std::uint64_t kMaxPid = 1U << 22U;  // proc_sys_kernel(5), pid_max
     if (!arguments.run.pid)
         return refusal("watch: which process? Its number is needed");
@@ -158,8 +158,8 @@ cannot be seen is said to be not known.
         .options = {{.names = "--once",
                      .help = "look once",
                      .take = put<&Arguments::run, &RunArguments::looks_once>}},
-        .check = check,
-        .run = run};
+        .check = check_watch,
+        .run = run_watch};
 }
 
 }  // namespace gpuprobe::inline cli
