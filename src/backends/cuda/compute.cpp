@@ -17,7 +17,7 @@ constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
     cuda_module_base,  cuda_module_fp16, cuda_module_int8};
 
-const char* reason_of(int code) {
+const char* trial_reason(int code) {
     switch (code) {
         case 2:  // CUDA_ERROR_OUT_OF_MEMORY
             return "out-of-memory";
@@ -67,7 +67,7 @@ private:
     }
     /// By the name that the reference has for the function, which is that of the first ABI.
     [[nodiscard]] Refusal refusal(std::string_view function, int code) const override {
-        return refused_call(reason_of(code), function.substr(0, function.find("_v2")),
+        return refused_call(trial_reason(code), function.substr(0, function.find("_v2")),
                             cuda::words_of(names_, code), code);
     }
 

@@ -98,7 +98,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
 }
 
 /// What cuInit's refusals mean; the numbers and causes are in docs/facts.md.
-std::string_view reason_of(cuda::CudaResult code) {
+std::string_view init_reason(cuda::CudaResult code) {
     switch (code) {
         case cuda::kNoDevice:
             return "no-device";
@@ -116,7 +116,7 @@ std::string_view reason_of(cuda::CudaResult code) {
 Answer refused(const Symbols& api, const char* function, cuda::CudaResult code) {
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
     auto answer =
-        answer_of(refused_call(reason_of(code), function, cuda::words_of(api, code), code),
+        answer_of(refused_call(init_reason(code), function, cuda::words_of(api, code), code),
                   not_there ? Outcome::Absent : Outcome::Failed);
     add_denial(kNvidiaControl, answer.reasons);
     return answer;

@@ -16,6 +16,11 @@
 /// layout and number: Linux, include/uapi/drm/, the file named at each.
 namespace gpuprobe::backends::drm {
 
+/// A pointer as the kernel takes one in its structures.
+inline std::uint64_t address_of(const void* object) {
+    return reinterpret_cast<std::uintptr_t>(object);
+}
+
 constexpr unsigned long read_write(unsigned number, std::size_t size) {
     return _IOC(_IOC_READ | _IOC_WRITE, 'd', DRM_COMMAND_BASE + number, size);
 }

@@ -12,10 +12,6 @@
 namespace gpuprobe::backends {
 namespace {
 
-std::uint64_t address_of(const void* object) {
-    return reinterpret_cast<std::uintptr_t>(object);
-}
-
 constexpr std::uint64_t kHertzPerKilohertz = 1000;
 
 /// Source: amdgpu_drm.h, AMDGPU_VRAM_TYPE_*.
@@ -26,7 +22,7 @@ constexpr std::array<std::string_view, 13> kVramTypes = {
 template <class T>
 int amdgpu_query(const DrmDevice& device, std::uint32_t what, T& reply) {
     drm_amdgpu_info info = {};
-    info.return_pointer = address_of(&reply);
+    info.return_pointer = drm::address_of(&reply);
     info.return_size = sizeof reply;  // the kernel writes no more
     info.query = what;
     return device.ask(DRM_IOCTL_AMDGPU_INFO, &info);
@@ -80,7 +76,7 @@ std::optional<std::uint64_t> nouveau_parameter(const DrmDevice& device,
 /// A parameter that the kernel does not have is not known, and no error.
 std::optional<std::uint32_t> virtio_parameter(const DrmDevice& device, std::uint64_t parameter) {
     std::uint32_t value = 0;
-    drm_virtgpu_getparam question{.param = parameter, .value = address_of(&value)};
+    drm_virtgpu_getparam question{.param = parameter, .value = drm::address_of(&value)};
     if (device.ask(DRM_IOCTL_VIRTGPU_GETPARAM, &question) != 0)
         return std::nullopt;
     return value;
@@ -120,7 +116,7 @@ void add_radeon_facts(const DrmDevice& device, DeviceFacts& facts) {
     std::uint64_t used = 0;
     drm_radeon_info usage = {};
     usage.request = RADEON_INFO_VRAM_USAGE;
-    usage.value = address_of(&used);
+    usage.value = drm::address_of(&used);
     // The kernel has been seen to count more in use than there is.
     if (device.ask(DRM_IOCTL_RADEON_INFO, &usage) == 0 && used <= memory.vram_size)
         facts.memory->free = Bytes{memory.vram_size - used};

@@ -44,17 +44,13 @@ std::optional<std::vector<Entry>> entries(std::span<const std::byte> bytes, std:
 using Reply = std::vector<std::byte>;
 constexpr std::size_t kMaxReply = 64 * 1024;
 
-std::uint64_t address_of(const void* object) {
-    return reinterpret_cast<std::uintptr_t>(object);
-}
-
 /// Empty when the kernel refuses; it says how long its answer is when first asked.
 Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts) {
     drm_i915_query_item item = {};
     item.query_id = what;
     drm_i915_query query = {};
     query.num_items = 1;
-    query.items_ptr = address_of(&item);
+    query.items_ptr = drm::address_of(&item);
     Reply reply;
     for (int pass = 0; pass < 2; ++pass) {
         int problem = device.ask(DRM_IOCTL_I915_QUERY, &query);
@@ -70,7 +66,7 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
         if (pass == 1 || length == 0 || length > kMaxReply)
             break;
         reply.resize(length);
-        item.data_ptr = address_of(reply.data());
+        item.data_ptr = drm::address_of(reply.data());
     }
     return reply;
 }
@@ -86,7 +82,7 @@ Reply xe_reply(const DrmDevice& device, std::uint32_t what, DeviceFacts& facts) 
         if (pass == 1 || query.size == 0 || query.size > kMaxReply)
             break;
         reply.resize(query.size);
-        query.data = address_of(reply.data());
+        query.data = drm::address_of(reply.data());
     }
     return reply;
 }

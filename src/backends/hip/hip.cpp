@@ -16,26 +16,22 @@
 namespace gpuprobe::backends {
 namespace {
 
-using hip::Device;
-using hip::kSuccess;
-using hip::Symbols;
-
 constexpr int kMaxDevices = 64;
 
-std::optional<PciAddress> pci_of(const Symbols& api, int index) {
+std::optional<PciAddress> pci_of(const hip::Symbols& api, int index) {
     const auto text =
         written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, index); });
     return text ? parse_text(*text, std::type_identity<PciAddress>{}) : std::nullopt;
 }
 
-std::optional<std::string> uuid_of(const Symbols& api, Device device) {
+std::optional<std::string> uuid_of(const hip::Symbols& api, hip::Device device) {
     hip::Uuid uuid;
-    if (!api.uuid || api.uuid(&uuid, device) != kSuccess)
+    if (!api.uuid || api.uuid(&uuid, device) != hip::kSuccess)
         return std::nullopt;
     return rocm_uuid(std::string_view{uuid.bytes, sizeof uuid.bytes});
 }
 
-DeviceFacts device_facts(const Symbols& api, Device device, int index) {
+DeviceFacts device_facts(const hip::Symbols& api, hip::Device device, int index) {
     DeviceFacts facts;
     facts.index = static_cast<std::uint32_t>(index);
     facts.name =
@@ -44,7 +40,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
     facts.pci = pci_of(api, index);
     facts.uuid = uuid_of(api, device);
     std::size_t total = 0;
-    if (api.total_memory(&total, device) == kSuccess && total > 0)
+    if (api.total_memory(&total, device) == hip::kSuccess && total > 0)
         facts.memory = FactMemory{.total = Bytes{total}};
     facts.extra["gfx_target"] = Value{};
     return facts;
@@ -52,10 +48,10 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
 
 std::optional<std::string> version_by(hip::HipResult (*query)(int*)) {
     int version = 0;
-    return query(&version) == kSuccess ? hip_version_text(version) : std::nullopt;
+    return query(&version) == hip::kSuccess ? hip_version_text(version) : std::nullopt;
 }
 
-void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
+void send_hip_runtime(const hip::Symbols& api, const DynamicLibrary& library, Sink& sink) {
     Value runtime{Value::Object{{"route", Value{"hip"}}}};
     runtime["loader"] = runtime_of(library).at("loader");
     runtime["version"] = to_value(version_by(api.runtime_version));
@@ -63,7 +59,7 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
-Answer refused(const Symbols& api, const char* function, hip::HipResult code) {
+Answer refused(const hip::Symbols& api, const char* function, hip::HipResult code) {
     const auto words = hip::words_of(api, code);
     if (code == hip::kNoDevice)
         return without_devices(std::string{function} + ": " + words, {{"api", "hip"}});
@@ -73,11 +69,11 @@ Answer refused(const Symbols& api, const char* function, hip::HipResult code) {
 
 /// The devices of a HIP runtime that has been loaded.
 Answer visit_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
-    const auto api = TRY(query_functions<Symbols>(library));
+    const auto api = TRY(query_functions<hip::Symbols>(library));
     const auto refuse = [&](const char* function, hip::HipResult code) {
         return refused(api, function, code);
     };
-    send_runtime(api, library, sink);
+    send_hip_runtime(api, library, sink);
     sink.phase("enumerate");
     int count = 0;
     (void)TRY(call(refuse, api.device_count, &count));
@@ -85,8 +81,8 @@ Answer visit_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevic
         return refused(api, api.device_count.name, hip::kNoDevice);
     sink.phase("query");
     for (int index = 0; index < std::min(count, kMaxDevices); ++index) {
-        Device device = 0;
-        if (api.device_get(&device, index) != kSuccess)
+        hip::Device device = 0;
+        if (api.device_get(&device, index) != hip::kSuccess)
             continue;
         const auto facts = device_facts(api, device, index);
         if (!visit(facts, [&] { return open_hip(library, api, index); }))

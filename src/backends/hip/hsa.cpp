@@ -18,12 +18,6 @@
 namespace gpuprobe::backends {
 namespace {
 
-using hsa::Agent;
-using hsa::Attribute;
-using hsa::kSuccess;
-using hsa::MemoryPool;
-using hsa::Symbols;
-
 constexpr std::size_t kMaxAgents = 256;  // processors count too
 constexpr std::size_t kMaxPools = 64;
 constexpr std::size_t kMaxText = 256;  // the longest is 64
@@ -31,17 +25,17 @@ constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 constexpr const char* kKfd = "/dev/kfd";
 
 struct AttributeFact {
-    Attribute attribute;
+    hsa::Attribute attribute;
     std::string_view key;
     std::uint64_t unit = 1;
 };
 constexpr std::array<AttributeFact, 6> kAttributes = {{
-    {Attribute::ComputeUnitCount, "compute_units"},
-    {Attribute::WavefrontSize, "wavefront_size"},
-    {Attribute::MaxClockFrequency, "clock_hz", kHertzPerMegahertz},
-    {Attribute::MemoryMaxFrequency, "memory_clock_hz", kHertzPerMegahertz},
-    {Attribute::MemoryWidth, "memory_bus_bits"},
-    {Attribute::DriverNodeId, "kfd_node"},
+    {hsa::Attribute::ComputeUnitCount, "compute_units"},
+    {hsa::Attribute::WavefrontSize, "wavefront_size"},
+    {hsa::Attribute::MaxClockFrequency, "clock_hz", kHertzPerMegahertz},
+    {hsa::Attribute::MemoryMaxFrequency, "memory_clock_hz", kHertzPerMegahertz},
+    {hsa::Attribute::MemoryWidth, "memory_bus_bits"},
+    {hsa::Attribute::DriverNodeId, "kfd_node"},
 }};
 
 /// What an iteration found. It is filled by callbacks of C code, so nothing in it may throw.
@@ -55,35 +49,37 @@ struct Found {
         if (self.count == limit)
             return hsa::kBreak;
         self.items[self.count++] = item;
-        return kSuccess;
+        return hsa::kSuccess;
     }
 };
-using Agents = Found<Agent, kMaxAgents>;
-using Pools = Found<MemoryPool, kMaxPools>;
+using Agents = Found<hsa::Agent, kMaxAgents>;
+using Pools = Found<hsa::MemoryPool, kMaxPools>;
 
 template <class T>
-std::optional<T> attribute(const Symbols& api, Agent agent, Attribute which) {
+std::optional<T> attribute(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     T value{};
-    if (api.agent_info(agent, static_cast<int>(which), &value) != kSuccess)
+    if (api.agent_info(agent, static_cast<int>(which), &value) != hsa::kSuccess)
         return std::nullopt;
     return value;
 }
 
-std::optional<std::string> text(const Symbols& api, Agent agent, Attribute which) {
+std::optional<std::string> text(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     const auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
     return buffer ? clean_text({buffer->data(), buffer->size()}) : std::nullopt;
 }
 
 template <class T>
-std::optional<T> pool_attribute(const Symbols& api, MemoryPool pool, hsa::PoolAttribute which) {
+std::optional<T> pool_attribute(const hsa::Symbols& api,
+                                hsa::MemoryPool pool,
+                                hsa::PoolAttribute which) {
     T value{};
-    if (api.pool_info(pool, static_cast<int>(which), &value) != kSuccess)
+    if (api.pool_info(pool, static_cast<int>(which), &value) != hsa::kSuccess)
         return std::nullopt;
     return value;
 }
 
 /// The largest global pool: fine and coarse pools are views of the same memory.
-std::optional<Bytes> total_memory(const Symbols& api, Agent agent) {
+std::optional<Bytes> total_memory(const hsa::Symbols& api, hsa::Agent agent) {
     Pools pools;
     (void)api.iterate_pools(agent, &Pools::add, &pools);  // what it found before it failed counts
     std::uint64_t largest = 0;
@@ -97,40 +93,40 @@ std::optional<Bytes> total_memory(const Symbols& api, Agent agent) {
     return largest > 0 ? std::optional{Bytes{largest}} : std::nullopt;
 }
 
-void add_memory(const Symbols& api, Agent agent, DeviceFacts& facts) {
+void add_memory(const hsa::Symbols& api, hsa::Agent agent, DeviceFacts& facts) {
     const auto total = total_memory(api, agent);
     if (!total)
         return;
     facts.memory = FactMemory{.total = total};
-    const auto free = attribute<std::uint64_t>(api, agent, Attribute::MemoryAvailable);
+    const auto free = attribute<std::uint64_t>(api, agent, hsa::Attribute::MemoryAvailable);
     if (free && *free <= total->count)
         facts.memory->free = Bytes{*free};
 }
 
-std::optional<DeviceType> type_of(const Symbols& api, Agent agent) {
+std::optional<DeviceType> type_of(const hsa::Symbols& api, hsa::Agent agent) {
     const auto flags =
-        attribute<std::array<std::uint8_t, 8>>(api, agent, Attribute::MemoryProperties);
+        attribute<std::array<std::uint8_t, 8>>(api, agent, hsa::Attribute::MemoryProperties);
     if (!flags)
         return std::nullopt;
     return flags->front() & hsa::kIsApu ? DeviceType::Integrated : DeviceType::Discrete;
 }
 
-DeviceFacts device_facts(const Symbols& api, Agent agent, std::uint32_t index) {
+DeviceFacts device_facts(const hsa::Symbols& api, hsa::Agent agent, std::uint32_t index) {
     DeviceFacts facts;
     facts.index = index;
-    facts.name = text(api, agent, Attribute::ProductName);
+    facts.name = text(api, agent, hsa::Attribute::ProductName);
     facts.vendor_id = "1002";
     facts.device_id =
-        pci_id_text(attribute<std::uint32_t>(api, agent, Attribute::ChipId).value_or(0));
-    const auto location = attribute<std::uint32_t>(api, agent, Attribute::Bdfid);
+        pci_id_text(attribute<std::uint32_t>(api, agent, hsa::Attribute::ChipId).value_or(0));
+    const auto location = attribute<std::uint32_t>(api, agent, hsa::Attribute::Bdfid);
     if (location)
         facts.pci = rocm_address(
-            attribute<std::uint32_t>(api, agent, Attribute::Domain).value_or(0), *location);
-    facts.uuid = rocm_uuid(text(api, agent, Attribute::Uuid).value_or(""));
+            attribute<std::uint32_t>(api, agent, hsa::Attribute::Domain).value_or(0), *location);
+    facts.uuid = rocm_uuid(text(api, agent, hsa::Attribute::Uuid).value_or(""));
     facts.type = type_of(api, agent);
     add_memory(api, agent, facts);
     facts.extra["gfx_target"] =
-        to_value(gfx_target_in(text(api, agent, Attribute::Name).value_or("")));
+        to_value(gfx_target_in(text(api, agent, hsa::Attribute::Name).value_or("")));
     for (const auto& fact : kAttributes) {
         const auto value = attribute<std::uint32_t>(api, agent, fact.attribute);
         facts.extra[fact.key] = value ? Value{*value * fact.unit} : Value{};
@@ -139,13 +135,13 @@ DeviceFacts device_facts(const Symbols& api, Agent agent, std::uint32_t index) {
 }
 
 /// "1.14" and the build that the library was made by; ROCm's own version is a file beside it.
-void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
+void send_hsa_runtime(const hsa::Symbols& api, const DynamicLibrary& library, Sink& sink) {
     Value runtime{Value::Object{{"route", Value{"hsa"}}}};
     runtime["loader"] = runtime_of(library).at("loader");
     std::uint16_t major = 0;
     std::uint16_t minor = 0;
     const auto ask = [&](hsa::SystemAttribute which, void* value) {
-        return api.system_info(static_cast<int>(which), value) == kSuccess;
+        return api.system_info(static_cast<int>(which), value) == hsa::kSuccess;
     };
     if (ask(hsa::SystemAttribute::VersionMajor, &major) &&
         ask(hsa::SystemAttribute::VersionMinor, &minor))
@@ -158,7 +154,7 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
-Answer refused(const Symbols& api, const char* function, hsa::Status code) {
+Answer refused(const hsa::Symbols& api, const char* function, hsa::Status code) {
     const char* words = nullptr;
     (void)api.status_string(code, &words);  // leaves words null for unknown codes
     return answer_of(refused_call("api-refused", function,
@@ -168,7 +164,7 @@ Answer refused(const Symbols& api, const char* function, hsa::Status code) {
 }
 
 /// hsa_init says "out of resources" for a missing and for a closed /dev/kfd alike.
-Answer init_refused(const Symbols& api, const char* function, hsa::Status code) {
+Answer init_refused(const hsa::Symbols& api, const char* function, hsa::Status code) {
     auto answer = refused(api, function, code);
     if (code != hsa::kOutOfResources)
         return answer;
@@ -183,21 +179,21 @@ Answer init_refused(const Symbols& api, const char* function, hsa::Status code) 
 }  // namespace
 
 Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
-    const auto api = TRY(query_functions<Symbols>(library));
+    const auto api = TRY(query_functions<hsa::Symbols>(library));
     sink.phase("instance");
     (void)TRY(
         call([&](const char* name, hsa::Status code) { return init_refused(api, name, code); },
              api.init));
-    send_runtime(api, library, sink);
+    send_hsa_runtime(api, library, sink);
     sink.phase("enumerate");
     Agents agents;
     const auto code = api.iterate_agents(&Agents::add, &agents);
-    if (code != kSuccess && code != hsa::kBreak)
+    if (code != hsa::kSuccess && code != hsa::kBreak)
         return refused(api, api.iterate_agents.name, code);
     sink.phase("query");
     std::uint32_t gpus = 0;
     for (std::size_t i = 0; i < agents.count; ++i) {
-        const auto kind = attribute<std::uint32_t>(api, agents.items[i], Attribute::Device);
+        const auto kind = attribute<std::uint32_t>(api, agents.items[i], hsa::Attribute::Device);
         if (kind == hsa::kDeviceTypeGpu && !visit(device_facts(api, agents.items[i], gpus++), {}))
             return {};
     }

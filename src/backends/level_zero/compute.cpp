@@ -19,7 +19,7 @@ constexpr std::uint64_t kSurelyFree = 8;
 
 using Bytecode = std::span<const unsigned char> (*)();
 /// By kernel; those with one code are in one module.
-constexpr std::array<Bytecode, kKernels> kCodes = {
+constexpr std::array<Bytecode, kKernels> kBytecodes = {
     level_zero_module_check,  level_zero_module_memory, level_zero_module_memory,
     level_zero_module_memory, level_zero_module_fp32,   level_zero_module_fp16,
     level_zero_module_int8};
@@ -152,9 +152,9 @@ Attempt<Done> LevelZeroDevice::prepare(backends::Kernel kernel) {
     auto& prepared = kernels_[index_of(kernel)];
     if (prepared)
         return Done{};
-    auto& module = modules_[first_in_module(kCodes, kernel)];
+    auto& module = modules_[first_in_module(kBytecodes, kernel)];
     if (!module)
-        module = TRY(build(kCodes[index_of(kernel)]));
+        module = TRY(build(kBytecodes[index_of(kernel)]));
     const ze::KernelDesc wanted{.name = kKernelNames[index_of(kernel)]};
     ze::Kernel made = nullptr;
     (void)TRY(call(refusal, api_.create_kernel, module.get(), &wanted, &made));

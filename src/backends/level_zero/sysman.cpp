@@ -13,15 +13,10 @@
 namespace gpuprobe::backends {
 namespace {
 
-using zes::Device;
-using zes::Driver;
-using zes::kSuccess;
-using zes::Symbols;
-
-constexpr std::string_view kApi = "level_zero_sysman";
-constexpr std::uint32_t kMaxDrivers = 16;
-constexpr std::uint32_t kMaxDevices = 64;
-constexpr std::uint32_t kMaxMemories = 64;
+constexpr std::string_view kSysman = "level_zero_sysman";
+constexpr std::uint32_t kMaxSysmanDrivers = 16;
+constexpr std::uint32_t kMaxSysmanDevices = 64;
+constexpr std::uint32_t kMaxMemoryModules = 64;
 
 /// Sums over the memories on the board; a state that is refused leaves its sum unknown.
 struct Memory {
@@ -57,14 +52,14 @@ private:
     std::optional<Bytes> free_ = {};
 };
 
-void add_module(const Symbols& api, zes::Memory module, Memory& sums) {
+void add_module(const zes::Symbols& api, zes::Memory module, Memory& sums) {
     zes::MemoryProperties properties;
-    if (api.memory_properties(module, &properties) != kSuccess ||
+    if (api.memory_properties(module, &properties) != zes::kSuccess ||
         properties.location != zes::kOnDevice)
         return;
     sums.physical += properties.physical_size;
     zes::MemoryState state;
-    if (api.memory_state(module, &state) != kSuccess) {
+    if (api.memory_state(module, &state) != zes::kSuccess) {
         sums.has_state = false;
         return;
     }
@@ -76,13 +71,13 @@ void add_module(const Symbols& api, zes::Memory module, Memory& sums) {
 /// Without CAP_PERFMON the kernel calls everything free, so a GPU on which nothing is used has not
 /// been counted. Source: Linux, drivers/gpu/drm/i915/i915_query.c; oneapi-src/level-zero, issue
 /// 133.
-void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
+void add_memory(const zes::Symbols& api, zes::Device device, DeviceFacts& facts) {
     std::vector<zes::Memory> modules;
     const auto query = [&](std::uint32_t* count, zes::Memory* list) {
         return api.memories(device, count, list);
     };
     Memory sums;
-    if (ze::listed(query, kMaxMemories, modules) == kSuccess)
+    if (ze::listed(query, kMaxMemoryModules, modules) == zes::kSuccess)
         for (auto* const module : modules)
             add_module(api, module, sums);
     facts.extra["memory_physical"] = sums.physical > 0 ? Value{sums.physical} : Value{};
@@ -95,13 +90,13 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
 }
 
 Answer refused(const char* function, zes::Code code) {
-    return level_zero_refusal(kApi, function, code);
+    return level_zero_refusal(kSysman, function, code);
 }
 
-DeviceFacts device_facts(const Symbols& api, Device device, std::uint32_t index) {
+DeviceFacts device_facts(const zes::Symbols& api, zes::Device device, std::uint32_t index) {
     DeviceFacts facts{.index = index};
     zes::DeviceProperties properties;
-    if (const auto code = api.device_properties(device, &properties); code == kSuccess) {
+    if (const auto code = api.device_properties(device, &properties); code == zes::kSuccess) {
         add_level_zero_identity(properties.core, facts);
         facts.extra["driver_version"] =
             to_value(clean_text({properties.driver_version, sizeof properties.driver_version}));
@@ -110,33 +105,34 @@ DeviceFacts device_facts(const Symbols& api, Device device, std::uint32_t index)
         facts.extra["error"] = to_value(refused(api.device_properties.name, code).note);
     }
     zes::PciProperties pci;
-    if (api.pci_properties(device, &pci) == kSuccess)
+    if (api.pci_properties(device, &pci) == zes::kSuccess)
         facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
     add_memory(api, device, facts);
     return facts;
 }
 
-Answer query_devices_of(const Symbols& api, Sink& sink) {
+Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
     sink.phase("instance");
     (void)TRY(call(refused, api.init, 0U));
     sink.phase("enumerate");
-    std::vector<Driver> drivers;
-    if (const auto code = ze::listed(api.driver_get, kMaxDrivers, drivers); code != kSuccess)
+    std::vector<zes::Driver> drivers;
+    if (const auto code = ze::listed(api.driver_get, kMaxSysmanDrivers, drivers);
+        code != zes::kSuccess)
         return refused(api.driver_get.name, code);
     sink.phase("query");
     std::uint32_t index = 0;
     for (auto* const driver : drivers) {
-        std::vector<Device> devices;
-        const auto query = [&](std::uint32_t* count, Device* list) {
+        std::vector<zes::Device> devices;
+        const auto query = [&](std::uint32_t* count, zes::Device* list) {
             return api.device_get(driver, count, list);
         };
-        (void)ze::listed(query, kMaxDevices,
+        (void)ze::listed(query, kMaxSysmanDevices,
                          devices);  // a driver that refuses has no devices to list
         for (auto* const device : devices)
             sink.device(device_facts(api, device, index++));
     }
     return index > 0 ? Answer{}
-                     : without_devices("no driver lists a device", {{"api", Value{kApi}}});
+                     : without_devices("no driver lists a device", {{"api", Value{kSysman}}});
 }
 
 }  // namespace
@@ -145,7 +141,7 @@ Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
     // The old form of this API in the same process is not supported (compute-runtime, SYSMAN.md).
     (void)::unsetenv("ZES_ENABLE_SYSMAN");
     const auto library = TRY(open_library(kLevelZeroLoader, sink));
-    const auto api = load<Symbols>(library);
+    const auto api = load<zes::Symbols>(library);
     if (!api)
         return Answer{.outcome = Outcome::Absent, .note = api.error().text};
     sink.runtime(runtime_of(library));
@@ -154,7 +150,7 @@ Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
 
 std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
     FreeMemorySink sink{address};
-    (void)query_level_zero_sysman(ProbeTarget{.api = std::string{kApi}}, sink);
+    (void)query_level_zero_sysman(ProbeTarget{.api = std::string{kSysman}}, sink);
     return sink.free();
 }
 
