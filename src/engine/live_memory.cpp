@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kAmdgpu = "amdgpu-sysfs";
 /// In the order of the report's preference for free memory. CUDA would need a context.
-constexpr std::array kApis = std::to_array<std::string_view>({"nvml", "vulkan", "hip", "drm"});
+constexpr std::array kMemoryApis =
+    std::to_array<std::string_view>({"nvml", "vulkan", "hip", "drm"});
 
 bool is_same(const MemoryReading& left, const MemoryReading& right) {
     return left.source == right.source && left.what == right.what;
@@ -131,7 +132,7 @@ std::optional<std::string> kernel_source(const GpuMemory& memory) {
 }
 
 std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
-    for (const auto api : kApis) {
+    for (const auto api : kMemoryApis) {
         if (!told_free(gpu, api))
             continue;
         const auto& view = gpu.apis.at(std::string{api});

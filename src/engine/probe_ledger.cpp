@@ -47,7 +47,7 @@ Reason because_of(ReasonCode code, const Error& error) {
     return because(code, {{"what", "quarantine"}, {"problem", scrubbed(error.text, kMaxNote)}});
 }
 
-Error at_fault(std::string_view key, std::string_view problem) {
+Error filter_at_fault(std::string_view key, std::string_view problem) {
     return Error{ErrorCode::InvalidRequest,
                  "quarantine: " + scrubbed(key, 64) + ": " + std::string{problem}};
 }
@@ -175,14 +175,14 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
         else if (key == "driver" && text)
             filter.driver = *text;
         else
-            return at_fault(key, key == "api" || key == "driver" ? "expected a string"
-                                 : key == "all"                  ? "expected true"
-                                                                 : "unknown key");
+            return filter_at_fault(key, key == "api" || key == "driver" ? "expected a string"
+                                        : key == "all"                  ? "expected true"
+                                                                        : "unknown key");
     }
     if (filter.api && !find_api(*filter.api))
-        return at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
+        return filter_at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
     if (is_all == (filter.api || filter.driver))
-        return at_fault("all", is_all ? "stands alone" : "missing; or api, or driver");
+        return filter_at_fault("all", is_all ? "stands alone" : "missing; or api, or driver");
     return filter;
 }
 

@@ -72,11 +72,11 @@ bool write_to(const char* path, const std::string& text) {
            ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-bool make_folder(const std::string& path) {
+bool make_mount_folder(const std::string& path) {
     return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
 }
 
-bool make_file(const std::string& path) {
+bool make_mount_file(const std::string& path) {
     const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
     return static_cast<bool>(file);
 }
@@ -163,15 +163,16 @@ bool Namespaces::cover(const Hidden& folder) {
     for (std::size_t i = 0; i < folder.shown.size(); ++i)
         kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
     // Where it lies below another hidden one.
-    if (!std::ranges::all_of(folder.folders, make_folder) ||
+    if (!std::ranges::all_of(folder.folders, make_mount_folder) ||
         ::mount("tmpfs", folder.path.c_str(), "tmpfs", kPlain, folder.options.c_str()) != 0)
         return false;
     for (std::size_t i = 0; i < folder.shown.size(); ++i) {
         const auto& shown = folder.shown[i];
         const UniqueFd source{kept[i]};
-        if (source && (!(shown.is_folder ? make_folder(shown.path) : make_file(shown.path)) ||
-                       ::mount(DescriptorPath{source.get()}.text(), shown.path.c_str(), nullptr,
-                               MS_BIND | MS_REC, nullptr) != 0))
+        if (source &&
+            (!(shown.is_folder ? make_mount_folder(shown.path) : make_mount_file(shown.path)) ||
+             ::mount(DescriptorPath{source.get()}.text(), shown.path.c_str(), nullptr,
+                     MS_BIND | MS_REC, nullptr) != 0))
             return false;
     }
     return !folder.is_sealed || ::mount(nullptr, folder.path.c_str(), nullptr,

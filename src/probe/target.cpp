@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxDrivers = 64;
 constexpr int kWordBits = static_cast<int>(sizeof(void*)) * 8;
-constexpr std::size_t kMaxNote = 512;
+constexpr std::size_t kMaxTargetNote = 512;
 
 /// One API's search, folder by folder.
 class DriverSearch {
@@ -67,7 +67,7 @@ private:
         unusable_.push_back(ProbeResult{.api = api_,
                                         .driver = path,
                                         .outcome = Outcome::Failed,
-                                        .note = scrubbed(problem, kMaxNote),
+                                        .note = scrubbed(problem, kMaxTargetNote),
                                         .reasons = {because(code)}});
     }
 

@@ -12,7 +12,7 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-constexpr std::size_t kMaxPhase = 64;
+constexpr std::size_t kMaxKeptPhase = 64;
 
 /// The done frame as a result without devices; nullopt when its outcome is none of the three that a
 /// worker may give.
@@ -82,7 +82,7 @@ void Transcript::add(Frame frame) {
     switch (frame.kind) {
         case FrameKind::Phase:
             if (const auto* name = frame.payload.at("name").as_string())
-                phase_ = scrubbed(*name, kMaxPhase);
+                phase_ = scrubbed(*name, kMaxKeptPhase);
             return;
         case FrameKind::Runtime:
             undeclared_ = undeclared_runtime_fact(frame.payload);

@@ -11,7 +11,7 @@
 namespace gpuprobe::store {
 namespace {
 
-constexpr Bytes kMaxFile = mib(4);
+constexpr Bytes kMaxQuarantineFile = mib(4);
 /// How long a driver is held back at each level. A single failure may be chance, so it costs
 /// nothing.
 constexpr std::array<Duration, 6> kLengths = {Duration::zero(),         Duration::zero(),
@@ -63,7 +63,7 @@ Status read_list(const Value& document, std::string_view name, std::size_t most,
 Quarantine::Quarantine(const std::optional<std::string>& folder, const Clock& clock)
     : clock_{clock} {
     if (folder)
-        file_.emplace(*folder + "/quarantine", "quarantine", 1, kMaxFile);
+        file_.emplace(*folder + "/quarantine", "quarantine", 1, kMaxQuarantineFile);
 }
 
 Quarantine::~Quarantine() {

@@ -9,7 +9,7 @@
 namespace gpuprobe::watch {
 namespace {
 
-const std::string kProc = "/proc/";
+const std::string kProcesses = "/proc/";
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
 constexpr int kLooksAtOthers = 3;  // then they stay somebody else's
@@ -40,7 +40,7 @@ ProcessTree::ProcessTree(const FileSystem& files, pid_t root, std::string mark)
     : files_{files}, root_{root}, mark_{std::move(mark)} {}
 
 std::optional<Process> ProcessTree::read(pid_t pid) const {
-    const auto stat = files_.read(kProc + std::to_string(pid) + "/stat", kMaxStat);
+    const auto stat = files_.read(kProcesses + std::to_string(pid) + "/stat", kMaxStat);
     const auto process = stat ? process_from(*stat) : std::nullopt;
     return process && process->pid == pid ? process : std::nullopt;
 }
@@ -49,7 +49,7 @@ std::optional<Process> ProcessTree::read(pid_t pid) const {
 bool ProcessTree::is_marked(pid_t pid) const {
     if (mark_.empty())
         return false;
-    const auto text = files_.read(kProc + std::to_string(pid) + "/environ", kMaxEnvironment);
+    const auto text = files_.read(kProcesses + std::to_string(pid) + "/environ", kMaxEnvironment);
     if (!text)
         return false;
     const auto variables = split(std::string_view{*text}, '\0');

@@ -9,6 +9,7 @@
 #include <systemd/sd-id128.h>
 
 #include "base/files.h"
+#include "base/handle.h"
 #include "wire/errors.h"
 #include "wire/message_size.h"
 
@@ -42,10 +43,7 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
     return 1;
 }
 
-struct Unreference {
-    void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
-};
-using Message = std::unique_ptr<sd_bus_message, Unreference>;
+using Message = CHandle<sd_bus_message, sd_bus_message_unref>;
 
 /// A call that nobody has sent, like one of `sender` with that serial as far as answers to it go:
 /// a call that is kept until then costs a kilobyte. nullptr without memory.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/recorded_body.h"
 
-#include <memory>
 #include <system_error>
 
+#include "base/handle.h"
 #include "wire/errors.h"
 
 namespace gpuprobe::bus {
@@ -19,9 +19,7 @@ bool is_text(char type) {
     return type == 's' || type == 'o' || type == 'g';
 }
 
-struct Unreference {
-    void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
-};
+using Message = CHandle<sd_bus_message, sd_bus_message_unref>;
 
 }  // namespace
 
@@ -104,7 +102,7 @@ Status RecordedBody::answer(sd_bus_message* call) const {
     sd_bus_message* made = nullptr;
     if (const int r = sd_bus_message_new_method_return(call, &made); r < 0)
         return failed(r);
-    const std::unique_ptr<sd_bus_message, Unreference> reply{made};
+    const Message reply{made};
     for (const auto& step : steps_)
         if (const int r = append(made, step); r < 0)
             return failed(r);
