@@ -37,25 +37,43 @@ function(gpuprobe_choose_portable list)
   set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
 
-# With GPUPROBE_PRECOMPILED, what nearly every file includes is read once for the rooms that are compiled with the
-# same options, and not for each of their files.
-set(GPUPROBE_PRECOMPILED_HEADERS algorithm array chrono functional map memory optional set span string utility variant
-                                 vector)
-list(TRANSFORM GPUPROBE_PRECOMPILED_HEADERS REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
-function(gpuprobe_precompile room)
-  if(NOT GPUPROBE_PRECOMPILED)
+# With GPUPROBE_UNITY, files of one folder are compiled together, up to so many in one unit: most of the time goes into
+# headers, which a unit reads once. A name is then a whole folder's; tests/lint/unity.py holds that everywhere.
+set(GPUPROBE_UNIT_FILES 16)
+# A program links whole units. These are alone, for what they call is a library that not every program needs, or their
+# options are their own.
+set(GPUPROBE_APART backends/confinement.cpp backends/cpu/cpu_kernels.cpp backends/known_calls.cpp base/event_loop.cpp
+                   base/sha256.cpp base/value_json.cpp inventory/gpu_code.cpp knowledge/signature.cpp)
+function(gpuprobe_unite room sources)
+  if(NOT GPUPROBE_UNITY)
     return()
   endif()
-  if(room STREQUAL base OR room STREQUAL knowledge)
-    target_precompile_headers(gpuprobe_${room} PRIVATE ${GPUPROBE_PRECOMPILED_HEADERS})
-  elseif(room MATCHES "^(report|policy|wire)$")  # policy has options, and wire a language, of its own
-    target_precompile_headers(gpuprobe_${room} PRIVATE ${GPUPROBE_PRECOMPILED_HEADERS}
-      "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_SOURCE_DIR}/base/parse.h>"
-      "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_SOURCE_DIR}/report/fact_key.h>"
-      "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_CURRENT_SOURCE_DIR}/report/report.h>")
-  else()
-    target_precompile_headers(gpuprobe_${room} REUSE_FROM gpuprobe_report)
-  endif()
+  set_target_properties(gpuprobe_${room} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # What a unit has and a program does not call is left out by the linker.
+  target_compile_options(gpuprobe_${room} PRIVATE -ffunction-sections -fdata-sections
+                                                  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  target_link_options(gpuprobe_${room} INTERFACE -Wl,--gc-sections)
+  foreach(source IN LISTS sources)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE file)
+    cmake_path(GET file PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    if(NOT file IN_LIST GPUPROBE_APART)
+      list(APPEND folders ${folder})
+      list(APPEND ${folder} ${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    # Units of like size: 17 files are 9 and 8.
+    list(LENGTH ${folder} count)
+    math(EXPR units "(${count} + ${GPUPROBE_UNIT_FILES} - 1) / ${GPUPROBE_UNIT_FILES}")
+    set(place 0)
+    foreach(source IN LISTS ${folder})
+      math(EXPR unit "${place} * ${units} / ${count}")
+      math(EXPR place "${place} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${unit})
+    endforeach()
+  endforeach()
 endfunction()
 
 # gpuprobe_room(NAME [USES room...] [LIBRARIES target...])
@@ -68,5 +86,5 @@ function(gpuprobe_room name)
   target_include_directories(gpuprobe_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM ROOM_USES PREPEND gpuprobe_)
   target_link_libraries(gpuprobe_${name} PUBLIC ${ROOM_USES} PRIVATE gpuprobe_flags ${ROOM_LIBRARIES})
-  gpuprobe_precompile(${name})
+  gpuprobe_unite(${name} "${sources}")
 endfunction()

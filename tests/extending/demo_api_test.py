@@ -73,7 +73,7 @@ def copy_tree():
 def build():
     environment = {**os.environ, "CCACHE_BASEDIR": str(PLACE), "CCACHE_NOHASHDIR": "1"}
     options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DGPUPROBE_TESTS=OFF",
-               "-DGPUPROBE_WERROR=ON", "-DGPUPROBE_PRECOMPILED=ON"]
+               "-DGPUPROBE_WERROR=ON", "-DGPUPROBE_UNITY=ON"]
     for command in (["cmake", "-S", str(TREE), "-B", str(BUILD), *options],
                     ["cmake", "--build", str(BUILD), "--target", "gpuprobectl", "gpuprobe-worker"]):
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
