@@ -135,8 +135,8 @@ std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reason
 }
 
 /// Why a variant that needs no GPU, where nobody asked for that.
-std::optional<Reason> unused_gpu(const std::vector<JudgedVariant>& judged,
-                                 const ExplanationContext& context) {
+std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
+                                         const ExplanationContext& context) {
     constexpr std::size_t kLooked = 16;  // in a large manifest the others are like these
     UnusedGpu unused;
     std::size_t looked = 0;
@@ -219,7 +219,7 @@ Recommendation recommend(const Manifest& manifest,
     add_candidates(judged, context, answer);
     const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
     if (taken && taken->needs.devices.empty())
-        if (auto unused = unused_gpu(judged, context))
+        if (auto unused = unused_by_variants(judged, context))
             answer.warnings.push_back(*std::move(unused));
     return answer;
 }

@@ -355,7 +355,7 @@ std::vector<Reason> warnings_of(const Judged& best,
 }
 
 /// Why the CPU and no GPU, unless it comes first.
-std::optional<Reason> unused_gpu(const std::vector<Judged>& all) {
+std::optional<Reason> unused_by_backends(const std::vector<Judged>& all) {
     UnusedGpu unused;
     for (const auto& judged : all) {
         if (judged.gpu && is_accepted(judged))
@@ -385,7 +385,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         decision.gpus.push_back(gpu->id);
     if (best)
         decision.warnings = warnings_of(*best, decision.gpus, made.all);
-    if (auto unused = best && !best->gpu ? unused_gpu(made.all) : std::nullopt)
+    if (auto unused = best && !best->gpu ? unused_by_backends(made.all) : std::nullopt)
         decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);
     decision.answers = answers_of(question.profile, Facts{subject}, selection);

@@ -87,6 +87,22 @@ TEST(Wording, ExplainsAPermissionWithItsFix) {
               "udevadm info /dev/kfd");
 }
 
+TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
+    const Reason closed{.code = "no-permission",
+                        .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})};
+    const auto unused = [](Value reasons) {
+        return explained({.code = "gpu-unused",
+                          .detail = detail({{"gpu", "pci:0000:01:00.0"}, {"reasons", reasons}})});
+    };
+    const auto told = unused(to_value(std::vector{closed}));
+    EXPECT_EQ(told.text, "pci:0000:01:00.0 is left unused: " + explained(closed).text);
+    EXPECT_EQ(told.fix, explained(closed).fix);
+    const auto untold = unused(Value{});
+    EXPECT_EQ(untold.text, "pci:0000:01:00.0 is left unused: nothing here is made for it");
+    EXPECT_EQ(untold.fix, std::nullopt);
+    EXPECT_EQ(unused(Value{"no list"}).text, untold.text);
+}
+
 TEST(Wording, ShowsACodeThatItDoesNotKnow) {
     EXPECT_EQ(explained({.code = "from-the-future", .detail = detail({{"a", 1}, {"b", "x"}})}).text,
               "from-the-future (a=1, b=x)");
