@@ -39,11 +39,13 @@ endfunction()
 
 # With GPUPROBE_UNITY, files of one folder are compiled together, up to so many in one unit: most of the time goes into
 # headers, which a unit reads once. A name is then a whole folder's; tests/lint/unity.py holds that everywhere.
-set(GPUPROBE_UNIT_FILES 16)
+set(GPUPROBE_UNIT_FILES 24)
 # A program links whole units. These are alone, for what they call is a library that not every program needs, or their
 # options are their own.
 set(GPUPROBE_APART backends/confinement.cpp backends/cpu/cpu_kernels.cpp backends/known_calls.cpp base/event_loop.cpp
-                   base/sha256.cpp base/value_json.cpp inventory/gpu_code.cpp knowledge/signature.cpp)
+                   base/sha256.cpp base/value_json.cpp engine/knowledge_update.cpp inventory/gpu_code.cpp
+                   inventory/installed_build.cpp inventory/object_file.cpp knowledge/bundle.cpp
+                   knowledge/signature.cpp)
 function(gpuprobe_unite room sources)
   if(NOT GPUPROBE_UNITY)
     return()
