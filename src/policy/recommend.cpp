@@ -134,10 +134,20 @@ std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reason
     return kept;
 }
 
+/// Whatever the order in the report.
+std::vector<const Gpu*> gpus_by_id(const MachineFacts& machine) {
+    std::vector<const Gpu*> gpus;
+    for (const auto& gpu : machine.gpus)
+        gpus.push_back(gpu.gpu());
+    std::ranges::sort(gpus, {}, &Gpu::id);
+    return gpus;
+}
+
 /// Why a variant that needs no GPU, where nobody asked for that.
 std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
                                          const ExplanationContext& context) {
     constexpr std::size_t kLooked = 16;  // in a large manifest the others are like these
+    const auto gpus = gpus_by_id(context.machine);
     UnusedGpu unused;
     std::size_t looked = 0;
     for (const auto& entry : judged) {
@@ -148,13 +158,13 @@ std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judge
         if (unused.is_told() || ++looked > kLooked)
             break;
         const auto reasons = reasons_for(entry, context);
-        for (const auto& gpu : context.machine.gpus)
-            if (auto told = reasons_on(*gpu.gpu(), reasons); !told.empty())
-                unused.add(*gpu.gpu(), std::move(told));
+        for (const auto* gpu : gpus)
+            if (auto told = reasons_on(*gpu, reasons); !told.empty())
+                unused.add(*gpu, std::move(told));
     }
     if (looked == 0)
-        for (const auto& gpu : context.machine.gpus)
-            unused.add(*gpu.gpu(), {});
+        for (const auto* gpu : gpus)
+            unused.add(*gpu, {});
     return unused.warning();
 }
 

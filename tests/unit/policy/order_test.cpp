@@ -352,7 +352,7 @@ TEST(Warnings, SayWhatTheAnswerRestsOn) {
     std::vector<std::string> codes;
     for (const auto& warning : answer.warnings)
         codes.push_back(warning.code);
-    EXPECT_EQ(codes, (Names{"gpus-left-out", "rules-too-old", "no-such-variant"}));
+    EXPECT_EQ(codes, (Names{"gpus-left-out", "rules-too-old", "no-such-variant", "gpu-unused"}));
     EXPECT_EQ(answer.warnings[0].detail.at("count"), Value{1});
 }
 
