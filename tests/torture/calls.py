@@ -149,17 +149,6 @@ class Crowd:
             peer.close()
 
 
-def settle(patient, figures, within=10):
-    """Waits until what callers left behind has been noticed."""
-    peer, late = patient.connect(), time.monotonic() + within
-    try:
-        while patient.descriptors() > figures.descriptors[0] and time.monotonic() < late:
-            peer.ping()
-            time.sleep(0.05)
-    finally:
-        peer.close()
-
-
 def judge_growth(figures, patient):
     figures.after(patient)
     if figures.descriptors[1] > figures.descriptors[0]:
@@ -191,6 +180,6 @@ def run(options):
         if figures.deaths:
             figures.wrong.append(patient.last_words())
         else:
-            settle(patient, figures)
+            patient.settled_descriptors(figures.descriptors[0])  # what callers left behind
             judge_growth(figures, patient)
     return figures

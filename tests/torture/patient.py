@@ -102,6 +102,13 @@ class Patient:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def settled_descriptors(self, most, within=10):
+        """How many descriptors are left once it had time to notice what others left behind; at once where no more than most."""
+        late = time.monotonic() + within
+        while self.descriptors() > most and time.monotonic() < late:
+            time.sleep(0.02)
+        return self.descriptors()
+
     def children(self):
         """Ids of its child processes, those that nobody has waited for too."""
         found = []

@@ -175,6 +175,8 @@ def quiet(patient, within=8):
 
 def judge_growth(figures, patient):
     figures.children = len(quiet(patient))
+    if figures.descriptors[0] is not None:
+        patient.settled_descriptors(figures.descriptors[0])  # a child has ended before its daemon notices
     figures.after(patient)
     if figures.children:
         figures.grown.append(f"{figures.children} children are left")
