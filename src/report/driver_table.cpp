@@ -23,7 +23,7 @@ constexpr std::array kManifests = std::to_array<KnownDriver>({
     {"nvidia", "nvidia", "nvidia nvgpu gk20a tegra"},
     {"panfrost", "arm", "panfrost panthor"},
     {"pocl", "", "", true},
-    {"powervr", "imagination", "powervr pvr"},
+    {"powervr", "imagination", "powervr pvr pvrsrvkm"},
     {"radeon", "amd", "amdgpu"},
     {"rocm", "amd", "amdgpu"},
     {"swiftshader", "", "", true},

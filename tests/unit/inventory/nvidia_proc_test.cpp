@@ -259,7 +259,7 @@ TEST(Findings, DoNotTakeACaptureWithoutUeventForAMissingDriver) {
 }
 
 TEST(Findings, NameAFunctionKeptForAVirtualMachine) {
-    for (const auto* driver : {"vfio-pci", "pci-stub", "xen-pciback", "nvgrace-gpu-vfio-pci"}) {
+    for (const auto* driver : {"vfio-pci", "pci-stub", "pciback", "nvgrace-gpu-vfio-pci"}) {
         const FakeMachine machine;
         machine.pci("0000:01:00.0", "10de", "2684", "030000", driver);
         const auto device = scanned(machine).devices.at(0);

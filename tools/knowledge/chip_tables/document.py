@@ -5,7 +5,7 @@ import json
 
 SCHEMA = "gpuprobe.chips/1"
 CLAIMED_SCHEMA = "gpuprobe.chips-claimed/1"
-VERSION, ISSUED, EXPIRES = "2026.11.22", "2026-11-22", "2027-11-22"
+VERSION, ISSUED, EXPIRES = "2026.11.24", "2026-11-24", "2027-11-24"
 MAX_BYTES = 256 * 1024
 
 
