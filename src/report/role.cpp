@@ -21,34 +21,26 @@ bool has_class(const HardwareDevice& device, std::string_view prefix) {
     return device.pci_class && device.pci_class->starts_with(prefix);
 }
 
-/// "Display controller, other" on a later function is the second half of an integrated GPU, unless
-/// it is a virtual function or something drives it.
-bool is_auxiliary(const HardwareDevice& device) {
-    return has_class(device, "0380") && device.pci && device.pci->function > 0 &&
-           !device.physical_function && !device.is_drm && !is_passed_through(device);
-}
-
-Role role_of_display(const HardwareDevice& device) {
-    if (is_auxiliary(device))
-        return Role::Dropped;
-    const bool may_compute = device.drm.render || makes_gpus(device.vendor_id.value_or(""));
-    return may_compute ? Role::Gpu : Role::DisplayOnly;
+bool is_driven_as_gpu(const HardwareDevice& device) {
+    return device.drm.render || role_in(driver_row_of(device)) == ChipRole::Gpu;
 }
 
 Role role_by_class(const HardwareDevice& device) {
-    const Role with_render = device.drm.render ? Role::Gpu : Role::Dropped;
+    const auto vendor = device.vendor_id.value_or("");
     if (has_class(device, "03"))
-        return role_of_display(device);
+        return device.drm.render || makes_gpus(vendor) ? Role::Gpu : Role::DisplayOnly;
     if (has_class(device, "0001"))
         return Role::DisplayOnly;
-    if (has_class(device, "1200"))
-        return device.drm.render ? Role::Gpu : Role::Accelerator;
-    return with_render;
+    if (is_driven_as_gpu(device))
+        return Role::Gpu;
+    // A coprocessor may be anything: Intel's compresses.
+    const bool is_accelerator = has_class(device, "1200") ||
+                                (has_class(device, "0b40") && makes_accelerators_alone(vendor));
+    return is_accelerator ? Role::Accelerator : Role::Dropped;
 }
 
 /// nullopt where the row leaves it to the rules.
 std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice& device) {
-    const bool is_driven = role_in(driver_row_of(device)) == ChipRole::Gpu || device.drm.render;
     switch (row.role.value_or(ChipRole::Passthrough)) {
         case ChipRole::Accelerator:
             return Role::Accelerator;
@@ -57,7 +49,7 @@ std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice
         case ChipRole::Neither:
             return device.drm.render ? Role::Gpu : Role::Dropped;
         case ChipRole::Gpu:
-            if (is_paravirtual(&row) && !is_driven)
+            if (is_paravirtual(&row) && !is_driven_as_gpu(device))
                 return Role::DisplayOnly;
             return row.is_specific() || !has_class(device, "03") ? std::optional{Role::Gpu}
                                                                  : std::nullopt;
@@ -88,8 +80,7 @@ JudgedRole judge_role(const HardwareDevice& device) {
         return {.role = *role, .basis = row->is_specific() ? Basis::Table : Basis::Rule};
     if (device.bus == HardwareBus::Pci)
         return {.role = role_by_class(device), .basis = Basis::Rule};
-    const bool is_gpu = device.drm.render || role_in(driver_row_of(device)) == ChipRole::Gpu;
-    return {.role = is_gpu ? Role::Gpu : Role::Dropped, .basis = Basis::Driver};
+    return {.role = is_driven_as_gpu(device) ? Role::Gpu : Role::Dropped, .basis = Basis::Driver};
 }
 
 Role role_of(const HardwareDevice& device) {

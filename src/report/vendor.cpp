@@ -16,6 +16,12 @@ bool makes_gpus(std::string_view vendor_id) {
     return maker && maker->makes_any(knowledge::Role::Gpu);
 }
 
+bool makes_accelerators_alone(std::string_view vendor_id) {
+    using knowledge::Role;
+    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
+    return maker && maker->makes_any(Role::Accelerator) && !maker->makes_any(Role::Gpu);
+}
+
 std::optional<std::string> vendor_of(const HardwareDevice& device) {
     if (device.vendor_id)
         return vendor_word(*device.vendor_id);

@@ -16,6 +16,9 @@ std::optional<std::string> vendor_word(std::string_view vendor_id);
 /// Whether that vendor makes GPUs, not displays or accelerators alone.
 bool makes_gpus(std::string_view vendor_id);
 
+/// Whether that vendor makes accelerators and no GPUs.
+bool makes_accelerators_alone(std::string_view vendor_id);
+
 /// The vendor of a device, by its id; where the bus has none, by what the device tree calls it or
 /// by its kernel driver.
 std::optional<std::string> vendor_of(const HardwareDevice& device);
