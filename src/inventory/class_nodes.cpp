@@ -50,7 +50,7 @@ std::string device_number(const Sysfs& sysfs,
 }
 
 /// Climbs from the child that a bus inside the device made (virtio_gpu below virtio-pci, tegra's
-/// "drm" below host1x) to the device itself.
+/// "drm" below host1x, nova-drm on the auxiliary bus) to the device itself.
 void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node) {
     const auto linked = sysfs.resolved(folder + "/device");
     auto path = linked ? linked : sysfs.resolved(folder);
@@ -58,7 +58,7 @@ void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node)
     for (int step = 0; step < kMaxParents; ++step) {
         const DeviceFolder here{sysfs, node.parent};
         const auto subsystem = here.subsystem();
-        if (subsystem != "virtio" && subsystem != "host1x")
+        if (subsystem != "virtio" && subsystem != "host1x" && subsystem != "auxiliary")
             return;
         node.parent = std::string{folder_of(node.parent)};
     }
@@ -97,6 +97,8 @@ void add_nodes(const Sysfs& sysfs, const KindOfName& kind, std::vector<ClassNode
         if (nodes.size() == kMaxClassNodes)
             return sysfs.note(class_folder + ": too many nodes");
         const auto folder = class_folder + "/" + name;
+        if (sysfs.link_name(folder) && !sysfs.resolved(folder))
+            continue;  // its device has just been taken away
         ClassNode node{
             .kind = kind.kind, .name = name, .device = device_number(sysfs, folder, name, kind)};
         find_parent(sysfs, folder, node);

@@ -22,10 +22,13 @@ bool same_slot(const PciAddress& left, const PciAddress& right) {
     return left.domain == right.domain && left.bus == right.bus && left.device == right.device;
 }
 
+/// "Display controller, other" on a later function is the second half of an integrated GPU, unless
+/// it is a virtual function, something drives it or the table knows it.
 bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     const auto& device = function.device;
     if (function.claimed || device.physical_function || device.pci_class != "0380" || !device.pci ||
-        device.pci->function == 0)
+        device.pci->function == 0 ||
+        is_known_device(device.vendor_id.value_or(""), device.device_id.value_or("")))
         return false;
     return std::ranges::any_of(all, [&device](const Function& other) {
         return other.device.pci && other.device.pci->function == 0 &&

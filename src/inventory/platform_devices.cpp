@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxPlatformDevices = 16;
 constexpr const char* kDriversFolder = "/sys/bus/platform/drivers";
+constexpr const char* kDevicesFolder = "/sys/bus/platform/devices";
 /// Whose device is another than that of the same maker's DRM nodes.
 constexpr std::array<std::string_view, 2> kDriversWithoutNodes{"gk20a", "nvgpu"};
 
@@ -23,17 +24,20 @@ bool is_device_link(const Sysfs& sysfs, const std::string& path) {
            sysfs.link_name(path).has_value();
 }
 
+bool is_computing(const knowledge::Chip* chip) {
+    using knowledge::Role;
+    return chip && (chip->role == Role::Gpu || chip->role == Role::Accelerator);
+}
+
 /// A driver without nodes in the DRM class. Of the others a device is one that this machine's GPU
 /// or accelerator is made of: it is found by its node.
 bool serves_without_nodes(const knowledge::Chip& driver,
                           const std::vector<HardwareDevice>& devices) {
-    using knowledge::Role;
-    if (driver.role != Role::Gpu && driver.role != Role::Accelerator)
-        return false;
-    return std::ranges::none_of(devices, [&](const HardwareDevice& device) {
-        return device.bus == HardwareBus::Platform && (device.is_drm || device.is_accel) &&
-               vendor_of(device) == driver.maker;
-    });
+    return is_computing(&driver) &&
+           std::ranges::none_of(devices, [&](const HardwareDevice& device) {
+               return device.bus == HardwareBus::Platform && (device.is_drm || device.is_accel) &&
+                      vendor_of(device) == driver.maker;
+           });
 }
 
 bool always_apart(std::string_view driver) {
@@ -68,19 +72,37 @@ void add_component(const HardwareDevice& component, std::vector<HardwareDevice>&
     words.insert(words.end(), component.compatible.begin(), component.compatible.end());
 }
 
+/// What the device tree names and no driver has taken. (Linux makes no devices of nodes that it
+/// calls disabled.)
+std::vector<HardwareDevice> undriven_devices(const Sysfs& sysfs) {
+    std::vector<HardwareDevice> found;
+    for (const auto& name : sysfs.names(kDevicesFolder)) {
+        const auto path = sysfs.resolved(std::string{kDevicesFolder} + "/" + name);
+        if (!path || sysfs.link_name(*path + "/driver"))
+            continue;
+        auto device = device_from(sysfs, DeviceFolder{sysfs, *path});
+        if (!device.driver &&
+            is_computing(knowledge::Chips::current().find_compatible(device.compatible)))
+            found.push_back(std::move(device));
+    }
+    return found;
+}
+
 }  // namespace
 
 void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devices) {
-    std::vector<HardwareDevice> apart;
+    const auto is_listed = [&devices](const HardwareDevice& device) {
+        return std::ranges::find(devices, device.sysfs_path, &HardwareDevice::sysfs_path) !=
+               devices.end();
+    };
+    std::vector<HardwareDevice> apart = undriven_devices(sysfs);
+    std::erase_if(apart, is_listed);
     for (const auto& driver : sysfs.names(kDriversFolder)) {
         const auto* row = knowledge::Chips::current().find_driver(driver);
         if (!row)
             continue;
         auto found = devices_of(sysfs, driver);
-        std::erase_if(found, [&devices](const HardwareDevice& device) {
-            return std::ranges::find(devices, device.sysfs_path, &HardwareDevice::sysfs_path) !=
-                   devices.end();
-        });
+        std::erase_if(found, is_listed);
         if (always_apart(driver) || serves_without_nodes(*row, devices))
             std::ranges::move(found, std::back_inserter(apart));
         else if (found.size() == 1 && row->role == knowledge::Role::Gpu)

@@ -81,6 +81,13 @@ TEST(PciFunctions, TakesTheSecondFunctionOfAnIntegratedGpuForAPartOfTheFirst) {
     EXPECT_EQ(ids_of(result), Ids{"pci:0000:00:02.0"});
 }
 
+TEST(PciFunctions, KeepsALaterFunctionThatTheTableKnows) {
+    const FakeMachine machine;
+    machine.pci("0000:05:00.0", "1002", "740f", "038000");
+    machine.pci("0000:05:00.1", "1002", "740f", "038000");
+    EXPECT_EQ(ids_of(scanned(machine)), (Ids{"pci:0000:05:00.0", "pci:0000:05:00.1"}));
+}
+
 TEST(PciFunctions, KeepsAVirtualFunctionOfTheSameSlot) {
     const FakeMachine machine;
     const auto physical = machine.pci("0000:4d:00.0", "8086", "56c0", "038000", "i915");

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/role.h"
+#include "report/vendor.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
@@ -174,6 +176,26 @@ TEST(Scan, ClimbsFromVirtioToThePciFunction) {
     EXPECT_TRUE(result.devices.at(0).is_drm);
 }
 
+TEST(Scan, ClimbsFromTheAuxiliaryBusToThePciFunction) {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:01:00.0", "10de", "2684", "030000", "NovaCore");
+    const auto child = path + "/NovaCore.nova-drm.0";
+    machine.link(child + "/subsystem", "/sys/bus/auxiliary");
+    machine.link(child + "/driver", "/sys/bus/auxiliary/drivers/NovaDrm");
+    machine.class_member("drm", "card0", child, "226:0");
+    const auto result = scanned(machine);
+    ASSERT_EQ(ids_of(result), Ids{"pci:0000:01:00.0"});
+    EXPECT_EQ(result.devices.at(0).drm.primary, "226:0");
+}
+
+TEST(Scan, ForgetsANodeWhoseDeviceHasJustBeenTakenAway) {
+    const FakeMachine machine;
+    machine.link("/sys/class/drm/renderD133",
+                 "../../devices/pci0000:00/0000:09:00.0/drm/renderD133");
+    machine.folder("/sys/class/drm");
+    EXPECT_EQ(ids_of(scanned(machine)), Ids{});
+}
+
 TEST(Scan, KnowsTheGpuThatShowedTheBootAlsoWhereItIsNoVgaDevice) {
     const FakeMachine machine;
     const auto path = machine.platform("fb000000.gpu", "panthor");
@@ -202,6 +224,24 @@ TEST(Scan, FindsPlatformGpus) {
     EXPECT_EQ(gpu.drm.render, "226:129");
     EXPECT_EQ(gpu.vendor_id, std::nullopt);
     EXPECT_TRUE(gpu.findings.empty());
+}
+
+TEST(Scan, FindsAPlatformGpuThatNoDriverHasTaken) {
+    const FakeMachine machine;
+    const auto add = [&machine](const std::string& name, const std::string& uevent) {
+        const auto path = "/sys/devices/platform/" + name;
+        machine.file(path + "/uevent", uevent);
+        machine.link(path + "/subsystem", "/sys/bus/platform");
+        machine.link("/sys/bus/platform/devices/" + name, path);
+    };
+    add("fb000000.gpu",
+        "OF_COMPATIBLE_0=rockchip,rk3588-mali\nOF_COMPATIBLE_1=arm,mali-valhall-csf\n");
+    add("fd8d8000.syscon", "OF_COMPATIBLE_0=rockchip,rk3588-sys-grf\n");
+    const auto result = scanned(machine);
+    ASSERT_EQ(ids_of(result), Ids{"platform:fb000000.gpu"});
+    EXPECT_EQ(result.devices.at(0).driver, std::nullopt);
+    EXPECT_EQ(vendor_of(result.devices.at(0)), "arm");
+    EXPECT_EQ(role_of(result.devices.at(0)), Role::Gpu);
 }
 
 TEST(Scan, TakesCompatibleFromTheUeventWithoutADeviceTreeNode) {
