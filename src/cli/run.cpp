@@ -4,22 +4,151 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/complete.h"
+#include "base/parse.h"
+#include "cli/completion.h"
 #include "cli/failure.h"
 #include "cli/help.h"
-#include "cli/manual.h"
 #include "cli/open_client.h"
 #include "cli/pager.h"
 #include "cli/program.h"
+#include "cli/socket_client.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "engine/consumer_folders.h"
+#include "explain/gpu_words.h"
+#include "report/compute_view.h"
 
 namespace gpuprobe::inline cli {
 namespace {
+
+/// How long a person who pressed a key waits for an answer of a daemon.
+constexpr std::chrono::microseconds kPatience{300'000};
+
+void leave_when_it_takes_long() {
+    (void)std::signal(SIGALRM, [](int) { ::_exit(0); });
+    itimerval timer{};
+    timer.it_value.tv_usec = kPatience.count();
+    (void)::setitimer(ITIMER_REAL, &timer, nullptr);  // without it the answer may take longer
+}
+
+void show(const std::vector<Offer>& offers) {
+    for (const auto& offer : offers)
+        print(offer.word + "\t" + offer.help + "\n");
+    std::fflush(stdout);
+}
+
+std::vector<Offer> offers_from(const std::vector<std::string>& names, std::string_view help) {
+    std::vector<Offer> offers;
+    for (const auto& name : names)
+        offers.push_back({.word = name, .help = std::string{help}});
+    return offers;
+}
+
+/// Of the daemon, or of a captured machine: asking the drivers takes too long for this.
+std::vector<Offer> gpus(Arguments arguments) {
+    // By the socket if there is one, else by the bus, and never by the machine itself.
+    if (!arguments.bus && !arguments.replay && !arguments.socket && !SocketClient::open({}))
+        arguments.bus = "system";
+    arguments.is_quiet = true;
+    const auto client = open_client(arguments);
+    const auto report = client ? (*client)->report() : Result<Report>{client.error()};
+    std::vector<Offer> offers;
+    if (report)
+        for (const auto& gpu : report->gpus)
+            offers.push_back({.word = gpu.id, .help = scrubbed(gpu_title(gpu), 64)});
+    const auto view = report ? std::optional<ComputeView>{*report} : std::nullopt;
+    if (view)
+        for (const auto& gpu : view->report().gpus)
+            if (unit_of(gpu))
+                offers.push_back({.word = gpu.id, .help = scrubbed(gpu_title(gpu), 64)});
+    return offers;
+}
+
+/// What the completions of the shells call: prints a line for each word that fits at the end of
+/// `words` (completion.h), "word<tab>what it is". "<tab>files" and "<tab>folders" stand for names
+/// that a shell knows better. Silent about failures; ends the process after kPatience, with what
+/// has been printed by then.
+int complete(const std::vector<std::string>& words) {
+    leave_when_it_takes_long();
+    const auto completion = completion_of(words);
+    show(completion.offers);
+    if (completion.names & kFiles)
+        print("\tfiles\n");
+    if (completion.names & kFolders)
+        print("\tfolders\n");
+    if (completion.names & (kProducts | kConsumers)) {
+        const auto known =
+            engine::consumers_in(engine::consumer_folders(completion.arguments.profile_folders));
+        if (completion.names & kProducts)
+            show(offers_of(completion, offers_from(known.products(), "product")));
+        if (completion.names & kConsumers)
+            show(offers_of(completion, offers_from(known.consumers(), "consumer")));
+    }
+    std::fflush(stdout);
+    if (completion.names & kGpus)
+        show(offers_of(completion, gpus(completion.arguments)));
+    return 0;
+}
+
+/// What Markdown would take for emphasis.
+std::string plain(std::string_view text) {
+    std::string escaped;
+    for (const char character : text) {
+        if (character == '*' || character == '_' || character == '\\' || character == '<')
+            escaped += '\\';
+        escaped += character == '\n' ? ' ' : character;
+    }
+    return escaped;
+}
+
+std::string option_names(const Option& option) {
+    std::string text;
+    for (const auto name : split(option.names, ','))
+        text += fmt::format("{}**{}**", text.empty() ? "" : ", ", name);
+    return option.value.name.empty() ? text : fmt::format("{}=*{}*", text, option.value.name);
+}
+
+std::string entries(const std::vector<Option>& options) {
+    std::string text;
+    for (const auto& option : options)
+        text += fmt::format("{}\n: {}\n\n", option_names(option), plain(option.help));
+    return text;
+}
+
+/// Examples are indented by two, and Markdown wants four.
+std::string paragraphs(std::string_view about) {
+    std::string text;
+    for (const auto line : split(about, '\n'))
+        text += (line.starts_with("  ") ? "  " + std::string{line} : plain(line)) + "\n";
+    return text;
+}
+
+std::string section_on(const Verb& verb) {
+    std::string text = fmt::format("## {}\n\n", verb.name);
+    for (const auto usage : verb.usage)
+        text += fmt::format("    gpuprobectl {}\n", usage);
+    return text + paragraphs(verb.about) + "\n" + entries(verb.options);
+}
+
+/// Every verb and every option, as Markdown: the middle of gpuprobectl(1).
+std::string manual() {
+    std::string text = "# VERBS\n\n";
+    for (const auto& verb : verbs())
+        text += section_on(verb);
+    text += "# OPTIONS\n\n";
+    for (const auto& group : global_options())
+        text += fmt::format("## {}\n\n", group.title) + entries(group.options);
+    return text;
+}
 
 /// Those that print what is known, and end.
 constexpr auto kReadVerbs = std::to_array<std::string_view>(
