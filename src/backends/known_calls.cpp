@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include <sched.h>
@@ -17,269 +19,64 @@
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "base/parse.h"
 
 namespace gpuprobe::backends {
 namespace {
 
 using Filter = CHandle<void, seccomp_release>;
 
-constexpr auto kFiles = std::to_array<int>({SCMP_SYS(access),
-                                            SCMP_SYS(chdir),
-                                            SCMP_SYS(close),
-                                            SCMP_SYS(close_range),
-                                            SCMP_SYS(copy_file_range),
-                                            SCMP_SYS(creat),
-                                            SCMP_SYS(dup),
-                                            SCMP_SYS(dup2),
-                                            SCMP_SYS(dup3),
-                                            SCMP_SYS(faccessat),
-                                            SCMP_SYS(faccessat2),
-                                            SCMP_SYS(fadvise64),
-                                            SCMP_SYS(fallocate),
-                                            SCMP_SYS(fchdir),
-                                            SCMP_SYS(fcntl),
-                                            SCMP_SYS(fcntl64),
-                                            SCMP_SYS(fdatasync),
-                                            SCMP_SYS(fgetxattr),
-                                            SCMP_SYS(flock),
-                                            SCMP_SYS(fstat),
-                                            SCMP_SYS(fstat64),
-                                            SCMP_SYS(fstatat64),
-                                            SCMP_SYS(fstatfs),
-                                            SCMP_SYS(fstatfs64),
-                                            SCMP_SYS(fsync),
-                                            SCMP_SYS(ftruncate),
-                                            SCMP_SYS(ftruncate64),
-                                            SCMP_SYS(getcwd),
-                                            SCMP_SYS(getdents),
-                                            SCMP_SYS(getdents64),
-                                            SCMP_SYS(getxattr),
-                                            SCMP_SYS(inotify_add_watch),
-                                            SCMP_SYS(inotify_init),
-                                            SCMP_SYS(inotify_init1),
-                                            SCMP_SYS(inotify_rm_watch),
-                                            SCMP_SYS(ioctl),
-                                            SCMP_SYS(lgetxattr),
-                                            SCMP_SYS(link),
-                                            SCMP_SYS(linkat),
-                                            SCMP_SYS(listxattr),
-                                            SCMP_SYS(lseek),
-                                            SCMP_SYS(lstat),
-                                            SCMP_SYS(lstat64),
-                                            SCMP_SYS(memfd_create),
-                                            SCMP_SYS(mkdir),
-                                            SCMP_SYS(mkdirat),
-                                            SCMP_SYS(mknod),
-                                            SCMP_SYS(mknodat),
-                                            SCMP_SYS(newfstatat),
-                                            SCMP_SYS(open),
-                                            SCMP_SYS(openat),
-                                            SCMP_SYS(_llseek),
-                                            SCMP_SYS(pipe),
-                                            SCMP_SYS(pipe2),
-                                            SCMP_SYS(pread64),
-                                            SCMP_SYS(preadv),
-                                            SCMP_SYS(preadv2),
-                                            SCMP_SYS(pwrite64),
-                                            SCMP_SYS(pwritev),
-                                            SCMP_SYS(pwritev2),
-                                            SCMP_SYS(read),
-                                            SCMP_SYS(readahead),
-                                            SCMP_SYS(readlink),
-                                            SCMP_SYS(readlinkat),
-                                            SCMP_SYS(readv),
-                                            SCMP_SYS(rename),
-                                            SCMP_SYS(renameat),
-                                            SCMP_SYS(renameat2),
-                                            SCMP_SYS(rmdir),
-                                            SCMP_SYS(sendfile),
-                                            SCMP_SYS(sendfile64),
-                                            SCMP_SYS(splice),
-                                            SCMP_SYS(stat),
-                                            SCMP_SYS(stat64),
-                                            SCMP_SYS(statfs),
-                                            SCMP_SYS(statfs64),
-                                            SCMP_SYS(statx),
-                                            SCMP_SYS(symlink),
-                                            SCMP_SYS(symlinkat),
-                                            SCMP_SYS(sync_file_range),
-                                            SCMP_SYS(tee),
-                                            SCMP_SYS(truncate),
-                                            SCMP_SYS(truncate64),
-                                            SCMP_SYS(umask),
-                                            SCMP_SYS(unlink),
-                                            SCMP_SYS(unlinkat),
-                                            SCMP_SYS(vmsplice),
-                                            SCMP_SYS(write),
-                                            SCMP_SYS(writev)});
+// By what they are for, under libseccomp's names.
+constexpr std::string_view kFiles =
+    "access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 "
+    "fadvise64 fallocate fchdir fcntl fcntl64 fdatasync fgetxattr flock fstat fstat64 fstatat64 "
+    "fstatfs fstatfs64 fsync ftruncate ftruncate64 getcwd getdents getdents64 getxattr "
+    "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch ioctl lgetxattr link linkat "
+    "listxattr lseek lstat lstat64 memfd_create mkdir mkdirat mknod mknodat newfstatat open "
+    "openat _llseek pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead "
+    "readlink readlinkat readv rename renameat renameat2 rmdir sendfile sendfile64 splice stat "
+    "stat64 statfs statfs64 statx symlink symlinkat sync_file_range tee truncate truncate64 umask "
+    "unlink unlinkat vmsplice write writev";
 
-constexpr auto kMemory = std::to_array<int>({SCMP_SYS(brk),
-                                             SCMP_SYS(get_mempolicy),
-                                             SCMP_SYS(madvise),
-                                             SCMP_SYS(mbind),
-                                             SCMP_SYS(membarrier),
-                                             SCMP_SYS(mincore),
-                                             SCMP_SYS(mlock),
-                                             SCMP_SYS(mlock2),
-                                             SCMP_SYS(mlockall),
-                                             SCMP_SYS(mmap),
-                                             SCMP_SYS(mmap2),
-                                             SCMP_SYS(move_pages),
-                                             SCMP_SYS(migrate_pages),
-                                             SCMP_SYS(mprotect),
-                                             SCMP_SYS(mremap),
-                                             SCMP_SYS(msync),
-                                             SCMP_SYS(munlock),
-                                             SCMP_SYS(munlockall),
-                                             SCMP_SYS(munmap),
-                                             SCMP_SYS(pkey_alloc),
-                                             SCMP_SYS(pkey_free),
-                                             SCMP_SYS(pkey_mprotect),
-                                             SCMP_SYS(remap_file_pages),
-                                             SCMP_SYS(set_mempolicy),
-                                             SCMP_SYS(set_mempolicy_home_node)});
+constexpr std::string_view kMemory =
+    "brk get_mempolicy madvise mbind membarrier mincore mlock mlock2 mlockall mmap mmap2 "
+    "move_pages migrate_pages mprotect mremap msync munlock munlockall munmap pkey_alloc "
+    "pkey_free pkey_mprotect remap_file_pages set_mempolicy set_mempolicy_home_node";
 
-constexpr auto kWaiting = std::to_array<int>({SCMP_SYS(alarm),
-                                              SCMP_SYS(clock_getres),
-                                              SCMP_SYS(clock_getres_time64),
-                                              SCMP_SYS(clock_gettime),
-                                              SCMP_SYS(clock_gettime64),
-                                              SCMP_SYS(clock_nanosleep),
-                                              SCMP_SYS(clock_nanosleep_time64),
-                                              SCMP_SYS(epoll_create),
-                                              SCMP_SYS(epoll_create1),
-                                              SCMP_SYS(epoll_ctl),
-                                              SCMP_SYS(epoll_pwait),
-                                              SCMP_SYS(epoll_pwait2),
-                                              SCMP_SYS(epoll_wait),
-                                              SCMP_SYS(eventfd),
-                                              SCMP_SYS(eventfd2),
-                                              SCMP_SYS(futex),
-                                              SCMP_SYS(futex_time64),
-                                              SCMP_SYS(futex_waitv),
-                                              SCMP_SYS(get_robust_list),
-                                              SCMP_SYS(getitimer),
-                                              SCMP_SYS(gettimeofday),
-                                              SCMP_SYS(nanosleep),
-                                              SCMP_SYS(_newselect),
-                                              SCMP_SYS(pause),
-                                              SCMP_SYS(poll),
-                                              SCMP_SYS(ppoll),
-                                              SCMP_SYS(ppoll_time64),
-                                              SCMP_SYS(pselect6),
-                                              SCMP_SYS(pselect6_time64),
-                                              SCMP_SYS(restart_syscall),
-                                              SCMP_SYS(rseq),
-                                              SCMP_SYS(select),
-                                              SCMP_SYS(set_robust_list),
-                                              SCMP_SYS(setitimer),
-                                              SCMP_SYS(time),
-                                              SCMP_SYS(timer_create),
-                                              SCMP_SYS(timer_delete),
-                                              SCMP_SYS(timer_getoverrun),
-                                              SCMP_SYS(timer_gettime),
-                                              SCMP_SYS(timer_settime),
-                                              SCMP_SYS(timer_settime64),
-                                              SCMP_SYS(timerfd_create),
-                                              SCMP_SYS(timerfd_gettime),
-                                              SCMP_SYS(timerfd_settime),
-                                              SCMP_SYS(timerfd_settime64),
-                                              SCMP_SYS(times)});
+constexpr std::string_view kWaiting =
+    "alarm clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep "
+    "clock_nanosleep_time64 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
+    "epoll_wait eventfd eventfd2 futex futex_time64 futex_waitv get_robust_list getitimer "
+    "gettimeofday nanosleep _newselect pause poll ppoll ppoll_time64 pselect6 pselect6_time64 "
+    "restart_syscall rseq select set_robust_list setitimer time timer_create timer_delete "
+    "timer_getoverrun timer_gettime timer_settime timer_settime64 timerfd_create timerfd_gettime "
+    "timerfd_settime timerfd_settime64 times";
 
-constexpr auto kProcesses = std::to_array<int>({SCMP_SYS(arch_prctl),
-                                                SCMP_SYS(cacheflush),
-                                                SCMP_SYS(capget),
-                                                SCMP_SYS(clone),
-                                                SCMP_SYS(execve),
-                                                SCMP_SYS(execveat),
-                                                SCMP_SYS(exit),
-                                                SCMP_SYS(exit_group),
-                                                SCMP_SYS(fork),
-                                                SCMP_SYS(get_thread_area),
-                                                SCMP_SYS(getcpu),
-                                                SCMP_SYS(getegid),
-                                                SCMP_SYS(getegid32),
-                                                SCMP_SYS(geteuid),
-                                                SCMP_SYS(geteuid32),
-                                                SCMP_SYS(getgid),
-                                                SCMP_SYS(getgid32),
-                                                SCMP_SYS(getgroups),
-                                                SCMP_SYS(getgroups32),
-                                                SCMP_SYS(getpgid),
-                                                SCMP_SYS(getpgrp),
-                                                SCMP_SYS(getpid),
-                                                SCMP_SYS(getppid),
-                                                SCMP_SYS(getpriority),
-                                                SCMP_SYS(getrandom),
-                                                SCMP_SYS(getresgid),
-                                                SCMP_SYS(getresgid32),
-                                                SCMP_SYS(getresuid),
-                                                SCMP_SYS(getresuid32),
-                                                SCMP_SYS(getrlimit),
-                                                SCMP_SYS(getrusage),
-                                                SCMP_SYS(getsid),
-                                                SCMP_SYS(gettid),
-                                                SCMP_SYS(getuid),
-                                                SCMP_SYS(getuid32),
-                                                SCMP_SYS(ioprio_get),
-                                                SCMP_SYS(ioprio_set),
-                                                SCMP_SYS(kill),
-                                                SCMP_SYS(pidfd_open),
-                                                SCMP_SYS(prctl),
-                                                SCMP_SYS(prlimit64),
-                                                SCMP_SYS(riscv_flush_icache),
-                                                SCMP_SYS(rt_sigaction),
-                                                SCMP_SYS(rt_sigpending),
-                                                SCMP_SYS(rt_sigprocmask),
-                                                SCMP_SYS(rt_sigqueueinfo),
-                                                SCMP_SYS(rt_sigreturn),
-                                                SCMP_SYS(rt_sigsuspend),
-                                                SCMP_SYS(rt_sigtimedwait),
-                                                SCMP_SYS(rt_tgsigqueueinfo),
-                                                SCMP_SYS(sched_get_priority_max),
-                                                SCMP_SYS(sched_get_priority_min),
-                                                SCMP_SYS(sched_getaffinity),
-                                                SCMP_SYS(sched_getattr),
-                                                SCMP_SYS(sched_getparam),
-                                                SCMP_SYS(sched_getscheduler),
-                                                SCMP_SYS(sched_rr_get_interval),
-                                                SCMP_SYS(sched_setaffinity),
-                                                SCMP_SYS(sched_setattr),
-                                                SCMP_SYS(sched_setparam),
-                                                SCMP_SYS(sched_setscheduler),
-                                                SCMP_SYS(sched_yield),
-                                                SCMP_SYS(set_thread_area),
-                                                SCMP_SYS(set_tid_address),
-                                                SCMP_SYS(set_tls),
-                                                SCMP_SYS(setpgid),
-                                                SCMP_SYS(setpriority),
-                                                SCMP_SYS(setrlimit),
-                                                SCMP_SYS(setsid),
-                                                SCMP_SYS(sigaltstack),
-                                                SCMP_SYS(signalfd),
-                                                SCMP_SYS(signalfd4),
-                                                SCMP_SYS(sigreturn),
-                                                SCMP_SYS(sysinfo),
-                                                SCMP_SYS(tgkill),
-                                                SCMP_SYS(ugetrlimit),
-                                                SCMP_SYS(uname),
-                                                SCMP_SYS(vfork),
-                                                SCMP_SYS(wait4),
-                                                SCMP_SYS(waitid),
-                                                SCMP_SYS(waitpid)});
+constexpr std::string_view kProcesses =
+    "arch_prctl cacheflush capget clone execve execveat exit exit_group fork get_thread_area "
+    "getcpu getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getpgid "
+    "getpgrp getpid getppid getpriority getrandom getresgid getresgid32 getresuid getresuid32 "
+    "getrlimit getrusage getsid gettid getuid getuid32 ioprio_get ioprio_set kill pidfd_open "
+    "prctl prlimit64 riscv_flush_icache rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
+    "rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max "
+    "sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler "
+    "sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler "
+    "sched_yield set_thread_area set_tid_address set_tls setpgid setpriority setrlimit setsid "
+    "sigaltstack signalfd signalfd4 sigreturn sysinfo tgkill ugetrlimit uname vfork wait4 waitid "
+    "waitpid";
 
-constexpr auto kSockets = std::to_array<int>(
-    {SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(bind), SCMP_SYS(getpeername),
-     SCMP_SYS(getsockname), SCMP_SYS(getsockopt), SCMP_SYS(listen), SCMP_SYS(recv),
-     SCMP_SYS(recvfrom), SCMP_SYS(recvmmsg), SCMP_SYS(recvmsg), SCMP_SYS(send), SCMP_SYS(sendto),
-     SCMP_SYS(setsockopt), SCMP_SYS(shutdown), SCMP_SYS(socket), SCMP_SYS(socketpair)});
+constexpr std::string_view kSockets =
+    "accept accept4 bind getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmsg "
+    "send sendto setsockopt shutdown socket socketpair";
 
 Status load(const Filter& filter) {
     int problem = 0;
-    const auto allow = [&](const auto& calls) {
-        for (const int call : calls)
-            if (problem == 0)
+    const auto allow = [&](std::string_view calls) {
+        for (const auto name : words(calls)) {
+            const int call = seccomp_syscall_resolve_name(std::string{name}.c_str());
+            if (problem == 0 && call != __NR_SCMP_ERROR)  // no name of an older library
                 problem = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
+        }
     };
     (void)seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
     (void)seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a tree: they are many
