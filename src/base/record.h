@@ -16,7 +16,11 @@
 
 /// Plain structs to Value and back from one description.
 ///
-/// A struct takes part by one function in its namespace that names each member once:
+/// A struct takes part by a line in its namespace that names each member once:
+///
+///     RECORD_MEMBERS(Node, path, accessible)
+///
+/// Where a key is not called as its member, or the line would be too long, that is written out:
 ///
 ///     template <class Visitor>
 ///     void describe(Visitor& visit, Node& node) {
@@ -351,3 +355,19 @@ Result<T> strict_record_from(const Value& value) {
 }
 
 }  // namespace gpuprobe::inline base
+
+/// The function describe() of a struct whose keys are called as its members.
+#define RECORD_MEMBERS(Type, ...)                 \
+    template <class Visitor>                      \
+    void describe(Visitor& visit, Type& record) { \
+        RECORD_EXPAND(RECORD_VISIT(__VA_ARGS__))  \
+    }
+// Each rescan visits one more member: 16 are enough for a line.
+#define RECORD_VISIT(member, ...)  \
+    visit(#member, record.member); \
+    __VA_OPT__(RECORD_AGAIN RECORD_NOTHING(__VA_ARGS__))
+#define RECORD_AGAIN() RECORD_VISIT
+#define RECORD_NOTHING ()
+#define RECORD_EXPAND(...) RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(__VA_ARGS__))))
+#define RECORD_RESCAN(...) RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(__VA_ARGS__))))
+#define RECORD_ONCE(...) __VA_ARGS__

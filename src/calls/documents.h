@@ -24,28 +24,17 @@ struct GpuList {
     std::vector<Gpu> gpus = {};
     std::vector<Accelerator> accelerators = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, GpuList& list) {
-    visit("generation", list.generation);
-    visit("gpus", list.gpus);
-    visit("accelerators", list.accelerators);
-}
+RECORD_MEMBERS(GpuList, generation, gpus, accelerators)
 
 struct ConsumerList {
     std::vector<std::string> consumers = {};  ///< sorted
 };
-template <class Visitor>
-void describe(Visitor& visit, ConsumerList& list) {
-    visit("consumers", list.consumers);
-}
+RECORD_MEMBERS(ConsumerList, consumers)
 
 struct ProductList {
     std::vector<std::string> products = {};  ///< sorted
 };
-template <class Visitor>
-void describe(Visitor& visit, ProductList& list) {
-    visit("products", list.products);
-}
+RECORD_MEMBERS(ProductList, products)
 
 /// Of `probe`: the results of the stage and the APIs that were asked for. While drivers are still
 /// being asked, only the progress is known.
@@ -53,11 +42,7 @@ struct ProbeAnswer {
     std::uint64_t generation = 0;
     std::vector<ProbeEntry> probes = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ProbeAnswer& answer) {
-    visit("generation", answer.generation);
-    visit("probes", answer.probes);
-}
+RECORD_MEMBERS(ProbeAnswer, generation, probes)
 /// No API: those of all.
 ProbeAnswer probe_answer_of(const Report& report,
                             const std::string& stage,
@@ -69,12 +54,7 @@ struct Diagnosis {
     Severity severity = Severity::Ok;  ///< the gravest
     std::vector<Finding> findings = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, Diagnosis& diagnosis) {
-    visit("schema", diagnosis.schema);
-    visit("severity", diagnosis.severity);
-    visit("findings", diagnosis.findings);
-}
+RECORD_MEMBERS(Diagnosis, schema, severity, findings)
 Diagnosis diagnosis_of(std::vector<Finding> findings);
 
 struct PlannedModel {
@@ -83,13 +63,7 @@ struct PlannedModel {
     std::uint64_t layers = 0;
     std::optional<std::uint64_t> trained_context = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, PlannedModel& model) {
-    visit("name", model.name);
-    visit("architecture", model.architecture);
-    visit("layers", model.layers);
-    visit("trained_context", model.trained_context);
-}
+RECORD_MEMBERS(PlannedModel, name, architecture, layers, trained_context)
 
 struct PlannedRun {
     std::uint64_t context = 0;
@@ -99,15 +73,7 @@ struct PlannedRun {
     std::string value_type = {};
     bool swa_full = false;  ///< caches of sliding windows are kept whole
 };
-template <class Visitor>
-void describe(Visitor& visit, PlannedRun& run) {
-    visit("context", run.context);
-    visit("batch", run.batch);
-    visit("streams", run.streams);
-    visit("key_type", run.key_type);
-    visit("value_type", run.value_type);
-    visit("swa_full", run.swa_full);
-}
+RECORD_MEMBERS(PlannedRun, context, batch, streams, key_type, value_type, swa_full)
 
 /// Of `plan`: what was asked, and what fits. Without a model `model` and `run` are null.
 struct PlanAnswer {
@@ -138,23 +104,13 @@ struct TestedTerm {
     Truth truth = Truth::Unknown;
     std::optional<Reason> reason = {};  ///< why it does not hold, or is not known
 };
-template <class Visitor>
-void describe(Visitor& visit, TestedTerm& tested) {
-    visit("term", tested.term);
-    visit("gpu", tested.gpu);
-    visit("truth", tested.truth);
-    visit("reason", tested.reason);
-}
+RECORD_MEMBERS(TestedTerm, term, gpu, truth, reason)
 
 struct TermAnswer {
     std::uint64_t generation = 0;
     std::vector<TestedTerm> terms = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, TermAnswer& answer) {
-    visit("generation", answer.generation);
-    visit("terms", answer.terms);
-}
+RECORD_MEMBERS(TermAnswer, generation, terms)
 /// Terms about the machine once, the others once for each GPU that `gpus` names: for none of them
 /// where it is empty, for all where it is not given. Errors: InvalidRequest for more than
 /// kMaxPredicates terms, and for what is no term; UnknownDevice.
@@ -168,12 +124,7 @@ struct Failure {
     std::string message = {};
     std::vector<Candidate> candidates = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, Failure& failure) {
-    visit("name", failure.name);
-    visit("message", failure.message);
-    visit("candidates", failure.candidates);
-}
+RECORD_MEMBERS(Failure, name, message, candidates)
 Failure failure_of(const Error& error);
 
 /// The same for a selection that satisfies nothing, with what else is known then.

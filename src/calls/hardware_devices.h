@@ -24,15 +24,7 @@ struct OrtHardwareDevice {
     /// card_idx, Discrete ("0", "1") and pci_bus_id, as far as they are known.
     std::map<std::string, std::string> metadata = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, OrtHardwareDevice& device) {
-    visit("id", device.id);
-    visit("type", device.type);
-    visit("vendor", device.vendor);
-    visit("vendor_id", device.vendor_id);
-    visit("device_id", device.device_id);
-    visit("metadata", device.metadata);
-}
+RECORD_MEMBERS(OrtHardwareDevice, id, type, vendor, vendor_id, device_id, metadata)
 
 /// The processor, every GPU in the report's order, and every NPU.
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report);

@@ -26,23 +26,14 @@ struct SelectParameters {
     std::optional<std::string> consumer = {};
     SelectRequestValue request = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, SelectParameters& in) {
-    visit("consumer", in.consumer);
-    visit("request", in.request);
-}
+RECORD_MEMBERS(SelectParameters, consumer, request)
 
 struct RecommendParameters {
     std::optional<std::string> product = {};
     std::optional<std::string> manifest = {};
     RecommendRequestValue request = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, RecommendParameters& in) {
-    visit("product", in.product);
-    visit("manifest", in.manifest);
-    visit("request", in.request);
-}
+RECORD_MEMBERS(RecommendParameters, product, manifest, request)
 
 struct PlanParameters {
     std::optional<Bytes> need = {};
@@ -51,40 +42,23 @@ struct PlanParameters {
     PlanRequestValue request = {};
     std::optional<std::string> model = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, PlanParameters& in) {
-    visit("need", in.need);
-    visit("margin", in.margin);
-    visit("gpus", in.gpus);
-    visit("request", in.request);
-    visit("model", in.model);
-}
+RECORD_MEMBERS(PlanParameters, need, margin, gpus, request, model)
 
 struct DiagnoseParameters {
     std::optional<std::map<std::string, std::string>> environment = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, DiagnoseParameters& in) {
-    visit("environment", in.environment);
-}
+RECORD_MEMBERS(DiagnoseParameters, environment)
 
 struct QueryParameters {
     std::vector<std::string> terms = {};
     std::optional<std::vector<std::string>> gpus = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, QueryParameters& in) {
-    visit("terms", in.terms);
-    visit("gpus", in.gpus);
-}
+RECORD_MEMBERS(QueryParameters, terms, gpus)
 
 struct GpuParameters {
     std::string gpu = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, GpuParameters& in) {
-    visit("gpu", in.gpu);
-}
+RECORD_MEMBERS(GpuParameters, gpu)
 
 struct ProbeParameters {
     std::optional<std::vector<std::string>> gpus = {};
@@ -93,14 +67,7 @@ struct ProbeParameters {
     std::optional<bool> allow_wake = {};
     std::optional<bool> force = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ProbeParameters& in) {
-    visit("gpus", in.gpus);
-    visit("apis", in.apis);
-    visit("stage", in.stage);
-    visit("allow_wake", in.allow_wake);
-    visit("force", in.force);
-}
+RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
 
 struct OutcomeParameters {
     std::string consumer = {};
@@ -111,54 +78,30 @@ struct OutcomeParameters {
     std::optional<std::string> detail = {};
     std::optional<std::string> gpu = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, OutcomeParameters& in) {
-    visit("consumer", in.consumer);
-    visit("outcome", in.outcome);
-    visit("backend", in.backend);
-    visit("variant", in.variant);
-    visit("family", in.family);
-    visit("detail", in.detail);
-    visit("gpu", in.gpu);
-}
+RECORD_MEMBERS(OutcomeParameters, consumer, outcome, backend, variant, family, detail, gpu)
 
 struct OverrideParameters {
     std::string consumer = {};
     Value rule = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, OverrideParameters& in) {
-    visit("consumer", in.consumer);
-    visit("rule", in.rule);
-}
+RECORD_MEMBERS(OverrideParameters, consumer, rule)
 
 struct ConsumerParameters {
     std::string consumer = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ConsumerParameters& in) {
-    visit("consumer", in.consumer);
-}
+RECORD_MEMBERS(ConsumerParameters, consumer)
 
 struct QuarantineParameters {
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
     std::optional<bool> all = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, QuarantineParameters& in) {
-    visit("api", in.api);
-    visit("driver", in.driver);
-    visit("all", in.all);
-}
+RECORD_MEMBERS(QuarantineParameters, api, driver, all)
 
 struct InterfaceParameters {
     std::string interface = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, InterfaceParameters& in) {
-    visit("interface", in.interface);
-}
+RECORD_MEMBERS(InterfaceParameters, interface)
 
 // Answers that are no document of gpuprobectl's ---------------------------------------------------
 
@@ -169,32 +112,18 @@ struct ServiceInfo {
     std::string url = "https://github.com/gpuprobe/gpuprobe";
     std::vector<std::string> interfaces = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ServiceInfo& info) {
-    visit("vendor", info.vendor);
-    visit("product", info.product);
-    visit("version", info.version);
-    visit("url", info.url);
-    visit("interfaces", info.interfaces);
-}
+RECORD_MEMBERS(ServiceInfo, vendor, product, version, url, interfaces)
 
 struct InterfaceDescription {
     std::string description = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, InterfaceDescription& text) {
-    visit("description", text.description);
-}
+RECORD_MEMBERS(InterfaceDescription, description)
 
 struct HardwareDeviceList {
     std::uint64_t generation = 0;
     std::vector<OrtHardwareDevice> devices = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, HardwareDeviceList& list) {
-    visit("generation", list.generation);
-    visit("devices", list.devices);
-}
+RECORD_MEMBERS(HardwareDeviceList, generation, devices)
 
 /// Either the progress or, in the last answer, the rest.
 struct ProbeProgress {
@@ -202,65 +131,39 @@ struct ProbeProgress {
     std::optional<std::uint64_t> generation = {};
     std::optional<std::vector<ProbeEntry>> probes = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ProbeProgress& answer) {
-    visit("progress", answer.progress);
-    visit("generation", answer.generation);
-    visit("probes", answer.probes);
-}
+RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
 
 struct OverrideSet {
     std::string consumer = {};
     bool set = true;
 };
-template <class Visitor>
-void describe(Visitor& visit, OverrideSet& answer) {
-    visit("consumer", answer.consumer);
-    visit("set", answer.set);
-}
+RECORD_MEMBERS(OverrideSet, consumer, set)
 
 struct OverrideCleared {
     std::string consumer = {};
     bool cleared = false;
 };
-template <class Visitor>
-void describe(Visitor& visit, OverrideCleared& answer) {
-    visit("consumer", answer.consumer);
-    visit("cleared", answer.cleared);
-}
+RECORD_MEMBERS(OverrideCleared, consumer, cleared)
 
 struct OverrideList {
     std::map<std::string, store::Override> overrides = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, OverrideList& answer) {
-    visit("overrides", answer.overrides);
-}
+RECORD_MEMBERS(OverrideList, overrides)
 
 struct QuarantineList {
     std::vector<QuarantinedProbe> quarantine = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, QuarantineList& answer) {
-    visit("quarantine", answer.quarantine);
-}
+RECORD_MEMBERS(QuarantineList, quarantine)
 
 struct QuarantineCleared {
     std::uint32_t cleared = 0;
 };
-template <class Visitor>
-void describe(Visitor& visit, QuarantineCleared& answer) {
-    visit("cleared", answer.cleared);
-}
+RECORD_MEMBERS(QuarantineCleared, cleared)
 
 struct ReportChange {
     std::uint64_t generation = 0;
     ReportState state = ReportState::Starting;
 };
-template <class Visitor>
-void describe(Visitor& visit, ReportChange& change) {
-    visit("generation", change.generation);
-    visit("state", change.state);
-}
+RECORD_MEMBERS(ReportChange, generation, state)
 
 }  // namespace gpuprobe::inline calls

@@ -19,16 +19,7 @@ struct BenchRow {
     std::optional<Measurement> measurement = {};
     std::optional<double> score = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, BenchRow& row) {
-    visit("kind", row.kind);
-    visit("gpu", row.gpu);
-    visit("name", row.name);
-    visit("backend", row.backend);
-    visit("verification", row.verification);
-    visit("measurement", row.measurement);
-    visit("score", row.score);
-}
+RECORD_MEMBERS(BenchRow, kind, gpu, name, backend, verification, measurement, score)
 
 /// Every device that was verified or measured, or was to be: GPUs in the report's order, software
 /// implementations, the processor. `gpus`: only these; none: all.

@@ -24,16 +24,7 @@ struct DocumentStatus {
     std::optional<std::string> expires = {};
     bool expired = false;
 };
-template <class Visitor>
-void describe(Visitor& visit, DocumentStatus& status) {
-    visit("document", status.document);
-    visit("from", status.from);
-    visit("file", status.file);
-    visit("version", status.version);
-    visit("issued", status.issued);
-    visit("expires", status.expires);
-    visit("expired", status.expired);
-}
+RECORD_MEMBERS(DocumentStatus, document, from, file, version, issued, expires, expired)
 
 struct KnowledgeStatus {
     std::string version = {};  ///< of the newest set
@@ -41,13 +32,7 @@ struct KnowledgeStatus {
     std::vector<DocumentStatus> documents = {};
     std::vector<Reason> ignored = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, KnowledgeStatus& status) {
-    visit("version", status.version);
-    visit("from", status.from);
-    visit("documents", status.documents);
-    visit("ignored", status.ignored);
-}
+RECORD_MEMBERS(KnowledgeStatus, version, from, documents, ignored)
 
 DocumentStatus status_of(const std::string& name,
                          const knowledge::StoredDocument& document,

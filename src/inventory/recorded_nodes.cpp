@@ -20,18 +20,7 @@ struct NodeRecord {
     std::optional<bool> accessible = {};
     std::optional<std::string> reason = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, NodeRecord& record) {
-    visit("major", record.major);
-    visit("minor", record.minor);
-    visit("mode", record.mode);
-    visit("uid", record.uid);
-    visit("gid", record.gid);
-    visit("acl", record.acl);
-    visit("group", record.group);
-    visit("accessible", record.accessible);
-    visit("reason", record.reason);
-}
+RECORD_MEMBERS(NodeRecord, major, minor, mode, uid, gid, acl, group, accessible, reason)
 
 std::optional<std::string> group_from(const Value& group) {
     if (const auto* name = group.as_string())

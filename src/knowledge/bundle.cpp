@@ -29,21 +29,9 @@ Result<std::string_view> line_of(std::string_view& text, std::size_t limit, std:
 
 }  // namespace
 
-template <class Visitor>
-void describe(Visitor& visit, BundleEntry& entry) {
-    visit("name", entry.name);
-    visit("sha256", entry.sha256);
-    visit("bytes", entry.bytes);
-}
+RECORD_MEMBERS(BundleEntry, name, sha256, bytes)
 
-template <class Visitor>
-void describe(Visitor& visit, BundleHead& head) {
-    visit("schema", head.schema);
-    visit("version", head.version);
-    visit("issued", head.issued);
-    visit("expires", head.expires);
-    visit("documents", head.documents);
-}
+RECORD_MEMBERS(BundleHead, schema, version, issued, expires, documents)
 
 Result<SignedText> signed_text_in(std::string_view file) {
     auto rest = file;

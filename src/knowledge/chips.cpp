@@ -61,13 +61,7 @@ Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::ve
 
 }  // namespace
 
-template <class Visitor>
-void describe(Visitor& visit, Maker& maker) {
-    visit("maker", maker.maker);
-    visit("name", maker.name);
-    visit("vendors", maker.vendors);
-    visit("makes", maker.makes);
-}
+RECORD_MEMBERS(Maker, maker, name, vendors, makes)
 
 template <class Visitor>
 void describe(Visitor& visit, Chip& chip) {
@@ -88,15 +82,7 @@ void describe(Visitor& visit, Chip& chip) {
 
 namespace {
 
-template <class Visitor>
-void describe(Visitor& visit, ChipsDocument& document) {
-    visit("schema", document.schema);
-    visit("version", document.version);
-    visit("makers", document.makers);
-    visit("chips", document.chips);
-    visit("compatibles", document.compatibles);
-    visit("drivers", document.drivers);
-}
+RECORD_MEMBERS(ChipsDocument, schema, version, makers, chips, compatibles, drivers)
 
 }  // namespace
 

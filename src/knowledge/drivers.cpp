@@ -45,11 +45,7 @@ void describe(Visitor& visit, DriverFiles& row) {
 
 namespace {
 
-template <class Visitor>
-void describe(Visitor& visit, DriversDocument& document) {
-    visit("schema", document.schema);
-    visit("drivers", document.drivers);
-}
+RECORD_MEMBERS(DriversDocument, schema, drivers)
 
 }  // namespace
 

@@ -47,35 +47,13 @@ void describe(Visitor& visit, PackageRole& role) {
     role.is_for_host = is_for_host.value_or(false);
 }
 
-template <class Visitor>
-void describe(Visitor& visit, Distribution& row) {
-    visit("id", row.id);
-    visit("name", row.name);
-    visit("version", row.version);
-    visit("variant", row.variant);
-    visit("like", row.like);
-    visit("commands", row.commands);
-    visit("packages", row.packages);
-    visit("notes", row.notes);
-    visit("image", row.image);
-}
+RECORD_MEMBERS(Distribution, id, name, version, variant, like, commands, packages, notes, image)
 
-template <class Visitor>
-void describe(Visitor& visit, Engine& engine) {
-    visit("id", engine.id);
-    visit("name", engine.name);
-    visit("commands", engine.commands);
-}
+RECORD_MEMBERS(Engine, id, name, commands)
 
 namespace {
 
-template <class Visitor>
-void describe(Visitor& visit, PlacesDocument& document) {
-    visit("schema", document.schema);
-    visit("roles", document.roles);
-    visit("distributions", document.distributions);
-    visit("engines", document.engines);
-}
+RECORD_MEMBERS(PlacesDocument, schema, roles, distributions, engines)
 
 }  // namespace
 

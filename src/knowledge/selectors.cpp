@@ -60,33 +60,13 @@ Status check(const SelectorsDocument& document) {
 
 }  // namespace
 
-template <class Visitor>
-void describe(Visitor& visit, Reader& reader) {
-    visit("name", reader.name);
-    visit("api", reader.api);
-    visit("reads", reader.reads);
-    visit("hide", reader.hide);
-    visit("lists", reader.lists);
-    visit("reaches", reader.reaches);
-}
+RECORD_MEMBERS(Reader, name, api, reads, hide, lists, reaches)
 
-template <class Visitor>
-void describe(Visitor& visit, UseRow& row) {
-    visit("api", row.api);
-    visit("kind", row.kind);
-    visit("variables", row.variables);
-    visit("argument", row.argument);
-    visit("environment", row.environment);
-}
+RECORD_MEMBERS(UseRow, api, kind, variables, argument, environment)
 
 namespace {
 
-template <class Visitor>
-void describe(Visitor& visit, SelectorsDocument& document) {
-    visit("schema", document.schema);
-    visit("readers", document.readers);
-    visit("use", document.use);
-}
+RECORD_MEMBERS(SelectorsDocument, schema, readers, use)
 
 }  // namespace
 

@@ -27,13 +27,7 @@ struct Budget {
     bool is_shared_with_host = false;         ///< bounded by the host's free memory
     bool operator==(const Budget&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Budget& budget) {
-    visit("available", budget.available);
-    visit("source", budget.source);
-    visit("bytes", budget.bytes);
-    visit("is_shared_with_host", budget.is_shared_with_host);
-}
+RECORD_MEMBERS(Budget, available, source, bytes, is_shared_with_host)
 
 /// llama.cpp leaves this much free per device when it fits a model itself (common/fit.cpp).
 constexpr Bytes kDefaultMargin = mib(1024);

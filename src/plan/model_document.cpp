@@ -71,12 +71,7 @@ struct TensorRecord {
     std::string type = {};
     std::vector<std::uint64_t> shape = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, TensorRecord& tensor) {
-    visit("name", tensor.name);
-    visit("type", tensor.type);
-    visit("shape", tensor.shape);
-}
+RECORD_MEMBERS(TensorRecord, name, type, shape)
 
 Status read_tensors(const Value& tensors, Gguf& gguf) {
     const auto* items = tensors.as_array();

@@ -55,14 +55,7 @@ struct Need {
     Bytes embedding = {};  ///< weights that stay in the host's memory
     bool operator==(const Need&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Need& need) {
-    visit("layers", need.layers);
-    visit("output", need.output);
-    visit("cache", need.cache);
-    visit("compute", need.compute);
-    visit("embedding", need.embedding);
-}
+RECORD_MEMBERS(Need, layers, output, cache, compute, embedding)
 /// With `is_host` the computation is the CPU's.
 Need need_of(const Model& model, const RunShape& run, bool is_host = false);
 

@@ -55,11 +55,7 @@ struct LayerCount {
     std::uint64_t total = 0;
     bool operator==(const LayerCount&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, LayerCount& layers) {
-    visit("offloaded", layers.offloaded);
-    visit("total", layers.total);
-}
+RECORD_MEMBERS(LayerCount, offloaded, total)
 
 /// One GPU alone.
 struct GpuPlan {
@@ -98,12 +94,7 @@ struct Share {
     std::uint64_t layers = 0;
     bool operator==(const Share&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Share& share) {
-    visit("gpu", share.gpu);
-    visit("need", share.need);
-    visit("layers", share.layers);
-}
+RECORD_MEMBERS(Share, gpu, need, layers)
 
 /// Several GPUs together, through one backend.
 struct SetPlan {
@@ -116,16 +107,7 @@ struct SetPlan {
     std::vector<Share> shares = {};
     bool operator==(const SetPlan&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, SetPlan& plan) {
-    visit("backend", plan.backend);
-    visit("gpus", plan.gpus);
-    visit("fit", plan.fit);
-    visit("flash_attention", plan.flash_attention);
-    visit("layers", plan.layers);
-    visit("max_context", plan.max_context);
-    visit("shares", plan.shares);
-}
+RECORD_MEMBERS(SetPlan, backend, gpus, fit, flash_attention, layers, max_context, shares)
 
 /// All of it in the host's memory, computed by the CPU.
 struct HostPlan {
@@ -134,12 +116,7 @@ struct HostPlan {
     Bytes need = {};
     bool operator==(const HostPlan&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, HostPlan& plan) {
-    visit("fit", plan.fit);
-    visit("available", plan.available);
-    visit("need", plan.need);
-}
+RECORD_MEMBERS(HostPlan, fit, available, need)
 
 struct Plan {
     std::optional<Need> need = {};       ///< the parts; null without a model

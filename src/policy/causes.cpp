@@ -51,13 +51,7 @@ void describe(Visitor& visit, Cause& cause) {
 
 namespace {
 
-template <class Visitor>
-void describe(Visitor& visit, CausesDocument& document) {
-    visit("schema", document.schema);
-    visit("variables", document.variables);
-    visit("log", document.log);
-    visit("causes", document.causes);
-}
+RECORD_MEMBERS(CausesDocument, schema, variables, log, causes)
 
 }  // namespace
 

@@ -23,14 +23,7 @@ struct Candidate {
     std::map<std::string, std::string> environment = {};
     bool operator==(const Candidate&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Candidate& candidate) {
-    visit("backend", candidate.backend);
-    visit("gpu", candidate.gpu);
-    visit("verdict", candidate.verdict);
-    visit("reasons", candidate.reasons);
-    visit("environment", candidate.environment);
-}
+RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment)
 
 /// The answer to "which backend?". `backend` is null when nothing satisfies the request; the
 /// candidates then say why, as they do otherwise.

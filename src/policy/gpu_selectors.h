@@ -25,15 +25,7 @@ struct GpuSelector {
     std::map<std::string, std::string> environment = {};  ///< what must be set beside it
     bool operator==(const GpuSelector&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, GpuSelector& selector) {
-    visit("api", selector.api);
-    visit("kind", selector.kind);
-    visit("partition", selector.partition);
-    visit("variables", selector.variables);
-    visit("argument", selector.argument);
-    visit("environment", selector.environment);
-}
+RECORD_MEMBERS(GpuSelector, api, kind, partition, variables, argument, environment)
 
 /// Every selector of this GPU that the report is certain of: best first within one API; of a
 /// divided GPU those of all its units together, then those of each. `gpu` must be one of the

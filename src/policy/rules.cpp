@@ -39,11 +39,7 @@ struct Branch {
     std::uint32_t branch = 0;
     Version cuda = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, Branch& branch) {
-    visit("branch", branch.branch);
-    visit("cuda", branch.cuda);
-}
+RECORD_MEMBERS(Branch, branch, cuda)
 
 struct CudaDriverTable {
     std::vector<MajorFloor> majors = {};
@@ -126,18 +122,12 @@ void describe(Visitor& visit, GfxTable& table) {
 struct CpuTable {
     std::map<std::string, std::string> aliases = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, CpuTable& table) {
-    visit("aliases", table.aliases);
-}
+RECORD_MEMBERS(CpuTable, aliases)
 
 struct IndexTable {
     std::string serial = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, IndexTable& table) {
-    visit("serial", table.serial);
-}
+RECORD_MEMBERS(IndexTable, serial)
 
 template <class Table>
 Result<Table> table_from(std::string_view json) {

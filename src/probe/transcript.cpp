@@ -30,10 +30,7 @@ std::optional<ProbeResult> verdict_from(const Value& done) {
 struct Confined {
     std::vector<std::string> by = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, Confined& confined) {
-    visit("by", confined.by);
-}
+RECORD_MEMBERS(Confined, by)
 
 Value bounded_runtime(const Value& runtime) {
     Value record;

@@ -29,14 +29,7 @@ constexpr Bytes kMaxRequest = kib(64);  ///< two paths, and what JSON makes of t
 constexpr Bytes kMaxNotice = kib(1);
 constexpr std::size_t kRequestDescriptors = 2;  ///< frames, output
 
-template <class Visitor>
-void describe(Visitor& visit, ProbeTarget& target) {
-    visit("api", target.api);
-    visit("driver", target.driver);
-    visit("library", target.library);
-    visit("stage", target.stage);
-    visit("device", target.device);
-}
+RECORD_MEMBERS(ProbeTarget, api, driver, library, stage, device)
 
 enum class WorkerEvent { Started, Ended };
 constexpr std::array<EnumName<WorkerEvent>, 2> names_of(WorkerEvent) {

@@ -27,22 +27,14 @@ struct DrmNodes {
     std::optional<std::string> render = {};
     auto operator<=>(const DrmNodes&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, DrmNodes& nodes) {
-    visit("primary", nodes.primary);
-    visit("render", nodes.render);
-}
+RECORD_MEMBERS(DrmNodes, primary, render)
 
 struct FactMemory {
     std::optional<Bytes> total = {};
     std::optional<Bytes> free = {};
     auto operator<=>(const FactMemory&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, FactMemory& memory) {
-    visit("total", memory.total);
-    visit("free", memory.free);
-}
+RECORD_MEMBERS(FactMemory, total, free)
 
 /// What one API says about one device. nullopt means "this API cannot say".
 ///

@@ -20,11 +20,7 @@ struct Libc {
     std::optional<std::string> version = {};  ///< "2.36"
     bool operator==(const Libc&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Libc& libc) {
-    visit("name", libc.name);
-    visit("version", libc.version);
-}
+RECORD_MEMBERS(Libc, name, version)
 
 struct Cpu {
     std::optional<std::string> model = {};
@@ -38,27 +34,14 @@ struct Cpu {
     std::optional<double> score = {};  ///< score_of(measurement)
     bool operator==(const Cpu&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Cpu& cpu) {
-    visit("model", cpu.model);
-    visit("level", cpu.level);
-    visit("features", cpu.features);
-    visit("cores", cpu.cores);
-    visit("verification", cpu.verification);
-    visit("measurement", cpu.measurement);
-    visit("score", cpu.score);
-}
+RECORD_MEMBERS(Cpu, model, level, features, cores, verification, measurement, score)
 
 struct HostMemory {
     std::optional<Bytes> total = {};
     std::optional<Bytes> available = {};
     bool operator==(const HostMemory&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, HostMemory& memory) {
-    visit("total", memory.total);
-    visit("available", memory.available);
-}
+RECORD_MEMBERS(HostMemory, total, available)
 
 /// Which distribution the root of this process is of. Source: os-release(5).
 struct OsRelease {
@@ -68,13 +51,7 @@ struct OsRelease {
     std::optional<std::string> variant_id = {};  ///< "silverblue"
     bool operator==(const OsRelease&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, OsRelease& release) {
-    visit("id", release.id);
-    visit("id_like", release.id_like);
-    visit("version_id", release.version_id);
-    visit("variant_id", release.variant_id);
-}
+RECORD_MEMBERS(OsRelease, id, id_like, version_id, variant_id)
 
 /// How the kernel was started and what it may load, as far as graphics drivers are concerned. Each
 /// is null where it can't be read.
@@ -152,12 +129,7 @@ struct AclEntry {
     std::uint32_t mode = 0;                ///< 4 read, 2 write, 1 execute
     bool operator==(const AclEntry&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, AclEntry& entry) {
-    visit("tag", entry.tag);
-    visit("id", entry.id);
-    visit("mode", entry.mode);
-}
+RECORD_MEMBERS(AclEntry, tag, id, mode)
 
 /// A file below /dev through which a device is used.
 struct DeviceNode {
@@ -174,18 +146,7 @@ struct DeviceNode {
     std::optional<std::string> reason = {};  ///< a code, when it is not: "missing", "no-permission"
     bool operator==(const DeviceNode&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, DeviceNode& node) {
-    visit("path", node.path);
-    visit("device", node.device);
-    visit("mode", node.mode);
-    visit("uid", node.uid);
-    visit("gid", node.gid);
-    visit("group", node.group);
-    visit("acl", node.acl);
-    visit("accessible", node.accessible);
-    visit("reason", node.reason);
-}
+RECORD_MEMBERS(DeviceNode, path, device, mode, uid, gid, group, acl, accessible, reason)
 
 /// One reading of a size, with where it was read.
 struct MemoryReading {
@@ -194,12 +155,7 @@ struct MemoryReading {
     Bytes bytes = {};
     bool operator==(const MemoryReading&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, MemoryReading& reading) {
-    visit("source", reading.source);
-    visit("what", reading.what);
-    visit("bytes", reading.bytes);
-}
+RECORD_MEMBERS(MemoryReading, source, what, bytes)
 
 /// A part of a device that programs may use like one, as the kernel shows it; see report/unit.h.
 /// A render node's path is this and its minor number.

@@ -88,12 +88,7 @@ struct DriverInfo {
     std::optional<std::string> flavour = {};
     bool operator==(const DriverInfo&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, DriverInfo& driver) {
-    visit("name", driver.name);
-    visit("version", driver.version);
-    visit("flavour", driver.flavour);
-}
+RECORD_MEMBERS(DriverInfo, name, version, flavour)
 
 /// Three sizes in bytes, each null when unknown. What `physical` is depends on the kind:
 ///
@@ -152,21 +147,13 @@ struct Architecture {
     std::optional<std::string> intel_ip = {};
     bool operator==(const Architecture&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Architecture& architecture) {
-    visit("cuda_compute_capability", architecture.cuda_compute_capability);
-    visit("gfx_target", architecture.gfx_target);
-    visit("intel_ip", architecture.intel_ip);
-}
+RECORD_MEMBERS(Architecture, cuda_compute_capability, gfx_target, intel_ip)
 
 struct Power {
     std::optional<std::string> runtime_status = {};
     bool operator==(const Power&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Power& power) {
-    visit("runtime_status", power.runtime_status);
-}
+RECORD_MEMBERS(Power, runtime_status)
 
 /// One API's view of one GPU.
 struct ApiView {
@@ -203,15 +190,7 @@ struct BackendView {
     std::vector<Reason> reasons = {};
     bool operator==(const BackendView&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, BackendView& view) {
-    visit("usable", view.usable);
-    visit("verified", view.verified);
-    visit("score", view.score);
-    visit("verification", view.verification);
-    visit("measurement", view.measurement);
-    visit("reasons", view.reasons);
-}
+RECORD_MEMBERS(BackendView, usable, verified, score, verification, measurement, reasons)
 
 /// What some facts of a GPU rest on.
 struct GpuBasis {
@@ -220,12 +199,7 @@ struct GpuBasis {
     std::optional<Basis> architecture = {};  ///< null where it is not known
     bool operator==(const GpuBasis&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, GpuBasis& basis) {
-    visit("role", basis.role);
-    visit("kind", basis.kind);
-    visit("architecture", basis.architecture);
-}
+RECORD_MEMBERS(GpuBasis, role, kind, architecture)
 
 struct Gpu {
     std::string id = {};
@@ -281,16 +255,7 @@ struct SoftwareDevice {
     std::optional<double> score = {};               ///< score_of(measurement)
     bool operator==(const SoftwareDevice&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, SoftwareDevice& software) {
-    visit("api", software.api);
-    visit("name", software.name);
-    visit("driver", software.driver);
-    visit("device", software.device);
-    visit("verification", software.verification);
-    visit("measurement", software.measurement);
-    visit("score", software.score);
-}
+RECORD_MEMBERS(SoftwareDevice, api, name, driver, device, verification, measurement, score)
 
 /// What the kernel tells of an accelerator's power when the report is made, and of nothing else:
 /// null where its driver does not, and while the device sleeps, as asking might wake it.
@@ -349,13 +314,7 @@ struct RuntimeDriver {
     std::optional<std::string> note = {};
     bool operator==(const RuntimeDriver&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, RuntimeDriver& driver) {
-    visit("manifest", driver.manifest);
-    visit("library", driver.library);
-    visit("outcome", driver.outcome);
-    visit("note", driver.note);
-}
+RECORD_MEMBERS(RuntimeDriver, manifest, library, outcome, note)
 
 /// One API on this machine, whatever devices it has.
 struct RuntimeInfo {
@@ -366,14 +325,7 @@ struct RuntimeInfo {
     std::vector<RuntimeDriver> drivers = {};
     bool operator==(const RuntimeInfo&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, RuntimeInfo& runtime) {
-    visit("outcome", runtime.outcome);
-    visit("loader", runtime.loader);
-    visit("version", runtime.version);
-    visit("release", runtime.release);
-    visit("drivers", runtime.drivers);
-}
+RECORD_MEMBERS(RuntimeInfo, outcome, loader, version, release, drivers)
 
 struct ProbeEntry {
     std::string api = {};

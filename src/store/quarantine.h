@@ -26,14 +26,7 @@ struct ProbeKey {
     std::string fingerprint = {};            ///< changes when the driver may have changed
     auto operator<=>(const ProbeKey&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, ProbeKey& key) {
-    visit("api", key.api);
-    visit("driver", key.driver);
-    visit("stage", key.stage);
-    visit("device", key.device);
-    visit("fingerprint", key.fingerprint);
-}
+RECORD_MEMBERS(ProbeKey, api, driver, stage, device, fingerprint)
 
 /// Which entries are meant: all of them when both members are empty.
 struct QuarantineFilter {

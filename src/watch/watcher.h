@@ -24,13 +24,7 @@ struct DeviceUse {
     std::size_t processes = 0;
     bool operator==(const DeviceUse&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, DeviceUse& use) {
-    visit("device", use.device);
-    visit("memory", use.memory);
-    visit("apis", use.apis);
-    visit("processes", use.processes);
-}
+RECORD_MEMBERS(DeviceUse, device, memory, apis, processes)
 
 /// Why more may be used than was seen.
 enum class Doubt {

@@ -14,13 +14,7 @@ struct CallMembers {
     std::optional<bool> more = {};
     std::optional<bool> oneway = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, CallMembers& call) {
-    visit("method", call.method);
-    visit("parameters", call.parameters);
-    visit("more", call.more);
-    visit("oneway", call.oneway);
-}
+RECORD_MEMBERS(CallMembers, method, parameters, more, oneway)
 
 /// Whether the text of a JSON document has more than kMaxValues members and items. It is counted
 /// before anything is made of them.

@@ -28,14 +28,7 @@ struct Check {
     std::optional<std::uint32_t> first_wrong = {};  ///< its number
     std::optional<std::string> note = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, Check& check) {
-    visit("result", check.result);
-    visit("words", check.words);
-    visit("wrong_words", check.wrong_words);
-    visit("first_wrong", check.first_wrong);
-    visit("note", check.note);
-}
+RECORD_MEMBERS(Check, result, words, wrong_words, first_wrong, note)
 
 /// Runs Kernel::Check on these words. The output is filled with wrong words first, so that a kernel
 /// that does nothing can't pass. At most kMaxCheckedWords, a multiple of kGroupThreads.
