@@ -87,6 +87,8 @@ void Turns::schedule() {
 /// The loop gives the reader a turn for each of ours.
 void Turns::turn() {
     turn_.reset();
+    if (waiting_.empty())
+        return;  // before_reading() has served the last
     if (untaken_() > 0)
         return sent_();  // from then on go_on() comes
     if (!has_input_() || count_ > kMaxWaitingOfAll || ++passed_ >= kReadsPerTurn)

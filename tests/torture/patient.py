@@ -84,9 +84,11 @@ class Patient:
         return self.process.poll() is None
 
     def last_words(self):
+        """What it logged, and how it ended if it did: a number below zero is a signal's."""
         self.log.flush()
         with open(self.log.name, encoding="utf-8", errors="replace") as log:
-            return log.read()[-2000:]
+            said = log.read()[-2000:]
+        return said if self.is_alive() else f"{said}(ended with {self.process.returncode})"
 
     @property
     def is_instrumented(self):

@@ -156,6 +156,19 @@ TEST_F(TurnsTest, WhoWaitsComesBeforeReadingOnceTheBusHasTakenAll) {
     EXPECT_EQ(served, "a") << "what can be read comes first otherwise";
 }
 
+TEST_F(TurnsTest, HasNobodyToServeWhenTheLastWasServedBeforeReading) {
+    untaken = 1;
+    wait(kAnna, 'a');
+    untaken = 0;
+    turns.go_on();
+    turns.before_reading();
+    EXPECT_EQ(served, "a");
+    while (loop.turn()) {
+    }
+    EXPECT_EQ(served, "a");
+    EXPECT_TRUE(turns.is_free());
+}
+
 TEST_F(TurnsTest, OneUserHasFewAnswersThatTheBusDoesNotTake) {
     for (std::size_t i = 0; i < Turns::kMaxUntaken; ++i) {
         EXPECT_TRUE(turns.admit(kAnna));
