@@ -174,6 +174,7 @@ Library::Library() {
 bool Library::add(const DocumentSet& set) {
     if (set.version <= version_)
         return false;
+    ageing_.reset();
     version_ = set.version;
     for (const auto& [name, document] : set.documents) {
         origin_ = document.origin;
@@ -185,6 +186,7 @@ bool Library::add(const DocumentSet& set) {
 Status Library::add(std::string_view name, StoredDocument document) {
     if (!is_document_name(name))
         return Error{ErrorCode::Malformed, "not the name of a document"};
+    ageing_.reset();
     documents_[std::string{name}] = std::move(document);
     return Done{};
 }
@@ -203,16 +205,26 @@ std::map<std::string, const StoredDocument*> Library::below(std::string_view fol
     return found;
 }
 
-std::vector<ExpiredDocument> Library::expired(WallTime now) const {
-    std::vector<ExpiredDocument> found;
+std::vector<Library::Ageing> Library::ageing() const {
+    std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {
         if (name.starts_with(kConsumers))
             continue;
         const auto head = head_of(document.json).value_or({});
-        const auto expires = instant_of(head.expires.value_or(""));
-        if (expires && now >= *expires)
-            found.push_back({.name = name, .issued = head.issued, .expired = *head.expires});
+        if (const auto expires = instant_of(head.expires.value_or("")))
+            found.push_back(
+                {*expires, {.name = name, .issued = head.issued, .expired = *head.expires}});
     }
+    return found;
+}
+
+std::vector<ExpiredDocument> Library::expired(WallTime now) const {
+    if (!ageing_)
+        ageing_ = ageing();
+    std::vector<ExpiredDocument> found;
+    for (const auto& one : *ageing_)
+        if (now >= one.expires)
+            found.push_back(one.document);
     return found;
 }
 

@@ -102,9 +102,17 @@ public:
     [[nodiscard]] std::vector<ExpiredDocument> expired(WallTime now) const;
 
 private:
+    /// A document and the instant at which it expires.
+    struct Ageing {
+        WallTime expires = {};
+        ExpiredDocument document = {};
+    };
+    [[nodiscard]] std::vector<Ageing> ageing() const;
+
     Version version_ = {};
     Origin origin_ = Origin::BuiltIn;
     std::map<std::string, StoredDocument, std::less<>> documents_ = {};
+    mutable std::optional<std::vector<Ageing>> ageing_ = {};  ///< read when it is asked for
 };
 
 /// The text of a document as it is compiled in; empty where there is none.
