@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/parse.h"
 
@@ -25,26 +26,33 @@ std::string_view stem_of(std::string_view soname) {
     return soname.substr(0, std::min(soname.find(".so"), soname.size()));
 }
 
+using LibraryTable = std::map<std::string_view, LibraryInfo>;
+
+LibraryTable all_libraries() {
+    LibraryTable all;
+    for (const auto& api : kApis) {
+        const auto& linked = api.linked;
+        for (const auto list : {linked.of_driver, linked.toolkit, linked.others})
+            for (const auto stem : words(list))
+                all.try_emplace(
+                    stem, LibraryInfo{.stem = stem,
+                                      .api = api.id,
+                                      .is_of_driver = has_word(linked.of_driver, stem),
+                                      .tells_toolkit = has_word(linked.toolkit, stem),
+                                      .is_in_host_reports = !has_word(linked.unlisted, stem)});
+    }
+    for (const auto stem : words(kOfHost))
+        all.try_emplace(stem, LibraryInfo{.stem = stem, .is_in_host_reports = true});
+    return all;
+}
+
 }  // namespace
 
 std::optional<LibraryInfo> library_info(std::string_view soname) {
-    if (soname.find(".so") == std::string_view::npos)
-        return std::nullopt;
-    const auto stem = stem_of(soname);
-    for (const auto& api : kApis) {
-        const auto& linked = api.linked;
-        const bool is_of_driver = has_word(linked.of_driver, stem);
-        const bool tells_toolkit = has_word(linked.toolkit, stem);
-        if (is_of_driver || tells_toolkit || has_word(linked.others, stem))
-            return LibraryInfo{.stem = stem,
-                               .api = api.id,
-                               .is_of_driver = is_of_driver,
-                               .tells_toolkit = tells_toolkit,
-                               .is_in_host_reports = !has_word(linked.unlisted, stem)};
-    }
-    return has_word(kOfHost, stem)
-               ? std::optional{LibraryInfo{.stem = stem, .is_in_host_reports = true}}
-               : std::nullopt;
+    static const LibraryTable all = all_libraries();
+    const auto known =
+        soname.find(".so") == std::string_view::npos ? all.end() : all.find(stem_of(soname));
+    return known == all.end() ? std::nullopt : std::optional{known->second};
 }
 
 bool is_listed_library(std::string_view soname) {
