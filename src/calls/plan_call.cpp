@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/parse.h"
+#include "plan/cache_types.h"
 #include "plan/model_document.h"
 #include "plan/plan_request.h"
 #include "report/compute_view.h"
@@ -105,6 +106,7 @@ Result<PlanRequest> plan_request_for(const Value& request, const std::string& mo
         return Error{read.error().code == ErrorCode::TooLarge ? ErrorCode::TooLarge
                                                               : ErrorCode::InvalidRequest,
                      read.error().text};
+    TRY(check_cache_types(*read, asked.run, asked.flash_attention));
     asked.model = std::move(*read);
     return asked;
 }

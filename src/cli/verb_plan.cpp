@@ -11,6 +11,7 @@
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "plan/cache_types.h"
 #include "plan/model_document.h"
 #include "plan/plan_request.h"
 
@@ -26,6 +27,7 @@ Result<PlanRequest> request_of(const PlanArguments& arguments) {
     auto model = model_of(gguf);
     if (!model)
         return std::move(model).error().in(path);
+    TRY(check_cache_types(*model, request.run, request.flash_attention));
     request.model = std::move(*model);
     return request;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/architecture.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline plan {
@@ -81,9 +82,10 @@ bool uses_flash_attention(FlashAttention wish,
                           const Model& model,
                           const RunShape& run,
                           std::string_view backend) {
-    if (wish == FlashAttention::Off || model.architecture == "grok")
+    if (wish == FlashAttention::Off || !architecture_named(model.architecture).has_flash_attention)
         return false;
-    if (wish == FlashAttention::On || !backend_traits(backend).limits_heads)
+    const bool needs_it = run.values.block > 1;
+    if (wish == FlashAttention::On || needs_it || !backend_traits(backend).limits_heads)
         return true;
     return knows_types(run) && std::ranges::all_of(model.layers, [](const LayerShape& layer) {
                return layer.key_heads == 0 || knows_heads(layer);

@@ -39,7 +39,8 @@ std::string_view backend_for(const Gpu& gpu);
 
 /// Whether flash attention is used. `Auto` is what llama.cpp decides when a context is made: it is
 /// on where the device computes it for every layer (src/llama-context.cpp; for CUDA and HIP
-/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609). Grok has none.
+/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609), and wherever values
+/// are quantized. Grok has none.
 bool uses_flash_attention(FlashAttention wish,
                           const Model& model,
                           const RunShape& run,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/parse.h"
+#include "plan/architecture.h"
 
 namespace gpuprobe::inline plan {
 namespace {
@@ -131,14 +132,15 @@ std::optional<std::size_t> layer_of(std::string_view tensor) {
 
 void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
     const auto tensors = tensors_by_layer(gguf, model.layers.size());
+    const auto& architecture = architecture_named(model.architecture);
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
         auto& shape = model.layers[i];
         describe_attention(keys, tensors[i], i, shape);
         describe_forward(keys, tensors[i], i, shape.work);
         describe_recurrence(keys, tensors[i], shape);
         describe_norms(tensors[i], shape.work);
-        shape.work.has_positions = model.architecture != "jamba";
-        shape.work.weighs_input = model.architecture == "llama4";
+        shape.work.has_positions = architecture.has_positions;
+        shape.work.weighs_input = architecture.weighs_input;
     }
 }
 

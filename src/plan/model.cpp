@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/architecture.h"
 #include "plan/attention_window.h"
 #include "plan/layer_work.h"
 #include "plan/size_math.h"
@@ -111,7 +112,7 @@ void shape_layers(const Gguf& gguf, const Keys& keys, Model& model) {
         const auto heads = keys.of_layer("attention.head_count_kv", i, queries);
         auto& layer = model.layers[i];
         const bool recurs = state.count > 0 && is_recurrent(keys, i, heads);
-        if (recurs || model.architecture == "falcon-h1")
+        if (recurs || architecture_named(model.architecture).has_state_everywhere)
             layer.state = state;
         if (!recurs && i < model.layers.size() - shared)
             shape_attention(keys, pattern.is_windowed[i], heads, layer);

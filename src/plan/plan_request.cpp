@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/parse.h"
+#include "plan/cache_types.h"
 
 namespace gpuprobe::inline plan {
 namespace {
@@ -217,10 +218,7 @@ Result<PlanRequest> plan_request_from(const Value& object) {
     if (request.micro_batch)
         request.run.batch = object.find("batch") ? std::min(request.run.batch, *request.micro_batch)
                                                  : *request.micro_batch;
-    if (request.flash_attention == FlashAttention::Off && request.run.values.block > 1)
-        return Error{ErrorCode::InvalidRequest, "request: kv: values in " +
-                                                    std::string{request.run.values.name} +
-                                                    " need flash attention"};
+    TRY(check_cache_types(request.run, request.flash_attention));
     return request;
 }
 

@@ -72,5 +72,17 @@ TEST(PlanCall, TakesAModelOrANeedAndNotBoth) {
     EXPECT_EQ(plan_request_for(Value{}, "{}").error().code, ErrorCode::InvalidRequest);
 }
 
+TEST(PlanCall, RefusesTypesThatTheModelsCacheCannotHave) {
+    constexpr const char* kGrok = R"({"schema": "gpuprobe.model/1", "tensors": [], "metadata": {
+        "general.architecture": "grok", "grok.block_count": 1, "grok.embedding_length": 256,
+        "grok.attention.head_count": 2}})";
+    Value request{Value::Object{}};
+    EXPECT_TRUE(plan_request_for(request, kGrok));
+    request["kv"] = "q8_0";
+    const auto refused = plan_request_for(request, kGrok);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::InvalidRequest);
+}
+
 }  // namespace
 }  // namespace gpuprobe

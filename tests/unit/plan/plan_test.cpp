@@ -302,7 +302,9 @@ INSTANTIATE_TEST_SUITE_P(
         AttentionRow{"CudaQ8", FlashAttention::Auto, "cuda", 128, "q8_0", "q8_0", true},
         AttentionRow{"CudaQ8Q4", FlashAttention::Auto, "cuda", 128, "q8_0", "q4_0", true},
         AttentionRow{"CudaMixed", FlashAttention::Auto, "cuda", 128, "q8_0", "f16", false},
-        AttentionRow{"HipQ51", FlashAttention::Auto, "rocm", 128, "q5_1", "q5_1", false}),
+        AttentionRow{"HipQ51Keys", FlashAttention::Auto, "rocm", 128, "q5_1", "f16", false},
+        AttentionRow{"QuantizedValuesNeedIt", FlashAttention::Auto, "rocm", 128, "q5_1", "q5_1",
+                     true}),
     testing::case_name);
 
 // Several --------------------------------------------------------------------------------------

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace gpuprobe::inline plan {
+
+/// What llama.cpp does with models of one architecture, where neither keys nor tensors tell.
+struct Architecture {
+    std::string_view name = {};
+    bool has_positions = true;  ///< queries and keys are turned by position
+    bool has_flash_attention = true;
+    bool has_state_everywhere = false;  ///< each layer attends and keeps a state
+    bool weighs_input = false;          ///< LayerWork::weighs_input
+};
+
+/// By general.architecture; one that has no row does what most do.
+const Architecture& architecture_named(std::string_view name);
+
+}  // namespace gpuprobe::inline plan

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/cache_types.h"
+
+#include <gtest/gtest.h>
+
+#include "models.h"
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::model_named;
+
+struct TypesRow {
+    const char* name;
+    const char* architecture;
+    std::uint64_t key_length;
+    std::uint64_t value_length;  ///< 0: values are a view of the keys
+    const char* keys;
+    const char* values;
+    FlashAttention wish;
+    const char* problem;  ///< behind "request: kv: "; empty: llama.cpp takes them
+};
+class CacheTypes : public ::testing::TestWithParam<TypesRow> {};
+
+/// As llama.cpp v0.5.0 answers to models of these shapes.
+TEST_P(CacheTypes, AreTakenOrRefusedAsByTheRuntime) {
+    const auto& row = GetParam();
+    auto model = model_named("llama-3.1-8b");
+    model.architecture = row.architecture;
+    for (auto& layer : model.layers) {
+        layer.key_length = row.key_length;
+        layer.value_length = row.value_length;
+    }
+    const auto status = check_cache_types(
+        model, {.keys = *cache_type(row.keys), .values = *cache_type(row.values)}, row.wish);
+    EXPECT_EQ(status ? "" : status.error().text,
+              *row.problem == '\0' ? "" : "request: kv: " + std::string{row.problem});
+    EXPECT_TRUE(status || status.error().code == ErrorCode::InvalidRequest);
+}
+
+constexpr auto kAuto = FlashAttention::Auto;
+constexpr auto kOn = FlashAttention::On;
+constexpr auto kOff = FlashAttention::Off;
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    CacheTypes,
+    ::testing::Values(
+        TypesRow{"Quantized", "llama", 128, 128, "q8_0", "q8_0", kAuto, ""},
+        TypesRow{"Different", "llama", 128, 128, "q8_0", "q4_0", kOn, ""},
+        TypesRow{"ValuesWithoutFlashAttention", "llama", 128, 128, "q8_0", "q4_0", kOff,
+                 "values in q4_0 need flash attention"},
+        TypesRow{"KeysWithoutFlashAttention", "llama", 128, 128, "q8_0", "f16", kOff, ""},
+        TypesRow{"ValuesOfGrok", "grok", 128, 128, "q8_0", "q8_0", kOn,
+                 "values in q8_0 need flash attention, which grok has not: f16 needs none"},
+        TypesRow{"KeysOfGrok", "grok", 80, 80, "q8_0", "f16", kAuto, ""},
+        TypesRow{"Latent", "deepseek2", 576, 0, "q8_0", "q8_0", kAuto, ""},
+        TypesRow{"LatentAndDifferent", "deepseek2", 576, 0, "q8_0", "f16", kOff,
+                 "this model reads values from its keys: one type for both, q8_0 or f16"},
+        TypesRow{"LatentButExpanded", "deepseek2", 192, 128, "q8_0", "f16", kAuto, ""},
+        TypesRow{"OddKeys", "phi2", 80, 80, "q8_0", "f16", kAuto,
+                 "keys in q8_0 come in blocks of 32, and a head has 80 numbers: f16 is for any "
+                 "head"},
+        TypesRow{"OddKeysWithoutFlashAttention", "phi2", 80, 80, "q8_0", "f16", kOff, ""},
+        TypesRow{"OddValues", "phi2", 80, 80, "f16", "q8_0", kAuto,
+                 "values in q8_0 come in blocks of 32, and a head has 80 numbers: f16 is for any "
+                 "head"}),
+    testing::case_name);
+
+}  // namespace
+}  // namespace gpuprobe
