@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 namespace gpuprobe::inline plan {
 namespace {
@@ -44,20 +43,20 @@ std::vector<bool> by_period(std::uint64_t period, bool is_dense_first, std::size
 
 }  // namespace
 
-WindowPattern window_pattern(const Gguf& gguf, std::string_view architecture, std::size_t layers) {
-    const auto prefix = std::string{architecture} + ".attention.sliding_window";
-    WindowPattern pattern{.window = gguf.number(prefix).value_or(0),
+WindowPattern window_pattern(const Keys& keys, std::string_view architecture, std::size_t layers) {
+    constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+    WindowPattern pattern{.window = keys.number("attention.sliding_window").value_or(0),
                           .is_windowed = std::vector<bool>(layers)};
     if (architecture == "llama4" && pattern.window == 0)
-        pattern.window = gguf.number("llama4.attention.chunk_size").value_or(kChunk);
+        pattern.window = keys.number("attention.chunk_size").value_or(kChunk);
     if (pattern.window == 0)
         return pattern;
     const auto* known = known_period(architecture);
-    const auto* list = gguf.list(prefix + "_pattern");
+    const auto* list = keys.list(kPattern);
     if (list && !list->empty()) {
         for (std::size_t i = 0; i < layers; ++i)
             pattern.is_windowed[i] = (*list)[i % list->size()] != 0;
-    } else if (const auto period = gguf.number(prefix + "_pattern")) {
+    } else if (const auto period = keys.number(kPattern)) {
         pattern.is_windowed = by_period(*period, known && known->is_dense_first, layers);
     } else if (known) {
         pattern.is_windowed = by_period(known->layers, known->is_dense_first, layers);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/gguf.h"
+#include "plan/model_keys.h"
 
 namespace gpuprobe::inline plan {
 
@@ -21,6 +21,6 @@ struct WindowPattern {
 /// of which the last layer (for some architectures the first) sees all; and where the file is
 /// silent the period that llama.cpp has for the architecture. Source: set_swa_pattern in
 /// src/llama-hparams.cpp and src/models of llama.cpp, August 2026.
-WindowPattern window_pattern(const Gguf& gguf, std::string_view architecture, std::size_t layers);
+WindowPattern window_pattern(const Keys& keys, std::string_view architecture, std::size_t layers);
 
 }  // namespace gpuprobe::inline plan

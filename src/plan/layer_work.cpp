@@ -60,8 +60,9 @@ void describe_forward(const Keys& keys,
                       const Tensors& tensors,
                       std::size_t layer,
                       LayerWork& work) {
+    const auto inner = keys.of_layer("feed_forward_length", layer, 0);
     if (tensors.size() < 2) {  // a header without the layer's tensors
-        work.inner = keys.of_layer("feed_forward_length", layer, 0);
+        work.inner = inner;
         return;
     }
     work.inner = width_of(tensors, "ffn_down.weight");

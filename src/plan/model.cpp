@@ -79,7 +79,8 @@ bool is_recurrent(const Keys& keys, std::size_t layer, std::uint64_t heads) {
 /// With latent attention the cache holds one compressed row per token; its values are read from it.
 bool has_latent_cache(const Keys& keys) {
     return keys.width("attention.kv_lora_rank") > 0 &&
-           (keys.number("attention.key_length_mla") || keys.width("attention.head_count_kv") == 1);
+           (keys.has("attention.key_length_mla") ||
+            keys.of_layer("attention.head_count_kv", 0, 0) == 1);
 }
 
 void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
@@ -101,8 +102,8 @@ void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, La
     }
 }
 
-void shape_layers(const Gguf& gguf, const Keys& keys, Model& model) {
-    const auto pattern = window_pattern(gguf, model.architecture, model.layers.size());
+void shape_layers(const Keys& keys, Model& model) {
+    const auto pattern = window_pattern(keys, model.architecture, model.layers.size());
     const auto state = Bytes{product(kBytesOfState, state_numbers(keys, model.embedding_length))};
     const auto shared = std::min<std::uint64_t>(
         keys.width("attention.shared_kv_layers") + keys.width("nextn_predict_layers"),
@@ -126,6 +127,27 @@ Error not_a_model(const std::string& what) {
     return {ErrorCode::InvalidRequest, what + ": not a language model that could be planned for"};
 }
 
+Result<std::uint64_t> layers_of(const Keys& keys) {
+    if (!keys.has("block_count"))
+        return not_a_model(keys.name_of("block_count") + " is missing");
+    const auto layers = keys.number("block_count");
+    TRY(keys.check());
+    if (*layers == 0 || *layers > kMaxLayers)
+        return Error{ErrorCode::Malformed, keys.name_of("block_count") + " is " +
+                                               std::to_string(*layers) + ", not 1 to " +
+                                               std::to_string(kMaxLayers)};
+    return *layers;
+}
+
+/// What is not known is not taken for nothing: a model without heads would have no cache.
+Status check_widths(const Keys& keys, const Model& model) {
+    if (!keys.has("embedding_length"))
+        return not_a_model(keys.name_of("embedding_length") + " is missing");
+    if (!keys.has("attention.head_count") && state_numbers(keys, model.embedding_length) == 0)
+        return not_a_model(keys.name_of("attention.head_count") + " is missing");
+    return Done{};
+}
+
 }  // namespace
 
 Result<Model> model_of(const Gguf& gguf) {
@@ -136,24 +158,20 @@ Result<Model> model_of(const Gguf& gguf) {
     if (type != "model")
         return not_a_model("general.type is " + type);
     const Keys keys{gguf, *architecture};
-    const auto layers = keys.number("block_count");
-    if (!layers)
-        return not_a_model(*architecture + ".block_count is missing");
-    if (*layers == 0 || *layers > kMaxLayers)
-        return Error{ErrorCode::Malformed, *architecture + ".block_count is " +
-                                               std::to_string(*layers) + ", not 1 to " +
-                                               std::to_string(kMaxLayers)};
+    const auto layers = TRY(layers_of(keys));
     Model model{.name = gguf.text("general.name"),
                 .architecture = *architecture,
-                .layers = std::vector<LayerShape>(*layers),
+                .layers = std::vector<LayerShape>(layers),
                 .embedding_length = keys.width("embedding_length"),
                 .trained_context = keys.number("context_length")};
     model.has_layer_norm = gguf.keys.contains(*architecture + ".attention.layer_norm_epsilon");
-    shape_layers(gguf, keys, model);
+    TRY(check_widths(keys, model));
+    shape_layers(keys, model);
     TRY(weigh(gguf, model));
     describe_work(gguf, keys, model);
     if (const auto words = keys.number("vocab_size"); words && !model.vocabulary)
         model.vocabulary = std::min(*words, kMaxWidth);
+    TRY(keys.check());
     return model;
 }
 

@@ -93,7 +93,8 @@ struct Model {
 /// The model that a header describes.
 ///
 /// Errors: InvalidRequest for a file that holds no language model (a projector, an adapter, a
-/// vocabulary); Malformed when its values contradict each other or are out of range.
+/// vocabulary); Malformed when a value is not of its key's type, or out of range, or contradicts
+/// another.
 /// Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (what they mean) of
 /// llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);

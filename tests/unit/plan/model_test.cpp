@@ -86,7 +86,8 @@ TEST_P(Window, IsOfTheRightLayers) {
     if (!none)
         gguf.values[std::string{GetParam().architecture} + ".attention.sliding_window_pattern"] =
             GetParam().pattern;
-    const auto pattern = window_pattern(gguf, GetParam().architecture, 6);
+    const auto pattern =
+        window_pattern(Keys{gguf, GetParam().architecture}, GetParam().architecture, 6);
     EXPECT_EQ(pattern.window, 512U);
     EXPECT_EQ(pattern.is_windowed, GetParam().windowed);
     EXPECT_EQ(pattern.is_guessed, GetParam().is_guessed);
@@ -280,12 +281,68 @@ INSTANTIATE_TEST_SUITE_P(
                "",
                ErrorCode::Malformed,
                "llama.block_count is 1025, not 1 to 1024"},
-        BadRow{"TensorOfNoLayer",
+        BadRow{"NoWidth",
                {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{2}}},
+               "",
+               ErrorCode::InvalidRequest,
+               "llama.embedding_length is missing: not a language model that could be planned for"},
+        BadRow{"NoHeads",
+               {{"general.architecture", kLlama},
+                {"llama.block_count", std::int64_t{2}},
+                {"llama.embedding_length", std::int64_t{256}}},
+               "",
+               ErrorCode::InvalidRequest,
+               "llama.attention.head_count is missing: not a language model that could be planned "
+               "for"},
+        BadRow{"TensorOfNoLayer",
+               {{"general.architecture", kLlama},
+                {"llama.block_count", std::int64_t{2}},
+                {"llama.embedding_length", std::int64_t{256}},
+                {"llama.attention.head_count", std::int64_t{2}}},
                "blk.2.attn_q.weight",
                ErrorCode::Malformed,
                "blk.2.attn_q.weight belongs to no layer: there are 2"}),
     testing::case_name);
+
+struct WrongKeyRow {
+    const char* name;
+    const char* key;
+    GgufValue value;
+    const char* problem;
+};
+class WrongKey : public ::testing::TestWithParam<WrongKeyRow> {};
+
+TEST_P(WrongKey, IsNotTakenForMissing) {
+    const auto model = model_of(made("llama", 4, {{GetParam().key, GetParam().value}}));
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error().code, ErrorCode::Malformed);
+    EXPECT_EQ(model.error().text, std::string{"llama."} + GetParam().problem);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    WrongKey,
+    ::testing::Values(WrongKeyRow{"Text", "block_count", std::string{"32"},
+                                  "block_count is no whole number from 0"},
+                      WrongKeyRow{"Negative", "attention.head_count_kv", std::int64_t{-8},
+                                  "attention.head_count_kv is no whole number from 0"},
+                      WrongKeyRow{"ListForANumber", "attention.key_length", Numbers{64, 64, 64, 64},
+                                  "attention.key_length is no whole number from 0"},
+                      WrongKeyRow{"ShortList", "attention.head_count_kv", Numbers{8, 8, 8},
+                                  "attention.head_count_kv has no whole number from 0 for layer 3"},
+                      WrongKeyRow{"NegativeInAList", "feed_forward_length", Numbers{8, -8, 8, 8},
+                                  "feed_forward_length has no whole number from 0 for layer 1"},
+                      WrongKeyRow{"Window", "attention.sliding_window", std::string{"512"},
+                                  "attention.sliding_window is no whole number from 0"}),
+    testing::case_name);
+
+/// As 32.0, which no reader keeps.
+TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
+    auto gguf = made("llama", 2, {});
+    gguf.values.erase("llama.attention.head_count");
+    gguf.keys.insert("llama.attention.head_count");
+    EXPECT_EQ(model_of(gguf).error().text, "llama.attention.head_count is no whole number from 0");
+}
 
 }  // namespace
 }  // namespace gpuprobe
