@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include "plan/graph_memory.h"
 #include "plan/size_math.h"
@@ -100,18 +101,16 @@ void ComputeGraph::prepare(const Part& part) {
     const auto stream = input(floats(width()));
     (void)input(product(tokens_, kFloat));  // positions
     for (const bool is_windowed : {false, true}) {
-        std::uint64_t widest = 0;
-        for (auto i = part.first; i < part.last; ++i)
-            if (const auto& layer = model_.layers[i];
-                layer.key_heads > 0 && layer.is_windowed == is_windowed)
-                widest = std::max(
-                    {widest, product(layer.key_heads, layer.value_length), std::uint64_t{1}});
-        if (widest == 0)
+        const auto layers = std::span{model_.layers}.subspan(part.first, part.last - part.first);
+        if (std::ranges::none_of(layers, [is_windowed](const LayerShape& layer) {
+                return layer.key_heads > 0 && layer.is_windowed == is_windowed;
+            }))
             continue;
         const auto cells = cells_of(is_windowed, model_, run_);
         const auto number = run_.flash_attention ? kHalf : kFloat;
         (void)input(product(tokens_, kIndex));
-        (void)input(product(run_.flash_attention ? 1 : widest, tokens_, kIndex));
+        const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
+        (void)input(product(run_.flash_attention ? 1 : values, tokens_, kIndex));
         masks_.at(is_windowed ? 1 : 0) = input(product(cells, tokens_, number));
     }
     stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;

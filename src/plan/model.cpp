@@ -86,6 +86,7 @@ bool has_latent_cache(const Keys& keys) {
 void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
     const auto per_head = keys.width("embedding_length") /
                           std::max<std::uint64_t>(keys.of_layer("attention.head_count", 0, 1), 1);
+    layer.is_cached = true;
     layer.is_windowed = is_windowed;
     if (has_latent_cache(keys)) {
         layer.key_heads = 1;
@@ -117,6 +118,8 @@ void shape_layers(const Keys& keys, Model& model) {
             layer.state = state;
         if (!recurs && i < model.layers.size() - shared)
             shape_attention(keys, pattern.is_windowed[i], heads, layer);
+        model.widest_values =
+            std::max(model.widest_values, product(layer.key_heads, layer.value_length));
     }
     model.window = pattern.window;
     if (pattern.is_guessed)

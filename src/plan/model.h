@@ -67,6 +67,7 @@ struct LayerShape {
     std::uint64_t key_heads = 0;     ///< 0: no cache
     std::uint64_t key_length = 0;    ///< numbers per head
     std::uint64_t value_length = 0;  ///< 0 where values are a view of the keys (MLA)
+    bool is_cached = false;          ///< has a place in the cache, of no width perhaps (Deci)
     bool is_windowed = false;
     Bytes state = {};  ///< of a recurrent layer, per stream, whatever the context
     LayerWork work = {};
@@ -83,6 +84,7 @@ struct Model {
     std::uint64_t embedding_length = 0;  ///< numbers per token
     std::optional<std::uint64_t> vocabulary = {};
     std::optional<std::uint64_t> trained_context = {};
+    std::uint64_t widest_values = 0;  ///< numbers per token in the layer that has most
     std::uint64_t window = 0;         ///< tokens that a windowed layer sees
     bool has_embedding_norm = false;  ///< right behind the embedding, by the CPU
     bool has_layer_norm = false;      ///< and no RMS norm

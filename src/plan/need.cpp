@@ -26,7 +26,9 @@ std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
     const auto cells = cells_of(layer.is_windowed, model, run);
     const auto keys = row_bytes(run.keys, product(layer.key_heads, layer.key_length));
-    const auto values = row_bytes(run.values, product(layer.key_heads, layer.value_length));
+    const auto values = row_bytes(run.values, layer.is_cached && !run.flash_attention
+                                                  ? model.widest_values
+                                                  : product(layer.key_heads, layer.value_length));
     const auto per_stream = sum(product(sum(keys, values).count, cells), layer.state.count);
     return Bytes{product(per_stream, run.streams)};
 }

@@ -40,7 +40,8 @@ std::uint64_t tokens_of(const RunShape& run);
 std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run);
 
 /// The cache of one layer: heads · (keys + values) · cells · streams. A recurrent layer's state
-/// does not grow. Source: llama_kv_cache and llama_memory_recurrent of llama.cpp.
+/// does not grow. Without flash attention values are as wide in each layer as in the widest.
+/// Source: llama_kv_cache and llama_memory_recurrent of llama.cpp.
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
 /// Of all layers.

@@ -231,6 +231,21 @@ INSTANTIATE_TEST_SUITE_P(
                                2ULL * 4 * 1024 * 2 + 2ULL * 8 * 128 * 2 * 1024}),
     testing::case_name);
 
+/// Gemma 4 has wide layers that see a window and narrow ones that see all; llama.cpp pads the
+/// values of all of them, so that the cache need not be turned.
+TEST(Model, HasItsWidestValuesInEveryLayerWithoutFlashAttention) {
+    const auto model = model_of(made("gemma4", 4,
+                                     {{"attention.head_count_kv", Numbers{4, 1, 4, 0}},
+                                      {"attention.sliding_window", std::int64_t{200}},
+                                      {"attention.sliding_window_pattern", Numbers{1, 0}}}))
+                           .value();
+    RunShape run{.context = 1024, .batch = 56};
+    EXPECT_EQ(cache_of(model, run).count, (64ULL + 64) * 2 * (1024 + 2 * 4 * 256));
+    run.flash_attention = false;
+    EXPECT_EQ(cache_of(model, run).count,
+              64ULL * 2 * (1024 + 2 * 4 * 256) + 4ULL * 64 * 2 * 2 * (1024 + 256));
+}
+
 struct BadRow {
     const char* name;
     std::map<std::string, GgufValue> values;
