@@ -13,6 +13,9 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {.name = "grok", .has_flash_attention = false},
     {.name = "jamba", .has_positions = false},
     {.name = "llama4", .weighs_input = true},
+    {.name = "minimax-01", .has_lightning_attention = true, .attention_interval = 8},
+    {.name = "nemotron_h", .has_lone_networks = true},
+    {.name = "nemotron_h_moe", .has_lone_networks = true},
 });
 constexpr Architecture kMostArchitectures{};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace gpuprobe::inline plan {
@@ -10,8 +11,11 @@ struct Architecture {
     std::string_view name = {};
     bool has_positions = true;  ///< queries and keys are turned by position
     bool has_flash_attention = true;
-    bool has_state_everywhere = false;  ///< each layer attends and keeps a state
-    bool weighs_input = false;          ///< LayerWork::weighs_input
+    bool has_state_everywhere = false;     ///< each layer attends and keeps a state
+    bool has_lone_networks = false;        ///< layers without heads of keys are networks alone
+    bool has_lightning_attention = false;  ///< recurrent layers keep keys · keys for each head
+    std::uint64_t attention_interval = 0;  ///< every so many layers one attends; 0: all
+    bool weighs_input = false;             ///< LayerWork::weighs_input
 };
 
 /// By general.architecture; one that has no row does what most do.

@@ -30,8 +30,9 @@ public:
 
     Bytes bytes(const Part& part) {
         prepare(part);
-        for (auto i = part.first; i < part.last; ++i)
-            stream_ = layer(model_.layers[i], part.has_output && i + 1 == part.last);
+        const auto used = used_layers();
+        for (auto i = part.first; i < std::min(part.last, used); ++i)
+            stream_ = layer(i, part.has_output && i + 1 == used);
         if (has_extra_)
             memory_.read({extra_});
         if (part.has_output) {
@@ -48,6 +49,11 @@ private:
         return product(numbers, tokens_, kFloat);
     }
     [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
+    /// Next-token layers are the last.
+    [[nodiscard]] std::size_t used_layers() const {
+        const auto unused = std::ranges::find(model_.layers, true, &LayerShape::is_unused);
+        return static_cast<std::size_t>(unused - model_.layers.begin());
+    }
 
     /// RMS norms work in place, layer norms do not.
     Tensor norm(Tensor tensor) {
@@ -56,7 +62,7 @@ private:
     }
 
     void prepare(const Part& part);
-    Tensor layer(const LayerShape& layer, bool is_last);
+    Tensor layer(std::size_t index, bool is_last);
     Tensor mixed(const LayerShape& layer, Tensor normed);
     Tensor attention(const LayerShape& layer, Tensor normed);
     Tensor latent(const LayerShape& layer, Tensor normed);
@@ -68,6 +74,7 @@ private:
     Tensor mamba(const LayerShape& layer, Tensor normed);
     Tensor mamba2(const LayerShape& layer, Tensor normed);
     Tensor short_convolution(const LayerShape& layer, Tensor normed);
+    Tensor lightning(const LayerShape& layer, Tensor normed);
     Tensor delta_net(const LayerShape& layer, Tensor normed);
     Tensor rwkv(const LayerShape& layer, Tensor normed);
     Tensor feed_forward(const LayerShape& layer, Tensor normed);
@@ -79,6 +86,7 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
+    Tensor input_ = 0;                  ///< of the first layer, and of deep ones
     Tensor stream_ = 0;                 ///< what the next layer adds to
     Tensor extra_ = 0;                  ///< embeddings of each layer's own (Gemma 3n)
     bool has_extra_ = false;
@@ -98,7 +106,8 @@ void ComputeGraph::prepare(const Part& part) {
         return tensor;
     };
     // The CPU has room for those who bring embeddings instead of tokens, too.
-    const auto stream = input(floats(width()));
+    const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
+    const auto stream = input(wide);
     (void)input(product(tokens_, kFloat));  // positions
     for (const bool is_windowed : {false, true}) {
         const auto layers = std::span{model_.layers}.subspan(part.first, part.last - part.first);
@@ -114,6 +123,9 @@ void ComputeGraph::prepare(const Part& part) {
         masks_.at(is_windowed ? 1 : 0) = input(product(cells, tokens_, number));
     }
     stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
+    input_ = stream_;
+    if (part.is_host && model_.deep_layers > 0)
+        stream_ = input_ = memory_.result(wide, {stream_});
     // The last sum of the device before has no weights, and is made here of its two parts.
     if (part.first > 0)
         stream_ = memory_.in_place(floats(width()), {stream, input(floats(width()))});
@@ -129,8 +141,9 @@ void ComputeGraph::prepare(const Part& part) {
     }
 }
 
-Tensor ComputeGraph::layer(const LayerShape& layer, bool is_last) {
+Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     const auto row = floats(width());
+    const auto& layer = model_.layers[index];
     const auto& work = layer.work;
     const auto normed = work.has_first_norm ? norm(stream_) : stream_;
     auto mix = mixed(layer, normed);
@@ -146,14 +159,17 @@ Tensor ComputeGraph::layer(const LayerShape& layer, bool is_last) {
         const auto forward = feed_forward(layer, for_forward);
         return memory_.in_place(row, {memory_.in_place(row, {forward, before}), mix});
     }
-    const auto sum = memory_.in_place(row, {mix, before});
-    if (work.inner == 0 && work.experts == 0)
-        return sum;
-    const auto second = work.has_second_norm ? norm(sum) : sum;
-    return memory_.in_place(row, {feed_forward(layer, second), sum});
+    auto sum = memory_.in_place(row, {mix, before});
+    if (!work.is_network && (work.inner > 0 || work.experts > 0)) {
+        const auto second = work.has_second_norm ? norm(sum) : sum;
+        sum = memory_.in_place(row, {feed_forward(layer, second), sum});
+    }
+    return index < model_.deep_layers ? memory_.in_place(row, {sum, input_}) : sum;
 }
 
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
+    if (layer.work.is_network)
+        return feed_forward(layer, normed);
     Tensor recurrent = 0;
     switch (layer.work.recurrence) {
         case Recurrence::None:
@@ -167,6 +183,8 @@ Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
             return short_convolution(layer, normed);
         case Recurrence::DeltaNet:
             return delta_net(layer, normed);
+        case Recurrence::Lightning:
+            return lightning(layer, normed);
         case Recurrence::Rwkv:
             return rwkv(layer, normed);
     }
@@ -349,6 +367,23 @@ Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     const auto joined = memory_.result(sum(row, tail), {scaled});
     const auto convolved = memory_.result(row, {joined});
     return memory_.result(row, {memory_.in_place(row, {convolved, three})});
+}
+
+Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
+    const auto inner = floats(layer.work.inner_size);
+    const auto scores = floats(product(layer.work.heads, tokens_));
+    const auto all = memory_.result(product(3, inner), {normed});
+    const auto before = memory_.result(inner, {memory_.result(inner, {all})});
+    const auto value = memory_.result(inner, {all});
+    const auto alike = memory_.result(scores, {all});
+    const auto weighed = memory_.in_place(scores, {alike, memory_.result(scores, {})});
+    const auto within = memory_.result(inner, {value, weighed});
+    const auto summed = memory_.in_place(inner, {before, within});
+    const auto faded = memory_.result(inner, {memory_.result(inner, {all})});
+    memory_.read({memory_.result(layer.state.count, {faded, value})});
+    const auto gate = memory_.result(inner, {normed});
+    const auto turned = memory_.result(inner, {summed});
+    return memory_.result(floats(width()), {memory_.in_place(inner, {turned, gate})});
 }
 
 Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {

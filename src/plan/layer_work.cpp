@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "plan/architecture.h"
+#include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {
 namespace {
@@ -84,24 +85,38 @@ bool is_delta_net(const Tensors& tensors) {
            tensors.contains("ssm_beta.weight") || tensors.contains("ssm_alpha.weight");
 }
 
-Recurrence recurrence_of(const Keys& keys, const Tensors& tensors) {
+Recurrence recurrence_of(const Keys& keys,
+                         const Tensors& tensors,
+                         const Architecture& architecture) {
+    if (architecture.has_lightning_attention)
+        return Recurrence::Lightning;
     if (keys.width("wkv.head_size") > 0)
         return Recurrence::Rwkv;
     if (keys.width("shortconv.l_cache") > 0)
         return Recurrence::ShortConvolution;
-    if (is_delta_net(tensors))
+    if (is_delta_net(tensors) || keys.width("kda.head_dim") > 0)
         return Recurrence::DeltaNet;
     return keys.width("ssm.group_count") > 0 ? Recurrence::Mamba2 : Recurrence::Mamba;
 }
 
-void describe_recurrence(const Keys& keys, const Tensors& tensors, LayerShape& shape) {
-    if (shape.state.count == 0)
+void describe_recurrence(const Keys& keys,
+                         const Tensors& tensors,
+                         const Architecture& architecture,
+                         LayerShape& shape) {
+    if (!shape.is_recurrent)
         return;
     auto& work = shape.work;
-    work.recurrence = recurrence_of(keys, tensors);
+    work.recurrence = recurrence_of(keys, tensors, architecture);
     work.inner_size = keys.width("ssm.inner_size");
     work.state_size = keys.width("ssm.state_size");
     work.groups = keys.width("ssm.group_count");
+    if (const auto length = keys.width("kda.head_dim")) {
+        work.inner_size = product(work.heads, length);
+        work.state_size = length;
+        work.groups = work.heads;
+    }
+    if (work.recurrence == Recurrence::Lightning)
+        work.inner_size = product(work.heads, keys.width("attention.key_length"));
     work.time_step_rank = keys.width("ssm.time_step_rank");
     const auto kernel = keys.width("ssm.conv_kernel", keys.width("shortconv.l_cache"));
     work.kernel = kernel > 0 ? kernel - 1 : 0;
@@ -138,7 +153,7 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
         auto& shape = model.layers[i];
         describe_attention(keys, tensors[i], i, shape);
         describe_forward(keys, tensors[i], i, shape.work);
-        describe_recurrence(keys, tensors[i], shape);
+        describe_recurrence(keys, tensors[i], architecture, shape);
         describe_norms(tensors[i], shape.work);
         shape.work.has_positions = architecture.has_positions;
         shape.work.weighs_input = architecture.weighs_input;

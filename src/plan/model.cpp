@@ -6,12 +6,11 @@
 #include "plan/architecture.h"
 #include "plan/attention_window.h"
 #include "plan/layer_work.h"
+#include "plan/recurrent_state.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {
 namespace {
-
-constexpr std::uint64_t kBytesOfState = 4;  ///< recurrent state is kept in f32
 
 /// Looked up by token, on the CPU. Source: LLM_TENSOR_TOKEN_EMBD and its like are input tensors,
 /// which llama.cpp never offloads.
@@ -31,6 +30,8 @@ Status weigh(const Gguf& gguf, Model& model) {
                                                        " belongs to no layer: there are " +
                                                        std::to_string(model.layers.size())};
             auto& shape = model.layers[*layer];
+            if (shape.is_unused)
+                continue;
             shape.weights = sum(shape.weights, tensor.size);
             shape.largest = std::max(shape.largest, tensor.size);
         } else if (is_embedding(tensor.name)) {
@@ -54,26 +55,6 @@ Status weigh(const Gguf& gguf, Model& model) {
     if (!has_output)  // tied: the matrix is used at both ends, and is on both sides then
         model.output = sum(model.output, token_embedding);
     return Done{};
-}
-
-/// Numbers that a recurrent layer keeps per stream. Source: n_embd_r and n_embd_s in
-/// src/llama-hparams.cpp.
-std::uint64_t state_numbers(const Keys& keys, std::uint64_t embedding) {
-    if (const auto head = keys.width("wkv.head_size"))  // RWKV
-        return product(embedding, sum(keys.width("token_shift_count", 2), head));
-    if (const auto cache = keys.width("shortconv.l_cache"))  // LFM2
-        return product(embedding, cache - 1);
-    const auto inner = keys.width("ssm.inner_size");
-    const auto state = keys.width("ssm.state_size");
-    const auto kernel = keys.width("ssm.conv_kernel");
-    const auto groups = product(2, keys.width("ssm.group_count"), state);
-    return sum(product(kernel > 0 ? kernel - 1 : 0, sum(inner, groups)), product(state, inner));
-}
-
-bool is_recurrent(const Keys& keys, std::size_t layer, std::uint64_t heads) {
-    const auto interval = keys.width("full_attention_interval");
-    return heads == 0 || keys.width("wkv.head_size") > 0 ||
-           (interval > 0 && (layer + 1) % interval != 0);
 }
 
 /// With latent attention the cache holds one compressed row per token; its values are read from it.
@@ -103,20 +84,36 @@ void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, La
     }
 }
 
+/// The layers before the next-token ones, of which the last may read the caches of others.
+struct LayerKinds {
+    std::size_t used = 0;
+    std::size_t with_cache = 0;
+};
+LayerKinds kinds_of(const Keys& keys, std::size_t layers) {
+    const auto used = layers - std::min<std::size_t>(keys.width("nextn_predict_layers"), layers);
+    return {
+        .used = used,
+        .with_cache = used - std::min<std::size_t>(keys.width("attention.shared_kv_layers"), used)};
+}
+
 void shape_layers(const Keys& keys, Model& model) {
     const auto pattern = window_pattern(keys, model.architecture, model.layers.size());
-    const auto state = Bytes{product(kBytesOfState, state_numbers(keys, model.embedding_length))};
-    const auto shared = std::min<std::uint64_t>(
-        keys.width("attention.shared_kv_layers") + keys.width("nextn_predict_layers"),
-        model.layers.size());
+    const auto& architecture = architecture_named(model.architecture);
+    const auto state = recurrent_state(keys, architecture);
+    const auto kinds = kinds_of(keys, model.layers.size());
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
         const auto queries = keys.of_layer("attention.head_count", i, 0);
         const auto heads = keys.of_layer("attention.head_count_kv", i, queries);
         auto& layer = model.layers[i];
-        const bool recurs = state.count > 0 && is_recurrent(keys, i, heads);
-        if (recurs || architecture_named(model.architecture).has_state_everywhere)
+        layer.is_unused = i >= kinds.used;
+        if (layer.is_unused)
+            continue;
+        const bool recurs = state.count > 0 && is_recurrent(keys, architecture, i, heads);
+        layer.is_recurrent = recurs || architecture.has_state_everywhere;
+        if (layer.is_recurrent)
             layer.state = state;
-        if (!recurs && i < model.layers.size() - shared)
+        layer.work.is_network = architecture.has_lone_networks && heads == 0 && !recurs;
+        if (!recurs && !layer.work.is_network && i < kinds.with_cache)
             shape_attention(keys, pattern.is_windowed[i], heads, layer);
         model.widest_values =
             std::max(model.widest_values, product(layer.key_heads, layer.value_length));
@@ -146,7 +143,8 @@ Result<std::uint64_t> layers_of(const Keys& keys) {
 Status check_widths(const Keys& keys, const Model& model) {
     if (!keys.has("embedding_length"))
         return not_a_model(keys.name_of("embedding_length") + " is missing");
-    if (!keys.has("attention.head_count") && state_numbers(keys, model.embedding_length) == 0)
+    if (!keys.has("attention.head_count") &&
+        recurrent_state(keys, architecture_named(model.architecture)).count == 0)
         return not_a_model(keys.name_of("attention.head_count") + " is missing");
     return Done{};
 }
@@ -169,6 +167,7 @@ Result<Model> model_of(const Gguf& gguf) {
                 .trained_context = keys.number("context_length")};
     model.has_layer_norm = gguf.keys.contains(*architecture + ".attention.layer_norm_epsilon");
     TRY(check_widths(keys, model));
+    model.deep_layers = keys.width("n_deepstack_layers");
     shape_layers(keys, model);
     TRY(weigh(gguf, model));
     describe_work(gguf, keys, model);

@@ -17,7 +17,7 @@ namespace gpuprobe::inline plan {
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
 /// What a layer that keeps a state computes; None: it attends.
-enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv };
+enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv, Lightning };
 
 /// How the two halves of a feed-forward network lie in the file.
 enum class ForwardForm {
@@ -34,6 +34,7 @@ struct LayerWork {
     bool has_positions = true;  ///< queries and keys are turned by position
     bool has_first_norm = true;
     bool has_second_norm = true;
+    bool is_network = false;   ///< there is neither attention nor a state
     bool is_parallel = false;  ///< attention and feed-forward read the same
 
     std::uint64_t latent_rank = 0;   ///< of MLA; 0: none
@@ -69,7 +70,10 @@ struct LayerShape {
     std::uint64_t value_length = 0;  ///< 0 where values are a view of the keys (MLA)
     bool is_cached = false;          ///< has a place in the cache, of no width perhaps (Deci)
     bool is_windowed = false;
-    Bytes state = {};  ///< of a recurrent layer, per stream, whatever the context
+    bool is_recurrent = false;
+    /// Predicts the tokens after the next, for which the runtime loads it as another model.
+    bool is_unused = false;
+    Bytes state = {};  ///< per stream, whatever the context
     LayerWork work = {};
     bool operator==(const LayerShape&) const = default;
 };
@@ -88,6 +92,7 @@ struct Model {
     std::uint64_t window = 0;         ///< tokens that a windowed layer sees
     bool has_embedding_norm = false;  ///< right behind the embedding, by the CPU
     bool has_layer_norm = false;      ///< and no RMS norm
+    std::uint64_t deep_layers = 0;    ///< that add an input of their own (Qwen3-VL)
     std::uint64_t extra_width = 0;    ///< of embeddings that each layer has besides (Gemma 3n)
     std::vector<Reason> notes = {};
 };

@@ -92,6 +92,22 @@ TEST(Compute, OfNothingIsNothing) {
     EXPECT_EQ(compute_of(model, {}, {}), Bytes{});
 }
 
+/// Two layers of Qwen3-VL add an input each, which comes with the embedding.
+TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
+    auto model = model_named("qwen3-32b");
+    const RunShape run{.context = 4096};
+    const auto before = compute_of(model, run, whole(model));
+    model.deep_layers = 2;
+    EXPECT_EQ(compute_of(model, run, whole(model)).count - before.count, 2ULL * 5120 * 512 * 4);
+}
+
+TEST(Compute, OfAnUnusedLayerIsNothing) {
+    auto model = model_named("llama-3.1-8b");
+    const auto before = compute_of(model, {}, whole(model));
+    model.layers.push_back({.is_unused = true, .work = model.layers[0].work});
+    EXPECT_EQ(compute_of(model, {}, whole(model)), before);
+}
+
 /// On an H200 llama.cpp v0.5.0 reserved 672 MiB for this, and without the rule it would be 160.
 TEST(Compute, WidensAQuantizedCacheOnCuda) {
     const auto model = model_named("llama-3.1-8b");

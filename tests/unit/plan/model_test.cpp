@@ -78,9 +78,9 @@ struct WindowRow {
     std::vector<bool> windowed;
     bool is_guessed = false;
 };
-class Window : public ::testing::TestWithParam<WindowRow> {};
+class WindowPatterns : public ::testing::TestWithParam<WindowRow> {};
 
-TEST_P(Window, IsOfTheRightLayers) {
+TEST_P(WindowPatterns, IsOfTheRightLayers) {
     auto gguf = made(GetParam().architecture, 6, {{"attention.sliding_window", std::int64_t{512}}});
     const auto* none = std::get_if<std::string>(&GetParam().pattern);
     if (!none)
@@ -96,11 +96,13 @@ TEST_P(Window, IsOfTheRightLayers) {
 const GgufValue kSilent = std::string{};
 INSTANTIATE_TEST_SUITE_P(
     Table,
-    Window,
+    WindowPatterns,
     ::testing::Values(
         WindowRow{"Gemma3", "gemma3", kSilent, {true, true, true, true, true, false}},
         WindowRow{"Gemma2", "gemma2", kSilent, {true, false, true, false, true, false}},
         WindowRow{"DenseFirst", "smallthinker", kSilent, {false, true, true, true, false, true}},
+        WindowRow{"Cohere2Moe", "cohere2moe", kSilent, {false, true, true, true, false, true}},
+        WindowRow{"Laguna", "laguna", std::int64_t{3}, {false, true, true, false, true, true}},
         WindowRow{"Period3", "gemma3", std::int64_t{3}, {true, true, false, true, true, false}},
         WindowRow{"PeriodOfAnUnknown",
                   "mistral9",
@@ -115,6 +117,37 @@ INSTANTIATE_TEST_SUITE_P(
         WindowRow{
             "NobodyKnows", "mistral9", kSilent, {false, false, false, false, false, false}, true}),
     testing::case_name);
+
+TEST(Window, IsTheRuntimesWhereTheFileIsSilent) {
+    const auto silent = [](const char* architecture, std::size_t layers) {
+        const auto gguf = made(architecture, 1, {});
+        return window_pattern(Keys{gguf, architecture}, architecture, layers);
+    };
+    EXPECT_EQ(silent("gemma2", 2).window, 4096U);
+    EXPECT_EQ(silent("gemma2", 2).is_windowed, (std::vector<bool>{true, false}));
+    EXPECT_EQ(silent("exaone4", 64).window, 4096U);
+    EXPECT_EQ(silent("llama", 2).window, 0U);
+}
+
+/// Of EXAONE 4 the 32B alone has windows, though the 1.2B names one too.
+TEST(Window, OfExaoneIsTheLargeModelsAlone) {
+    const auto gguf = made("exaone4", 30, {{"attention.sliding_window", std::int64_t{4096}}});
+    const auto small = window_pattern(Keys{gguf, "exaone4"}, "exaone4", 30);
+    EXPECT_EQ(small.window, 0U);
+    EXPECT_EQ(small.is_windowed, std::vector<bool>(30));
+}
+
+/// llama.cpp counts it among --n-gpu-layers and loads nothing of it.
+TEST(Model, DoesNotLoadNextTokenLayers) {
+    auto gguf = made("glm4moe", 2, {{"nextn_predict_layers", std::int64_t{1}}});
+    gguf.tensors = {{.name = "blk.0.attn_q.weight", .size = kib(4), .rows = 1},
+                    {.name = "blk.1.attn_q.weight", .size = kib(4), .rows = 1}};
+    const auto model = model_of(gguf).value();
+    ASSERT_EQ(model.layers.size(), 2U);
+    EXPECT_EQ(model.layers[0].weights, kib(4));
+    EXPECT_EQ(model.layers[1].weights, Bytes{});
+    EXPECT_TRUE(model.layers[1].is_unused);
+}
 
 TEST(Model, WhoseWindowIsNotUnderstoodSaysSo) {
     const auto model =
@@ -224,6 +257,42 @@ INSTANTIATE_TEST_SUITE_P(
                                {{"attention.head_count", std::int64_t{0}},
                                 {"wkv.head_size", std::int64_t{64}}},
                                4ULL * 4 * 1024 * (2 + 64)},
+                      CacheRow{"KimiDelta",
+                               "kimi-linear",
+                               {{"attention.head_count_kv", Numbers{0, 0, 0, 1}},
+                                {"attention.kv_lora_rank", std::int64_t{512}},
+                                {"attention.key_length_mla", std::int64_t{192}},
+                                {"rope.dimension_count", std::int64_t{64}},
+                                {"kda.head_dim", std::int64_t{128}},
+                                {"ssm.conv_kernel", std::int64_t{4}}},
+                               3ULL * 4 * 16 * 128 * (3 * 3 + 128) + 576ULL * 2 * 1024},
+                      CacheRow{"Lightning",
+                               "minimax-01",
+                               {{"attention.key_length", std::int64_t{128}},
+                                {"attention.value_length", std::int64_t{128}}},
+                               4ULL * 4 * 16 * 128 * 128},
+                      CacheRow{"LayersThatRecurAreNamed",
+                               "minimax-01",
+                               {{"attention.recurrent_layers", Numbers{1, 0, 1, 1}},
+                                {"attention.key_length", std::int64_t{128}},
+                                {"attention.value_length", std::int64_t{128}}},
+                               3ULL * 4 * 16 * 128 * 128 + 16ULL * 256 * 2 * 1024},
+                      CacheRow{"NetworksKeepNothing",
+                               "nemotron_h",
+                               {{"attention.head_count_kv", Numbers{0, 0, 8, 0}},
+                                {"feed_forward_length", Numbers{0, 4096, 0, 4096}},
+                                {"ssm.inner_size", std::int64_t{2048}},
+                                {"ssm.state_size", std::int64_t{16}},
+                                {"ssm.conv_kernel", std::int64_t{4}}},
+                               1ULL * 4 * (3 * 2048 + 16 * 2048) + 8ULL * 128 * 2 * 1024},
+                      CacheRow{"NextTokenLayerDoesNotRecur",
+                               "qwen35",
+                               {{"full_attention_interval", std::int64_t{4}},
+                                {"nextn_predict_layers", std::int64_t{2}},
+                                {"ssm.inner_size", std::int64_t{2048}},
+                                {"ssm.state_size", std::int64_t{16}},
+                                {"ssm.conv_kernel", std::int64_t{4}}},
+                               2ULL * 4 * (3 * 2048 + 16 * 2048)},
                       CacheRow{"ShortConvolution",
                                "lfm2",
                                {{"attention.head_count_kv", Numbers{0, 8, 0, 8}},
@@ -231,8 +300,8 @@ INSTANTIATE_TEST_SUITE_P(
                                2ULL * 4 * 1024 * 2 + 2ULL * 8 * 128 * 2 * 1024}),
     testing::case_name);
 
-/// Gemma 4 has wide layers that see a window and narrow ones that see all; llama.cpp pads the
-/// values of all of them, so that the cache need not be turned.
+/// Gemma 4 has wide layers that see a window and narrow ones that see all, others have layers of no
+/// width; llama.cpp pads the values of all of them.
 TEST(Model, HasItsWidestValuesInEveryLayerWithoutFlashAttention) {
     const auto model = model_of(made("gemma4", 4,
                                      {{"attention.head_count_kv", Numbers{4, 1, 4, 0}},
