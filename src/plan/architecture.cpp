@@ -14,6 +14,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {.name = "jamba", .has_positions = false},
     {.name = "llama4", .weighs_input = true},
     {.name = "minimax-01", .has_lightning_attention = true, .attention_interval = 8},
+    {.name = "minimax-m3", .has_index_values = true},
     {.name = "nemotron_h", .has_lone_networks = true},
     {.name = "nemotron_h_moe", .has_lone_networks = true},
 });

@@ -11,8 +11,9 @@ struct Architecture {
     std::string_view name = {};
     bool has_positions = true;  ///< queries and keys are turned by position
     bool has_flash_attention = true;
-    bool has_state_everywhere = false;     ///< each layer attends and keeps a state
-    bool has_lone_networks = false;        ///< layers without heads of keys are networks alone
+    bool has_state_everywhere = false;  ///< each layer attends and keeps a state
+    bool has_index_values = false;      ///< an indexer keeps values too, and chooses for each head
+    bool has_lone_networks = false;     ///< layers without heads of keys are networks alone
     bool has_lightning_attention = false;  ///< recurrent layers keep keys · keys for each head
     std::uint64_t attention_interval = 0;  ///< every so many layers one attends; 0: all
     bool weighs_input = false;             ///< LayerWork::weighs_input

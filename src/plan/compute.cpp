@@ -13,6 +13,7 @@ namespace gpuprobe::inline plan {
 namespace {
 
 using Tensor = GraphMemory::Tensor;
+using Sources = std::vector<Tensor>;
 
 constexpr std::uint64_t kFloat = 4;
 constexpr std::uint64_t kHalf = 2;
@@ -67,7 +68,13 @@ private:
     Tensor attention(const LayerShape& layer, Tensor normed);
     Tensor latent(const LayerShape& layer, Tensor normed);
     Tensor expanded(const LayerShape& layer, Tensor normed);
-    Tensor attended(const LayerShape& layer, Tensor queries, std::uint64_t values);
+    /// `read` is what an indexer reads.
+    Tensor attended(const LayerShape& layer,
+                    Tensor queries,
+                    std::uint64_t values,
+                    const Sources& read);
+    Tensor chosen(const LayerShape& layer, const Sources& read, std::uint64_t cells, Tensor mask);
+    Tensor chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask);
     [[nodiscard]] std::uint64_t widened(const LayerShape& layer, std::uint64_t cells) const;
     Tensor turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor);
     Tensor rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor);
@@ -90,6 +97,7 @@ private:
     Tensor stream_ = 0;                 ///< what the next layer adds to
     Tensor extra_ = 0;                  ///< embeddings of each layer's own (Gemma 3n)
     bool has_extra_ = false;
+    std::optional<Tensor> float_mask_ = {};   ///< of indexers that choose for each head
     std::optional<Tensor> first_value_ = {};  ///< of RWKV
     std::vector<Tensor> kept_ = {};           ///< inputs that are never freed
 };
@@ -243,7 +251,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     memory_.read({key});
     memory_.read({value});
     const auto out = product(work.heads, layer.value_length);
-    auto result = attended(layer, query, out);
+    auto result = attended(layer, query, out, {normed});
     result = rotated(run_.values, out, result);
     if (work.has_gate)
         result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {both})});
@@ -263,10 +271,44 @@ std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells
         run_.streams, kHalf);
 }
 
+/// The mask of what an indexer chooses: it scores each token that is cached.
+Tensor ComputeGraph::chosen(const LayerShape& layer,
+                            const Sources& read,
+                            std::uint64_t cells,
+                            Tensor mask) {
+    const auto size = product(cells, tokens_, run_.flash_attention ? kHalf : kFloat);
+    const auto query = floats(product(layer.work.index_heads, layer.index_length));
+    const auto choice = floats(std::min(layer.work.index_choice, cells));
+    const auto turned = memory_.result(query, {memory_.result(query, read)});
+    const auto score = memory_.result(product(cells, tokens_, kFloat), {turned, mask});
+    const auto order = memory_.result(choice, {memory_.result(choice, {score})});
+    // A mask of nothing, and the sum of both: what the score leaves is too small for them.
+    return memory_.result(product(2, size), {order, mask, score});
+}
+
+/// The same for blocks of tokens, and for each head of the indexer.
+Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask) {
+    const auto one = product(cells, tokens_, kFloat);
+    const auto all = product(layer.work.index_heads, one);
+    const auto turned = memory_.result(all, {memory_.result(all, {})});
+    if (!float_mask_)
+        float_mask_ = memory_.result(one, {mask});
+    return memory_.result(all / 2, {memory_.in_place(all, {turned, *float_mask_})});
+}
+
 /// The scores of every head for every token, where there is no flash attention.
-Tensor ComputeGraph::attended(const LayerShape& layer, Tensor queries, std::uint64_t values) {
-    const auto mask = masks_.at(layer.is_windowed ? 1 : 0);
-    const auto cells = cells_of(layer.is_windowed, model_, run_);
+Tensor ComputeGraph::attended(const LayerShape& layer,
+                              Tensor queries,
+                              std::uint64_t values,
+                              const Sources& read) {
+    const auto window = cells_of(layer.is_windowed, model_, run_);
+    const auto compressed = compressed_cells(layer.compression, run_);
+    const auto cells = sum(window, compressed);
+    auto mask = masks_.at(layer.is_windowed ? 1 : 0);
+    if (layer.has_index_values && run_.flash_attention)
+        mask = chosen_by_head(layer, cells, mask);
+    else if (layer.index_length > 0 && !layer.has_index_values)
+        mask = chosen(layer, read, compressed > 0 ? compressed : cells, mask);
     if (run_.flash_attention)
         return memory_.result(sum(floats(values), widened(layer, cells)), {queries, mask});
     const auto size = floats(product(cells, layer.work.heads));
@@ -295,7 +337,8 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
     memory_.read({memory_.result(floats(layer.key_length), {compressed, position})});
-    const auto sums = attended(layer, queries, product(work.heads, work.latent_rank));
+    const auto sums =
+        attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
     const auto out = floats(product(work.heads, work.value_length));
     const auto values = memory_.result(out, {memory_.result(out, {sums})});
     return memory_.result(floats(width()), {values});
@@ -318,7 +361,7 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
     memory_.read({memory_.result(floats(product(heads, layer.key_length)), {wide, repeated})});
     memory_.read({value});
-    const auto sums = attended(layer, query, product(work.heads, layer.value_length));
+    const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
     return memory_.result(floats(width()), {sums});
 }
 

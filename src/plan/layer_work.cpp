@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/layer_work.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -55,6 +56,22 @@ void describe_attention(const Keys& keys,
     work.value_length =
         keys.width("attention.value_length_mla", keys.width("attention.value_length"));
     work.rope_length = keys.width("rope.dimension_count");
+}
+
+/// Of the layers that have one. Those that compress have said so already.
+void describe_indexer(const Keys& keys,
+                      const Tensors& tensors,
+                      const Architecture& architecture,
+                      LayerShape& shape) {
+    const bool has_one = tensors.size() < 2 || std::ranges::any_of(tensors, [](const auto& tensor) {
+                             return tensor.first.starts_with("indexer.");
+                         });
+    if (shape.is_cached && has_one && !keys.has("attention.compress_ratios")) {
+        shape.index_length = keys.width("attention.indexer.key_length");
+        shape.has_index_values = architecture.has_index_values;
+    }
+    shape.work.index_heads = keys.width("attention.indexer.head_count");
+    shape.work.index_choice = keys.width("attention.indexer.top_k");
 }
 
 void describe_forward(const Keys& keys,
@@ -152,6 +169,7 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
         auto& shape = model.layers[i];
         describe_attention(keys, tensors[i], i, shape);
+        describe_indexer(keys, tensors[i], architecture, shape);
         describe_forward(keys, tensors[i], i, shape.work);
         describe_recurrence(keys, tensors[i], architecture, shape);
         describe_norms(tensors[i], shape.work);

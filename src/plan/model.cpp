@@ -64,7 +64,24 @@ bool has_latent_cache(const Keys& keys) {
             keys.of_layer("attention.head_count_kv", 0, 0) == 1);
 }
 
-void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
+/// One row of keys, of which values are a view. What is being compressed is kept in f32, twice; by
+/// fours it overlaps. Source: llama_kv_cache_dsv4 of llama.cpp v0.5.0.
+void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
+    constexpr std::uint64_t kOverlapping = 4;
+    constexpr std::uint64_t kFloats = 2 * 4;
+    layer.key_length = keys.width("attention.key_length");
+    layer.compression = keys.of_layer("attention.compress_ratios", index, 0);
+    if (layer.compression != kOverlapping) {
+        layer.state = Bytes{product(kFloats, layer.compression, layer.key_length)};
+        return;
+    }
+    layer.index_length = keys.width("attention.indexer.key_length");
+    layer.state = Bytes{
+        product(kFloats, 2 * kOverlapping, product(2, sum(layer.key_length, layer.index_length)))};
+}
+
+void shape_attention(
+    const Keys& keys, std::size_t index, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
     const auto per_head = keys.width("embedding_length") /
                           std::max<std::uint64_t>(keys.of_layer("attention.head_count", 0, 1), 1);
     layer.is_cached = true;
@@ -76,6 +93,8 @@ void shape_attention(const Keys& keys, bool is_windowed, std::uint64_t heads, La
         return;
     }
     layer.key_heads = heads;
+    if (keys.has("attention.compress_ratios"))
+        return shape_compressed(keys, index, layer);
     layer.key_length = keys.width("attention.key_length", per_head);
     layer.value_length = keys.width("attention.value_length", per_head);
     if (is_windowed) {
@@ -114,7 +133,7 @@ void shape_layers(const Keys& keys, Model& model) {
             layer.state = state;
         layer.work.is_network = architecture.has_lone_networks && heads == 0 && !recurs;
         if (!recurs && !layer.work.is_network && i < kinds.with_cache)
-            shape_attention(keys, pattern.is_windowed[i], heads, layer);
+            shape_attention(keys, i, pattern.is_windowed[i], heads, layer);
         model.widest_values =
             std::max(model.widest_values, product(layer.key_heads, layer.value_length));
     }

@@ -37,6 +37,9 @@ struct LayerWork {
     bool is_network = false;   ///< there is neither attention nor a state
     bool is_parallel = false;  ///< attention and feed-forward read the same
 
+    std::uint64_t index_heads = 0;   ///< of an indexer, which chooses what attention reads
+    std::uint64_t index_choice = 0;  ///< tokens that it chooses
+
     std::uint64_t latent_rank = 0;   ///< of MLA; 0: none
     std::uint64_t query_rank = 0;    ///< 0: queries are not compressed
     std::uint64_t query_length = 0;  ///< of MLA, of one head
@@ -68,7 +71,12 @@ struct LayerShape {
     std::uint64_t key_heads = 0;     ///< 0: no cache
     std::uint64_t key_length = 0;    ///< numbers per head
     std::uint64_t value_length = 0;  ///< 0 where values are a view of the keys (MLA)
-    bool is_cached = false;          ///< has a place in the cache, of no width perhaps (Deci)
+    /// Numbers per token that an indexer keeps in a cache of its own; 0: there is none.
+    std::uint64_t index_length = 0;
+    bool has_index_values = false;  ///< as many values as keys
+    /// Keys of so many tokens become one, beside a cache of the last tokens (DeepSeek V4); 0: none.
+    std::uint64_t compression = 0;
+    bool is_cached = false;  ///< has a place in the cache, of no width perhaps (Deci)
     bool is_windowed = false;
     bool is_recurrent = false;
     /// Predicts the tokens after the next, for which the runtime loads it as another model.

@@ -12,25 +12,46 @@ std::uint64_t tokens_of(const RunShape& run) {
     return std::min(run.batch, product(cells_of(false, {}, run), run.streams));
 }
 
-std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run) {
+namespace {
+
+std::uint64_t rounded_cells(std::uint64_t tokens) {
     constexpr std::uint64_t kStep = 256;
-    const auto rounded = [](std::uint64_t tokens) {
-        return sum(tokens, kStep - 1) / kStep * kStep;
-    };
-    const auto all = rounded(run.context);
+    return sum(tokens, kStep - 1) / kStep * kStep;
+}
+
+/// Of keys, for each token or for those that are compressed into one.
+Bytes index_of(const LayerShape& layer, const RunShape& run) {
+    const auto keys = row_bytes(run.keys, layer.index_length);
+    const auto values = row_bytes(run.values, layer.has_index_values ? layer.index_length : 0);
+    const auto cells = layer.compression > 0 ? compressed_cells(layer.compression, run)
+                                             : rounded_cells(run.context);
+    return Bytes{product(sum(keys, values).count, cells)};
+}
+
+}  // namespace
+
+std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run) {
+    const auto all = rounded_cells(run.context);
     if (!is_windowed || run.keeps_whole_windows)
         return all;
-    return std::min(all, rounded(sum(model.window, run.batch)));
+    return std::min(all, rounded_cells(sum(model.window, run.batch)));
+}
+
+std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run) {
+    if (compression == 0)
+        return 0;
+    return rounded_cells(sum(rounded_cells(run.context), compression - 1) / compression);
 }
 
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
-    const auto cells = cells_of(layer.is_windowed, model, run);
+    const auto cells =
+        sum(cells_of(layer.is_windowed, model, run), compressed_cells(layer.compression, run));
     const auto keys = row_bytes(run.keys, product(layer.key_heads, layer.key_length));
     const auto values = row_bytes(run.values, layer.is_cached && !run.flash_attention
                                                   ? model.widest_values
                                                   : product(layer.key_heads, layer.value_length));
-    const auto per_stream = sum(product(sum(keys, values).count, cells), layer.state.count);
-    return Bytes{product(per_stream, run.streams)};
+    const auto rows = sum(Bytes{product(sum(keys, values).count, cells)}, index_of(layer, run));
+    return Bytes{product(sum(rows, layer.state).count, run.streams)};
 }
 
 Bytes cache_of(const Model& model, const RunShape& run) {

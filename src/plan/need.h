@@ -39,9 +39,12 @@ std::uint64_t tokens_of(const RunShape& run);
 /// Source: llama_context's constructor and llama_kv_cache_iswa of llama.cpp v0.5.0.
 std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run);
 
+/// Rows of a cache that holds one for so many tokens; 0 for 0.
+std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run);
+
 /// The cache of one layer: heads · (keys + values) · cells · streams. A recurrent layer's state
-/// does not grow. Without flash attention values are as wide in each layer as in the widest.
-/// Source: llama_kv_cache and llama_memory_recurrent of llama.cpp.
+/// does not grow. An indexer has rows of its own. Without flash attention values are as wide in
+/// each layer as in the widest. Source: llama_kv_cache and llama_memory_recurrent of llama.cpp.
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run);
 
 /// Of all layers.

@@ -108,6 +108,7 @@ def asked(folder, model, switches):
 def sizes(text):
     compute = re.findall(r"(\S+) compute buffer size = +([\d.]+) MiB", text)
     caches = re.findall(r"(?:llama_kv_cache\w*|llama_memory_recurrent): size = +([\d.]+) MiB", text)
+    caches += re.findall(r"llama_dsv4_comp_state: \w+ ratio .* size = +([\d.]+) MiB", text)
     return {"compute": {device: float(size) for device, size in compute}, "cache": sum(map(float, caches))}
 
 

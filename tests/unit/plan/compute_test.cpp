@@ -101,6 +101,25 @@ TEST(Compute, HasRoomForTheInputsOfDeepLayers) {
     EXPECT_EQ(compute_of(model, run, whole(model)).count - before.count, 2ULL * 5120 * 512 * 4);
 }
 
+/// What llama.cpp v0.5.0 takes per token and cell: a score and two masks, or two masks for each
+/// head.
+TEST(Compute, HasRoomForWhatAnIndexerScores) {
+    constexpr std::uint64_t kCells = 131072;
+    auto model = model_named("llama-3.1-8b");
+    for (auto& layer : model.layers) {
+        layer.index_length = 128;
+        layer.work.index_heads = 4;
+    }
+    const auto needs = [&](std::uint64_t each) {
+        const auto bytes = compute_of(model, {.context = kCells}, whole(model)).count;
+        return bytes > kCells * 512 * each && bytes < kCells * 512 * (each + 6);
+    };
+    EXPECT_TRUE(needs(8));
+    for (auto& layer : model.layers)
+        layer.has_index_values = true;
+    EXPECT_TRUE(needs(4 * (2 * 4 + 1)));
+}
+
 TEST(Compute, OfAnUnusedLayerIsNothing) {
     auto model = model_named("llama-3.1-8b");
     const auto before = compute_of(model, {}, whole(model));
