@@ -7,16 +7,47 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Source: src/models and src/llama-context.cpp (Grok) of llama.cpp v0.5.0.
+/// Embeds texts.
+constexpr Architecture encoder(std::string_view name) {
+    return {.name = name, .has_cache = false, .is_encoder = true, .ties_output = false};
+}
+constexpr Architecture encoder_without_positions(std::string_view name) {
+    auto row = encoder(name);
+    row.has_positions = false;
+    return row;
+}
+/// Writes all tokens of a text at once, by diffusion.
+constexpr Architecture diffusion(std::string_view name) {
+    return {.name = name, .has_cache = false};
+}
+
+/// Source: src/models, llama_model::create_memory (src/llama-model.cpp) and src/llama-context.cpp
+/// (Grok) of llama.cpp v0.5.0.
 constexpr auto kArchitectures = std::to_array<Architecture>({
+    encoder_without_positions("bert"),
+    diffusion("dream"),
+    encoder("eurobert"),
     {.name = "falcon-h1", .has_state_everywhere = true},
+    {.name = "gemma-embedding", .has_cache = false, .is_encoder = true},
     {.name = "grok", .has_flash_attention = false},
     {.name = "jamba", .has_positions = false},
+    encoder_without_positions("jina-bert-v2"),
+    encoder("jina-bert-v3"),
+    diffusion("llada"),
+    diffusion("llada-moe"),
     {.name = "llama4", .weighs_input = true},
     {.name = "minimax-01", .has_lightning_attention = true, .attention_interval = 8},
     {.name = "minimax-m3", .has_index_values = true},
+    encoder("modern-bert"),
     {.name = "nemotron_h", .has_lone_networks = true},
     {.name = "nemotron_h_moe", .has_lone_networks = true},
+    encoder("neo-bert"),
+    encoder("nomic-bert"),
+    encoder("nomic-bert-moe"),
+    diffusion("rnd1"),
+    {.name = "t5", .has_positions = false, .has_position_bias = true},
+    {.name = "t5encoder", .is_encoder = true, .has_positions = false, .has_position_bias = true},
+    encoder("wavtokenizer-dec"),
 });
 constexpr Architecture kMostArchitectures{};
 

@@ -9,7 +9,11 @@ namespace gpuprobe::inline plan {
 /// What llama.cpp does with models of one architecture, where neither keys nor tensors tell.
 struct Architecture {
     std::string_view name = {};
-    bool has_positions = true;  ///< queries and keys are turned by position
+    bool has_cache = true;           ///< no: what computes a whole text at once
+    bool is_encoder = false;         ///< attends to its batch alone, and predicts no token
+    bool ties_output = true;         ///< without an output of its own it has the embedding for one
+    bool has_positions = true;       ///< queries and keys are turned by position
+    bool has_position_bias = false;  ///< of each score, in place of turning
     bool has_flash_attention = true;
     bool has_state_everywhere = false;  ///< each layer attends and keeps a state
     bool has_index_values = false;      ///< an indexer keeps values too, and chooses for each head

@@ -22,6 +22,16 @@ constexpr std::uint64_t kIndex = 8;  ///< rows of the cache are addressed by 64 
 /// CUDA's; Vulkan's is 16 to 256, the CPU's 32 (get_alignment of the buffer types).
 constexpr std::uint64_t kAlignment = 128;
 
+/// What one attention reads that has no cache.
+struct Together {
+    Tensor query = 0;
+    Tensor key = 0;
+    Tensor value = 0;
+    Tensor mask = 0;
+    std::uint64_t tokens = 0;  ///< of keys and values
+    bool has_bias = false;     ///< by position
+};
+
 /// The graph of one part. Operations that work in place on what nobody else reads (biases, scales,
 /// rotations, norms of one head, activations) take nothing and are left out.
 class ComputeGraph {
@@ -38,7 +48,8 @@ public:
             memory_.read({extra_});
         if (part.has_output) {
             const auto normed = norm(stream_);
-            (void)memory_.result(floats(model_.vocabulary.value_or(0)), {normed});
+            if (model_.has_logits)
+                (void)memory_.result(floats(model_.vocabulary.value_or(0)), {normed});
         }
         memory_.read(kept_);
         return memory_.peak(kAlignment);
@@ -49,7 +60,14 @@ private:
     [[nodiscard]] std::uint64_t floats(std::uint64_t numbers) const {
         return product(numbers, tokens_, kFloat);
     }
+    [[nodiscard]] std::uint64_t mask_number() const {
+        return run_.flash_attention ? kHalf : kFloat;
+    }
     [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
+    /// Tokens that a layer attends to, beside compressed ones.
+    [[nodiscard]] std::uint64_t cells(const LayerShape& layer) const {
+        return model_.attends_batch ? tokens_ : cells_of(layer.is_windowed, model_, run_);
+    }
     /// Next-token layers are the last.
     [[nodiscard]] std::size_t used_layers() const {
         const auto unused = std::ranges::find(model_.layers, true, &LayerShape::is_unused);
@@ -73,6 +91,9 @@ private:
                     Tensor queries,
                     std::uint64_t values,
                     const Sources& read);
+    Tensor biased(std::uint64_t size, Tensor scores);
+    Tensor attended_at_once(const LayerShape& layer, const Together& all);
+    Tensor crossed(const LayerShape& layer, Tensor normed);
     Tensor chosen(const LayerShape& layer, const Sources& read, std::uint64_t cells, Tensor mask);
     Tensor chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask);
     [[nodiscard]] std::uint64_t widened(const LayerShape& layer, std::uint64_t cells) const;
@@ -93,9 +114,12 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
-    Tensor input_ = 0;                  ///< of the first layer, and of deep ones
-    Tensor stream_ = 0;                 ///< what the next layer adds to
-    Tensor extra_ = 0;                  ///< embeddings of each layer's own (Gemma 3n)
+    Tensor buckets_ = 0;                ///< of distances, for a bias by position
+    Tensor encoded_ = 0;                ///< what an encoder has said
+    Tensor encoded_mask_ = 0;
+    Tensor input_ = 0;   ///< of the first layer, and of deep ones
+    Tensor stream_ = 0;  ///< what the next layer adds to
+    Tensor extra_ = 0;   ///< embeddings of each layer's own (Gemma 3n)
     bool has_extra_ = false;
     std::optional<Tensor> float_mask_ = {};   ///< of indexers that choose for each head
     std::optional<Tensor> first_value_ = {};  ///< of RWKV
@@ -117,18 +141,25 @@ void ComputeGraph::prepare(const Part& part) {
     const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
     const auto stream = input(wide);
     (void)input(product(tokens_, kFloat));  // positions
+    const auto layers = std::span{model_.layers}.subspan(part.first, part.last - part.first);
     for (const bool is_windowed : {false, true}) {
-        const auto layers = std::span{model_.layers}.subspan(part.first, part.last - part.first);
-        if (std::ranges::none_of(layers, [is_windowed](const LayerShape& layer) {
-                return layer.key_heads > 0 && layer.is_windowed == is_windowed;
-            }))
+        const auto one = std::ranges::find_if(layers, [is_windowed](const LayerShape& layer) {
+            return layer.key_heads > 0 && layer.is_windowed == is_windowed;
+        });
+        if (one == layers.end())
             continue;
-        const auto cells = cells_of(is_windowed, model_, run_);
-        const auto number = run_.flash_attention ? kHalf : kFloat;
-        (void)input(product(tokens_, kIndex));
-        const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
-        (void)input(product(run_.flash_attention ? 1 : values, tokens_, kIndex));
-        masks_.at(is_windowed ? 1 : 0) = input(product(cells, tokens_, number));
+        if (!model_.attends_batch) {
+            const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
+            (void)input(product(tokens_, kIndex));
+            (void)input(product(run_.flash_attention ? 1 : values, tokens_, kIndex));
+        }
+        masks_.at(is_windowed ? 1 : 0) = input(product(cells(*one), tokens_, mask_number()));
+        if (one->work.has_position_bias)
+            buckets_ = input(product(cells(*one), tokens_, kFloat));
+        if (one->work.crosses) {
+            encoded_ = input(product(model_.encoded, width(), kFloat));
+            encoded_mask_ = input(product(model_.encoded, tokens_, mask_number()));
+        }
     }
     stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
     input_ = stream_;
@@ -168,6 +199,8 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
         return memory_.in_place(row, {memory_.in_place(row, {forward, before}), mix});
     }
     auto sum = memory_.in_place(row, {mix, before});
+    if (work.crosses)
+        sum = memory_.in_place(row, {crossed(layer, norm(sum)), sum});
     if (!work.is_network && (work.inner > 0 || work.experts > 0)) {
         const auto second = work.has_second_norm ? norm(sum) : sum;
         sum = memory_.in_place(row, {feed_forward(layer, second), sum});
@@ -248,10 +281,20 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         if (model_.window > 0)
             make_value();
     }
-    memory_.read({key});
-    memory_.read({value});
     const auto out = product(work.heads, layer.value_length);
-    auto result = attended(layer, query, out, {normed});
+    Tensor result = 0;
+    if (model_.attends_batch) {
+        result = attended_at_once(layer, {.query = query,
+                                          .key = key,
+                                          .value = value,
+                                          .mask = masks_.at(layer.is_windowed ? 1 : 0),
+                                          .tokens = tokens_,
+                                          .has_bias = work.has_position_bias});
+    } else {
+        memory_.read({key});
+        memory_.read({value});
+        result = attended(layer, query, out, {normed});
+    }
     result = rotated(run_.values, out, result);
     if (work.has_gate)
         result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {both})});
@@ -276,7 +319,7 @@ Tensor ComputeGraph::chosen(const LayerShape& layer,
                             const Sources& read,
                             std::uint64_t cells,
                             Tensor mask) {
-    const auto size = product(cells, tokens_, run_.flash_attention ? kHalf : kFloat);
+    const auto size = product(cells, tokens_, mask_number());
     const auto query = floats(product(layer.work.index_heads, layer.index_length));
     const auto choice = floats(std::min(layer.work.index_choice, cells));
     const auto turned = memory_.result(query, {memory_.result(query, read)});
@@ -301,25 +344,67 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
                               Tensor queries,
                               std::uint64_t values,
                               const Sources& read) {
-    const auto window = cells_of(layer.is_windowed, model_, run_);
+    const auto& work = layer.work;
     const auto compressed = compressed_cells(layer.compression, run_);
-    const auto cells = sum(window, compressed);
+    const auto all = sum(cells(layer), compressed);
     auto mask = masks_.at(layer.is_windowed ? 1 : 0);
     if (layer.has_index_values && run_.flash_attention)
-        mask = chosen_by_head(layer, cells, mask);
+        mask = chosen_by_head(layer, all, mask);
     else if (layer.index_length > 0 && !layer.has_index_values)
-        mask = chosen(layer, read, compressed > 0 ? compressed : cells, mask);
-    if (run_.flash_attention)
-        return memory_.result(sum(floats(values), widened(layer, cells)), {queries, mask});
-    const auto size = floats(product(cells, layer.work.heads));
-    std::vector<Tensor> sources;
-    if (layer.value_length ==
-        0)  // values are a view of the keys, and not as the product wants them
-        sources.push_back(memory_.result(product(cells, layer.work.latent_rank, kHalf), {}));
-    const auto scores = memory_.result(size, {queries});
+        mask = chosen(layer, read, compressed > 0 ? compressed : all, mask);
+    if (run_.flash_attention && !work.has_position_bias)
+        return memory_.result(sum(floats(values), widened(layer, all)), {queries, mask});
+    const auto size = floats(product(all, work.heads));
+    Sources sources;
+    // Values are a view of the keys, or lie as flash attention wants them: the product does not.
+    if (layer.value_length == 0)
+        sources.push_back(memory_.result(product(all, work.latent_rank, kHalf), {}));
+    else if (run_.flash_attention)
+        sources.push_back(
+            memory_.result(product(all, layer.key_heads, layer.value_length, kHalf), {}));
+    auto scores = memory_.result(size, {queries});
+    if (work.has_position_bias)
+        scores = biased(size, scores);
     sources.insert(sources.begin(), memory_.in_place(size, {scores, mask}));
     const auto sums = memory_.result(floats(values), sources);
     return layer.value_length == 0 ? sums : memory_.result(floats(values), {sums});
+}
+
+/// By what the distances of tokens say for each head.
+Tensor ComputeGraph::biased(std::uint64_t size, Tensor scores) {
+    const auto bias = memory_.result(size, {memory_.result(size, {buckets_})});
+    return memory_.in_place(size, {scores, bias});
+}
+
+/// Attention to keys and values that are there at once, and in no cache.
+Tensor ComputeGraph::attended_at_once(const LayerShape& layer, const Together& all) {
+    const auto keys = product(layer.key_heads, layer.key_length, all.tokens, kFloat);
+    const auto values = product(layer.key_heads, layer.value_length, all.tokens, kFloat);
+    const auto out = floats(product(layer.work.heads, layer.value_length));
+    if (run_.flash_attention && !all.has_bias)
+        return memory_.result(out, {all.query, memory_.result(keys / 2, {all.key}),
+                                    memory_.result(values / 2, {all.value}), all.mask});
+    const auto turned = memory_.result(values, {all.value});
+    const auto size = floats(product(all.tokens, layer.work.heads));
+    auto scores = memory_.result(size, {all.query, all.key});
+    if (all.has_bias)
+        scores = biased(size, scores);
+    const auto weights = memory_.in_place(size, {scores, all.mask});
+    return memory_.result(out, {memory_.result(out, {weights, turned})});
+}
+
+/// Attention to what an encoder has said.
+Tensor ComputeGraph::crossed(const LayerShape& layer, Tensor normed) {
+    const auto numbers = product(layer.key_heads, layer.key_length, model_.encoded, kFloat);
+    const auto query =
+        memory_.result(floats(product(layer.work.heads, layer.key_length)), {normed});
+    const auto key = memory_.result(numbers, {encoded_});
+    const auto value = memory_.result(numbers, {encoded_});
+    return memory_.result(floats(width()), {attended_at_once(layer, {.query = query,
+                                                                     .key = key,
+                                                                     .value = value,
+                                                                     .mask = encoded_mask_,
+                                                                     .tokens = model_.encoded})});
 }
 
 /// Latent attention as it is cached: queries are taken into the space of the latent rows.

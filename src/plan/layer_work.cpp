@@ -18,13 +18,31 @@ constexpr std::uint64_t kMaxExpertsUsed = 1024;
 /// The tensors of one layer by what follows "blk.N.".
 using Tensors = std::map<std::string_view, const GgufTensor*>;
 
+constexpr std::string_view kEncoder = "enc.";
+constexpr std::string_view kDecoder = "dec.";
+constexpr std::string_view kBlock = "blk.";
+
+/// "4.attn_q.weight" of "blk.4.attn_q.weight", and of "dec.blk.4.attn_q.weight" (T5).
+std::optional<std::string_view> name_in_block(std::string_view tensor) {
+    if (tensor.starts_with(kEncoder) || tensor.starts_with(kDecoder))
+        tensor.remove_prefix(kEncoder.size());
+    if (!tensor.starts_with(kBlock))
+        return std::nullopt;
+    return tensor.substr(kBlock.size());
+}
+
+/// Of a layer with two halves the decoder's.
 std::vector<Tensors> tensors_by_layer(const Gguf& gguf, std::size_t layers) {
+    const bool has_decoder = std::ranges::any_of(
+        gguf.tensors, [](const GgufTensor& tensor) { return tensor.name.starts_with(kDecoder); });
     std::vector<Tensors> sorted(layers);
-    for (const auto& tensor : gguf.tensors)
-        if (const auto layer = layer_of(tensor.name); layer && *layer < layers) {
-            const auto name = std::string_view{tensor.name}.substr(tensor.name.find('.') + 1);
-            sorted[*layer].emplace(name.substr(std::min(name.find('.') + 1, name.size())), &tensor);
-        }
+    for (const auto& tensor : gguf.tensors) {
+        const auto layer = layer_of(tensor.name);
+        if (!layer || *layer >= layers || (has_decoder && tensor.name.starts_with(kEncoder)))
+            continue;
+        const auto name = *name_in_block(tensor.name);
+        sorted[*layer].emplace(name.substr(std::min(name.find('.'), name.size() - 1) + 1), &tensor);
+    }
     return sorted;
 }
 
@@ -156,11 +174,8 @@ void describe_norms(const Tensors& tensors, LayerWork& work) {
 }  // namespace
 
 std::optional<std::size_t> layer_of(std::string_view tensor) {
-    constexpr std::string_view kBlock = "blk.";
-    if (!tensor.starts_with(kBlock))
-        return std::nullopt;
-    tensor.remove_prefix(kBlock.size());
-    return parse_number<std::size_t>(tensor.substr(0, tensor.find('.')));
+    const auto name = name_in_block(tensor);
+    return name ? parse_number<std::size_t>(name->substr(0, name->find('.'))) : std::nullopt;
 }
 
 void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
@@ -174,6 +189,8 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
         describe_recurrence(keys, tensors[i], architecture, shape);
         describe_norms(tensors[i], shape.work);
         shape.work.has_positions = architecture.has_positions;
+        shape.work.has_position_bias = architecture.has_position_bias;
+        shape.work.crosses = tensors[i].contains("cross_attn_q.weight");
         shape.work.weighs_input = architecture.weighs_input;
     }
 }

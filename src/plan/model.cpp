@@ -12,6 +12,9 @@
 namespace gpuprobe::inline plan {
 namespace {
 
+/// Tokens that an encoder takes, where the file is silent.
+constexpr std::uint64_t kUsualEncoding = 512;
+
 /// Looked up by token, on the CPU. Source: LLM_TENSOR_TOKEN_EMBD and its like are input tensors,
 /// which llama.cpp never offloads.
 bool is_embedding(std::string_view tensor) {
@@ -52,7 +55,9 @@ Status weigh(const Gguf& gguf, Model& model) {
     };
     // Alone it is the norm of the output, under another name (LFM2).
     model.has_embedding_norm = has("token_embd_norm.weight") && has("output_norm.weight");
-    if (!has_output)  // tied: the matrix is used at both ends, and is on both sides then
+    if (!has_output &&
+        architecture_named(model.architecture)
+            .ties_output)  // tied: the matrix is used at both ends, and is on both sides then
         model.output = sum(model.output, token_embedding);
     return Done{};
 }
@@ -84,7 +89,7 @@ void shape_attention(
     const Keys& keys, std::size_t index, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
     const auto per_head = keys.width("embedding_length") /
                           std::max<std::uint64_t>(keys.of_layer("attention.head_count", 0, 1), 1);
-    layer.is_cached = true;
+    layer.is_cached = architecture_named(keys.architecture()).has_cache;
     layer.is_windowed = is_windowed;
     if (has_latent_cache(keys)) {
         layer.key_heads = 1;
@@ -184,7 +189,12 @@ Result<Model> model_of(const Gguf& gguf) {
                 .layers = std::vector<LayerShape>(layers),
                 .embedding_length = keys.width("embedding_length"),
                 .trained_context = keys.number("context_length")};
-    model.has_layer_norm = gguf.keys.contains(*architecture + ".attention.layer_norm_epsilon");
+    const auto& traits = architecture_named(*architecture);
+    model.attends_batch = traits.is_encoder || !traits.has_cache;
+    model.has_logits = !traits.is_encoder;
+    model.encoded = keys.width("context_length", kUsualEncoding);
+    model.has_layer_norm =
+        keys.has("attention.layer_norm_epsilon") && !keys.has("attention.layer_norm_rms_epsilon");
     TRY(check_widths(keys, model));
     model.deep_layers = keys.width("n_deepstack_layers");
     shape_layers(keys, model);

@@ -28,10 +28,12 @@ enum class ForwardForm {
 
 /// What one layer computes, as far as it takes memory.
 struct LayerWork {
-    std::uint64_t heads = 0;    ///< of queries
-    bool is_fused = false;      ///< queries, keys and values come from one product
-    bool has_gate = false;      ///< queries come with a gate of their size
-    bool has_positions = true;  ///< queries and keys are turned by position
+    std::uint64_t heads = 0;         ///< of queries
+    bool is_fused = false;           ///< queries, keys and values come from one product
+    bool has_gate = false;           ///< queries come with a gate of their size
+    bool has_positions = true;       ///< queries and keys are turned by position
+    bool has_position_bias = false;  ///< scores are moved by it
+    bool crosses = false;            ///< a second attention reads what an encoder said (T5)
     bool has_first_norm = true;
     bool has_second_norm = true;
     bool is_network = false;   ///< there is neither attention nor a state
@@ -98,6 +100,9 @@ struct Model {
     std::optional<std::uint64_t> trained_context = {};
     std::uint64_t widest_values = 0;  ///< numbers per token in the layer that has most
     std::uint64_t window = 0;         ///< tokens that a windowed layer sees
+    bool attends_batch = false;       ///< and no cache
+    bool has_logits = true;
+    std::uint64_t encoded = 0;        ///< tokens that an encoder has said, for layers that cross
     bool has_embedding_norm = false;  ///< right behind the embedding, by the CPU
     bool has_layer_norm = false;      ///< and no RMS norm
     std::uint64_t deep_layers = 0;    ///< that add an input of their own (Qwen3-VL)

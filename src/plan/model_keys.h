@@ -21,6 +21,9 @@ public:
     Keys(const Gguf& gguf, std::string architecture)
         : gguf_{gguf}, prefix_{std::move(architecture) + "."} {}
 
+    [[nodiscard]] std::string_view architecture() const {
+        return std::string_view{prefix_}.substr(0, prefix_.size() - 1);
+    }
     [[nodiscard]] std::string name_of(std::string_view key) const {
         return prefix_ + std::string{key};
     }

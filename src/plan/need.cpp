@@ -44,12 +44,14 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run) {
 }
 
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
+    if (!layer.is_cached)
+        return Bytes{product(layer.state.count, run.streams)};
     const auto cells =
         sum(cells_of(layer.is_windowed, model, run), compressed_cells(layer.compression, run));
     const auto keys = row_bytes(run.keys, product(layer.key_heads, layer.key_length));
-    const auto values = row_bytes(run.values, layer.is_cached && !run.flash_attention
-                                                  ? model.widest_values
-                                                  : product(layer.key_heads, layer.value_length));
+    const auto values =
+        row_bytes(run.values, !run.flash_attention ? model.widest_values
+                                                   : product(layer.key_heads, layer.value_length));
     const auto rows = sum(Bytes{product(sum(keys, values).count, cells)}, index_of(layer, run));
     return Bytes{product(sum(rows, layer.state).count, run.streams)};
 }

@@ -120,6 +120,38 @@ TEST(Compute, HasRoomForWhatAnIndexerScores) {
     EXPECT_TRUE(needs(4 * (2 * 4 + 1)));
 }
 
+TEST(Compute, OfAnEncoderIsTheBatchs) {
+    auto model = model_named("llama-3.1-8b");
+    model.attends_batch = true;
+    model.has_logits = false;
+    RunShape run{.context = 4096, .flash_attention = false};
+    const auto bytes = compute_of(model, run, whole(model));
+    run.context = 131072;
+    EXPECT_EQ(compute_of(model, run, whole(model)), bytes);
+    EXPECT_GT(bytes.count, 512ULL * 512 * 32 * 4);  // scores
+}
+
+/// Per cell and token: scores of each head, and what moves them twice.
+TEST(Compute, HasRoomForABiasByPosition) {
+    constexpr std::uint64_t kCells = 32768;
+    auto model = model_named("llama-3.1-8b");
+    for (auto& layer : model.layers)
+        layer.work.has_position_bias = true;
+    const auto bytes = compute_of(model, {.context = kCells}, whole(model)).count;
+    EXPECT_GT(bytes, kCells * 512 * 32 * 4 * 3);
+    EXPECT_LT(bytes, kCells * 512 * 32 * 4 * 4);
+}
+
+/// A layer of T5 attends to what its encoder has said, too.
+TEST(Compute, HasRoomForAnEncodersTokens) {
+    auto model = model_named("llama-3.1-8b");
+    const auto before = compute_of(model, {}, whole(model)).count;
+    model.encoded = 65536;
+    for (auto& layer : model.layers)
+        layer.work.crosses = true;
+    EXPECT_GT(compute_of(model, {}, whole(model)).count, before + 65536ULL * 4096 * 4);
+}
+
 TEST(Compute, OfAnUnusedLayerIsNothing) {
     auto model = model_named("llama-3.1-8b");
     const auto before = compute_of(model, {}, whole(model));

@@ -148,6 +148,31 @@ TEST(Model, HasAnIndexerInTheLayersWhoseTensorsSaySo) {
     EXPECT_TRUE(model.layers[1].has_index_values);
 }
 
+TEST(Model, OfT5HasTwoHalvesInEachLayer) {
+    auto gguf = made("t5", 2, {{"context_length", std::int64_t{512}}});
+    for (const auto* name : {"enc.blk.0.attn_q.weight", "dec.blk.0.attn_q.weight",
+                             "dec.blk.1.cross_attn_q.weight", "enc.blk.1.attn_q.weight"})
+        gguf.tensors.push_back({.name = name, .size = kib(4), .rows = 1});
+    const auto model = model_of(gguf).value();
+    EXPECT_EQ(model.layers[0].weights, kib(8));
+    EXPECT_EQ(model.layers[1].weights, kib(8));
+    EXPECT_FALSE(model.layers[0].work.crosses);
+    EXPECT_TRUE(model.layers[1].work.crosses);
+    EXPECT_EQ(model.encoded, 512U);
+    EXPECT_TRUE(model.has_logits);
+}
+
+/// The embedding is no output of theirs, and no token is predicted.
+TEST(Model, OfAnEncoderHasNoOutput) {
+    auto gguf = made("nomic-bert", 1, {});
+    gguf.tensors = {{.name = "token_embd.weight", .size = kib(4), .rows = 1}};
+    const auto model = model_of(gguf).value();
+    EXPECT_EQ(model.output, Bytes{});
+    EXPECT_EQ(model.embedding, kib(4));
+    EXPECT_FALSE(model.has_logits);
+    EXPECT_TRUE(model.attends_batch);
+}
+
 /// llama.cpp counts it among --n-gpu-layers and loads nothing of it.
 TEST(Model, DoesNotLoadNextTokenLayers) {
     auto gguf = made("glm4moe", 2, {{"nextn_predict_layers", std::int64_t{1}}});
@@ -256,6 +281,8 @@ INSTANTIATE_TEST_SUITE_P(
                  1ULL * 16 * 128 * 2 * 1024},
         CacheRow{
             "MoreSharedThanThere", "gemma3n", {{"attention.shared_kv_layers", std::int64_t{9}}}, 0},
+        CacheRow{"EncoderHasNone", "bert", {}, 0},
+        CacheRow{"DiffusionHasNone", "dream", {}, 0},
         CacheRow{"NextTokenLayer",
                  "glm4",
                  {{"nextn_predict_layers", std::int64_t{1}}},
