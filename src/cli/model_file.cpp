@@ -103,12 +103,15 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-Result<Gguf> read_parts(const std::string& folder, const GgufPart& part) {
+/// What a part holds nobody knows but its own header.
+Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is_beginning) {
     std::vector<Gguf> headers;
     for (std::uint32_t number = 1; number <= part.count; ++number) {
-        auto header = read_header(folder + gguf_part_name(part, number), false);
+        auto header = read_header(folder + gguf_part_name(part, number), is_beginning);
         if (!header)
-            return std::move(header).error().in("one of " + std::to_string(part.count) + " parts");
+            return std::move(header).error().in(
+                "one of " + std::to_string(part.count) +
+                (is_beginning ? " parts, each by its beginning" : " parts"));
         headers.push_back(std::move(*header));
     }
     auto whole = joined(std::move(headers));
@@ -126,14 +129,16 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
         return Error{ErrorCode::TooLarge, path + ": one of " + std::to_string(part->count) +
                                               " parts, and at most " +
                                               std::to_string(kMaxGgufParts) + " are read"};
-    if (part && part->count > 1 && !is_beginning)
-        return read_parts(folder, *part);
+    if (part && part->count > 1)
+        return read_parts(folder, *part, is_beginning);
     auto gguf = TRY(read_header(path, is_beginning));
     const auto parts = gguf.number("split.count").value_or(1);
     if (parts > 1)
         return Error{ErrorCode::Malformed,
-                     path + ": one of " + std::to_string(parts) +
-                         " parts, which are found by names like model-00001-of-00002.gguf"};
+                     path + ": one of " + std::to_string(parts) + " parts, " +
+                         (path == kStandardInput
+                              ? "and standard input has no others: give the file"
+                              : "which are found by names like model-00001-of-00002.gguf")};
     return gguf;
 }
 

@@ -9,9 +9,8 @@
 namespace gpuprobe::inline cli {
 
 /// The header of a model's file and of its other parts, which lie beside it. Reads as little of the
-/// files as the header needs, at most kMaxGgufHeader of each. With `is_beginning` the file may end
-/// before its tensors do, and other parts need not be there. "-" is standard input, which is always
-/// taken for a beginning.
+/// files as the header needs, at most kMaxGgufHeader of each. With `is_beginning` the files may end
+/// before their tensors do. "-" is standard input, which is always taken for a beginning.
 ///
 /// Errors, each with the file's name: NotFound (a missing part too), PermissionDenied, Io (no
 /// regular file), TooLarge, Malformed.

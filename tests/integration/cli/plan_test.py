@@ -289,6 +289,24 @@ class PlanParts(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"one of 3 parts: .*model-00002-of-00003.gguf: No such file")
 
+    def test_may_be_beginnings(self):
+        _, whole = document("nvidia-h200-1", *model("llama-3.1-8b"))
+        for number in (1, 2, 3):
+            os.truncate(self.part(number), 1 << 20)
+        _, answer = document("nvidia-h200-1", "--beginning", f"--gguf={self.part(2)}")
+        self.assertEqual(answer["need"], whole["need"])
+        self.part(3).unlink()
+        done = replay("nvidia-h200-1", "--beginning", f"--gguf={self.part(1)}")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"one of 3 parts, each by its beginning: .*model-00003-of-00003.gguf: No such file")
+
+    def test_are_not_read_from_standard_input(self):
+        with self.part(1).open("rb") as first:
+            done = subprocess.run([CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "--gguf=-"], stdin=first,
+                                  capture_output=True, text=True, check=False, env=environment())
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("one of 3 parts, and standard input has no others: give the file", done.stderr)
+
     def test_of_two_models_are_not_mixed(self):
         with self.part(2).open("rb") as second:
             self.part(3).write_bytes(second.read(65536))  # the rest is a hole
