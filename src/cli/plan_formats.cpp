@@ -132,8 +132,10 @@ Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
         run.context, run.streams, std::max(run.batch, run.context), type);
     if (const auto part = utilization_of(choice))
         text += fmt::format(" --gpu-memory-utilization 0.{:02}", *part);
-    if (choice.gpus.size() > 1)
-        text += fmt::format(" --pipeline-parallel-size {}", choice.gpus.size());
+    const auto carriers =
+        std::ranges::count_if(choice.shares, [](auto layers) { return layers > 0; });
+    if (carriers > 1)
+        text += fmt::format(" --pipeline-parallel-size {}", carriers);
     return text + "\n";
 }
 

@@ -133,12 +133,21 @@ std::string shares_text(const SetPlan& set, bool has_layers) {
     return text;
 }
 
+/// "2 GPUs", or "2 of 3 GPUs" where one carries nothing.
+std::string carriers_text(const SetPlan& set) {
+    const auto carriers =
+        std::ranges::count_if(set.shares, [](const Share& share) { return share.need.count > 0; });
+    const auto all = std::ssize(set.gpus);
+    return carriers == 0 || carriers == all ? fmt::format("{} GPUs", all)
+                                            : fmt::format("{} of {} GPUs", carriers, all);
+}
+
 std::string together_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     if (plan.together.empty())
         return "";
     std::string text = "\nTogether\n";
     for (const auto& set : plan.together) {
-        auto line = fmt::format("{} on {} GPUs", name_of(set.fit), set.gpus.size());
+        auto line = fmt::format("{} on {}", name_of(set.fit), carriers_text(set));
         if (request.model)
             line += fmt::format(", layers {}, max context {}", layers_text(set.layers, screen),
                                 context_text(set.max_context, screen));

@@ -23,13 +23,19 @@ Bytes counted(Bytes size, bool spare) {
     return spare ? with_spare(size) : size;
 }
 
-/// One piece over all slots: what counts is the sum of what each has left.
+/// The largest size that is within the budget, with a tenth more where spare is wanted.
+Bytes room_of(const Slot& slot, bool spare) {
+    return spare ? Bytes{product(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
+                 : slot.budget;
+}
+
+/// One piece over all slots: what counts is the sum of what each has room for.
 Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
-    auto rest = counted(load.bytes, spare);
+    auto rest = load.bytes;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        placement.used[i] = std::min(rest, slots[i].budget);
+        placement.used[i] = std::min(rest, room_of(slots[i], spare));
         rest = difference(rest, placement.used[i]);
     }
     placement.is_complete = rest.count == 0;

@@ -32,9 +32,10 @@ std::string_view backend_on(const PlanRequest& request, const Gpu& gpu) {
     return accepted ? std::string_view{accepted->front()} : backend_for(gpu);
 }
 
+/// Beside others. A consumer uses each GPU through what it prefers there, and no GPU twice.
 bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
     if (const auto* accepted = backends_of(request, gpu))
-        return std::ranges::find(*accepted, backend) != accepted->end();
+        return accepted->front() == backend;
     const auto found = gpu.backends.find(std::string{backend});
     return found != gpu.backends.end() && found->second.usable.value_or(false);
 }
@@ -204,7 +205,7 @@ SetPlan set_of(const PlanRequest& request,
         set.fit = Fit::Unknown;  // what is not known could be enough
     set.layers = layers_of(load, slots);
     set.max_context = context_of(load, slots);
-    const auto placement = place(load, slots, false);
+    const auto placement = place(load, slots, set.fit == Fit::Fits);
     for (std::size_t i = 0; i < slots.size(); ++i)
         set.shares.push_back(
             {.gpu = set.gpus[i], .need = placement.used[i], .layers = placement.pieces[i]});

@@ -166,6 +166,11 @@ class PlanFormats(unittest.TestCase):
             "--max-model-len 4096 --max-num-seqs 1 --max-num-batched-tokens 4096 --kv-cache-dtype auto "
             "--gpu-memory-utilization 0.98\n")
 
+    def test_count_the_gpus_that_carry_something(self):
+        text = self.printed("nvidia-h200-4", "--format=vllm", "--ctx=32k", "--streams=24", "--tensor-split=1,1,0,0")
+        self.assertIn("--pipeline-parallel-size 2", text)
+        self.assertIn("fits on 2 of 4 GPUs", replay("nvidia-h200-4", "--need-mib=140000").stdout)
+
     def test_say_what_a_program_cannot_be_told(self):
         for machine, words, problem in (
                 ("nvidia-h200-1", ["--format=ollama", "--kv=q8_0,f16"], "ollama has one type for keys and values"),

@@ -335,6 +335,29 @@ TEST(Plan, LeavesOutASmallGpuThatHoldsNothing) {
     EXPECT_EQ(answer.together[0].shares[1].layers, 0U);
 }
 
+/// Where together they have a tenth to spare, so has each of them.
+TEST(Plan, SharesAreWithinWhatIsSpare) {
+    const auto need = mib(7680);
+    const auto answer = planned(bytes_needed(need), machine({gpu("a", gib(8)), gpu("b", gib(8))}));
+    EXPECT_EQ(answer.gpus[0].fit, Fit::Tight);
+    const auto& set = answer.together.at(0);
+    EXPECT_EQ(set.fit, Fit::Fits);
+    EXPECT_EQ(set.shares[0].need, Bytes{gib(8).count * 10 / 11});
+    EXPECT_EQ(set.shares[0].need.count + set.shares[1].need.count, need.count);
+}
+
+/// One uses CUDA on the first and Vulkan on the second, though Vulkan drives both.
+TEST(Plan, ForAConsumerDoesNotJoinGpusThatItUsesThroughOtherBackends) {
+    auto report = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
+    for (auto& member : report.gpus)
+        member.backends["vulkan"] = {.usable = true};
+    auto request = bytes_needed(gib(12));
+    request.backends = {{"a", {"cuda", "vulkan"}}, {"b", {"vulkan"}}};
+    EXPECT_TRUE(planned(request, report).together.empty());
+    request.backends["a"] = {"vulkan"};
+    EXPECT_EQ(planned(request, report).together.size(), 1U);
+}
+
 TEST(Plan, SplitsOnlyWhatOneBackendDrives) {
     const auto mixed = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
     EXPECT_TRUE(planned(bytes_needed(gib(12)), mixed).together.empty());
