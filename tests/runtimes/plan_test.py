@@ -10,7 +10,9 @@ import subprocess
 import tempfile
 import unittest
 
+import encoder_shapes  # noqa: F401
 import llama
+import mixed_shapes  # noqa: F401
 import npm
 import shapes
 
@@ -38,15 +40,20 @@ MORE_WAYS = [
 ]
 
 
-def planned(model, way):
-    """Cache and computation in MiB of a machine without a GPU."""
+def answer(model, way):
+    """Of a machine without a GPU."""
     switches = {**llama.SWITCHES, **way}
     words = [f"--gguf={model}", f"--ctx={switches['ctx']}", f"--batch={switches['batch']}", f"--streams={switches['streams']}",
              f"--kv={switches['keys']},{switches['values']}", f"--flash-attention={switches['flash']}"]
     words += ["--swa-full"] if switches["swa_full"] else []
     done = subprocess.run([BIN / "gpuprobectl", f"--replay={SOURCE}/tests/data/machines/software-only", "plan", "-j", *words],
                           capture_output=True, text=True, check=False, timeout=60)
-    need = json.loads(done.stdout)["need"]
+    return json.loads(done.stdout)
+
+
+def planned(model, way):
+    """Cache and computation in MiB."""
+    need = answer(model, way)["need"]
     return need["cache"] / MIB, need["compute"] / MIB
 
 
@@ -94,8 +101,27 @@ class WithLlamaCpp(unittest.TestCase):
 
 class PlanOfEveryShape(WithLlamaCpp):
     def test_is_what_llama_cpp_reserves(self):
-        self.assertGreaterEqual(len(shapes.SHAPES), 24)
+        self.assertGreaterEqual(len(shapes.SHAPES), 59)
         self.assertEqual(self.check(shapes.SHAPES, WAYS), len(WAYS) * len(shapes.SHAPES))
+
+
+class PlanOfTypesOfTheCache(WithLlamaCpp):
+    SHAPES = ("llama-8b", "phi-2", "grok", "deepseek-v3", "deepseek-v2-lite-without-mla", "kimi-linear", "glm-5",
+              "minimax-m3", "deepseek-v4-flash", "bert-large", "rwkv7", "jamba")
+
+    def test_is_refused_where_llama_cpp_refuses(self):
+        refused = 0
+        for name in self.SHAPES:
+            model = self.folder / f"{name}.gguf"
+            shapes.SHAPES[name]().write(model)
+            for keys, values in (("q8_0", "f16"), ("f16", "q8_0"), ("q8_0", "q8_0")):
+                for flash in ("auto", "on", "off"):
+                    way = dict(keys=keys, values=values, flash=flash)
+                    with self.subTest(shape=name, **way):
+                        is_refused = "error" in llama.reserved(self.runtime, model, **way)
+                        self.assertEqual("error" in answer(model, way), is_refused)
+                        refused += is_refused
+        self.assertGreater(refused, 40)
 
 
 class PlanInEveryWay(WithLlamaCpp):
