@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/compute_graph.h"
+
+namespace gpuprobe::inline plan {
+
+/// Keys and values of a quantized cache are turned by a Hadamard matrix, and queries with them.
+Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor) {
+    constexpr std::uint64_t kTurned = 64;  // the length of a head has to be a multiple of it
+    if (type.block == 1 || numbers % kTurned != 0)
+        return tensor;
+    return memory_.result(floats(numbers), {tensor});
+}
+
+/// By position. The first operation on a view of a product, as heads are, has a place of its own.
+Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
+    return work.has_positions ? memory_.result(floats(numbers), {tensor}) : tensor;
+}
+
+Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto queries = product(work.heads, layer.key_length);
+    const auto keys = product(layer.key_heads, layer.key_length);
+    const auto values = product(layer.key_heads, layer.value_length);
+    Tensor query = 0;
+    Tensor both = 0;  ///< queries, and their gate
+    Tensor value = 0;
+    Tensor key = 0;
+    if (work.is_fused) {
+        const auto all = memory_.result(floats(sum(queries, sum(keys, values))), {normed});
+        query = memory_.result(floats(queries), {all});
+        key = memory_.result(floats(keys), {all});
+        value = memory_.result(floats(values), {all});
+    } else {
+        both = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
+        query = rotated(
+            run_.keys, queries,
+            work.has_gate ? memory_.result(floats(queries), {both}) : turned(work, queries, both));
+        // Where some layers have windows, keys come before values (build_attn in llama-graph.cpp).
+        const auto make_value = [&] {
+            value = rotated(run_.values, values, memory_.result(floats(values), {normed}));
+        };
+        if (model_.window == 0)
+            make_value();
+        key = turned(work, keys, memory_.result(floats(keys), {normed}));
+        key = rotated(run_.keys, keys, key);
+        if (model_.window > 0)
+            make_value();
+    }
+    const auto out = product(work.heads, layer.value_length);
+    Tensor result = 0;
+    if (model_.attends_batch) {
+        result = attended_directly(layer, {.query = query,
+                                           .key = key,
+                                           .value = value,
+                                           .mask = masks_.at(layer.is_windowed ? 1 : 0),
+                                           .tokens = tokens_,
+                                           .has_bias = work.has_position_bias});
+    } else {
+        memory_.read({key});
+        memory_.read({value});
+        result = attended(layer, query, out, {normed});
+    }
+    result = rotated(run_.values, out, result);
+    if (work.has_gate)
+        result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {both})});
+    return memory_.result(floats(width()), {result});
+}
+
+/// Source: ggml_cuda_flash_attn_ext_get_alloc_size in ggml/src/ggml-cuda/fattn.cu of llama.cpp at
+/// 00a2d609.
+std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells) const {
+    if (!run_.widens_cache)
+        return 0;
+    const auto numbers = [&](const GgmlType& type, std::uint64_t length) {
+        return type.block == 1 && type.bytes == kHalfBytes ? 0 : product(layer.key_heads, length);
+    };
+    return product(
+        sum(numbers(run_.keys, layer.key_length), numbers(run_.values, layer.value_length)), cells,
+        run_.streams, kHalfBytes);
+}
+
+/// The mask of what an indexer chooses: it scores each token that is cached.
+Tensor ComputeGraph::chosen(const LayerShape& layer,
+                            const Sources& read,
+                            std::uint64_t cells,
+                            Tensor mask) {
+    const auto size = product(cells, tokens_, mask_number());
+    const auto query = floats(product(layer.work.index_heads, layer.index_length));
+    const auto choice = floats(std::min(layer.work.index_choice, cells));
+    const auto turned = memory_.result(query, {memory_.result(query, read)});
+    const auto score = memory_.result(product(cells, tokens_, kFloatBytes), {turned, mask});
+    const auto order = memory_.result(choice, {memory_.result(choice, {score})});
+    // A mask of nothing, and the sum of both: what the score leaves is too small for them.
+    return memory_.result(product(2, size), {order, mask, score});
+}
+
+/// The same for blocks of tokens, and for each head of the indexer.
+Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask) {
+    const auto one = product(cells, tokens_, kFloatBytes);
+    const auto all = product(layer.work.index_heads, one);
+    const auto turned = memory_.result(all, {memory_.result(all, {})});
+    if (!float_mask_)
+        float_mask_ = memory_.result(one, {mask});
+    return memory_.result(all / 2, {memory_.in_place(all, {turned, *float_mask_})});
+}
+
+/// The scores of every head for every token, where there is no flash attention.
+Tensor ComputeGraph::attended(const LayerShape& layer,
+                              Tensor queries,
+                              std::uint64_t values,
+                              const Sources& read) {
+    const auto& work = layer.work;
+    const auto compressed = compressed_cells(layer.compression, run_);
+    const auto all = sum(cells(layer), compressed);
+    auto mask = masks_.at(layer.is_windowed ? 1 : 0);
+    if (layer.has_index_values && run_.flash_attention)
+        mask = chosen_by_head(layer, all, mask);
+    else if (layer.index_length > 0 && !layer.has_index_values)
+        mask = chosen(layer, read, compressed > 0 ? compressed : all, mask);
+    if (run_.flash_attention && !work.has_position_bias)
+        return memory_.result(sum(floats(values), widened(layer, all)), {queries, mask});
+    const auto size = floats(product(all, work.heads));
+    Sources sources;
+    // Values are a view of the keys, or lie as flash attention wants them: the product does not.
+    if (layer.value_length == 0)
+        sources.push_back(memory_.result(product(all, work.latent_rank, kHalfBytes), {}));
+    else if (run_.flash_attention)
+        sources.push_back(
+            memory_.result(product(all, layer.key_heads, layer.value_length, kHalfBytes), {}));
+    auto scores = memory_.result(size, {queries});
+    if (work.has_position_bias)
+        scores = biased(size, scores);
+    sources.insert(sources.begin(), memory_.in_place(size, {scores, mask}));
+    const auto sums = memory_.result(floats(values), sources);
+    return layer.value_length == 0 ? sums : memory_.result(floats(values), {sums});
+}
+
+/// By what the distances of tokens say for each head.
+Tensor ComputeGraph::biased(std::uint64_t size, Tensor scores) {
+    const auto bias = memory_.result(size, {memory_.result(size, {buckets_})});
+    return memory_.in_place(size, {scores, bias});
+}
+
+/// Attention to keys and values that are there at once, and in no cache.
+Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAttention& all) {
+    const auto keys = product(layer.key_heads, layer.key_length, all.tokens, kFloatBytes);
+    const auto values = product(layer.key_heads, layer.value_length, all.tokens, kFloatBytes);
+    const auto out = floats(product(layer.work.heads, layer.value_length));
+    if (run_.flash_attention && !all.has_bias)
+        return memory_.result(out, {all.query, memory_.result(keys / 2, {all.key}),
+                                    memory_.result(values / 2, {all.value}), all.mask});
+    const auto turned = memory_.result(values, {all.value});
+    const auto size = floats(product(all.tokens, layer.work.heads));
+    auto scores = memory_.result(size, {all.query, all.key});
+    if (all.has_bias)
+        scores = biased(size, scores);
+    const auto weights = memory_.in_place(size, {scores, all.mask});
+    return memory_.result(out, {memory_.result(out, {weights, turned})});
+}
+
+/// Attention to what an encoder has said.
+Tensor ComputeGraph::crossed(const LayerShape& layer, Tensor normed) {
+    const auto numbers = product(layer.key_heads, layer.key_length, model_.encoded, kFloatBytes);
+    const auto query =
+        memory_.result(floats(product(layer.work.heads, layer.key_length)), {normed});
+    const auto key = memory_.result(numbers, {encoded_});
+    const auto value = memory_.result(numbers, {encoded_});
+    return memory_.result(floats(width()), {attended_directly(layer, {.query = query,
+                                                                      .key = key,
+                                                                      .value = value,
+                                                                      .mask = encoded_mask_,
+                                                                      .tokens = model_.encoded})});
+}
+
+/// Latent attention as it is cached: queries are taken into the space of the latent rows.
+Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto turned = difference(Bytes{layer.key_length}, Bytes{work.latent_rank}).count;
+    const auto low =
+        work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
+    const auto query = memory_.result(floats(product(work.heads, work.query_length)), {low});
+    const auto absorbed = memory_.result(floats(product(work.heads, work.latent_rank)), {query});
+    const auto part = memory_.result(floats(product(work.heads, turned)), {query});
+    const auto queries =
+        memory_.result(floats(product(work.heads, layer.key_length)), {absorbed, part});
+    const auto both = memory_.result(floats(layer.key_length), {normed});
+    const auto compressed = memory_.result(floats(work.latent_rank), {both});
+    const auto position = memory_.result(floats(turned), {both});
+    memory_.read({memory_.result(floats(layer.key_length), {compressed, position})});
+    const auto sums =
+        attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
+    const auto out = floats(product(work.heads, work.value_length));
+    const auto values = memory_.result(out, {memory_.result(out, {sums})});
+    return memory_.result(floats(width()), {values});
+}
+
+/// Latent attention whose cache holds every head.
+Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
+    const auto& work = layer.work;
+    const auto heads = layer.key_heads;
+    const auto low =
+        work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
+    const auto query = memory_.result(floats(product(work.heads, layer.key_length)), {low});
+    const auto both = memory_.result(floats(sum(work.latent_rank, work.rope_length)), {normed});
+    const auto compressed = memory_.result(floats(work.latent_rank), {both});
+    const auto plain = difference(Bytes{layer.key_length}, Bytes{work.rope_length}).count;
+    const auto wide =
+        memory_.result(floats(product(heads, sum(plain, layer.value_length))), {compressed});
+    const auto value = memory_.result(floats(product(heads, layer.value_length)), {wide});
+    const auto position = memory_.result(floats(work.rope_length), {both});
+    const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
+    memory_.read({memory_.result(floats(product(heads, layer.key_length)), {wide, repeated})});
+    memory_.read({value});
+    const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
+    return memory_.result(floats(width()), {sums});
+}
+
+}  // namespace gpuprobe::inline plan

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/compute.h"
+#include "plan/graph_memory.h"
+#include "plan/need.h"
+#include "plan/size_math.h"
+
+/// Of compute.cpp alone, and of the files that hold its parts.
+namespace gpuprobe::inline plan {
+
+using Tensor = GraphMemory::Tensor;
+using Sources = std::vector<Tensor>;
+
+constexpr std::uint64_t kFloatBytes = 4;
+constexpr std::uint64_t kHalfBytes = 2;
+constexpr std::uint64_t kIndexBytes = 8;  ///< rows of the cache are addressed by 64 bits
+
+/// What one attention reads that has no cache.
+struct DirectAttention {
+    Tensor query = 0;
+    Tensor key = 0;
+    Tensor value = 0;
+    Tensor mask = 0;
+    std::uint64_t tokens = 0;  ///< of keys and values
+    bool has_bias = false;     ///< by position
+};
+
+/// The graph of one part. Operations that work in place on what nobody else reads (biases, scales,
+/// rotations, norms of one head, activations) take nothing and are left out.
+class ComputeGraph {
+public:
+    ComputeGraph(const Model& model, const RunShape& run)
+        : model_{model}, run_{run}, tokens_{tokens_of(run)} {}
+
+    Bytes bytes(const Part& part);
+
+private:
+    /// Rows of so many numbers, one for each token.
+    [[nodiscard]] std::uint64_t floats(std::uint64_t numbers) const {
+        return product(numbers, tokens_, kFloatBytes);
+    }
+    [[nodiscard]] std::uint64_t mask_number() const {
+        return run_.flash_attention ? kHalfBytes : kFloatBytes;
+    }
+    [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
+    /// Tokens that a layer attends to, beside compressed ones.
+    [[nodiscard]] std::uint64_t cells(const LayerShape& layer) const {
+        return model_.attends_batch ? tokens_ : cells_of(layer.is_windowed, model_, run_);
+    }
+    /// Next-token layers are the last.
+    [[nodiscard]] std::size_t used_layers() const {
+        const auto unused = std::ranges::find(model_.layers, true, &LayerShape::is_unused);
+        return static_cast<std::size_t>(unused - model_.layers.begin());
+    }
+
+    /// RMS norms work in place, layer norms do not.
+    Tensor norm(Tensor tensor) {
+        return model_.has_layer_norm ? memory_.result(floats(width()), {tensor})
+                                     : memory_.in_place(floats(width()), {tensor});
+    }
+
+    void prepare(const Part& part);
+    Tensor layer(std::size_t index, bool is_last);
+    Tensor mixed(const LayerShape& layer, Tensor normed);
+    Tensor attention(const LayerShape& layer, Tensor normed);
+    Tensor latent(const LayerShape& layer, Tensor normed);
+    Tensor expanded(const LayerShape& layer, Tensor normed);
+    /// `read` is what an indexer reads.
+    Tensor attended(const LayerShape& layer,
+                    Tensor queries,
+                    std::uint64_t values,
+                    const Sources& read);
+    Tensor biased(std::uint64_t size, Tensor scores);
+    Tensor attended_directly(const LayerShape& layer, const DirectAttention& all);
+    Tensor crossed(const LayerShape& layer, Tensor normed);
+    Tensor chosen(const LayerShape& layer, const Sources& read, std::uint64_t cells, Tensor mask);
+    Tensor chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask);
+    [[nodiscard]] std::uint64_t widened(const LayerShape& layer, std::uint64_t cells) const;
+    Tensor turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor);
+    Tensor rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor);
+    Tensor mamba(const LayerShape& layer, Tensor normed);
+    Tensor mamba2(const LayerShape& layer, Tensor normed);
+    Tensor short_convolution(const LayerShape& layer, Tensor normed);
+    Tensor lightning(const LayerShape& layer, Tensor normed);
+    Tensor delta_net(const LayerShape& layer, Tensor normed);
+    Tensor rwkv(const LayerShape& layer, Tensor normed);
+    Tensor feed_forward(const LayerShape& layer, Tensor normed);
+    Tensor dense(std::uint64_t inner, const LayerWork& work, Tensor normed);
+    Tensor experts(const LayerWork& work, Tensor normed);
+
+    const Model& model_;
+    const RunShape& run_;
+    std::uint64_t tokens_ = 0;
+    GraphMemory memory_ = {};
+    std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
+    Tensor buckets_ = 0;                ///< of distances, for a bias by position
+    Tensor encoded_ = 0;                ///< what an encoder has said
+    Tensor encoded_mask_ = 0;
+    Tensor input_ = 0;   ///< of the first layer, and of deep ones
+    Tensor stream_ = 0;  ///< what the next layer adds to
+    Tensor extra_ = 0;   ///< embeddings of each layer's own (Gemma 3n)
+    bool has_extra_ = false;
+    std::optional<Tensor> float_mask_ = {};   ///< of indexers that choose for each head
+    std::optional<Tensor> first_value_ = {};  ///< of RWKV
+    std::vector<Tensor> kept_ = {};           ///< inputs that are never freed
+};
+
+}  // namespace gpuprobe::inline plan
