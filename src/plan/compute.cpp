@@ -64,6 +64,9 @@ void ComputeGraph::prepare(const Part& part) {
             encoded_mask_ = input(product(model_.encoded, tokens_, mask_number()));
         }
     }
+    for (const auto& one : layers)
+        if (one.work.recurrence == Recurrence::Lightning && decays_ == 0)
+            decays_ = input(floats(product(one.work.heads, tokens_)));
     stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
     input_ = stream_;
     if (part.is_host && model_.deep_layers > 0)
@@ -102,11 +105,15 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
         return memory_.in_place(row, {memory_.in_place(row, {forward, before}), mix});
     }
     auto sum = memory_.in_place(row, {mix, before});
+    if (work.has_sum_norms)
+        sum = norm(sum);
     if (work.crosses)
         sum = memory_.in_place(row, {crossed(layer, norm(sum)), sum});
     if (!work.is_network && (work.inner > 0 || work.experts > 0)) {
         const auto second = work.has_second_norm ? norm(sum) : sum;
         sum = memory_.in_place(row, {feed_forward(layer, second), sum});
+        if (work.has_sum_norms)
+            sum = norm(sum);
     }
     return index < model_.deep_layers ? memory_.in_place(row, {sum, input_}) : sum;
 }

@@ -100,8 +100,9 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
-    Tensor buckets_ = 0;                ///< of distances, for a bias by position
-    Tensor encoded_ = 0;                ///< what an encoder has said
+    Tensor decays_ = 0;   ///< of scores by distance, for lightning attention; 0: none yet
+    Tensor buckets_ = 0;  ///< of distances, for a bias by position
+    Tensor encoded_ = 0;  ///< what an encoder has said
     Tensor encoded_mask_ = 0;
     Tensor input_ = 0;   ///< of the first layer, and of deep ones
     Tensor stream_ = 0;  ///< what the next layer adds to

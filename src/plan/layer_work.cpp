@@ -168,6 +168,8 @@ void describe_norms(const Tensors& tensors, LayerWork& work) {
     work.has_second_norm = tensors.contains("ffn_norm.weight") || tensors.contains("ffn_norm") ||
                            tensors.contains("attn_norm_2.weight") ||
                            (has_post && !tensors.contains("post_ffw_norm.weight"));
+    work.has_sum_norms = tensors.contains("attn_output_norm.weight") &&
+                         tensors.contains("layer_output_norm.weight") && !work.has_first_norm;
     work.is_parallel = work.has_first_norm && !work.has_second_norm && !has_post && work.inner > 0;
 }
 

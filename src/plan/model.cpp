@@ -54,7 +54,8 @@ Status weigh(const Gguf& gguf, Model& model) {
         return std::ranges::find(gguf.tensors, name, &GgufTensor::name) != gguf.tensors.end();
     };
     // Alone it is the norm of the output, under another name (LFM2).
-    model.has_embedding_norm = has("token_embd_norm.weight") && has("output_norm.weight");
+    model.has_embedding_norm =
+        has("token_embd_norm.weight") && (has("output_norm.weight") || !model.has_logits);
     if (!has_output &&
         architecture_named(model.architecture)
             .ties_output)  // tied: the matrix is used at both ends, and is on both sides then

@@ -36,8 +36,9 @@ struct LayerWork {
     bool crosses = false;            ///< a second attention reads what an encoder said (T5)
     bool has_first_norm = true;
     bool has_second_norm = true;
-    bool is_network = false;   ///< there is neither attention nor a state
-    bool is_parallel = false;  ///< attention and feed-forward read the same
+    bool has_sum_norms = false;  ///< behind what attention and network add, not before them (BERT)
+    bool is_network = false;     ///< there is neither attention nor a state
+    bool is_parallel = false;    ///< attention and feed-forward read the same
 
     std::uint64_t index_heads = 0;   ///< of an indexer, which chooses what attention reads
     std::uint64_t index_choice = 0;  ///< tokens that it chooses

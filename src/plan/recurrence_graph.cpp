@@ -57,7 +57,7 @@ Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     const auto before = memory_.result(inner, {memory_.result(inner, {all})});
     const auto value = memory_.result(inner, {all});
     const auto alike = memory_.result(scores, {all});
-    const auto weighed = memory_.in_place(scores, {alike, memory_.result(scores, {})});
+    const auto weighed = memory_.in_place(scores, {alike, memory_.result(scores, {decays_})});
     const auto within = memory_.result(inner, {value, weighed});
     const auto summed = memory_.in_place(inner, {before, within});
     const auto faded = memory_.result(inner, {memory_.result(inner, {all})});

@@ -51,7 +51,7 @@ def modern_bert():
         model.block(i, "attn_output.weight", 768, 768)
         model.block(i, "ffn_up.weight", 768, 2304)
         model.block(i, "ffn_down.weight", 1152, 768)
-    return model.in_type("q8_0")
+    return model.in_type("f16")
 
 
 @shape
@@ -68,7 +68,7 @@ def nomic_bert():
         model.block(i, "attn_output.weight", 768, 768)
         model.feed_forward(i, 3072)
         bert_norms(model, i)
-    return model.in_type("q8_0")
+    return model.in_type("f16")
 
 
 @shape

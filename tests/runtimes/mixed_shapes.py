@@ -65,10 +65,10 @@ def nemotron_h_8b():
 
 @shape
 def minimax_01():
-    model = Model("minimax-01", 8, 6144, 200064, feed_forward_length=9216, expert_count=8, expert_used_count=2,
+    model = Model("minimax-01", 80, 6144, 200064, feed_forward_length=9216, expert_count=8, expert_used_count=2,
                   attention__head_count=64, attention__head_count_kv=8, attention__key_length=128,
                   attention__value_length=128, rope__dimension_count=64, residual_scale=3.5, **RMS)
-    for i in range(8):
+    for i in range(80):
         model.norms(i, "attn_norm", "ffn_norm")
         if i % 8 == 7:
             model.attention(i, 64, 8, 128)
@@ -170,14 +170,14 @@ def glm_5():
 
 @shape
 def minimax_m3():
-    model = Model("minimax-m3", 4, 6144, 200064, feed_forward_length=12288, expert_count=16, expert_used_count=4,
+    model = Model("minimax-m3", 60, 6144, 200064, feed_forward_length=12288, expert_count=16, expert_used_count=4,
                   expert_feed_forward_length=3072, expert_shared_count=1, leading_dense_block_count=1,
                   expert_gating_func=2, expert_weights_scale=2.0, expert_weights_norm=True, attention__head_count=64,
                   attention__head_count_kv=4, attention__key_length=128, attention__value_length=128,
                   rope__dimension_count=64, attention__indexer__head_count=4, attention__indexer__key_length=128,
                   attention__indexer__top_k=16, attention__indexer__block_size=128,
                   attention__indexer__local_blocks=1, **RMS)
-    for i in range(4):
+    for i in range(60):
         model.norms(i, "attn_norm", "ffn_norm")
         model.attention(i, 64, 4, 128, head_norm=True)
         if i < 1:
@@ -274,7 +274,7 @@ def gemma_4(layers, width, heads, kv_heads, kv_heads_of_all, inner, extra, share
 
 @shape
 def gemma_4_31b():
-    return gemma_4(24, 5376, 32, 16, 4, 21504, 0, 0, 1024)
+    return gemma_4(60, 5376, 32, 16, 4, 21504, 0, 0, 1024)
 
 
 @shape
@@ -299,7 +299,7 @@ def exaone_4_1b():
         model.norms(i, "post_attention_norm", "post_ffw_norm")
         model.attention(i, 32, 8, 64, head_norm=True)
         model.feed_forward(i, 4096)
-    return model
+    return model.in_type("f16")
 
 
 @shape
@@ -358,7 +358,7 @@ def laguna():
 
 @shape
 def qwen3_vl():
-    return dense("qwen3vl", 12, 4096, 151936, 32, 8, 128, 12288, head_norm=True, n_deepstack_layers=3,
+    return dense("qwen3vl", 36, 4096, 151936, 32, 8, 128, 12288, head_norm=True, n_deepstack_layers=3,
                  rope__dimension_sections=[24, 20, 20, 0])
 
 

@@ -152,6 +152,28 @@ TEST(Compute, HasRoomForAnEncodersTokens) {
     EXPECT_GT(compute_of(model, {}, whole(model)).count, before + 65536ULL * 4096 * 4);
 }
 
+/// BERT large, whose norms stand behind the sums: llama.cpp v0.5.0 reserves 14.51 MiB.
+TEST(Compute, OfBertIsWhatTheRuntimeReserves) {
+    const LayerShape layer{.key_heads = 16,
+                           .key_length = 64,
+                           .value_length = 64,
+                           .work = {.heads = 16,
+                                    .has_positions = false,
+                                    .has_first_norm = false,
+                                    .has_second_norm = false,
+                                    .has_sum_norms = true,
+                                    .form = ForwardForm::Plain,
+                                    .inner = 4096}};
+    const Model model{.layers = std::vector<LayerShape>(24, layer),
+                      .embedding_length = 1024,
+                      .attends_batch = true,
+                      .has_logits = false,
+                      .has_layer_norm = true};
+    auto part = whole(model);
+    part.is_host = true;
+    EXPECT_NEAR(static_cast<double>(compute_of(model, {}, part).count) / (1U << 20U), 14.51, 0.02);
+}
+
 TEST(Compute, OfAnUnusedLayerIsNothing) {
     auto model = model_named("llama-3.1-8b");
     const auto before = compute_of(model, {}, whole(model));

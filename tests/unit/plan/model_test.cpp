@@ -171,6 +171,10 @@ TEST(Model, OfAnEncoderHasNoOutput) {
     EXPECT_EQ(model.embedding, kib(4));
     EXPECT_FALSE(model.has_logits);
     EXPECT_TRUE(model.attends_batch);
+    EXPECT_FALSE(model.layers[0].work.has_sum_norms);
+    for (const auto* name : {"blk.0.attn_output_norm.weight", "blk.0.layer_output_norm.weight"})
+        gguf.tensors.push_back({.name = name, .size = kib(4), .rows = 1});
+    EXPECT_TRUE(model_of(gguf)->layers[0].work.has_sum_norms);
 }
 
 /// llama.cpp counts it among --n-gpu-layers and loads nothing of it.
