@@ -166,12 +166,19 @@ Result<std::uint64_t> layers_of(const Keys& keys) {
 
 /// What is not known is not taken for nothing: a model without heads would have no cache.
 Status check_widths(const Keys& keys, const Model& model) {
-    if (!keys.has("embedding_length"))
-        return not_a_model(keys.name_of("embedding_length") + " is missing");
-    if (!keys.has("attention.head_count") &&
-        recurrent_state(keys, architecture_named(model.architecture)).count == 0)
-        return not_a_model(keys.name_of("attention.head_count") + " is missing");
-    return Done{};
+    constexpr std::string_view kWidth = "embedding_length";
+    constexpr std::string_view kHeads = "attention.head_count";
+    if (!keys.has(kWidth))
+        return not_a_model(keys.name_of(kWidth) + " is missing");
+    if (recurrent_state(keys, architecture_named(model.architecture)).count > 0)
+        return Done{};
+    if (!keys.has(kHeads))
+        return not_a_model(keys.name_of(kHeads) + " is missing");
+    for (std::size_t layer = 0; layer < model.layers.size(); ++layer)
+        if (keys.of_layer(kHeads, layer, 0) > 0)
+            return Done{};
+    TRY(keys.check());
+    return Error{ErrorCode::Malformed, keys.name_of(kHeads) + " is 0 in every layer"};
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ BEYOND_SCHEMA = {
     # It knows ggml's types, what a planned model has and which of its keys are numbers; a name's letters; numbers of
     # more than 64 bits.
     "model": ["could be planned for$", "block_count is [0-9]+, not 1 to [0-9]+$", "is of an unknown type$",
-              "(is|has) no whole number from 0( for layer [0-9]+)?$",
+              "head_count is 0 in every layer$", "(is|has) no whole number from 0( for layer [0-9]+)?$",
               "rows that end within a block of", "a tensor's name that is no text", "expected non-negative integer, found number"],
 }
 # Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".

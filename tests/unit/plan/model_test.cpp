@@ -468,6 +468,8 @@ INSTANTIATE_TEST_SUITE_P(
     WrongKey,
     ::testing::Values(WrongKeyRow{"Text", "block_count", std::string{"32"},
                                   "block_count is no whole number from 0"},
+                      WrongKeyRow{"NoHeads", "attention.head_count", std::int64_t{0},
+                                  "attention.head_count is 0 in every layer"},
                       WrongKeyRow{"Negative", "attention.head_count_kv", std::int64_t{-8},
                                   "attention.head_count_kv is no whole number from 0"},
                       WrongKeyRow{"ListForANumber", "attention.key_length", Numbers{64, 64, 64, 64},
