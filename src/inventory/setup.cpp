@@ -117,11 +117,35 @@ bool is_module(std::string_view name) {
     return std::ranges::find(kModules, name) != kModules.end();
 }
 
+/// Under which NVIDIA's modules are installed where several of its drivers can be at once: Debian's
+/// nvidia-current, nvidia-current-open-uvm, nvidia-tesla-535, nvidia-legacy-390xx-drm, and Ubuntu's
+/// nvidia_390 of before 18.04. Source: devleonardoamaral/debian-nvidia-installer,
+/// usr/lib/debian-nvidia-installer/nvidia.sh; Bumblebee-Project/Bumblebee#239.
+constexpr std::array<std::string_view, 3> kFlavours = {"current", "tesla", "legacy"};
+constexpr std::array<std::string_view, 4> kNvidiaParts = {"_drm", "_modeset", "_peermem", "_uvm"};
+
+/// The module that such a name stands for: "nvidia_current_drm" is the kernel's nvidia_drm.
+std::string without_flavour(std::string name) {
+    constexpr std::string_view kLead = "nvidia_";
+    if (!name.starts_with(kLead))
+        return name;
+    const auto rest = std::string_view{name}.substr(kLead.size());
+    const bool has_number = !rest.empty() && rest.front() >= '0' && rest.front() <= '9';
+    if (!has_number && std::ranges::none_of(kFlavours, [rest](std::string_view flavour) {
+            return rest.starts_with(flavour);
+        }))
+        return name;
+    for (const auto part : kNvidiaParts)
+        if (name.ends_with(part))
+            return "nvidia" + std::string{part};
+    return "nvidia";
+}
+
 /// The kernel takes both signs for the same (kernel/params.c).
 std::string module_name(std::string_view text) {
     std::string name{text};
     std::ranges::replace(name, '-', '_');
-    return name;
+    return without_flavour(std::move(name));
 }
 
 Words sorted(const std::set<std::string>& names) {
@@ -165,7 +189,12 @@ std::optional<std::uint64_t> tainted(const FileSystem& files) {
     return line ? parse_number<std::uint64_t>(*line) : std::nullopt;
 }
 
-/// "blacklist nouveau", "install nouveau /bin/false"
+void add_module(std::string_view text, std::set<std::string>& names) {
+    if (auto name = module_name(text); is_module(name))
+        names.insert(std::move(name));
+}
+
+/// "blacklist nouveau", "install nouveau /bin/false", "alias nouveau off"
 void add_blacklisted(std::string_view text, std::set<std::string>& names) {
     for (const auto line : split(text, '\n')) {
         const auto columns = words(line);
@@ -173,16 +202,34 @@ void add_blacklisted(std::string_view text, std::set<std::string>& names) {
         const bool is_replaced = columns.size() >= 3 && columns[0] == "install" &&
                                  (columns[2] == "/bin/false" || columns[2] == "/bin/true" ||
                                   columns[2] == "/usr/bin/false" || columns[2] == "/usr/bin/true");
-        if (is_shut || is_replaced)
-            if (auto name = module_name(columns[1]); is_module(name))
-                names.insert(std::move(name));
+        const bool is_off = columns.size() >= 3 && columns[0] == "alias" && columns[2] == "off";
+        if (is_shut || is_replaced || is_off)
+            add_module(columns[1], names);
     }
 }
 
-std::optional<Words> blacklist(const FileSystem& files) {
+/// "modprobe.blacklist=nouveau,nvidiafb": modprobe's word, the kernel's and dracut's.
+void add_blacklisted(const Words& parameters, std::set<std::string>& names) {
+    for (const auto& parameter : parameters) {
+        const auto equals = parameter.find('=');
+        if (equals != std::string::npos && parameter.find("blacklist") < equals &&
+            !parameter.starts_with("initcall"))
+            for (const auto name : split(std::string_view{parameter}.substr(equals + 1), ','))
+                add_module(name, names);
+    }
+}
+
+/// Source: modprobe.d(5).
+constexpr std::array kModprobeFolders{"/etc/modprobe.d", "/run/modprobe.d",
+                                      "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
+                                      "/lib/modprobe.d"};
+
+std::optional<Words> blacklist(const FileSystem& files, const std::optional<Words>& parameters) {
     std::set<std::string> names;
-    bool is_known = false;
-    for (const std::string folder : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d"}) {
+    if (parameters)
+        add_blacklisted(*parameters, names);
+    bool is_known = !names.empty();
+    for (const std::string folder : kModprobeFolders) {
         const auto found = files.list(folder);
         is_known = is_known || found;
         for (std::size_t i = 0; found && i < std::min(found->size(), kMaxFiles); ++i)
@@ -209,8 +256,7 @@ void add_installed(std::string_view list, std::set<std::string>& names) {
     for (const auto line : split(list, '\n')) {
         const auto path = line.substr(0, line.find(':'));
         const auto file = path.substr(path.rfind('/') + 1);
-        if (auto name = module_name(file.substr(0, file.find(".ko"))); is_module(name))
-            names.insert(std::move(name));
+        add_module(file.substr(0, file.find(".ko")), names);
     }
 }
 
@@ -303,11 +349,13 @@ std::optional<std::string> sandbox_of(const FileSystem& files) {
 }
 
 KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel) {
-    return {.parameters = parameters(files),
+    auto words = parameters(files);
+    auto shut = blacklist(files, words);
+    return {.parameters = std::move(words),
             .secure_boot = secure_boot(files),
             .lockdown = lockdown(files),
             .tainted = tainted(files),
-            .blacklist = blacklist(files),
+            .blacklist = std::move(shut),
             .loaded = loaded(files),
             .installed = kernel ? installed(files, *kernel) : std::nullopt,
             .options = options(files),

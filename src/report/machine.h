@@ -61,7 +61,7 @@ struct KernelSetup {
     std::optional<bool> secure_boot = {};
     std::optional<std::string> lockdown = {};   ///< "none", "integrity" or "confidentiality"
     std::optional<std::uint64_t> tainted = {};  ///< bits of /proc/sys/kernel/tainted
-    /// Modules of graphics drivers that modprobe.d keeps from loading, sorted.
+    /// Modules of graphics drivers that modprobe.d or the command line keeps from loading, sorted.
     std::optional<std::vector<std::string>> blacklist = {};
     /// Modules of graphics drivers that are loaded or built in, sorted.
     std::optional<std::vector<std::string>> loaded = {};

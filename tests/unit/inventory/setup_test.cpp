@@ -78,6 +78,29 @@ TEST(KernelSetup, ReadsBlacklists) {
     EXPECT_EQ(kernel_setup(files, {}).blacklist, (Words{"nouveau", "nvidia_drm"}));
 }
 
+TEST(KernelSetup, ReadsBlacklistsInEachFolderOfModprobe) {
+    for (const std::string folder : {"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"}) {
+        MemoryFiles files;
+        files.write(folder + "/modprobe.d/blacklist-nvidia.conf", "alias nvidia off\n");
+        EXPECT_EQ(kernel_setup(files, {}).blacklist, Words{"nvidia"}) << folder;
+    }
+}
+
+TEST(KernelSetup, ReadsBlacklistsOnTheCommandLineWordByWord) {
+    const auto blacklist = [](const std::string& line) {
+        MemoryFiles files;
+        files.write("/proc/cmdline", line);
+        return kernel_setup(files, {}).blacklist;
+    };
+    EXPECT_EQ(blacklist("modprobe.blacklist=pcspkr,nvidia,nvidia-drm"),
+              (Words{"nvidia", "nvidia_drm"}));
+    EXPECT_EQ(blacklist("rd.driver.blacklist=nouveau module_blacklist=xe"),
+              (Words{"nouveau", "xe"}));
+    EXPECT_EQ(blacklist("modprobe.blacklist=nvidiafb initcall_blacklist=nvidia nvidia.x=blacklist"),
+              std::nullopt);
+    EXPECT_EQ(blacklist("modprobe.blacklist modprobe.blacklist="), std::nullopt);
+}
+
 TEST(KernelSetup, FindsModulesOfTheRunningKernel) {
     MemoryFiles files;
     files.write(
@@ -87,6 +110,22 @@ TEST(KernelSetup, FindsModulesOfTheRunningKernel) {
     EXPECT_EQ(kernel_setup(files, "6.1").installed, (Words{"amdgpu", "i915", "nvidia_uvm"}));
     EXPECT_EQ(kernel_setup(files, "6.2").installed, std::nullopt);
     EXPECT_EQ(kernel_setup(files, {}).installed, std::nullopt);
+}
+
+/// Debian has room for several of NVIDIA's drivers: the file's name is not the module's.
+TEST(KernelSetup, KnowsTheModulesOfNvidiasFlavours) {
+    const auto installed = [](const std::string& name) {
+        MemoryFiles files;
+        files.write("/lib/modules/6.1/modules.dep", "updates/dkms/" + name + ".ko.xz:\n");
+        return kernel_setup(files, "6.1").installed;
+    };
+    for (const auto* flavour : {"nvidia", "nvidia-current", "nvidia-current-open",
+                                "nvidia-tesla-535", "nvidia-legacy-390xx", "nvidia_390"}) {
+        EXPECT_EQ(installed(flavour), Words{"nvidia"}) << flavour;
+        EXPECT_EQ(installed(flavour + std::string{"-uvm"}), Words{"nvidia_uvm"}) << flavour;
+    }
+    for (const auto* other : {"nvidiafb", "nvidia-wmi-ec-backlight", "nvidia-cspmu", "nvidia-"})
+        EXPECT_EQ(installed(other), Words{}) << other;
 }
 
 TEST(KernelSetup, ReadsWhatIsInUse) {
