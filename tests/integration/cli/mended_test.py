@@ -286,7 +286,7 @@ class MendedKernel(MendedCase):
         machine.put("/etc/modprobe.d/mine.conf", "# by hand\nblacklist nvidia\n")
 
         def edit(finding):
-            self.assertIn("grep -rn nvidia /etc/modprobe.d", finding["fix"])
+            self.assertIn("grep -rsw nvidia /etc/modprobe.d", finding["fix"])
             done = machine.run("sh", "-ec", "grep -rl nvidia /etc/modprobe.d | xargs sed -i /nvidia/d")
             self.assertEqual(done.returncode, 0, done.stderr)
             return "the line taken out of the file that grep names"

@@ -2,6 +2,7 @@
 #include "explain/doctor.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -535,17 +536,76 @@ TEST(Examine, SendsWhoIsInAContainerToTheHostForNvidiasDriver) {
     EXPECT_EQ(fix.find("apt install"), std::string::npos) << fix;
 }
 
+/// By its architecture, which its chip tells before any driver does.
 TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
-    const auto found = [](const char* device) {
+    const auto nouveau = [](const char* capability) {
         auto report = healthy();
         gpu_of(report).driver.name = "nouveau";
-        gpu_of(report).pci = PciInfo{.vendor_id = "10de", .device_id = device};
+        gpu_of(report).architecture.cuda_compute_capability = capability;
         return case_of(report, "nouveau");
     };
-    EXPECT_EQ(found("1180"), Value{"legacy"});  // GTX 680
-    EXPECT_EQ(found("06d2"), Value{"legacy"});  // Tesla C2070
-    EXPECT_EQ(found("2335"), Value{});          // H200
-    EXPECT_EQ(found("2b85"), Value{"newest"});  // RTX 5090
+    const auto unloaded = [](const char* capability) {
+        auto report = healthy();
+        lose_driver(report);
+        gpu_of(report).architecture.cuda_compute_capability = capability;
+        report.host.setup = KernelSetup{.installed = {{"nvidia"}}};
+        return case_of(report, "module-not-loaded");
+    };
+    const auto unbuilt = [](const char* capability) {
+        auto report = healthy();
+        lose_driver(report);
+        gpu_of(report).architecture.cuda_compute_capability = capability;
+        report.host.setup = KernelSetup{.installed = {{"nouveau"}}};
+        report.runtimes["cuda"].loader = "libcuda.so.1";
+        return case_of(report, "nvidia-module-not-built");
+    };
+    const auto taken_by_none = [](const char* capability) {
+        auto report = healthy();
+        lose_driver(report);
+        gpu_of(report).architecture.cuda_compute_capability = capability;
+        report.host.setup = KernelSetup{.loaded = {{"nvidia"}}};
+        report.runtimes["cuda"].loader = "libcuda.so.1";
+        return case_of(report, "no-driver");
+    };
+    for (const auto& found : std::vector<std::function<Value(const char*)>>{
+             nouveau, unloaded, unbuilt, taken_by_none}) {
+        EXPECT_EQ(found("2.0"), Value{"legacy"});       // Tesla C2070
+        EXPECT_EQ(found("3.0"), Value{"legacy"});       // GTX 680
+        EXPECT_EQ(found("6.1"), Value{"last-branch"});  // GTX 1080
+        EXPECT_EQ(found("7.0"), Value{"last-branch"});  // V100
+        EXPECT_EQ(found("12.0"), Value{"newest"});      // RTX 5090
+    }
+    auto ion = healthy();  // no capability is known of chips of before CUDA, nor of some after it
+    gpu_of(ion).driver.name = "nouveau";
+    gpu_of(ion).pci = PciInfo{.vendor_id = "10de", .device_id = "087d"};
+    EXPECT_EQ(case_of(ion, "nouveau"), Value{"legacy"});
+    EXPECT_EQ(nouveau("9.0"), Value{});
+    EXPECT_EQ(unloaded("7.5"), Value{});
+    EXPECT_EQ(unbuilt("9.0"), Value{});
+    EXPECT_EQ(taken_by_none("9.0"), Value{"libraries"});
+}
+
+/// el9's 5.14 has the drivers of a much later kernel.
+TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
+    auto report = healthy();
+    lose_driver(report);
+    gpu_of(report).vendor = "amd";
+    gpu_of(report).pci = PciInfo{.vendor_id = "1002", .device_id = "744c"};
+    report.host.setup = KernelSetup{.installed = {{"amdgpu"}}};
+    const auto ids = [&report](const char* kernel) {
+        report.host.kernel = kernel;
+        std::set<std::string> found;
+        for (const auto& finding : examine(report, {}))
+            found.insert(finding.id);
+        return found;
+    };
+    EXPECT_TRUE(ids("5.14.0-generic").contains("kernel-before-rdna3"));
+    EXPECT_FALSE(ids("5.14.0-generic").contains("module-not-loaded"));
+    EXPECT_FALSE(ids("5.14.0-503.15.1.el9_5.x86_64").contains("kernel-before-rdna3"));
+    EXPECT_TRUE(ids("5.14.0-503.15.1.el9_5.x86_64").contains("module-not-loaded"));
+    report.host.setup->loaded = {{"amdgpu"}};
+    EXPECT_TRUE(ids("5.14.0-503.15.1.el9_5.x86_64").contains("no-driver"));
+    EXPECT_EQ(case_of(report, "no-driver"), Value{"backports"});
 }
 
 TEST(Examine, FindsALostGpuInWhatItsDriverSays) {
