@@ -68,14 +68,19 @@ bool Place::is_elsewhere(const knowledge::PackageRole& role) const {
     return role.is_for_host && (is_inside() || host_.wsl);
 }
 
+const std::string* Place::told(std::map<std::string, std::string> Distribution::*what,
+                               const std::string& key) const {
+    const auto version = host_.os_release ? host_.os_release->version_id.value_or("") : "";
+    return row_ ? Places::current().told(*row_, what, key, version) : nullptr;
+}
+
 const std::string* Place::package(const std::string& role) const {
-    return row_ ? Places::current().told(*row_, &Distribution::packages, role) : nullptr;
+    return told(&Distribution::packages, role);
 }
 
 std::optional<std::string> Place::own_command(const std::string& name,
                                               std::string_view object) const {
-    const auto* pattern =
-        row_ ? Places::current().told(*row_, &Distribution::commands, name) : nullptr;
+    const auto* pattern = told(&Distribution::commands, name);
     return pattern && !pattern->empty() ? std::optional{as_caller(with(*pattern, object))}
                                         : std::nullopt;
 }
@@ -88,7 +93,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
     if (row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
         return std::nullopt;
     const auto own = "install:" + role;
-    const bool has_own = Places::current().told(*row_, &Distribution::commands, own);
+    const bool has_own = told(&Distribution::commands, own);
     return own_command(has_own ? own : "install", *packages);
 }
 
@@ -102,8 +107,8 @@ std::string Place::install_words(const std::string& role) const {
         if (const auto own = engine("install", says))
             return *own;
     const auto* packages = package(role);
-    const auto* told = row_ ? places.told(*row_, &Distribution::notes, role) : nullptr;
-    const auto note = told ? *told : std::string{};
+    const auto* remarks = told(&Distribution::notes, role);
+    const auto note = remarks ? *remarks : std::string{};
     const auto remark = note.empty() ? "" : " (" + note + ")";
     if (row_ && row_->image && !is_inside())
         return with(*row_->image, packages && !packages->empty() ? *packages : says) + remark;
@@ -112,7 +117,7 @@ std::string Place::install_words(const std::string& role) const {
     if (packages)
         return row_->name + " has no package of " + says + (note.empty() ? "" : ": " + note);
     const auto* example = row_ ? nullptr : places.find(kExample, "", "");
-    const auto* name = example ? places.told(*example, &Distribution::packages, role) : nullptr;
+    const auto* name = example ? places.told(*example, &Distribution::packages, role, "") : nullptr;
     return "install " + says + (name && !name->empty() ? " (in Debian: " + *name + ")" : "");
 }
 

@@ -45,6 +45,10 @@ private:
     /// How this kind of container, or sandbox, is given a device.
     [[nodiscard]] std::optional<std::string> engine(const std::string& name,
                                                     std::string_view object) const;
+    /// What the row of this distribution tells, or one that it is like.
+    [[nodiscard]] const std::string* told(
+        std::map<std::string, std::string> knowledge::Distribution::*what,
+        const std::string& key) const;
     /// What a placeholder stands for: a member of the evidence, or something of this place.
     [[nodiscard]] std::optional<std::string> word(std::string_view placeholder,
                                                   const Value& evidence) const;

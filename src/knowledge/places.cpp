@@ -47,7 +47,19 @@ void describe(Visitor& visit, PackageRole& role) {
     role.is_for_host = is_for_host.value_or(false);
 }
 
-RECORD_MEMBERS(Distribution, id, name, version, variant, like, commands, packages, notes, image)
+template <class Visitor>
+void describe(Visitor& visit, Distribution& row) {
+    visit("id", row.id);
+    visit("name", row.name);
+    visit("version", row.version);
+    visit("variant", row.variant);
+    visit("like", row.like);
+    visit("same_versions", row.has_same_versions);
+    visit("commands", row.commands);
+    visit("packages", row.packages);
+    visit("notes", row.notes);
+    visit("image", row.image);
+}
 
 RECORD_MEMBERS(Engine, id, name, commands)
 
@@ -94,7 +106,8 @@ const PackageRole* Places::role(std::string_view id) const {
 
 const std::string* Places::told(const Distribution& row,
                                 std::map<std::string, std::string> Distribution::*what,
-                                const std::string& key) const {
+                                const std::string& key,
+                                std::string_view version) const {
     const auto* place = &row;
     for (int i = 0; place && i < kMaxKinship; ++i) {
         const auto found = (place->*what).find(key);
@@ -103,7 +116,9 @@ const std::string* Places::told(const Distribution& row,
         const auto general = (place->*what).find(key.substr(0, key.find('.')));
         if (general != (place->*what).end())
             return &general->second;
-        place = place->like ? find(*place->like, "", "") : nullptr;
+        if (!place->has_same_versions.value_or(false))
+            version = {};
+        place = place->like ? find(*place->like, version, "") : nullptr;
     }
     return nullptr;
 }

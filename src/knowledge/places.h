@@ -25,6 +25,8 @@ struct Distribution {
     std::optional<std::string> version = {};  ///< VERSION_ID or its first part; none: any
     std::optional<std::string> variant = {};  ///< VARIANT_ID; none: any
     std::optional<std::string> like = {};     ///< the row that has what this one lacks
+    /// VERSION_ID counts as that one's does, so that its row of the same version is meant.
+    std::optional<bool> has_same_versions = {};
     /// Commands by what they do: "install", "purge", "owner", "reinstall", "initramfs",
     /// "kernel-add", "kernel-remove". "{}" stands for their object.
     std::map<std::string, std::string> commands = {};
@@ -55,10 +57,11 @@ public:
     [[nodiscard]] const Engine* engine(std::string_view id) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
     /// Of this row, or of those that it is like; nullptr where none tells. A key "mesa-vulkan.amd"
-    /// is a "mesa-vulkan" where nothing more exact is told.
+    /// is a "mesa-vulkan" where nothing more exact is told. `version` is that of the machine.
     [[nodiscard]] const std::string* told(const Distribution& row,
                                           std::map<std::string, std::string> Distribution::*what,
-                                          const std::string& key) const;
+                                          const std::string& key,
+                                          std::string_view version) const;
 
 private:
     std::map<std::string, PackageRole, std::less<>> roles_ = {};

@@ -25,12 +25,16 @@ TEST(Places, TakeTheRowThatFitsBest) {
     const auto packages = [&places](const char* id, const char* version, const char* variant,
                                     const char* role) -> std::string {
         const auto* row = places.find(id, version, variant);
-        const auto* told = row ? places.told(*row, &Distribution::packages, role) : nullptr;
+        const auto* told =
+            row ? places.told(*row, &Distribution::packages, role, version) : nullptr;
         return told ? *told : "(unknown)";
     };
     EXPECT_EQ(packages("debian", "12", "", "rocm"), "libhsa-runtime64-1 libamdhip64-5");
     EXPECT_EQ(packages("debian", "11", "", "rocm"), "");
     EXPECT_EQ(packages("debian", "13", "", "intel-firmware"), "firmware-intel-graphics");
+    EXPECT_EQ(packages("raspbian", "13", "", "intel-firmware"), "firmware-intel-graphics");
+    EXPECT_EQ(packages("raspbian", "13", "", "nvidia-driver"), "");
+    EXPECT_EQ(packages("raspbian", "12", "", "rocm"), packages("debian", "12", "", "rocm"));
     EXPECT_EQ(packages("ubuntu", "24.04", "", "vulkan-loader"), "libvulkan1");
     EXPECT_EQ(packages("arch", "", "", "mesa-vulkan.amd"), "vulkan-radeon");
     EXPECT_EQ(packages("debian", "12", "", "mesa-vulkan.amd"), "mesa-vulkan-drivers");
@@ -50,7 +54,7 @@ TEST(Places, EndAtARowThatIsLikeItself) {
     const auto places = Places::from(R"({"schema": "gpuprobe.distributions/1", "roles": {},
         "distributions": [{"id": "a", "name": "A", "like": "b"}, {"id": "b", "name": "B", "like": "a"}]})");
     ASSERT_TRUE(places);
-    EXPECT_EQ(places->told(*places->find("a", "", ""), &Distribution::packages, "x"), nullptr);
+    EXPECT_EQ(places->told(*places->find("a", "", ""), &Distribution::packages, "x", ""), nullptr);
 }
 
 TEST(Places, RefuseWhatIsNoDocument) {

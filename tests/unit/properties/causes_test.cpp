@@ -242,8 +242,8 @@ std::set<std::string> packages_of(const Host& host) {
     const auto& places = knowledge::Places::current();
     std::set<std::string> known;
     const auto& release = *host.os_release;
-    const auto* row =
-        places.find(*release.id, release.version_id.value_or(""), release.variant_id.value_or(""));
+    auto version = release.version_id.value_or("");
+    const auto* row = places.find(*release.id, version, release.variant_id.value_or(""));
     for (int i = 0; row && i < 8; ++i) {
         for (const auto& [role, list] : row->packages)
             for (const auto word : words(list))
@@ -251,7 +251,9 @@ std::set<std::string> packages_of(const Host& host) {
         for (const auto& [name, command] : row->commands)
             for (const auto& package : packages_in(command))
                 known.insert(package);
-        row = row->like ? places.find(*row->like, "", "") : nullptr;
+        if (!row->has_same_versions.value_or(false))
+            version.clear();
+        row = row->like ? places.find(*row->like, version, "") : nullptr;
     }
     return known;
 }
