@@ -132,4 +132,11 @@ Surroundings own_surroundings(const FileSystem& files) {
     return here;
 }
 
+std::vector<Finding> own_findings(const Report& report) {
+    Surroundings here;
+    if (report.source != ReportSource::Replay)
+        here.new_groups = new_groups(RootedFiles{});
+    return examine(report, here);
+}
+
 }  // namespace gpuprobe::inline calls

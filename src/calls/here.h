@@ -23,4 +23,8 @@ std::vector<Finding> findings_for(uid_t caller,
 /// What surrounds this process, with its account. Looks the account up, which may take a while.
 Surroundings own_surroundings(const FileSystem& files);
 
+/// Why GPUs are not used by what the report says, for the account of this process, which is looked
+/// up. What else surrounds it, its variables and the kernel's log, is doctor's to tell.
+std::vector<Finding> own_findings(const Report& report);
+
 }  // namespace gpuprobe::inline calls

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "calls/documents.h"
+#include "calls/here.h"
 #include "cli/decision_text.h"
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
@@ -147,7 +149,10 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
     if (context.arguments.is_quiet)
         return code;
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
-    const auto text = consumer_text(decision, screen) + candidates_text(decision, screen);
+    const auto report = context.client.report();
+    const auto findings = report ? std::optional{own_findings(*report)} : std::nullopt;
+    const auto text = consumer_text(decision, screen) +
+                      candidates_text(decision, findings ? &*findings : nullptr, screen);
     std::fwrite(text.data(), 1, text.size(), stderr);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "explain/doctor.h"
 #include "explain/screen.h"
 #include "policy/decision.h"
 #include "report/report.h"
@@ -20,7 +21,10 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 std::string verdict_sign(Verdict verdict, const Screen& screen);
 
 /// Every candidate with a sentence, then what helps, with the warnings too. Pure.
-std::string candidates_text(const Decision& decision, const Screen& screen);
+/// `findings` are the doctor's; null where they are not known.
+std::string candidates_text(const Decision& decision,
+                            const std::vector<Finding>* findings,
+                            const Screen& screen);
 
 /// "What helps" with a line for each fix; empty without any. Pure.
 std::string fixes_text(const std::vector<std::string>& fixes, const Screen& screen);

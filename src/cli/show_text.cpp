@@ -192,10 +192,10 @@ FactList api_facts(const std::string& api, const ApiView& view) {
     return facts;
 }
 
-FactList findings(const std::vector<Reason>& findings) {
+FactList findings(const std::vector<Reason>& findings, const ReasonPlace& place) {
     FactList facts{"Findings"};
     for (const auto& finding : findings) {
-        const auto what = explained(finding);
+        const auto what = explained(finding, place);
         facts.add(finding.code, what.text, Tone::Unsure);
         facts.add_known("", what.fix);
     }
@@ -232,13 +232,17 @@ std::string page(std::string_view title, const std::vector<FactList>& lists, con
 
 }  // namespace
 
-std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const Screen& screen) {
+std::string show_text(const Gpu& gpu,
+                      const Report& report,
+                      const std::vector<Finding>& found,
+                      WallTime now,
+                      const Screen& screen) {
     std::vector<FactList> lists{hardware(gpu),
                                 driver(gpu.driver, gpu.nodes, screen),
                                 memory(gpu, now, screen),
                                 backends(gpu, report),
                                 computed(gpu, report),
-                                findings(gpu.findings),
+                                findings(gpu.findings, {.findings = &found, .gpu = gpu.id}),
                                 identity(gpu)};
     for (const auto& [api, view] : gpu.apis)
         if (view.outcome != Outcome::Absent)
@@ -250,11 +254,13 @@ std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const 
     return page(gpu_title(gpu), lists, screen);
 }
 
-std::string show_text(const Accelerator& accelerator, const Screen& screen) {
+std::string show_text(const Accelerator& accelerator,
+                      const std::vector<Finding>& found,
+                      const Screen& screen) {
     return page(
         accelerator.name.value_or(accelerator.id),
         {hardware(accelerator, screen), driver(accelerator.driver, accelerator.nodes, screen),
-         findings(accelerator.findings)},
+         findings(accelerator.findings, {.findings = &found, .gpu = accelerator.id})},
         screen);
 }
 

@@ -3,18 +3,26 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
+#include "explain/doctor.h"
 #include "explain/screen.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline cli {
 
 /// Everything that the report says about one GPU, in groups. Unknown facts are left out. `now` is
-/// what the age of free memory counts to. Pure.
-std::string show_text(const Gpu& gpu, const Report& report, WallTime now, const Screen& screen);
+/// what the age of free memory counts to. `found` are the doctor's of the report. Pure.
+std::string show_text(const Gpu& gpu,
+                      const Report& report,
+                      const std::vector<Finding>& found,
+                      WallTime now,
+                      const Screen& screen);
 /// The same of an accelerator.
-std::string show_text(const Accelerator& accelerator, const Screen& screen);
+std::string show_text(const Accelerator& accelerator,
+                      const std::vector<Finding>& found,
+                      const Screen& screen);
 
 /// "350.5 of 600 W", "of 600 W" where only the limit is known; nullopt where nothing is.
 std::optional<std::string> power_words(const AcceleratorPower& power);

@@ -174,12 +174,12 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     return lines;
 }
 
-std::string obstacle_section(const Report& report, const Screen& screen, Hints& hints) {
+std::string obstacle_section(const std::vector<Obstacle>& all, const Screen& screen, Hints& hints) {
     std::vector<Obstacle> unusable;
     std::vector<Obstacle> unknown;
-    for (auto& obstacle : obstacles(report)) {
+    for (const auto& obstacle : all) {
         hints.add(obstacle.fixes);
-        (obstacle.is_uncertain ? unknown : unusable).push_back(std::move(obstacle));
+        (obstacle.is_uncertain ? unknown : unusable).push_back(obstacle);
     }
     std::string text;
     if (!unusable.empty())
@@ -240,8 +240,27 @@ std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>
     return findings;
 }
 
-std::string problem_section(const Report& report, const Screen& screen, Hints& hints) {
+/// What is wrong with the machine itself.
+std::string machine_lines(const std::vector<Finding>& findings,
+                          const Screen& screen,
+                          Hints& hints) {
     std::string lines;
+    for (const auto& finding : findings) {
+        if (finding.gpu || finding.severity < Severity::Warning)
+            continue;
+        lines += problem_line(screen, finding.sentence);
+        if (finding.fix)
+            hints.add({*finding.fix});
+    }
+    return lines;
+}
+
+std::string problem_section(const Report& report,
+                            const std::vector<Finding>& found,
+                            const std::vector<Obstacle>& shown,
+                            const Screen& screen,
+                            Hints& hints) {
+    auto lines = machine_lines(found, screen, hints);
     for (const auto& probe : report.probes) {
         if (!went_wrong(probe))
             continue;
@@ -251,9 +270,9 @@ std::string problem_section(const Report& report, const Screen& screen, Hints& h
         lines += problem_line(screen, quarantine_sentence(held));
         hints.add({"ask again: gpuprobectl quarantine clear " + scrubbed(held.api)});
     }
-    const auto shown = obstacles(report);
     for (const auto& gpu : report.gpus) {
-        const auto findings = explained(unshown_findings(gpu, shown));
+        const auto findings =
+            explained(unshown_findings(gpu, shown), {.findings = &found, .gpu = gpu.id});
         if (!findings.text.empty())
             lines += problem_line(screen, scrubbed(gpu.id) + ": " + findings.text);
         hints.add(findings.fixes);
@@ -288,15 +307,19 @@ std::string hint_section(const Report& report,
 
 }  // namespace
 
-std::string status_text(const Report& report, const Decision* choice, const Screen& screen) {
+std::string status_text(const Report& report,
+                        const std::vector<Finding>& findings,
+                        const Decision* choice,
+                        const Screen& screen) {
+    const auto in_the_way = obstacles(report, findings);
     Hints hints;
     auto text =
         headline(report, choice, screen) + host_line(report, screen) + gpu_table(report, screen);
     text += measured_section(report, screen);
-    text += obstacle_section(report, screen, hints);
+    text += obstacle_section(in_the_way, screen, hints);
     text += software_section(report, screen);
     text += accelerator_section(report, screen);
-    text += problem_section(report, screen, hints);
+    text += problem_section(report, findings, in_the_way, screen, hints);
     return text + hint_section(report, choice, screen, hints);
 }
 

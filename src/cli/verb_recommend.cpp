@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/record.h"
+#include "calls/here.h"
 #include "cli/decision_text.h"
 #include "cli/recommendation.h"
 #include "cli/shared_options.h"
@@ -109,19 +112,26 @@ std::string recommendation_text(const Recommendation& answer,
     return text + warnings_text(answer.warnings, screen);
 }
 
-/// Every variant with a sentence, then what helps. Pure.
-std::string variants_text(const Recommendation& answer, const Screen& screen) {
+/// What the doctor finds; nothing is known of it without a report.
+std::optional<std::vector<Finding>> findings_of(const Result<Report>& report) {
+    return report ? std::optional{own_findings(*report)} : std::nullopt;
+}
+
+/// Every variant with a sentence, then what helps. `findings` may be null. Pure.
+std::string variants_text(const Recommendation& answer,
+                          const std::vector<Finding>* findings,
+                          const Screen& screen) {
     std::size_t width = 0;
     for (const auto& candidate : answer.candidates)
         width = std::max(width, display_width(candidate.variant));
-    auto fixes = explained(answer.warnings).fixes;
+    auto fixes = explained(answer.warnings, {.findings = findings}).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";
     for (const auto& candidate : answer.candidates) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
         const auto lead = "  " + verdict_sign(candidate.verdict, screen);
-        const auto why = explained(candidate);
+        const auto why = explained(candidate, findings);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
         for (const auto& fix : why.fixes)
             add_once(fixes, fix);
@@ -217,8 +227,9 @@ void print_names(const Recommendation& answer, bool all) {
 /// What nobody could choose is not the answer: it goes to standard error.
 void explain_nothing(const Context& context, const Recommendation& answer) {
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
+    const auto findings = findings_of(context.client.report());
     const auto text = "gpuprobectl: " + recommendation_text(answer, nullptr, screen) +
-                      variants_text(answer, screen);
+                      variants_text(answer, findings ? &*findings : nullptr, screen);
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -264,12 +275,17 @@ Result<ExitCode> run_recommend(Context& context) {
         explain_nothing(context, answer);
         return ExitCode::NoMatch;
     }
-    // Only for the GPUs' names: without them their ids do.
+    // For the GPUs' names and what helps here: without it their ids do, and what usually helps.
     const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
-    print(arguments.recommend.request.at("explain").as_bool() == true
-              ? variants_text(answer, context.screen)
-              : fixes_text(explained(answer.warnings).fixes, context.screen));
+    const bool explains = arguments.recommend.request.at("explain").as_bool() == true;
+    if (!explains && answer.warnings.empty())
+        return ExitCode::Answered;
+    const auto findings = findings_of(report);
+    const auto* known = findings ? &*findings : nullptr;
+    print(explains
+              ? variants_text(answer, known, context.screen)
+              : fixes_text(explained(answer.warnings, {.findings = known}).fixes, context.screen));
     return ExitCode::Answered;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "base/parse.h"
+#include "calls/here.h"
 #include "cli/choice.h"
 #include "cli/decision_text.h"
 #include "cli/shared_options.h"
@@ -22,15 +25,19 @@ Result<ExitCode> run_select(Context& context) {
         print(scrubbed(*decision.backend) + "\n");
         return ExitCode::Answered;
     }
-    // Only for the GPUs' names: without them their ids do.
+    // For the GPUs' names and what helps here: without it their ids do, and what usually helps.
     const auto report = context.client.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
-    if (context.arguments.select.explains()) {
-        print(consumer_text(decision, context.screen));
-        print(candidates_text(decision, context.screen));
-    } else {
-        print(fixes_text(explained(decision.warnings).fixes, context.screen));
-    }
+    const bool explains = context.arguments.select.explains();
+    if (!explains && decision.warnings.empty())
+        return ExitCode::Answered;
+    const auto findings = report ? std::optional{own_findings(*report)} : std::nullopt;
+    const auto* known = findings ? &*findings : nullptr;
+    if (explains)
+        print(consumer_text(decision, context.screen) +
+              candidates_text(decision, known, context.screen));
+    else
+        print(fixes_text(explained(decision.warnings, {.findings = known}).fixes, context.screen));
     return ExitCode::Answered;
 }
 

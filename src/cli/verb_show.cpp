@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/record.h"
+#include "calls/here.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
 #include "cli/show_text.h"
@@ -63,15 +64,17 @@ Result<ExitCode> run_show(Context& context) {
         print_documents(context, gpus, accelerators);
         return ExitCode::Answered;
     }
+    const auto found = own_findings(report);
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         auto gpu = *gpus[i];
         if (!unit_of(gpu))
             TRY(context.client.refresh_memory(gpu));
-        print((i == 0 ? "" : "\n") + show_text(gpu, report, time_of(report), context.screen));
+        print((i == 0 ? "" : "\n") +
+              show_text(gpu, report, found, time_of(report), context.screen));
     }
     for (const auto* accelerator : accelerators)
         print((gpus.empty() && accelerator == accelerators.front() ? "" : "\n") +
-              show_text(*accelerator, context.screen));
+              show_text(*accelerator, found, context.screen));
     return ExitCode::Answered;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/record.h"
+#include "calls/here.h"
 #include "cli/status_text.h"
 #include "cli/verbs.h"
 
@@ -14,7 +15,7 @@ Result<ExitCode> run_status(Context& context) {
     const auto report = TRY(context.client.report());
     // Without it the screen says what works, and not what is chosen.
     const auto choice = context.client.select("default", Value{Value::Object{}});
-    print(status_text(report, choice ? &*choice : nullptr, context.screen));
+    print(status_text(report, own_findings(report), choice ? &*choice : nullptr, context.screen));
     return ExitCode::Answered;
 }
 

@@ -7,6 +7,7 @@
 #include "explain/explain.h"
 #include "explain/place.h"
 #include "report/api_table.h"
+#include "report/compute_view.h"
 #include "report/confinement.h"
 
 namespace gpuprobe::inline explain {
@@ -255,19 +256,32 @@ private:
 
 }  // namespace
 
-std::optional<std::string> fix_for(const std::vector<Finding>& findings,
-                                   const std::string& gpu,
-                                   std::string_view api,
-                                   const Reason& reason) {
+std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place) {
     const auto causes = Causes::current().resting_on(reason.code);
-    const auto found = std::ranges::find_if(findings, [&](const Finding& finding) {
-        const auto* of = finding.evidence.at("api").as_string();
+    const auto* where = reason.detail.at("where").as_string();
+    const std::string gpu{whole_id(place.gpu.empty() && where ? *where : place.gpu)};
+    const auto is_about = [&](const Finding& finding) {
+        const auto* api = finding.evidence.at("api").as_string();
         const auto& node = finding.evidence.at("node");
-        return std::ranges::find(finding.gpus, gpu) != finding.gpus.end() && (!of || *of == api) &&
+        return (gpu.empty() || std::ranges::count(finding.gpus, gpu) > 0) &&
+               (!api || place.api.empty() || *api == place.api) &&
                (node.is_null() || node == reason.detail.at("node")) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
-    });
-    return found == findings.end() ? std::nullopt : found->fix;
+    };
+    const auto is_certain = [&](const Finding& finding) {
+        return !gpu.empty() && (!place.api.empty() || finding.evidence.at("api").is_null());
+    };
+    const Finding* first = nullptr;
+    for (const auto& finding : *place.findings) {
+        if (!is_about(finding))
+            continue;
+        if (is_certain(finding))
+            return finding.fix;
+        if (first && first->fix != finding.fix)
+            return std::nullopt;
+        first = &finding;
+    }
+    return first ? first->fix : std::nullopt;
 }
 
 std::optional<std::string> usual_fix(const Reason& reason) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "explain/explain.h"
 #include "policy/causes.h"
 #include "report/report.h"
 
@@ -75,12 +76,9 @@ void describe(Visitor& visit, Surroundings& here) {
 /// of several devices are one. Empty: nothing was found.
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings);
 
-/// What helps, by the findings, against a reason that an API gives on a GPU; nullopt where none is
-/// about it, or nothing helps.
-std::optional<std::string> fix_for(const std::vector<Finding>& findings,
-                                   const std::string& gpu,
-                                   std::string_view api,
-                                   const Reason& reason);
+/// What helps against a reason by the findings of its place, which has them; nullopt where none is
+/// about it, nothing helps, or it is not clear which is meant.
+std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place);
 
 /// What helps against a reason wherever it is told: the fix of the first cause that rests on it, as
 /// far as that is known without a report. nullopt where no cause does, or nothing helps.

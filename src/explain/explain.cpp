@@ -11,6 +11,7 @@
 #include "explain/gpu_words.h"
 #include "explain/sizes.h"
 #include "explain/wording_table.h"
+#include "report/api_table.h"
 #include "report/health.h"
 
 namespace gpuprobe::inline explain {
@@ -132,26 +133,35 @@ std::string where_it_runs(const VariantCandidate& candidate) {
 }
 
 /// Reasons inside a reason: why, or what helps first.
-std::optional<std::string> told_within(const Value& member, bool is_fix) {
+std::optional<std::string> told_within(const Value& member, const ReasonPlace& place, bool is_fix) {
     std::vector<Reason> reasons;
     if (!read_value(member, reasons).empty())
         return std::nullopt;
-    auto why = explained(worth_saying(reasons));
+    auto why = explained(worth_saying(reasons), place);
     if (!is_fix)
         return std::move(why.text);
     return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
 }
 
+/// Reasons inside a reason are about the GPU that it names.
+ReasonPlace within(const Value& detail, ReasonPlace place) {
+    if (const auto* gpu = detail.at("gpu").as_string(); gpu && place.gpu.empty())
+        place.gpu = *gpu;
+    return place;
+}
+
 }  // namespace
 
-std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder) {
+std::optional<std::string> detail_word(const Value& detail,
+                                       std::string_view placeholder,
+                                       const ReasonPlace& place) {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
     const auto& member = detail.at(placeholder.substr(0, colon));
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
     if (format == "why" || format == "fix")
-        return told_within(member, format == "fix");
+        return told_within(member, within(detail, place), format == "fix");
     if (format == "join" && (!member.as_string() || !is_for_joining(*member.as_string())))
         return std::nullopt;
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
@@ -195,23 +205,30 @@ void add_once(std::vector<std::string>& items, const std::string& item) {
         items.push_back(item);
 }
 
-Explained explained(const Reason& reason) {
+Explained explained(const Reason& reason, const ReasonPlace& place) {
     const auto* wording = find_wording(reason.code);
     if (!wording)
         return {.text = unworded(reason)};
-    Explained explained{.text = filled(wording->sentence, reason.detail)};
-    if (auto fix = filled(wording->fix, reason.detail); !fix.empty())
+    const auto words = [&](std::string_view pattern) {
+        return filled(pattern, [&](std::string_view placeholder) {
+            return detail_word(reason.detail, placeholder, place);
+        });
+    };
+    Explained explained{.text = words(wording->sentence)};
+    if (place.findings)
+        explained.fix = found_fix(reason, place);
+    if (auto fix = words(wording->fix); !explained.fix && !fix.empty())
         explained.fix = std::move(fix);
-    else
+    if (!explained.fix && !place.findings)
         explained.fix = usual_fix(reason);
     return explained;
 }
 
-ExplainedList explained(const std::vector<Reason>& reasons) {
+ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place) {
     ExplainedList all;
     std::vector<std::string> texts;
     for (const auto& reason : reasons) {
-        const auto one = explained(reason);
+        const auto one = explained(reason, place);
         add_once(texts, one.text);
         if (one.fix)
             add_once(all.fixes, *one.fix);
@@ -220,18 +237,20 @@ ExplainedList explained(const std::vector<Reason>& reasons) {
     return all;
 }
 
-ExplainedList explained(const Candidate& candidate) {
-    auto why = explained(candidate.reasons);
+ExplainedList explained(const Candidate& candidate, const std::vector<Finding>* findings) {
+    auto why = explained(candidate.reasons, {.findings = findings,
+                                             .gpu = candidate.gpu.value_or(""),
+                                             .api = std::string{api_below(candidate.backend)}});
     if (why.text.empty())
         why.text = candidate.verdict == Verdict::Accepted ? "can be used"
                                                           : std::string{name_of(candidate.verdict)};
     return why;
 }
 
-ExplainedList explained(const VariantCandidate& candidate) {
+ExplainedList explained(const VariantCandidate& candidate, const std::vector<Finding>* findings) {
     if (candidate.verdict == Verdict::Accepted)
         return {.text = where_it_runs(candidate)};
-    auto why = explained(worth_saying(candidate.reasons));
+    auto why = explained(worth_saying(candidate.reasons), {.findings = findings});
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));
     if (!can_be_helped(candidate))

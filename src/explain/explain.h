@@ -15,27 +15,40 @@
 /// terminal, the JSON documents and the bus all say the same.
 namespace gpuprobe::inline explain {
 
+struct Finding;
+
+/// Where a reason is told, on which depends what helps against it.
+struct ReasonPlace {
+    /// What the doctor found on this machine, borrowed; null where nothing is known of one.
+    const std::vector<Finding>* findings = nullptr;
+    std::string gpu = {};  ///< its id; empty: the one that the reason names, or any
+    std::string api = {};  ///< empty: any
+};
+
 /// A reason for people: one clause, without a capital and a full stop.
 struct Explained {
     std::string text = {};
     std::optional<std::string> fix = {};  ///< what the reader can do about it; absent: nothing
 };
 
-/// A code without wording is shown as it is, with its detail.
-Explained explained(const Reason& reason);
+/// A code without wording is shown as it is, with its detail. The fix is that of the doctor's
+/// finding about it. Where a cause rests on the reason and was not found, another reason says more,
+/// and this one has no fix; without findings it has what usually helps.
+Explained explained(const Reason& reason, const ReasonPlace& place = {});
 
 /// Several reasons as one text, with each fix once.
 struct ExplainedList {
     std::string text = {};
     std::vector<std::string> fixes = {};
 };
-ExplainedList explained(const std::vector<Reason>& reasons);
+ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place = {});
 
 /// The verdict with its reasons, or the verdict alone where there are none.
-ExplainedList explained(const Candidate& candidate);
+ExplainedList explained(const Candidate& candidate, const std::vector<Finding>* findings = nullptr);
 /// The same for a variant. About a GPU of another vendor it says only that, because the other
 /// reasons follow from it.
-ExplainedList explained(const VariantCandidate& candidate);
+ExplainedList explained(const VariantCandidate& candidate,
+                        const std::vector<Finding>* findings = nullptr);
 
 /// Adds an item unless the list has it already.
 void add_once(std::vector<std::string>& items, const std::string& item);
@@ -49,6 +62,8 @@ std::string filled(std::string_view pattern, const WordLookup& lookup);
 std::string filled(std::string_view pattern, const Value& detail);
 
 /// A placeholder's member of a reason's detail, or of a finding's evidence.
-std::optional<std::string> detail_word(const Value& detail, std::string_view placeholder);
+std::optional<std::string> detail_word(const Value& detail,
+                                       std::string_view placeholder,
+                                       const ReasonPlace& place = {});
 
 }  // namespace gpuprobe::inline explain

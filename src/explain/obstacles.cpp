@@ -63,20 +63,6 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     return obstacle;
 }
 
-/// What helps, by the causes of the doctor where one is about it.
-std::vector<std::string> fixes_of(const std::vector<Reason>& reasons,
-                                  const std::vector<Finding>& findings,
-                                  const std::string& gpu,
-                                  std::string_view api) {
-    std::vector<std::string> fixes;
-    for (const auto& reason : reasons) {
-        const auto own = fix_for(findings, gpu, api, reason);
-        if (const auto fix = own ? own : explained(reason).fix)
-            add_once(fixes, *fix);
-    }
-    return fixes;
-}
-
 std::vector<Obstacle> gpu_obstacles(const Report& report,
                                     const std::vector<Finding>& findings,
                                     const std::string& backend) {
@@ -88,10 +74,13 @@ std::vector<Obstacle> gpu_obstacles(const Report& report,
         const auto& reasons = view->second.reasons;
         if (std::all_of(reasons.begin(), reasons.end(), is_by_nature))
             continue;
+        auto why = explained(
+            reasons,
+            {.findings = &findings, .gpu = gpu.id, .api = std::string{api_below(backend)}});
         found.push_back({.backend = backend,
                          .gpu = gpu.id,
-                         .text = explained(reasons).text,
-                         .fixes = fixes_of(reasons, findings, gpu.id, api_below(backend)),
+                         .text = std::move(why.text),
+                         .fixes = std::move(why.fixes),
                          .is_uncertain = !view->second.usable});
     }
     return found;
@@ -129,9 +118,8 @@ void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
 
 }  // namespace
 
-std::vector<Obstacle> obstacles(const Report& report) {
+std::vector<Obstacle> obstacles(const Report& report, const std::vector<Finding>& findings) {
     std::vector<Obstacle> all;
-    const auto findings = examine(report, {});
     for (const auto& backend : backend_names(report)) {
         auto found = gpu_obstacles(report, findings, backend);
         const bool works = std::any_of(report.gpus.begin(), report.gpus.end(), [&](const Gpu& gpu) {

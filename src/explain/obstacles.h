@@ -23,6 +23,7 @@ struct Obstacle {
 /// In the order of backend_names(). A backend that works on one GPU is no obstacle on a GPU of a
 /// vendor for which it is not made; one that works nowhere has at least one line. What is the same
 /// for several backends is one line.
-std::vector<Obstacle> obstacles(const Report& report);
+/// `findings` are the doctor's of the same report.
+std::vector<Obstacle> obstacles(const Report& report, const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline explain

@@ -2,9 +2,11 @@
 #include "service/answers.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/parse.h"
 #include "explain/explain.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline service {
 namespace {
@@ -13,8 +15,8 @@ namespace {
 constexpr std::size_t kMaxDetailed = 1024;
 constexpr std::size_t kMaxBare = 8192;
 
-void add_words(const Reason& reason, bus::Dictionary& entry) {
-    const auto words = explained(reason);
+void add_words(const Reason& reason, const ReasonPlace& place, bus::Dictionary& entry) {
+    const auto words = explained(reason, place);
     entry.emplace("Text", sdbus::Variant{bus::bus_text(words.text)});
     if (words.fix)
         entry.emplace("Fix", sdbus::Variant{bus::bus_text(*words.fix)});
@@ -46,8 +48,23 @@ void shorten(Recommendation& recommendation) {
 
 }  // namespace
 
-bus::Spelling spelling_for(PathOf path_of) {
-    return {.path_of = std::move(path_of), .add_words = add_words};
+bus::Spelling spelling_for(PathOf path_of, FindingsOf findings) {
+    return {.path_of = std::move(path_of),
+            .add_words = [findings = std::move(findings),
+                          found = std::optional<std::vector<Finding>>{}](
+                             const Reason& reason, const bus::ReasonOwner& owner,
+                             bus::Dictionary& entry) mutable {
+                if (findings && !found)
+                    found = findings();
+                // The backend of a decision is the one that it chose, whoever its warnings are
+                // about.
+                const auto backend = owner.gpu.empty() ? std::string{} : owner.backend;
+                add_words(reason,
+                          {.findings = found ? &*found : nullptr,
+                           .gpu = owner.gpu,
+                           .api = std::string{api_below(backend)}},
+                          entry);
+            }};
 }
 
 bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling) {
@@ -103,10 +120,18 @@ bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request) 
 }
 
 std::map<std::string, bus::Dictionary> backends_from(
-    const std::map<std::string, BackendView>& backends) {
+    const std::map<std::string, BackendView>& backends,
+    const std::string& gpu,
+    const std::vector<Finding>& findings) {
     std::map<std::string, bus::Dictionary> answer;
-    for (const auto& [name, view] : backends)
-        answer.emplace(bus::bus_text(name), bus::dictionary_of(view, spelling_for()));
+    for (const auto& [name, view] : backends) {
+        const ReasonPlace place{
+            .findings = &findings, .gpu = gpu, .api = std::string{api_below(name)}};
+        const bus::Spelling spelling{
+            .add_words = [&place](const Reason& reason, const bus::ReasonOwner& /*owner*/,
+                                  bus::Dictionary& entry) { add_words(reason, place, entry); }};
+        answer.emplace(bus::bus_text(name), bus::dictionary_of(view, spelling));
+    }
     return answer;
 }
 

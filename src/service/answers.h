@@ -4,8 +4,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
+#include "explain/doctor.h"
 #include "policy/decision.h"
 #include "policy/recommendation.h"
 #include "report/report.h"
@@ -17,8 +19,12 @@ namespace gpuprobe::inline service {
 /// From a GPU's id to its object.
 using PathOf = std::function<std::string(const std::string& id)>;
 
-/// Reasons with their text and fix, GPUs as objects.
-bus::Spelling spelling_for(PathOf path_of = {});
+/// What the doctor finds on the machine that an answer is about.
+using FindingsOf = std::function<std::vector<Finding>()>;
+
+/// Reasons with their text and fix, GPUs as objects. The machine is examined when the first reason
+/// is written, and once; without `findings` a fix is what usually helps.
+bus::Spelling spelling_for(PathOf path_of = {}, FindingsOf findings = {});
 
 /// `explains`: with every candidate. A decision that chose nothing has an empty Backend.
 bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling);
@@ -34,9 +40,12 @@ std::map<std::string, std::string> identifiers_of(const Gpu& gpu);
 /// The probes of the stage and the APIs that were asked for (none: of all) and the generation that
 /// holds them.
 bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request);
-/// Backend → Usable, Verified, Score, Verification, Measurement, Reasons.
+/// Backend → Usable, Verified, Score, Verification, Measurement, Reasons; of a GPU on which these
+/// are the findings.
 std::map<std::string, bus::Dictionary> backends_from(
-    const std::map<std::string, BackendView>& backends);
+    const std::map<std::string, BackendView>& backends,
+    const std::string& gpu,
+    const std::vector<Finding>& findings);
 
 /// The message of Error.NoMatch, one line for people.
 std::string no_match_message(const Decision& decision);

@@ -47,11 +47,12 @@ GpuObject::GpuObject(sdbus::IConnection& connection,
                      const std::string& path,
                      const Gpu& gpu,
                      const Report& open_to_all,
+                     const std::vector<Finding>& findings,
                      const ServiceContext& context,
                      const CallerAccess& access)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
       id_{gpu.id},
-      properties_{properties_of(gpu, open_to_all)},
+      properties_{properties_of(gpu, open_to_all, findings)},
       context_{context},
       access_{access},
       self_{std::make_shared<const GpuObject*>(this)} {
@@ -64,8 +65,10 @@ GpuObject::~GpuObject() {
     (void)bus::attempt([this] { unregisterAdaptor(); });
 }
 
-void GpuObject::update(const Gpu& gpu, const Report& open_to_all) {
-    auto now = properties_of(gpu, open_to_all);
+void GpuObject::update(const Gpu& gpu,
+                       const Report& open_to_all,
+                       const std::vector<Finding>& findings) {
+    auto now = properties_of(gpu, open_to_all, findings);
     const auto changed = changed_properties(properties_, now);
     properties_ = std::move(now);
     if (!changed.empty())
@@ -187,7 +190,8 @@ std::string GpuObject::Health() {
     return properties_.health;
 }
 std::map<std::string, bus::Dictionary> GpuObject::Backends() {
-    return bus::guard([this] { return backends_from(properties_.backends); });
+    return bus::guard(
+        [this] { return backends_from(properties_.backends, id_, properties_.findings); });
 }
 std::map<std::string, std::string> GpuObject::Environment() {
     return properties_.environment;

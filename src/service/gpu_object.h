@@ -37,12 +37,13 @@ public:
               const std::string& path,
               const Gpu& gpu,
               const Report& open_to_all,
+              const std::vector<Finding>& findings,
               const ServiceContext& context,
               const CallerAccess& access);
     ~GpuObject();
 
     /// Signals what changed.
-    void update(const Gpu& gpu, const Report& open_to_all);
+    void update(const Gpu& gpu, const Report& open_to_all, const std::vector<Finding>& findings);
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:

@@ -12,6 +12,7 @@ namespace gpuprobe::inline service {
 void GpuObjects::update() {
     const auto& gpus = context_.engine.report().gpus;
     const auto seen = open_to_all(context_.engine.report());
+    const auto findings = examine(context_.engine.report(), {});
     std::erase_if(by_path_, [&gpus](const auto& entry) {
         return std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
     });
@@ -19,12 +20,12 @@ void GpuObjects::update() {
         const auto known = std::ranges::find_if(
             by_path_, [&gpu](const auto& entry) { return entry.second->id() == gpu.id; });
         if (known != by_path_.end()) {
-            known->second->update(gpu, seen);
+            known->second->update(gpu, seen, findings);
             continue;
         }
         const auto path = free_path(gpu.id);
-        by_path_.emplace(
-            path, std::make_unique<GpuObject>(connection_, path, gpu, seen, context_, access_));
+        by_path_.emplace(path, std::make_unique<GpuObject>(connection_, path, gpu, seen, findings,
+                                                           context_, access_));
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "base/parse.h"
 #include "explain/gpu_words.h"
@@ -48,6 +49,14 @@ std::vector<Unit> units_of(const std::string& id, const Report& report) {
     return units;
 }
 
+std::vector<Finding> findings_of(const std::string& id, const std::vector<Finding>& findings) {
+    std::vector<Finding> own;
+    std::ranges::copy_if(findings, std::back_inserter(own), [&id](const Finding& finding) {
+        return std::ranges::count(finding.gpus, id) > 0;
+    });
+    return own;
+}
+
 }  // namespace
 
 Report open_to_all(const Report& report) {
@@ -55,7 +64,9 @@ Report open_to_all(const Report& report) {
     return as_seen_by(report, {.uid = kNobody, .groups = std::vector<std::uint32_t>{kNobody}});
 }
 
-GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
+GpuProperties properties_of(const Gpu& gpu,
+                            const Report& open_to_all,
+                            const std::vector<Finding>& findings) {
     const PciInfo pci = gpu.pci.value_or(PciInfo{});
     return {
         .id = shown(gpu.id),
@@ -70,6 +81,7 @@ GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
         .memory_total = offered_memory(gpu.memory).value_or(Bytes{}).count,
         .health = shown(gpu.health),
         .backends = gpu.backends,
+        .findings = findings_of(gpu.id, findings),
         .environment = environment_of(gpu.id, open_to_all),
         .units = units_of(gpu.id, open_to_all),
     };
@@ -91,7 +103,8 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     compare("Driver", &GpuProperties::driver);
     compare("MemoryTotal", &GpuProperties::memory_total);
     compare("Health", &GpuProperties::health);
-    compare("Backends", &GpuProperties::backends);
+    if (before.backends != after.backends || before.findings != after.findings)
+        names.emplace_back("Backends");
     compare("Environment", &GpuProperties::environment);
     compare("Units", &GpuProperties::units);
     return names;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/value.h"
+#include "explain/doctor.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline service {
@@ -26,14 +27,17 @@ struct GpuProperties {
     std::uint64_t memory_total = 0;  ///< bytes
     std::string health = {};
     std::map<std::string, BackendView> backends = {};
+    std::vector<Finding> findings = {};  ///< the doctor's of this GPU: what helps, in Backends
     std::map<std::string, std::string> environment = {};
     std::vector<Unit> units = {};
 };
 
 /// Texts are valid for the bus. `open_to_all`: the machine as somebody sees it who may open nothing
 /// that is not open to everybody. Properties are for all, so the environment names GPUs only by
-/// what it tells.
-GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all);
+/// what it tells. `findings` are those of the whole machine.
+GpuProperties properties_of(const Gpu& gpu,
+                            const Report& open_to_all,
+                            const std::vector<Finding>& findings);
 /// The report as `open_to_all`.
 Report open_to_all(const Report& report);
 

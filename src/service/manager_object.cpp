@@ -63,8 +63,7 @@ ManagerObject::ManagerObject(bus::Connection& connection,
       gpus_{gpus},
       jobs_{jobs},
       access_{access},
-      advice_{advice},
-      spelling_{spelling_for([this](const std::string& id) { return gpus_.path_of(id); })} {
+      advice_{advice} {
     published_ = current();
     registerAdaptor();
 }
@@ -195,6 +194,11 @@ void ManagerObject::select(const Question& question,
         answers_.keep(std::move(key), std::move(answer).value());
 }
 
+bus::Spelling ManagerObject::spelling(uid_t asker, const Report& seen) const {
+    return spelling_for([this](const std::string& id) { return gpus_.path_of(id); },
+                        [asker, &seen] { return examine(seen, {.is_root = asker == 0}); });
+}
+
 Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
                                                 uid_t asker,
                                                 const Report& seen) {
@@ -204,7 +208,7 @@ Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
     const bool explains = wants_explanation(request);
     if (!decision.backend && !explains)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
-    return bus::RecordedBody::of(answer_from(std::move(decision), explains, spelling_),
+    return bus::RecordedBody::of(answer_from(std::move(decision), explains, spelling(asker, seen)),
                                  getObject());
 }
 
@@ -226,7 +230,7 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
                    if (!found)
                        return answer.fail(found.error());
                    answer.send(answer_from(std::move(found).value(), wants_explanation(request),
-                                           spelling_));
+                                           spelling(caller.uid, *view.report)));
                });
 }
 

@@ -103,6 +103,8 @@ private:
     [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
                                          bool allow_wake) const;
     [[nodiscard]] Requester requester() const;
+    /// Of an answer about the machine as that caller sees it, which outlives the spelling.
+    [[nodiscard]] bus::Spelling spelling(uid_t asker, const Report& seen) const;
     /// Runs a probe, if the caller may ask for it.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
     /// Asks for permission for one action after the other. `answer` gets the first refusal, or Done
@@ -120,7 +122,6 @@ private:
     Jobs& jobs_;
     const CallerAccess& access_;
     AdviceCalls& advice_;
-    const bus::Spelling spelling_;
     Published published_ = {};
     AnswerCache<bus::RecordedBody> answers_ = {};
 };

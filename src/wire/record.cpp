@@ -46,7 +46,7 @@ sdbus::Variant DictionaryWriter::variant_of(const std::map<std::string, std::str
 Dictionary DictionaryWriter::dictionary_of(const Reason& reason) const {
     Dictionary entry{{"Code", sdbus::Variant{bus_text(reason.code)}}};
     if (spelling_.add_words)
-        spelling_.add_words(reason, entry);
+        spelling_.add_words(reason, owner_, entry);
     if (const auto* detail = reason.detail.as_object(); detail && !detail->empty())
         entry.emplace("Detail", variant_from(reason.detail));
     return entry;

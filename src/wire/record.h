@@ -33,11 +33,17 @@ inline bool names_gpus(std::string_view key) {
     return key == "gpu" || key == "gpus";
 }
 
+/// What the record says that a reason is a member of; empty where it does not.
+struct ReasonOwner {
+    std::string gpu = {};
+    std::string backend = {};
+};
+
 /// What a record alone does not tell, borrowed while it is written.
 struct Spelling {
     std::function<std::string(const std::string& id)> path_of = {};
     /// Adds what a reason says to people: "Text", and "Fix" where something helps.
-    std::function<void(const Reason&, Dictionary&)> add_words = {};
+    std::function<void(const Reason&, const ReasonOwner&, Dictionary&)> add_words = {};
 };
 
 class DictionaryWriter {
@@ -48,12 +54,21 @@ public:
 
     template <class T>
     void operator()(std::string_view key, const T& member) {
+        if constexpr (std::convertible_to<const T&, std::optional<std::string>>)
+            note(key, member);
         if (std::ranges::find(left_out_, key) == left_out_.end())
             add(key, member);
     }
     Dictionary take() { return std::move(dictionary_); }
 
 private:
+    /// Whose reasons follow.
+    void note(std::string_view key, const std::optional<std::string>& member) {
+        if (key == "gpu")
+            owner_.gpu = member.value_or("");
+        else if (key == "backend")
+            owner_.backend = member.value_or("");
+    }
     template <class T>
     void add(std::string_view key, const T& member) {
         dictionary_.emplace(bus_key(key), variant_of(member, names_gpus(key)));
@@ -124,6 +139,7 @@ private:
 
     const Spelling& spelling_;
     std::vector<std::string_view> left_out_;
+    ReasonOwner owner_ = {};
     Dictionary dictionary_ = {};
 };
 

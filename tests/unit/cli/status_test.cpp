@@ -26,7 +26,7 @@ Report machine_of(int cards) {
 }
 
 std::string status_of(int cards) {
-    return status_text(machine_of(cards), nullptr, Screen{});
+    return status_text(machine_of(cards), {}, nullptr, Screen{});
 }
 
 TEST(Status, OfManyLikeGpusHasOneRow) {
@@ -34,6 +34,20 @@ TEST(Status, OfManyLikeGpusHasOneRow) {
     EXPECT_NE(text.find("pci:0000:00:00.0 and 63 more  NVIDIA H200"), std::string::npos) << text;
     EXPECT_EQ(text.find("pci:0000:01:00.0"), std::string::npos) << text;
     EXPECT_LT(std::ranges::count(text, '\n'), 24) << text;
+}
+
+TEST(Status, TellsWhatIsWrongWithTheMachineItself) {
+    const std::vector<Finding> findings{
+        {.id = "secure-boot",
+         .severity = Severity::Warning,
+         .sentence = "a module may be unsigned",
+         .fix = "enrol the key"},
+        {.id = "word-size", .severity = Severity::Info, .sentence = "32 bits"},
+    };
+    const auto text = status_text(machine_of(1), findings, nullptr, Screen{});
+    EXPECT_NE(text.find("a module may be unsigned"), std::string::npos) << text;
+    EXPECT_NE(text.find("enrol the key"), std::string::npos) << text;
+    EXPECT_EQ(text.find("32 bits"), std::string::npos) << text;
 }
 
 TEST(Status, OfFewGpusHasARowForEach) {

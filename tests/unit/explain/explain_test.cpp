@@ -76,6 +76,65 @@ TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
     EXPECT_EQ(usual_fix(missing), "sudo nvidia-modprobe -c0");
 }
 
+/// A machine on which two GPUs miss something, each of its own.
+Report container_report() {
+    Report report{
+        .gpus = {Gpu{.id = "pci:1", .vendor = "nvidia"}, Gpu{.id = "pci:2", .vendor = "amd"}}};
+    report.host.container = "docker";
+    report.gpus[0].findings = {because("uvm-missing", {{"node", "/dev/nvidia-uvm"}})};
+    report.gpus[1].findings = {
+        because("no-permission", {{"node", "/dev/dri/renderD128"}, {"group", "993"}})};
+    for (const auto* api : {"vulkan", "opencl"})
+        report.gpus[1].apis[api] = {.outcome = Outcome::Absent,
+                                    .reasons = {because("loader-missing")}};
+    return report;
+}
+
+TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
+    const auto findings = examine(container_report(), {});
+    const auto fix = [&](const char* gpu, const char* backend, const Reason& reason) {
+        const Candidate candidate{.backend = backend, .gpu = gpu, .reasons = {reason}};
+        const auto fixes = explained(candidate, &findings).fixes;
+        return fixes.empty() ? "" : fixes.front();
+    };
+    const auto closed =
+        because("no-permission", {{"node", "/dev/dri/renderD128"}, {"group", "993"}});
+    EXPECT_NE(fix("pci:2", "vulkan", closed).find("docker run --group-add"), std::string::npos);
+    EXPECT_EQ(fix("pci:1", "vulkan", closed), "") << "that node is not this GPU's";
+    const auto without_uvm = because("uvm-missing", {{"node", "/dev/nvidia-uvm"}});
+    EXPECT_NE(fix("pci:1", "cuda", without_uvm).find("--gpus all"), std::string::npos);
+    EXPECT_NE(fix("pci:2", "vulkan", because("loader-missing")).find("Vulkan"), std::string::npos);
+    EXPECT_NE(fix("pci:2", "opencl", because("loader-missing")).find("OpenCL"), std::string::npos);
+    EXPECT_EQ(fix("pci:2", "vulkan", because("not-probed")), "ask the drivers: gpuprobectl probe");
+}
+
+/// What the doctor left out, another finding explains: "update the driver" does not help there.
+TEST(Wording, HasNoFixForWhatTheDoctorExplainsByAnother) {
+    auto report = container_report();
+    report.gpus[0].apis["cuda"] = {.outcome = Outcome::Failed,
+                                   .reasons = {because("driver-failed")}};
+    const auto findings = examine(report, {});
+    const ReasonPlace place{.findings = &findings, .gpu = "pci:1", .api = "cuda"};
+    EXPECT_EQ(explained(because("driver-failed"), place).fix, std::nullopt);
+    EXPECT_NE(explained(because("driver-failed")).fix, std::nullopt);
+}
+
+TEST(Wording, TakesNoFixWhereSeveralCouldBeMeant) {
+    const auto findings = examine(container_report(), {});
+    EXPECT_EQ(explained(because("loader-missing"), {.findings = &findings, .gpu = "pci:2"}).fix,
+              std::nullopt);
+    const auto unused = [&](const Reason& reason) {
+        return explained(because("gpu-unused",
+                                 {{"gpu", "pci:2"}, {"reasons", to_value(std::vector{reason})}}),
+                         {.findings = &findings})
+            .fix.value_or("");
+    };
+    EXPECT_EQ(unused(because("loader-missing")), "");
+    EXPECT_NE(unused(because("no-permission", {{"node", "/dev/dri/renderD128"}}))
+                  .find("docker run --group-add"),
+              std::string::npos);
+}
+
 TEST(Wording, ExplainsAPermissionWithItsFix) {
     const auto explanation = explained(
         {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "explain/doctor.h"
+
 namespace gpuprobe {
 namespace {
 
@@ -21,7 +23,7 @@ BackendView no(const char* code) {
 
 std::string lines(const Report& report) {
     std::string text;
-    for (const auto& obstacle : obstacles(report)) {
+    for (const auto& obstacle : obstacles(report, examine(report, {}))) {
         text += obstacle.backend + " | " + obstacle.gpu.value_or("-");
         text += obstacle.others > 0 ? "+" + std::to_string(obstacle.others) : "";
         text += " | " + obstacle.text + (obstacle.is_uncertain ? " (?)" : "") + "\n";

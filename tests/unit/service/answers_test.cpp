@@ -71,6 +71,43 @@ TEST(Answer, ExplainsEveryCandidate) {
     EXPECT_EQ(detail.at("node").get<std::string>(), "/dev/kfd");
 }
 
+TEST(Answer, HasTheFixesOfTheMachineThatItIsAbout) {
+    int examined = 0;
+    const auto here = spelling_for(
+        [](const std::string& id) { return "/" + id; },
+        [&examined] {
+            ++examined;
+            return std::vector{Finding{.id = "no-permission",
+                                       .gpus = {"b"},
+                                       .evidence = Value{Value::Object{{"node", "/dev/kfd"}}},
+                                       .fix = "of another GPU"},
+                               Finding{.id = "no-permission",
+                                       .gpus = {"a"},
+                                       .evidence = Value{Value::Object{{"node", "/dev/kfd"}}},
+                                       .fix = "of this one"}};
+        });
+    auto decision = some_decision();
+    decision.candidates.push_back(decision.candidates.front());
+    const auto answer = answer_from(decision, true, here);
+    for (const auto& candidate : dictionaries_at(answer, "Candidates"))
+        EXPECT_EQ(dictionaries_at(candidate, "Reasons")[0].at("Fix").get<std::string>(),
+                  "of this one");
+    EXPECT_EQ(examined, 1);
+    (void)answer_from(some_decision(), false, here);
+    EXPECT_EQ(examined, 1) << "no reason was told";
+
+    const auto backends = backends_from(
+        {{"rocm",
+          {.usable = false, .reasons = {because("no-permission", {{"node", "/dev/kfd"}})}}}},
+        "a",
+        {Finding{.id = "no-permission",
+                 .gpus = {"a"},
+                 .evidence = Value{Value::Object{{"node", "/dev/kfd"}}},
+                 .fix = "of this one"}});
+    EXPECT_EQ(dictionaries_at(backends.at("rocm"), "Reasons")[0].at("Fix").get<std::string>(),
+              "of this one");
+}
+
 TEST(Answer, HasAnEmptyBackendWhereNothingMatches) {
     auto decision = some_decision();
     decision.backend.reset();

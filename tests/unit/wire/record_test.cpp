@@ -21,8 +21,9 @@ Value parsed(const char* json) {
 Spelling spelling() {
     return {.path_of = [](const std::string& id) { return "/" + id; },
             .add_words =
-                [](const Reason& reason, Dictionary& entry) {
+                [](const Reason& reason, const ReasonOwner& owner, Dictionary& entry) {
                     entry.emplace("Text", sdbus::Variant{reason.code + "!"});
+                    entry.emplace("Owner", sdbus::Variant{owner.backend + " of " + owner.gpu});
                 }};
 }
 const GpuIds kIds{{"/a", "a"}, {"/b", "b"}};
@@ -61,6 +62,19 @@ TEST(Record, HasTheTypesOfTheInterface) {
     EXPECT_EQ(reasons[0].at("Text").get<std::string>(), "strict!");
     EXPECT_FALSE(reasons[0].contains("Detail"));
     EXPECT_EQ(type_of(reasons[1], "Detail"), "a{sv}");
+}
+
+TEST(Record, TellsWhoseReasonsItWrites) {
+    auto decision = some_decision();
+    decision.candidates[0].reasons = {{.code = "strict"}};
+    const auto answer = dictionary_of(decision, spelling(), {"backend"});
+    std::vector<std::string> owners;
+    for (const auto& candidate : answer.at("Candidates").get<std::vector<Dictionary>>())
+        owners.push_back(candidate.at("Reasons")
+                             .get<std::vector<Dictionary>>()[0]
+                             .at("Owner")
+                             .get<std::string>());
+    EXPECT_EQ(owners, (std::vector<std::string>{"cuda of a", "cpu of "}));
 }
 
 TEST(Record, SpellsNumbersBySignAndWidth) {
