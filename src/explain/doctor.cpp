@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "explain/explain.h"
 #include "explain/place.h"
@@ -140,14 +141,20 @@ private:
                 continue;
             for (auto& evidence : evidence_of(cause, scene)) {
                 own.push_back(told(cause, std::move(evidence), device, scene));
-                explained.insert(cause.instead_of.begin(), cause.instead_of.end());
+                for (const auto& id : cause.instead_of)
+                    explained.emplace(id, api_of(own.back()));
             }
         }
         for (auto& finding : own)
-            if (!explained.contains(finding.id))
+            if (!explained.contains({finding.id, ""}) &&
+                !explained.contains({finding.id, api_of(finding)}))
                 add_or_join(std::move(finding));
         if (!device.id)
             explained_ = std::move(explained);
+    }
+
+    static std::string api_of(const Finding& finding) {
+        return word_of(finding.evidence.at("api"));
     }
 
     /// What is the same for a device before it is told there.
@@ -250,7 +257,8 @@ private:
     const Report& report_;
     Place place_;
     Value roots_;
-    std::set<std::string> explained_ = {};  ///< ids of causes that one of the machine explains
+    /// Ids of causes that one of the machine explains, each with the API that it is about, if any.
+    std::set<std::pair<std::string, std::string>> explained_ = {};
     std::vector<Finding> findings_ = {};
 };
 
@@ -260,12 +268,13 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
     const auto causes = Causes::current().resting_on(reason.code);
     const auto* where = reason.detail.at("where").as_string();
     const std::string gpu{whole_id(place.gpu.empty() && where ? *where : place.gpu)};
+    const auto& named = reason.detail.at("node");
     const auto is_about = [&](const Finding& finding) {
         const auto* api = finding.evidence.at("api").as_string();
         const auto& node = finding.evidence.at("node");
         return (gpu.empty() || std::ranges::count(finding.gpus, gpu) > 0) &&
                (!api || place.api.empty() || *api == place.api) &&
-               (node.is_null() || node == reason.detail.at("node")) &&
+               (node.is_null() || named.is_null() || node == named) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
     };
     const auto is_certain = [&](const Finding& finding) {

@@ -45,12 +45,13 @@ const Distribution* row_of(const Host& host) {
 Place::Place(const Report& report, const Surroundings& surroundings)
     : host_{report.host}, surroundings_{surroundings}, row_{row_of(report.host)} {
     const auto& places = Places::current();
+    const auto kernel = host_.kernel.value_or("");
     if (host_.sandbox)
-        engine_ = places.engine(*host_.sandbox);
+        engine_ = places.engine(*host_.sandbox, kernel);
     if (!engine_ && host_.container)
-        engine_ = places.engine(*host_.container);
+        engine_ = places.engine(*host_.container, kernel);
     if (!engine_ && host_.container)
-        engine_ = places.engine("container-other");
+        engine_ = places.engine("container-other", kernel);
 }
 
 Value Place::facts() const {

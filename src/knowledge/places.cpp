@@ -61,7 +61,7 @@ void describe(Visitor& visit, Distribution& row) {
     visit("image", row.image);
 }
 
-RECORD_MEMBERS(Engine, id, name, commands)
+RECORD_MEMBERS(Engine, id, name, container, kernel, commands)
 
 namespace {
 
@@ -94,9 +94,13 @@ const Distribution* Places::find(std::string_view id,
     return best;
 }
 
-const Engine* Places::engine(std::string_view id) const {
-    const auto found = std::ranges::find(engines_, id, &Engine::id);
-    return found == engines_.end() ? nullptr : &*found;
+const Engine* Places::engine(std::string_view kind, std::string_view kernel) const {
+    const Engine* best = nullptr;
+    for (const auto& row : engines_)
+        if (row.container.value_or(row.id) == kind && kernel.ends_with(row.kernel.value_or("")) &&
+            (!best || row.kernel))
+            best = &row;
+    return best;
 }
 
 const PackageRole* Places::role(std::string_view id) const {

@@ -40,6 +40,8 @@ struct Distribution {
 struct Engine {
     std::string id = {};
     std::string name = {};
+    std::optional<std::string> container = {};         ///< the kind whose row it is; none: its id
+    std::optional<std::string> kernel = {};            ///< how the kernel's release ends; none: any
     std::map<std::string, std::string> commands = {};  ///< "nvidia", "node", "group", "mig" …
 };
 
@@ -54,7 +56,8 @@ public:
     [[nodiscard]] const Distribution* find(std::string_view id,
                                            std::string_view version,
                                            std::string_view variant) const;
-    [[nodiscard]] const Engine* engine(std::string_view id) const;
+    /// Of a kind of container or sandbox, under that kernel; nullptr where no row fits.
+    [[nodiscard]] const Engine* engine(std::string_view kind, std::string_view kernel) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
     /// Of this row, or of those that it is like; nullptr where none tells. A key "mesa-vulkan.amd"
     /// is a "mesa-vulkan" where nothing more exact is told. `version` is that of the machine.

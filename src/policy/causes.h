@@ -49,7 +49,7 @@ struct Cause {
     std::vector<Condition> when = {};       ///< all of them hold
     std::vector<Condition> unless = {};     ///< none of them holds
     std::map<std::string, Path> show = {};  ///< members of the evidence, and where they are
-    std::vector<std::string> instead_of = {};  ///< ids of causes that it explains
+    std::vector<std::string> instead_of = {};  ///< ids of causes that it explains, of its `api`
     std::optional<bool> is_alone = {};  ///< only where nothing graver was found on the device
     Severity severity = Severity::Info;
     /// Severities that it has at most where all of the terms hold.

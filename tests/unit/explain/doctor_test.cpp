@@ -58,6 +58,7 @@ void find(Report& report, Reason finding) {
 /// No driver serves the GPU, so nothing works on it.
 void lose_driver(Report& report) {
     find(report, because("no-driver"));
+    report.gpus.front().driver = {};
     report.gpus.front().backends.clear();
 }
 void say(Report& report, const char* api, Outcome outcome, Reason reason) {
@@ -297,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(
                  gpu_of(r).apis["cuda"] = {.outcome = kFailed};
              },
              {"uvm-missing"},
-             Severity::Warning},
+             Severity::Error},
         Case{"UvmNotMissed",
              [](Report& r, Surroundings&) { find(r, because("uvm-missing")); },
              {},
@@ -526,6 +527,49 @@ TEST(Examine, LetsNobodyJoinRootsGroup) {
     EXPECT_EQ(shut("/dev/nvidia0", "root", "0660"), Value{"nvidia"});
     EXPECT_EQ(shut("/dev/dri/renderD128", "992", "0660"), Value{"udev"});
     EXPECT_EQ(shut("/dev/dri/renderD128", "nogroup", "0660"), Value{"udev"});
+}
+
+TEST(Examine, SendsToTheHostForANodeThatIsClosedToEveryGroup) {
+    const auto shut = [](const char* mode) {
+        auto report = healthy();
+        report.host.container = "docker";
+        judge(report, "cuda",
+              because("no-permission",
+                      {{"node", "/dev/dri/renderD128"}, {"group", "root"}, {"mode", mode}}));
+        return case_of(report, "no-permission");
+    };
+    EXPECT_EQ(shut("0600"), Value{"closed"});
+    EXPECT_EQ(shut("0640"), Value{"closed"});
+    EXPECT_EQ(shut("0660"), Value{"outside"});
+}
+
+/// Proxmox has LXC without incus.
+TEST(Examine, KnowsProxmoxByItsKernel) {
+    auto report = healthy();
+    report.host.container = "lxc";
+    find(report, because("uvm-missing", {{"node", "/dev/nvidia-uvm"}}));
+    gpu_of(report).apis["cuda"] = {.outcome = Outcome::Failed};
+    const auto fix = [&report](const char* kernel) {
+        report.host.kernel = kernel;
+        return only(examine(report, {}), "uvm-missing").fix.value_or("");
+    };
+    EXPECT_NE(fix("6.8.0-60-generic").find("incus config"), std::string::npos);
+    EXPECT_NE(fix("6.8.12-4-pve").find("/etc/pve/lxc"), std::string::npos);
+    EXPECT_EQ(fix("6.8.12-4-pve").find("incus"), std::string::npos);
+}
+
+/// A cause explains another one of the same API alone.
+TEST(Examine, LeavesOutWhatIsExplainedForThatApi) {
+    auto report = healthy();
+    gpu_of(report).vendor = "amd";
+    gpu_of(report).driver.name = "amdgpu";
+    gpu_of(report).backends.clear();
+    for (const auto* api : {"hip", "vulkan"})
+        gpu_of(report).apis[api] = {.outcome = Outcome::Answered,
+                                    .reasons = {because("inconclusive")}};
+    const auto findings = examine(report, {});
+    EXPECT_EQ(only(findings, "kfd-missing").evidence.at("api"), Value{"hip"});
+    EXPECT_EQ(only(findings, "inconclusive").evidence.at("api"), Value{"vulkan"});
 }
 
 TEST(Examine, SendsWhoIsInAContainerToTheHostForNvidiasDriver) {

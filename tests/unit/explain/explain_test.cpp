@@ -108,6 +108,23 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
     EXPECT_EQ(fix("pci:2", "vulkan", because("not-probed")), "ask the drivers: gpuprobectl probe");
 }
 
+/// The cause that explains another one, by a node of which the reason knows nothing.
+TEST(Wording, TakesTheFixOfWhatStandsInItsPlace) {
+    Report report{.gpus = {Gpu{.id = "pci:1", .vendor = "amd", .driver = {.name = "amdgpu"}}}};
+    report.gpus[0].nodes = {{.path = "/dev/dri/renderD128", .accessible = true}};
+    report.gpus[0].apis["hip"] = {.outcome = Outcome::Answered,
+                                  .reasons = {because("inconclusive")}};
+    report.host.container = "docker";
+    const auto findings = examine(report, {});
+    const auto fix = [&findings](const char* api) {
+        return explained(because("inconclusive"),
+                         {.findings = &findings, .gpu = "pci:1", .api = api})
+            .fix.value_or("");
+    };
+    EXPECT_NE(fix("hip").find("--device /dev/kfd"), std::string::npos);
+    EXPECT_EQ(fix("vulkan"), "");
+}
+
 /// What the doctor left out, another finding explains: "update the driver" does not help there.
 TEST(Wording, HasNoFixForWhatTheDoctorExplainsByAnother) {
     auto report = container_report();
