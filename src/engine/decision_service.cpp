@@ -188,13 +188,17 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
     const auto* profile = documents_.consumers.selection(name);
-    if (const auto rule = feedback_.rule_for(name); rule && profile)
+    SelectRequest choice;
+    if (const auto rule = feedback_.rule_for(name); rule && profile) {
         wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
+        choice = under_rule(std::move(choice), rule->request, *profile, caller.seen);
+    }
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
     const bool is_consumers_own = profile && manifest.empty();
     auto recommendation = gpuprobe::recommend(
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
-        is_consumers_own ? refusals_of(*profile, caller.seen) : Refusals{});
+        is_consumers_own ? selection_view(*profile, choice, caller.seen, experience, &variants)
+                         : SelectionView{});
     for (auto& stale : stale_of(&variants, caller))
         recommendation.warnings.push_back(std::move(stale));
     return recommendation;

@@ -114,6 +114,25 @@ std::map<Api, std::uint64_t> refused_gpus(const Refusals& refusals, const Machin
     return refused;
 }
 
+/// By API, for each GPU, where the two stand in the order of a selection.
+using Places = std::map<Api, std::vector<std::size_t>>;
+constexpr auto kNoPlace = static_cast<std::size_t>(-1);
+
+Places places_of(const std::vector<BackendOnGpu>& order, const MachineFacts& machine) {
+    Places places;
+    for (std::size_t place = 0; place < order.size(); ++place) {
+        const auto api = api_of_backend(order[place].backend);
+        const auto gpu = std::ranges::find(machine.gpus, order[place].gpu,
+                                           [](const Facts& facts) { return facts.gpu()->id; });
+        if (!api || gpu == machine.gpus.end())
+            continue;
+        auto& of_api = places.try_emplace(*api, machine.gpus.size(), kNoPlace).first->second;
+        auto& known = of_api[static_cast<std::size_t>(gpu - machine.gpus.begin())];
+        known = std::min(known, place);
+    }
+    return places;
+}
+
 /// Whether every alternative of the variant computes with that backend; the CPU needs no device.
 bool computes_with(const Variant& variant, std::string_view backend) {
     if (variant.needs.devices.empty())
@@ -130,7 +149,7 @@ public:
               const RecommendRequest& request,
               const MachineFacts& machine,
               std::span<const FailedVariant> failed,
-              const Refusals& refusals)
+              const SelectionView& selection)
         : platform_{platform},
           request_{request},
           machine_{machine},
@@ -139,7 +158,8 @@ public:
           answers_{answers_to(platform.index, machine, gpus_)},
           has_closed_nodes_{has_closed_nodes(machine.host.report())},
           allowed_{gpus_allowed(request, machine)},
-          refused_{refused_gpus(refusals, machine)} {
+          refused_{refused_gpus(selection.refusals, machine)},
+          places_{places_of(selection.order, machine)} {
         if (const auto added = added_term(request))
             added_ = gpus_.ask(*added);
     }
@@ -161,6 +181,7 @@ public:
             take_back(variant.needs, judged);
         if (judged.exclusion != Exclusion::None)
             judged.verdict = Verdict::Rejected;
+        judged.place = place_of(judged);
         count(judged);
         return judged;
     }
@@ -202,6 +223,19 @@ private:
         const auto found = std::ranges::find_if(
             request_.prefer, [&variant](const auto& word) { return means(word, variant); });
         return static_cast<std::size_t>(found - request_.prefer.begin());
+    }
+
+    /// Of a GPU on which the variant runs, or on none of which it is known to.
+    [[nodiscard]] std::size_t place_of(const JudgedVariant& judged) const {
+        const auto gpus = judged.covered != 0 ? judged.covered : judged.possible;
+        auto first = kNoPlace;
+        for (const auto& alternative : judged.variant->needs.devices)
+            for (const auto api : apis_used(*judged.variant, alternative))
+                if (const auto of_api = places_.find(api); of_api != places_.end())
+                    for (std::size_t i = 0; i < of_api->second.size(); ++i)
+                        if ((gpus >> i & 1U) != 0)
+                            first = std::min(first, of_api->second[i]);
+        return first;
     }
 
     /// All of so many predicates, from a place in the index on.
@@ -328,6 +362,7 @@ private:
     bool has_closed_nodes_;
     std::uint64_t allowed_;  ///< GPUs that an administrator has not ruled out
     std::map<Api, std::uint64_t> refused_;
+    Places places_;
 };
 
 /// Variants are in the order of their names, so that their places compare as these.
@@ -339,6 +374,8 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
         return left.variant < right.variant;
     if (left.preference != right.preference)
         return left.preference < right.preference;
+    if (left.place != right.place)
+        return left.place < right.place;
     if (left.tier != right.tier)
         return left.tier > right.tier;
     if (left.verdict != right.verdict)
@@ -396,8 +433,8 @@ std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
                                     const MachineFacts& machine,
                                     std::span<const FailedVariant> failed,
-                                    const Refusals& refusals) {
-    const Evaluator evaluator{platform, request, machine, failed, refusals};
+                                    const SelectionView& selection) {
+    const Evaluator evaluator{platform, request, machine, failed, selection};
     std::vector<JudgedVariant> judged;
     judged.reserve(platform.variants.size());
     for (std::size_t i = 0; i < platform.variants.size(); ++i)

@@ -21,6 +21,7 @@ struct JudgedVariant {
     std::uint64_t covered = 0;   ///< bit n: it runs on the nth GPU of the facts
     std::uint64_t possible = 0;  ///< and those on which it is not known not to run
     std::size_t preference = 0;  ///< place of the first word of `prefer` that means it
+    std::size_t place = 0;       ///< the first in the selection's order that it computes on
     std::uint64_t gib = 0;       ///< of the covered discrete GPUs, each rounded to whole GiB
     int discrete = 0;            ///< covered discrete GPUs
     int gpus = 0;                ///< covered GPUs
@@ -37,14 +38,15 @@ std::optional<Term> added_term(const RecommendRequest& request);
 
 /// Every variant: those that may be taken in their order, then the rejected ones by name.
 ///
-/// The order, first difference decides: preference; tier, high first; accepted before uncertain;
-/// memory of the covered discrete GPUs, then their number, then that of all covered GPUs, more
-/// first; priority, high first; name by bytes. The name makes it total.
+/// The order, first difference decides: preference; place in the selection's order; tier, high
+/// first; accepted before uncertain; memory of the covered discrete GPUs, then their number, then
+/// that of all covered GPUs, more first; priority, high first; name by bytes. The name makes it
+/// total.
 std::vector<JudgedVariant> evaluate(const VariantPlatform& platform,
                                     const RecommendRequest& request,
                                     const MachineFacts& machine,
                                     std::span<const FailedVariant> failed,
-                                    const Refusals& refusals);
+                                    const SelectionView& selection);
 
 /// The vendors whose GPUs a variant is for; empty where any may be meant.
 std::vector<std::string> vendors_of(const Requirements& requirements);

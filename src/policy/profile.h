@@ -42,6 +42,12 @@ constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
     return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
 }
 
+/// What comes first where several GPUs could be chosen: the better backend, or the better GPU.
+enum class ChoiceOrder { Backends, Gpus };
+constexpr std::array<EnumName<ChoiceOrder>, 2> names_of(ChoiceOrder) {
+    return {{{ChoiceOrder::Backends, "backends"}, {ChoiceOrder::Gpus, "gpus"}}};
+}
+
 /// Variable → template. Applies whole or not at all: when every fact that its templates name is
 /// known (policy/selector_facts.h) and no earlier rule has set one of its variables.
 using EnvironmentRule = std::map<std::string, std::string>;
@@ -90,6 +96,7 @@ struct Profile {
     std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
     std::optional<UnavailableRequest> unavailable_request = {};  ///< absent: fail
     std::optional<Rank> rank = {};                               ///< absent: documented
+    std::optional<ChoiceOrder> order = {};                       ///< absent: backends
     /// Another platform → the consumer's names of its backends there, in order.
     std::map<std::string, std::vector<std::string>> platforms = {};
     /// Name → rules; the first whose predicates all hold gives the value.
@@ -120,6 +127,7 @@ void describe(Visitor& visit, Profile& profile) {
     visit("unknown_request", profile.unknown_request);
     visit("unavailable_request", profile.unavailable_request);
     visit("rank", profile.rank);
+    visit("order", profile.order);
     visit("platforms", profile.platforms);
     visit("answers", profile.answers);
     visit("messages", profile.messages);

@@ -202,7 +202,7 @@ Recommendation recommend(const Manifest& manifest,
                          const Report& report,
                          const Rules& rules,
                          std::span<const FailedVariant> failed,
-                         const Refusals& refusals) {
+                         const SelectionView& selection) {
     const ComputeView view{report};
     const auto machine = machine_facts(view.report(), rules);
     Recommendation answer{.product = manifest.name,
@@ -221,11 +221,11 @@ Recommendation recommend(const Manifest& manifest,
     answer.project_default = platform->fallback;
     warn_of_limits(manifest, machine, rules, answer);
     warn_of_words(*platform, request, answer);
-    const auto judged = evaluate(*platform, request, machine, failed, refusals);
+    const auto judged = evaluate(*platform, request, machine, failed, selection);
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
-    const ExplanationContext context{request, machine, view.report(), failed, refusals};
+    const ExplanationContext context{request, machine, view.report(), failed, selection.refusals};
     add_candidates(judged, context, answer);
     const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
     if (taken && taken->needs.devices.empty())

@@ -52,15 +52,15 @@ struct FailedVariant {
 /// The variant to take, what to try next, and every variant with its verdict. Pure: the same inputs
 /// give the same answer whatever their order. Meaning: docs/variants.md.
 ///
-/// `failed` rejects with "reported-failed", whatever the manifest and the request say. `refusals`
-/// are those of the consumer whose builds these are: no variant is for a GPU on which they refuse
-/// what it computes with.
+/// `failed` rejects with "reported-failed", whatever the manifest and the request say. `selection`
+/// is of the consumer whose builds these are: no variant is for a GPU on which it refuses what the
+/// variant computes with, and what it takes first comes first.
 Recommendation recommend(const Manifest& manifest,
                          const RecommendRequest& request,
                          const Report& report,
                          const Rules& rules,
                          std::span<const FailedVariant> failed = {},
-                         const Refusals& refusals = {});
+                         const SelectionView& selection = {});
 
 /// "stale-document", when the manifest's date of expiry has passed.
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);

@@ -37,7 +37,22 @@ std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Repo
     return gpus;
 }
 
-/// By backend in order of preference, within one by GPU; then what has no GPU.
+std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
+    return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
+}
+
+/// By GPU, within one by backend; what the request prefers stays in front.
+void put_gpus_first(const SelectQuestion& question,
+                    const std::vector<const Gpu*>& gpus,
+                    std::vector<Judged>& all) {
+    std::ranges::stable_sort(all, {}, [&](const Judged& judged) {
+        return std::pair{place_in(question.preferred, judged.candidate.backend),
+                         std::ranges::find(gpus, judged.gpu)};
+    });
+}
+
+/// By backend in order of preference, within one by GPU, or as the profile says; then what has no
+/// GPU.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;
@@ -46,6 +61,8 @@ std::vector<Judged> judge_all(const SelectQuestion& question, const Report& repo
             all.push_back(judge(question, backend, *gpu, report));
         std::ranges::move(judge_without_gpu(question, backend, report), std::back_inserter(all));
     }
+    if (question.profile.order == ChoiceOrder::Gpus)
+        put_gpus_first(question, gpus, all);
     all.push_back(judge_cpu(question, report));
     return all;
 }
@@ -60,12 +77,14 @@ std::vector<Judged> judge_without_looking(const SelectQuestion& question, const 
 
 /// The consumer's words for the backends that could be chosen, in order.
 std::vector<std::string> detected(const SelectQuestion& question, const std::vector<Judged>& all) {
+    auto backends = question.backends;
+    backends.emplace_back(kCpu);
     std::vector<std::string> words;
-    for (const auto& judged : all) {
-        auto word = question.word_for(judged.candidate.backend);
-        if (is_accepted(judged) && (words.empty() || words.back() != word))
-            words.push_back(std::move(word));
-    }
+    for (const auto& backend : backends)
+        if (std::ranges::any_of(all, [&backend](const Judged& judged) {
+                return is_accepted(judged) && judged.candidate.backend == backend;
+            }))
+            words.push_back(question.word_for(backend));
     return words;
 }
 
@@ -121,10 +140,6 @@ void mark_unknown(std::vector<Judged>& all) {
     for (auto& judged : all)
         if (judged.candidate.verdict == Verdict::Unknown)
             judged.candidate.reasons.push_back(because("unknown-not-chosen"));
-}
-
-std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
-    return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
 }
 
 /// Whether another accepted backend on the same GPU comes first for the GPU's vendor.
@@ -415,6 +430,42 @@ Result<Decision> decided(const Profile& profile,
     return decision;
 }
 
+Refusals refusals_of(const Profile& profile, const Report& report) {
+    Refusals refusals;
+    const auto question = question_from(profile, {}, report, {});
+    if (!question)
+        return refusals;
+    for (const auto& backend : question->backends)
+        for (const auto& gpu : report.gpus)
+            if (auto judged = judge(*question, backend, gpu, report);
+                judged.candidate.verdict == Verdict::Rejected)
+                refusals[backend].emplace(gpu.id, std::move(judged.candidate.reasons));
+    return refusals;
+}
+
+/// What was taken; what may be taken and is its GPU's own first choice, then what is not; then what
+/// a discrete GPU put out. Each in the order of the candidates.
+std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt& made) {
+    const auto* best = made.best(question);
+    const auto rank = [&](const Judged& judged) {
+        if (&judged == best)
+            return 0;
+        if (judged.candidate.verdict == Verdict::Rejected)
+            return 3;
+        return is_outdone(question, made.all, judged) ? 2 : 1;
+    };
+    std::vector<const Judged*> on_gpus;
+    for (const auto& judged : made.all)
+        if (judged.gpu && (judged.candidate.verdict != Verdict::Rejected ||
+                           has_reason(judged.candidate.reasons, "discrete-preferred")))
+            on_gpus.push_back(&judged);
+    std::ranges::stable_sort(on_gpus, {}, [&rank](const Judged* judged) { return rank(*judged); });
+    std::vector<BackendOnGpu> order;
+    for (const auto* judged : on_gpus)
+        order.push_back({.backend = judged->candidate.backend, .gpu = judged->gpu->id});
+    return order;
+}
+
 Error fake_forbidden(const Profile& profile) {
     const auto text = message_for(profile, "fake-forbidden", "",
                                   [](std::string_view) { return std::optional<std::string>{}; });
@@ -455,18 +506,18 @@ Result<Decision> select(const Profile& profile,
     return decided(profile, request, ComputeView{report}.report(), experience, product, false);
 }
 
-Refusals refusals_of(const Profile& profile, const Report& report) {
-    Refusals refusals;
+SelectionView selection_view(const Profile& profile,
+                             const SelectRequest& request,
+                             const Report& report,
+                             const Experience& experience,
+                             const Manifest* product) {
     const ComputeView view{report};
-    const auto question = question_from(profile, {}, view.report(), {});
-    if (!question)
-        return refusals;
-    for (const auto& backend : question->backends)
-        for (const auto& gpu : view.report().gpus)
-            if (auto judged = judge(*question, backend, gpu, view.report());
-                judged.candidate.verdict == Verdict::Rejected)
-                refusals[backend].emplace(gpu.id, std::move(judged.candidate.reasons));
-    return refusals;
+    SelectionView seen{.refusals = refusals_of(profile, view.report())};
+    if (auto question = question_from(profile, request, view.report(), experience, product)) {
+        const auto made = attempt_or_give_up(question.value(), request, view.report());
+        seen.order = order_of(question.value(), made);
+    }
+    return seen;
 }
 
 }  // namespace gpuprobe::inline policy

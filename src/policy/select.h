@@ -75,6 +75,25 @@ Result<Decision> select(const Profile& profile,
 /// What keeps a consumer from a backend on a GPU whichever build of it there is, by our name of the
 /// backend and by the GPU's id. What nobody knows keeps it from nothing.
 using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
-Refusals refusals_of(const Profile& profile, const Report& report);
+
+/// A backend by our name, and the id of a GPU.
+struct BackendOnGpu {
+    std::string backend = {};
+    std::string gpu = {};
+};
+
+/// What a consumer's selection says of its builds.
+struct SelectionView {
+    Refusals refusals = {};
+    /// What select() takes, then what it takes without that, and so on.
+    std::vector<BackendOnGpu> order = {};
+};
+/// `refusals` are those of the profile alone, `order` is that of the whole question; empty where
+/// that is an error.
+SelectionView selection_view(const Profile& profile,
+                             const SelectRequest& request,
+                             const Report& report,
+                             const Experience& experience = {},
+                             const Manifest* product = nullptr);
 
 }  // namespace gpuprobe::inline policy

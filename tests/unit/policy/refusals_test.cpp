@@ -25,7 +25,7 @@ Profile with_cuda() {
 Recommendation for_consumer(const Profile& profile,
                             const Report& report,
                             const Manifest& manifest = cuda_and_cpu()) {
-    return recommend(manifest, {}, report, rules(), {}, refusals_of(profile, report));
+    return recommend(manifest, {}, report, rules(), {}, selection_view(profile, {}, report));
 }
 
 /// G02's RTX 4090, whose CUDA crashes.

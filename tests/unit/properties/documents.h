@@ -80,8 +80,9 @@ inline Recommendation advice(const Manifest& product,
                              const Report& report,
                              const RecommendRequest& request = {}) {
     const auto* profile = profile_called(product.name);
-    return recommend(product, request, report, Rules::current(), {},
-                     profile ? refusals_of(*profile, report) : Refusals{});
+    return recommend(
+        product, request, report, Rules::current(), {},
+        profile ? selection_view(*profile, {}, report, {}, &product) : SelectionView{});
 }
 
 template <class Tried>

@@ -133,6 +133,23 @@ void expect_agreement(const Pair& pair) {
     }
 }
 
+/// A build for what select chose, on the GPU that it chose, is what is recommended.
+void expect_same_gpu(const Pair& pair) {
+    if (pair.decision.gpus.empty() || pair.answer.verdict != Verdict::Accepted)
+        return;
+    const auto& gpu = pair.decision.gpus.front();
+    const auto chosen = pair.chosen();
+    const auto is_for_it = [&](const VariantCandidate& candidate) {
+        return candidate.verdict == Verdict::Accepted &&
+               backends_of(*find_variant(pair.platform, candidate.variant)).contains(chosen) &&
+               std::ranges::find(candidate.gpus, gpu) != candidate.gpus.end();
+    };
+    EXPECT_TRUE(is_for_it(pair.answer.candidates.front()) ||
+                std::ranges::none_of(pair.answer.candidates, is_for_it))
+        << pair.answer.product << ": select " << chosen << " on " << gpu << ", recommend "
+        << *pair.answer.variant;
+}
+
 TEST(OneAnswer, SelectAndRecommendAgreeOrSayWhyNot) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
@@ -143,10 +160,12 @@ TEST(OneAnswer, SelectAndRecommendAgreeOrSayWhyNot) {
                 continue;
             const auto platform =
                 std::ranges::find(product.platforms, *answer.platform, &VariantPlatform::key);
-            expect_agreement({.profile = *profile,
-                              .platform = *platform,
-                              .decision = choice(*profile, report),
-                              .answer = std::move(answer)});
+            const Pair pair{.profile = *profile,
+                            .platform = *platform,
+                            .decision = choice(*profile, report),
+                            .answer = std::move(answer)};
+            expect_agreement(pair);
+            expect_same_gpu(pair);
         }
     });
 }
@@ -265,9 +284,11 @@ bool hides(const std::string& name, const std::string& value) {
 }
 
 /// A consumer hides the APIs that it was not to use, of the chosen GPU too.
-/// vLLM takes indices where `env` gives the UUID: a rule of its own.
+/// vLLM takes indices where `env` gives the UUID: a rule of its own. A position that is passed on
+/// alone counts all GPUs, one that is told beside another counts what that leaves over.
 bool has_own_rules(const Profile& profile, const Decision& decision) {
-    return profile.environment.contains(own_name(profile, *decision.backend));
+    return !profile.forwards.empty() ||
+           profile.environment.contains(own_name(profile, *decision.backend));
 }
 
 TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
