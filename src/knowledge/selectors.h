@@ -37,8 +37,9 @@ enum class ListForm {
     DriversOff,      ///< patterns of manifests that are left out
     DriversOn,       ///< patterns of the only manifests that are not
     PciIds,          ///< "vendor:device!"
+    PrimeIds,        ///< the same, or "pci-0000_03_00_0!"
 };
-constexpr std::array<EnumName<ListForm>, 11> names_of(ListForm) {
+constexpr std::array<EnumName<ListForm>, 12> names_of(ListForm) {
     return {{{ListForm::CudaIds, "cuda-ids"},
              {ListForm::HipIds, "hip-ids"},
              {ListForm::RocrIds, "rocr-ids"},
@@ -49,7 +50,8 @@ constexpr std::array<EnumName<ListForm>, 11> names_of(ListForm) {
              {ListForm::OlderManifests, "older-manifests"},
              {ListForm::DriversOff, "drivers-off"},
              {ListForm::DriversOn, "drivers-on"},
-             {ListForm::PciIds, "pci-ids"}}};
+             {ListForm::PciIds, "pci-ids"},
+             {ListForm::PrimeIds, "prime-ids"}}};
 }
 
 /// Variable → template over facts of GPUs (policy/selector_facts.h).

@@ -12,12 +12,13 @@ namespace {
 
 using knowledge::ListForm;
 
-/// One GPU as one API shows it, and all that the caller has set.
+/// One GPU as one API shows it, all that the caller has set, and what it is told to set.
 struct CallerScene {
     const Gpu& gpu;
     const ApiView& view;
-    const Report& report;
+    const Selection& told;
     const Variables& callers;
+    const Variables& answer;
     std::string_view api = {};
 
     [[nodiscard]] Variables::const_iterator none() const { return callers.end(); }
@@ -64,7 +65,24 @@ std::optional<std::uint64_t> index_of(const ApiView& view) {
 /// Where the GPU stands among those of the API in order of PCI address.
 std::optional<std::string> rank_of(const CallerScene& scene) {
     return selector_fact(std::string{scene.api} + "_pci_ranks",
-                         {.report = scene.report, .gpus = {&scene.gpu}});
+                         {.report = scene.told.report, .gpus = {&scene.gpu}});
+}
+
+/// How many of the API's GPUs have such a place, and whether all are of one kind.
+struct Ranked {
+    std::uint64_t count = 0;
+    bool is_of_one_kind = true;
+};
+
+Ranked ranked_in(const CallerScene& scene) {
+    Ranked ranked;
+    for (const auto& gpu : scene.told.report.gpus) {
+        if (gpu.vendor != scene.gpu.vendor || !gpu.apis.contains(std::string{scene.api}))
+            continue;
+        ++ranked.count;
+        ranked.is_of_one_kind = ranked.is_of_one_kind && gpu.kind == scene.gpu.kind;
+    }
+    return ranked;
 }
 
 bool by_cuda(const std::string& value, const CallerScene& scene) {
@@ -94,12 +112,20 @@ bool by_rocr(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, hip_uuid(scene.gpu), index_of(scene.view));
 }
 
+/// Without ZE_ENABLE_PCI_ID_DEVICE_ORDER the driver counts discrete GPUs and integrated ones in an
+/// order of its own, so that a position may be either.
 bool by_rank(const std::string& value, const CallerScene& scene) {
     const auto rank = rank_of(scene);
     if (value.empty() || !rank)
         return false;
+    const auto order = scene.callers.find("ZE_ENABLE_PCI_ID_DEVICE_ORDER");
+    const auto ranked = ranked_in(scene);
+    const bool is_in_pci_order =
+        ranked.is_of_one_kind || (order != scene.none() && order->second == "1");
     return std::ranges::none_of(items_of(value, ','), [&](const std::string& item) {
-        return item.substr(0, item.find('.')) == *rank;
+        const auto place = item.substr(0, item.find('.'));
+        const auto number = parse_number<std::uint64_t>(place);
+        return is_in_pci_order ? place == *rank : number && *number < ranked.count;
     });
 }
 
@@ -116,10 +142,28 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
     return !value.empty() && std::ranges::none_of(items_of(value, ';'), keeps);
 }
 
-/// Which number is which GPU is another question; a list without numbers is no GPU.
-bool by_ggml(const std::string& value, const CallerScene&) {
+/// Whether the answer leaves the GPUs that it is for alone, which are then counted from 0.
+bool leaves_only_those_told(const CallerScene& scene) {
+    const auto said = [&scene](const char* name) {
+        const auto found = scene.answer.find(name);
+        return found == scene.answer.end() ? std::string{} : found->second;
+    };
+    const auto files = said("VK_DRIVER_FILES");
+    return said("MESA_VK_DEVICE_SELECT").ends_with('!') || said("DRI_PRIME").ends_with('!') ||
+           (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.told));
+}
+
+/// A list without numbers is no GPU. Which number is which GPU is another question, but ggml ends
+/// where one is of no device that the answer leaves.
+bool by_ggml(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(value, ',');
-    return items.empty() || !parse_number<std::uint64_t>(items.front());
+    if (items.empty() || !parse_number<std::uint64_t>(items.front()))
+        return true;
+    if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_those_told(scene))
+        return false;
+    return std::ranges::any_of(items, [&scene](const std::string& item) {
+        return parse_number<std::uint64_t>(item).value_or(0) >= scene.told.gpus.size();
+    });
 }
 
 /// Paths of manifests, or of folders with some.
@@ -180,9 +224,32 @@ bool by_mesa(const std::string& value, const CallerScene& scene) {
     return lower_case(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id + "!");
 }
 
+/// Where another GPU is named, or one that is not there, that is not known to hide this one.
+bool by_prime(const std::string& value, const CallerScene& scene) {
+    if (!value.ends_with('!'))
+        return false;
+    const auto is_named = [&](const Gpu& gpu) {
+        const auto& pci = gpu.pci;
+        if (!pci)
+            return false;
+        auto tag = "pci-" + (pci->address ? text_of(*pci->address) : std::string{});
+        std::ranges::replace(tag, ':', '_');
+        std::ranges::replace(tag, '.', '_');
+        const auto name = lower_case(value.substr(0, value.size() - 1));
+        return name == tag ||
+               name == pci->vendor_id.value_or("") + ":" + pci->device_id.value_or("");
+    };
+    const auto is_there = [&](const Gpu& gpu) {
+        return gpu.apis.contains(std::string{scene.api}) && is_named(gpu);
+    };
+    return !is_named(scene.gpu) && std::ranges::any_of(scene.told.report.gpus, is_there);
+}
+
 struct Hiding {
     ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
+    std::string_view overruled_by =
+        {};  ///< the variables, beside itself, under which it is nothing
 };
 constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::CudaIds, by_cuda},
@@ -192,15 +259,23 @@ constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::Backends, by_backend},
     {ListForm::Numbers, by_ggml},
     {ListForm::Manifests, is_driver_left_out},
-    {ListForm::OlderManifests, by_icd_filenames},
+    {ListForm::OlderManifests, by_icd_filenames, "VK_DRIVER_FILES"},
     {ListForm::DriversOff, by_loader_disable},
     {ListForm::DriversOn, by_loader_select},
-    {ListForm::PciIds, by_mesa},
+    {ListForm::PciIds, by_mesa, "NODEVICE_SELECT"},
+    {ListForm::PrimeIds, by_prime, "NODEVICE_SELECT MESA_VK_DEVICE_SELECT"},
 });
 static_assert(kHidings.size() == names_of(ListForm{}).size());
 static_assert(std::ranges::all_of(kHidings, [](const Hiding& row) {
     return &row == &kHidings[static_cast<std::size_t>(row.form)];
 }));
+
+bool is_replaced(const std::string& variable, const Hiding& row, const Variables& answer) {
+    return answer.contains(variable) ||
+           std::ranges::any_of(split(row.overruled_by, ' '), [&answer](std::string_view other) {
+               return answer.contains(std::string{other});
+           });
+}
 
 /// The loader's lists are read wherever the loader is.
 bool is_read(std::string_view variable, const Reach& reach) {
@@ -222,27 +297,27 @@ std::vector<Reason> hidden_by(const Variables& callers,
                               const Reach& reach,
                               std::string_view backend,
                               const Gpu& gpu,
-                              const Report& report,
+                              const Selection& told,
                               const Variables& answer) {
     std::vector<Reason> reasons;
     const auto api = api_below(backend);
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return reasons;
-    const CallerScene scene{gpu, view->second, report, callers, api};
+    const CallerScene scene{gpu, view->second, told, callers, answer, api};
     for (const auto& reader : knowledge::Selectors::current().readers()) {
         if (reader.api != api)
             continue;
         for (const auto& [variable, form] : reader.lists) {
             const auto set = callers.find(variable);
-            if (set == callers.end() || !is_read(variable, reach) ||
-                !kHidings[static_cast<std::size_t>(form)].hides(set->second, scene))
+            const auto& row = kHidings[static_cast<std::size_t>(form)];
+            if (set == callers.end() || !is_read(variable, reach) || !row.hides(set->second, scene))
                 continue;
-            reasons.push_back(
-                because("hidden-by-environment", {{"gpu", gpu.id},
-                                                  {"variable", set->first},
-                                                  {"value", scrubbed(set->second, 256)},
-                                                  {"replaced", answer.contains(set->first)}}));
+            reasons.push_back(because("hidden-by-environment",
+                                      {{"gpu", gpu.id},
+                                       {"variable", set->first},
+                                       {"value", scrubbed(set->second, 256)},
+                                       {"replaced", is_replaced(variable, row, answer)}}));
         }
     }
     return reasons;

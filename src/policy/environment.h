@@ -49,12 +49,13 @@ Variables environment_of(const Profile& profile,
 std::vector<std::string_view> hiding_variables();
 
 /// A "hidden-by-environment" for each of the caller's variables that is known to keep the consumer
-/// from that GPU through `backend`. `answer`: the environment that it is told to use instead.
+/// from that GPU through `backend`. `told` has the GPUs that it is told to use, and `answer` is the
+/// environment that says so.
 std::vector<Reason> hidden_by(const Variables& callers,
                               const Reach& reach,
                               std::string_view backend,
                               const Gpu& gpu,
-                              const Report& report,
+                              const Selection& told,
                               const Variables& answer);
 
 }  // namespace gpuprobe::inline policy

@@ -52,13 +52,23 @@ bool can_be_set(const Variables& variables) {
         variables, [](const auto& entry) { return is_settable(entry.first, entry.second); });
 }
 
-/// Whether the API has devices of this machine, and this GPU is none of them.
+bool is_shown(const Gpu& gpu, const std::string& api) {
+    const auto view = gpu.apis.find(api);
+    return view != gpu.apis.end() && view->second.device.is_object();
+}
+
+/// One that was not asked is shown to a program that asks: it sleeps, or its driver crashed.
+bool may_be_shown(const Gpu& gpu, const std::string& api) {
+    const auto* row = find_api(api);
+    const auto backend = row ? gpu.backends.find(std::string{row->backend}) : gpu.backends.end();
+    return is_shown(gpu, api) || (backend != gpu.backends.end() && !backend->second.usable);
+}
+
+/// Whether the API may have devices of this machine, and this GPU is none of them.
 bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
-    const auto is_shown = [&api](const Gpu& other) {
-        const auto view = other.apis.find(api);
-        return view != other.apis.end() && view->second.device.is_object();
-    };
-    return !is_shown(gpu) && std::ranges::any_of(report.gpus, is_shown);
+    return !is_shown(gpu, api) && std::ranges::any_of(report.gpus, [&](const Gpu& other) {
+        return !goes_by(other, gpu.id) && may_be_shown(other, api);
+    });
 }
 
 /// Whether what hides one API's devices would hide this GPU in another that is used.

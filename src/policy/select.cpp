@@ -272,8 +272,9 @@ void add_environments(const SelectQuestion& question,
         }
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;
+        const Selection alone{.report = report, .gpus = {judged.gpu}};
         for (auto& reason : hidden_by(question.callers_environment, reach, candidate.backend,
-                                      *judged.gpu, report, candidate.environment))
+                                      *judged.gpu, alone, candidate.environment))
             candidate.reasons.push_back(std::move(reason));
     }
     names.mark();
@@ -345,27 +346,33 @@ Attempt attempt_or_give_up(SelectQuestion& question,
     return made;
 }
 
-/// Whether the choice is not what will be used: the caller's own variables hide it, or a program
-/// that is told to use it sees GPUs that were not chosen.
-bool spoils_the_choice(const Reason& reason, const std::vector<std::string>& chosen) {
+/// Whether a program that is told to use the choice sees GPUs that were not chosen.
+bool shows_others(const Reason& reason, const std::vector<std::string>& chosen) {
     const auto* seen = reason.detail.at("gpus").as_array();
-    return reason.is("hidden-by-environment") ||
-           (reason.is("not-told-apart") && std::ranges::any_of(*seen, [&chosen](const Value& gpu) {
-                return std::ranges::find(chosen, *gpu.as_string()) == chosen.end();
-            }));
+    return reason.is("not-told-apart") && std::ranges::any_of(*seen, [&chosen](const Value& gpu) {
+               return std::ranges::find(chosen, *gpu.as_string()) == chosen.end();
+           });
 }
 
-std::vector<Reason> warnings_of(const Judged& best,
-                                const std::vector<std::string>& chosen,
-                                const std::vector<Judged>& all) {
+/// Why the choice is perhaps not what will be used.
+std::vector<Reason> warnings_of(const SelectQuestion& question,
+                                const Judged& best,
+                                const Selection& selection,
+                                const std::vector<Judged>& all,
+                                const Decision& decision) {
     std::vector<Reason> warnings;
-    const auto spoils = [&chosen](const Reason& reason) {
-        return spoils_the_choice(reason, chosen);
-    };
-    for (const auto& judged : all)
-        if (judged.gpu && judged.candidate.backend == best.candidate.backend &&
-            std::ranges::find(chosen, judged.gpu->id) != chosen.end())
-            std::ranges::copy_if(judged.candidate.reasons, std::back_inserter(warnings), spoils);
+    const auto reach = reach_of(question.profile);
+    for (const auto& judged : all) {
+        if (judged.candidate.backend != best.candidate.backend ||
+            std::ranges::find(selection.gpus, judged.gpu) == selection.gpus.end())
+            continue;
+        std::ranges::copy_if(
+            judged.candidate.reasons, std::back_inserter(warnings),
+            [&decision](const Reason& reason) { return shows_others(reason, decision.gpus); });
+        std::ranges::move(hidden_by(question.callers_environment, reach, best.candidate.backend,
+                                    *judged.gpu, selection, decision.environment),
+                          std::back_inserter(warnings));
+    }
     return warnings;
 }
 
@@ -399,7 +406,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
     if (best)
-        decision.warnings = warnings_of(*best, decision.gpus, made.all);
+        decision.warnings = warnings_of(question, *best, selection, made.all, decision);
     if (auto unused = best && !best->gpu ? unused_by_backends(made.all) : std::nullopt)
         decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);

@@ -214,7 +214,8 @@ inline constexpr ReasonInfo kRows[] = {
      "count"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
      "a variable of the caller's own environment hides the GPU from this backend",
-     "gpu, variable, value; replaced: whether the environment of the answer sets it anew"},
+     "gpu, variable, value; replaced: whether the environment of the answer sets it anew, or "
+     "something that counts in its place"},
     {"implausible", Hardware, Remarks, OnGpu,
      "a size that no GPU can have: over 4 TiB, 64 times the machine's memory, or twice what the "
      "kernel says. It stays in `memory.evidence` and is used for nothing",

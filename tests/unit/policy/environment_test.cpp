@@ -171,8 +171,9 @@ TEST_P(HiddenByTheCaller, IsToldWhereItIsKnown) {
     report.gpus[1].apis["opencl"].outcome = Outcome::Answered;
     const auto reach =
         reach_of(reading({"cuda", "vulkan", "opencl"}, {"cuda", "ggml-vulkan", "opencl"}));
-    const auto reasons = hidden_by({{row.variable, row.value}}, reach, row.backend, report.gpus[1],
-                                   report, {{"CUDA_VISIBLE_DEVICES", "x"}});
+    const auto reasons =
+        hidden_by({{row.variable, row.value}}, reach, row.backend, report.gpus[1],
+                  {.report = report, .gpus = {&report.gpus[1]}}, {{"CUDA_VISIBLE_DEVICES", "x"}});
     ASSERT_EQ(reasons.size(), row.is_hidden ? 1U : 0U);
     if (!row.is_hidden)
         return;
@@ -216,7 +217,8 @@ TEST(HiddenByTheCaller, OfOtherMakers) {
     const auto reach = reach_of(reading({"rocm", "sycl"}, {"hip", "sycl", "level_zero"}));
     const auto is_hidden = [&](const char* variable, const char* value, const char* backend,
                                std::size_t place) {
-        return !hidden_by({{variable, value}}, reach, backend, report.gpus[place], report, {})
+        return !hidden_by({{variable, value}}, reach, backend, report.gpus[place],
+                          {.report = report, .gpus = {&report.gpus[place]}}, {})
                     .empty();
     };
     EXPECT_TRUE(is_hidden("HIP_VISIBLE_DEVICES", "-1", "rocm", 0));
@@ -229,6 +231,66 @@ TEST(HiddenByTheCaller, OfOtherMakers) {
     EXPECT_FALSE(is_hidden("ONEAPI_DEVICE_SELECTOR", "opencl:cpu;level_zero:0", "sycl", 1));
     EXPECT_TRUE(is_hidden("ZE_AFFINITY_MASK", "99", "sycl", 1));
     EXPECT_FALSE(is_hidden("ZE_AFFINITY_MASK", "0.1", "sycl", 1));
+}
+
+/// Level Zero's own order has the discrete GPU where PCI has the integrated one.
+TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
+    auto report =
+        report_of({intel_graphics(), testing::gpu_at("0000:03:00.0", "intel", GpuKind::Discrete)});
+    for (auto& gpu : report.gpus)
+        gpu.apis["level_zero"] = seen(0);
+    const auto reach = reach_of(reading({"sycl"}, {"sycl"}));
+    const auto is_hidden = [&](Variables callers) {
+        const auto& gpu = report.gpus[1];
+        return !hidden_by(callers, reach, "sycl", gpu, {.report = report, .gpus = {&gpu}}, {})
+                    .empty();
+    };
+    EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "0"}}));
+    EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "1"}}));
+    EXPECT_TRUE(is_hidden({{"ZE_AFFINITY_MASK", "2"}}));
+    EXPECT_TRUE(is_hidden({{"ZE_AFFINITY_MASK", "0"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
+    EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
+}
+
+/// What the answer says of the GPUs counts them from 0.
+TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
+    const auto report = two_identical_cards();
+    const auto reach = reach_of(reading({"vulkan"}, {"ggml-vulkan"}));
+    const auto is_hidden = [&](const char* numbers, std::vector<const Gpu*> told,
+                               const Variables& answer) {
+        return !hidden_by({{"GGML_VK_VISIBLE_DEVICES", numbers}}, reach, "vulkan", report.gpus[1],
+                          {.report = report, .gpus = std::move(told)}, answer)
+                    .empty();
+    };
+    const std::vector<const Gpu*> second{&report.gpus[1]};
+    const std::vector<const Gpu*> both{&report.gpus[0], &report.gpus[1]};
+    const Variables alone{{"MESA_VK_DEVICE_SELECT", "10de:2335!"}};
+    const Variables files{{"VK_DRIVER_FILES", testing::kNvidiaManifest}};
+    EXPECT_TRUE(is_hidden("1", second, alone));
+    EXPECT_FALSE(is_hidden("0", second, alone));
+    EXPECT_FALSE(is_hidden("1", both, files));
+    EXPECT_TRUE(is_hidden("0,2", both, files));
+    EXPECT_FALSE(is_hidden("1", second, files)) << "the file has both";
+    EXPECT_FALSE(is_hidden("1", second, {{"GGML_VK_VISIBLE_DEVICES", "0"}}));
+}
+
+TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
+    const auto report =
+        report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
+    const auto reach = reach_of(reading({"vulkan"}, {"vulkan"}));
+    const auto told_of = [&](const char* value, const Variables& answer = {}) {
+        return hidden_by({{"DRI_PRIME", value}}, reach, "vulkan", report.gpus[0],
+                         {.report = report, .gpus = {&report.gpus[0]}}, answer);
+    };
+    EXPECT_EQ(told_of("pci-0000_00_02_0!").size(), 1U);
+    EXPECT_EQ(told_of("8086:46A6!").size(), 1U);
+    for (const auto* value :
+         {"pci-0000_00_02_0", "pci-0000_03_00_0!", "1002:744c!", "1!", "pci-0000_99_00_0!", ""})
+        EXPECT_TRUE(told_of(value).empty()) << value;
+    EXPECT_EQ(told_of("8086:46a6!")[0].detail.at("replaced"), Value{false});
+    EXPECT_EQ(
+        told_of("8086:46a6!", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}})[0].detail.at("replaced"),
+        Value{true});
 }
 
 TEST(EnvironmentRules, NameNoFactForNoGpu) {
@@ -297,7 +359,7 @@ TEST(RocmEnvironment, FallsBackToPositionsWithoutAUniqueId) {
     for (const auto* id : {"", "GPU-XX", "0000000000000000", "a1b2", "a1b2c3d4e5f6071g"}) {
         const auto report = report_of({amd_card("0000:03:00.0", id, 1)});
         EXPECT_EQ(default_environment("rocm", report, {0}),
-                  (Environment{{"HIP_VISIBLE_DEVICES", "1"}}))
+                  (Environment{{"HIP_VISIBLE_DEVICES", "0"}, {"ROCR_VISIBLE_DEVICES", "1"}}))
             << id;
     }
 }
@@ -316,7 +378,8 @@ TEST(SyclEnvironment, CountsIntelGpusInPciOrder) {
     report.gpus[0].apis["level_zero"] = seen(0);
     report.gpus[1].apis["level_zero"] = seen(1);
     EXPECT_EQ(default_environment("sycl", report, {0}),
-              (Environment{{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"},
+              (Environment{{"ONEAPI_DEVICE_SELECTOR", "level_zero:0"},
+                           {"ZE_AFFINITY_MASK", "1"},
                            {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"},
                            {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}));
     report.gpus[1].apis.erase("level_zero");

@@ -93,9 +93,11 @@ TEST(GpuSelectors, NameARadeonByItsIdAndPositions) {
         {amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "a1b2c3d4e5f60718", 1)});
     EXPECT_EQ(lines_of(report, 1, "hip"),
               (Lines{"hip stable HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-a1b2c3d4e5f60718",
+                     "hip index HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=1",
                      "hip index HIP_VISIBLE_DEVICES=1", "hip index ROCR_VISIBLE_DEVICES=1"}));
     EXPECT_EQ(lines_of(report, 0, "hip"),
-              (Lines{"hip index HIP_VISIBLE_DEVICES=0", "hip index ROCR_VISIBLE_DEVICES=0"}));
+              (Lines{"hip index HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=0",
+                     "hip index HIP_VISIBLE_DEVICES=0", "hip index ROCR_VISIBLE_DEVICES=0"}));
 }
 
 TEST(GpuSelectors, CountIntelCardsOnlyInPciOrder) {
@@ -181,6 +183,17 @@ TEST(EnvironmentOfAGpu, HidesWhereOnlyOtherGpusAre) {
     EXPECT_EQ(amd.at("CUDA_VISIBLE_DEVICES"), "");
     EXPECT_EQ(amd.at("HIP_VISIBLE_DEVICES"), "0") << "a position, where there is no better name";
     EXPECT_EQ(amd.at("MESA_VK_DEVICE_SELECT"), "1002:744c!");
+}
+
+/// A card that sleeps, or whose driver crashed, is there for a program that asks.
+TEST(EnvironmentOfAGpu, HidesOthersThatNobodyAsked) {
+    auto report =
+        report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), amd_card("0000:03:00.0", "", 0)});
+    report.gpus[0].apis.erase("cuda");
+    report.gpus[0].backends["cuda"] = testing::unclear("asleep");
+    EXPECT_EQ(environment_for(report, report.gpus[1]).at("CUDA_VISIBLE_DEVICES"), "");
+    report.gpus[0].backends["cuda"] = testing::unusable("driver-missing");
+    EXPECT_FALSE(environment_for(report, report.gpus[1]).contains("CUDA_VISIBLE_DEVICES"));
 }
 
 TEST(GpuSelectors, OffloadGlxToTheOnlyNvidiaCardBesideTheDisplay) {

@@ -117,7 +117,8 @@ TEST(UnitSelectors, NameAPartitionByItsPlaceWhereItHasNoId) {
         if (selector.api == "hip")
             for (const auto& [name, value] : selector.variables)
                 places.push_back(name + "=" + value);
-    EXPECT_EQ(places, (Names{"HIP_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=1"}));
+    EXPECT_EQ(places, (Names{"HIP_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=1",
+                             "HIP_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=1"}));
 }
 
 TEST(UnitSelectors, CountKfdsNodesWhereRocmWasNotAsked) {
