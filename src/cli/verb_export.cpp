@@ -39,6 +39,7 @@ constexpr ToolForm kForms[] = {
 struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};
+    std::string problem = {};  ///< why there is nothing, where there should be something
 };
 
 Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
@@ -49,6 +50,20 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     if (!answer.variant)
         return Error{ErrorCode::NoMatch, "no variant of '" + scrubbed(answer.product) + "' fits"};
     return std::optional{std::move(answer)};
+}
+
+/// What runs on the CPU is given no GPU.
+ToolAnswer for_containers(const Report& report, const std::optional<Recommendation>& answer) {
+    if (answer && answer->gpus.empty())
+        return {};
+    ToolAnswer made{.arguments = container_arguments(
+                        report, answer ? answer->gpus : std::vector<std::string>{})};
+    const bool has_gpu = std::ranges::any_of(
+        report.gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });
+    if (made.arguments.empty() && has_gpu)
+        made.problem =
+            "no GPU here has a device node or a CDI name that a container could be given";
+    return made;
 }
 
 Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
@@ -64,8 +79,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     if (format == "wheel")
         return ToolAnswer{.variables = wheel_variables(report, rules)};
     if (format == "container")
-        return ToolAnswer{.arguments = container_arguments(
-                              report, answer ? answer->gpus : std::vector<std::string>{})};
+        return for_containers(report, answer);
     if (format == "pip" && !answer)
         return Error{ErrorCode::InvalidRequest, "export pip: of which product?"};
     if (format == "pip")
@@ -79,6 +93,9 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
 Result<ExitCode> export_to_tool(Context& context) {
     const auto answer = TRY(answer_if_asked(context));
     const auto result = TRY(exported(context, answer));
+    if (!result.problem.empty())
+        return Error{ErrorCode::NoMatch,
+                     "export " + context.arguments.recommend.format + ": " + result.problem};
     const auto stale = stale_among(answer ? answer->warnings : TRY(context.client.report()).notes);
     if (context.wants_json()) {
         Value document{Value::Object{}};

@@ -171,10 +171,37 @@ void add_node(const std::string& path, std::vector<std::string>& arguments) {
         arguments.push_back(argument);
 }
 
+/// What NVIDIA's toolkit has a CDI name for: a GPU of the driver for cards, or one of WSL or a
+/// Jetson, which it names together only.
 void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
-    if (gpu.identity.nvidia_uuid)
+    if (gpu.identity.nvidia_uuid && gpu.driver.name == "nvidia")
         return arguments.push_back("--device=nvidia.com/gpu=" + *gpu.identity.nvidia_uuid);
     add_node("nvidia.com/gpu=all", arguments);
+}
+
+bool is_named_by_nvidia(const Gpu& gpu) {
+    const auto cuda = gpu.backends.find("cuda");
+    const bool works = cuda != gpu.backends.end() && cuda->second.usable == true;
+    return gpu.vendor == "nvidia" && (gpu.driver.name == "nvidia" || works);
+}
+
+/// In MIG mode a GPU is nothing to programs but its instances.
+bool lacks_instances(const Gpu& gpu) {
+    return std::ranges::any_of(gpu.backends, [](const auto& entry) {
+        return has_reason(entry.second.reasons, "mig-without-instance");
+    });
+}
+
+/// The GPU's own nodes, and ROCm's where it is there and serves the GPU.
+void add_nodes(const Gpu& gpu, const Report& report, std::vector<std::string>& arguments) {
+    constexpr const char* kKfd = "/dev/kfd";
+    const bool has_kfd =
+        std::ranges::find(report.nodes, kKfd, &DeviceNode::path) != report.nodes.end();
+    if (has_kfd && gpu.driver.name == "amdgpu")
+        add_node(kKfd, arguments);
+    for (const auto& node : gpu.nodes)
+        if (node.path.starts_with("/dev/dri/renderD"))
+            add_node(node.path, arguments);
 }
 
 }  // namespace
@@ -252,18 +279,12 @@ std::vector<std::string> container_arguments(const Report& report,
                                              const std::vector<std::string>& gpus) {
     std::vector<std::string> arguments;
     for (const auto* gpu : gpus_named(report, gpus)) {
-        if (gpu->kind == GpuKind::DisplayOnly)
+        if (gpu->kind == GpuKind::DisplayOnly || lacks_instances(*gpu))
             continue;
-        if (gpu->vendor == "nvidia" && gpu->driver.name == "nvidia") {
+        if (is_named_by_nvidia(*gpu))
             add_nvidia(*gpu, arguments);
-            continue;
-        }
-        const bool uses_kfd = gpu->vendor == "amd";
-        if (uses_kfd)
-            add_node("/dev/kfd", arguments);
-        for (const auto& node : gpu->nodes)
-            if (node.path.starts_with("/dev/dri/renderD"))
-                add_node(node.path, arguments);
+        else
+            add_nodes(*gpu, report, arguments);
     }
     return arguments;
 }

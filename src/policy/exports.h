@@ -44,9 +44,10 @@ Settings ggml_variables(const Report& report,
                         const std::string& backend,
                         const std::vector<std::string>& gpus);
 
-/// Arguments for docker or podman with which a container sees these GPUs: NVIDIA's by CDI names,
-/// others by their device nodes. Sources: CDI specification and NVIDIA Container Toolkit for the
-/// names; ROCm's documentation for /dev/kfd and the groups.
+/// Arguments for docker or podman with which a container sees these GPUs (none: all of the report):
+/// NVIDIA's by CDI names, others by the nodes that are there. Empty where no GPU has either.
+/// Sources: CDI specification and NVIDIA Container Toolkit for the names; ROCm's documentation for
+/// /dev/kfd and the groups.
 std::vector<std::string> container_arguments(const Report& report,
                                              const std::vector<std::string>& gpus);
 

@@ -122,22 +122,71 @@ TEST(GgmlVariables, AreOfTheChosenGpusOnly) {
                                                   {"CMAKE_CUDA_ARCHITECTURES", "90"}}));
 }
 
-TEST(ContainerArguments, NameNvidiasByCdiAndOthersByTheirNodes) {
-    auto report = machine("G33");  // AMD and NVIDIA
+using Words = std::vector<std::string>;
+
+/// G33 has an AMD and an NVIDIA GPU.
+Report machine_for_containers() {
+    auto report = machine("G33");
+    report.nodes = {{.path = "/dev/kfd"}};
     for (auto& gpu : report.gpus) {
-        if (gpu.vendor == "nvidia")
+        const bool is_nvidia = gpu.vendor == "nvidia";
+        gpu.driver.name = is_nvidia ? "nvidia" : "amdgpu";
+        if (is_nvidia)
             gpu.identity.nvidia_uuid = "GPU-1234";
         else
             gpu.nodes = {{.path = "/dev/dri/card0"}, {.path = "/dev/dri/renderD128"}};
     }
+    return report;
+}
+
+Gpu& gpu_of(Report& report, std::string_view vendor) {
+    return *std::ranges::find_if(report.gpus,
+                                 [vendor](const Gpu& gpu) { return gpu.vendor == vendor; });
+}
+
+TEST(ContainerArguments, NameNvidiasByCdiAndOthersByTheirNodes) {
+    auto report = machine_for_containers();
     EXPECT_EQ(container_arguments(report, {}),
-              (std::vector<std::string>{"--device=/dev/kfd", "--device=/dev/dri/renderD128",
-                                        "--device=nvidia.com/gpu=GPU-1234"}));
-    for (auto& gpu : report.gpus)
-        gpu.identity = {};
-    EXPECT_EQ(container_arguments(report, {report.gpus.back().id}),
-              (std::vector<std::string>{"--device=nvidia.com/gpu=all"}));
+              (Words{"--device=/dev/kfd", "--device=/dev/dri/renderD128",
+                     "--device=nvidia.com/gpu=GPU-1234"}));
+    gpu_of(report, "nvidia").identity = {};
+    EXPECT_EQ(container_arguments(report, {gpu_of(report, "nvidia").id}),
+              Words{"--device=nvidia.com/gpu=all"});
     EXPECT_TRUE(container_arguments(machine("G25"), {}).empty());
+}
+
+TEST(ContainerArguments, NameNoNodeThatIsNotThereOrOfAnotherDriver) {
+    auto report = machine_for_containers();
+    report.nodes.clear();
+    EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}),
+              Words{"--device=/dev/dri/renderD128"});
+    report = machine_for_containers();
+    gpu_of(report, "amd").driver.name = "radeon";
+    EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}),
+              Words{"--device=/dev/dri/renderD128"});
+    gpu_of(report, "amd").driver.name = "vfio-pci";
+    gpu_of(report, "amd").nodes.clear();
+    EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}), Words{});
+}
+
+/// A Jetson's driver is another one, and WSL has none.
+TEST(ContainerArguments, NameAllGpusWhereCudaWorksWithoutTheDriverForCards) {
+    auto report = machine_for_containers();
+    auto& gpu = gpu_of(report, "nvidia");
+    gpu.backends["cuda"].usable = true;
+    for (const auto& driver : {std::optional<std::string>{}, std::optional<std::string>{"gk20a"}}) {
+        gpu.driver.name = driver;
+        EXPECT_EQ(container_arguments(report, {gpu.id}), Words{"--device=nvidia.com/gpu=all"});
+    }
+    gpu.backends["cuda"].usable = false;
+    EXPECT_EQ(container_arguments(report, {gpu.id}), Words{});
+}
+
+TEST(ContainerArguments, LeaveOutAGpuInMigModeThatHasNoInstance) {
+    auto report = machine_for_containers();
+    auto& gpu = gpu_of(report, "nvidia");
+    gpu.backends["cuda"] = {.usable = false, .reasons = {because("mig-without-instance")}};
+    EXPECT_EQ(container_arguments(report, {gpu.id}), Words{});
 }
 
 TEST(PipArguments, AreThoseOfAnIndex) {
