@@ -85,6 +85,19 @@ def problems_in_variants(document):
             yield f"{place}: a digest that is none"
 
 
+def problems_in_needs(document):
+    """What is fetched for one C library, or has code for some of AMD's GPUs, says so."""
+    floors = document.get("selection", {}).get("floors", {})
+    has_gfx_floor = any(floor.startswith("gfx") for floor in floors.get("rocm", []))
+    for place, variant in variants(document):
+        platform = place.split("/")[0]
+        is_fetched = variant.get("artifact", {}).get("type") not in ("oci", None)
+        if is_fetched and platform.count("-") < 2 and "libc" not in variant.get("requires", {}).get("host", {}):
+            yield f"{place}: for which C library?"
+        if any(device.get("backend") == "hip" and "gfx" not in device for device in devices(variant)) and not has_gfx_floor:
+            yield f"{place}: for which of AMD's GPUs?"
+
+
 def problems_in(document, stem):
     if document.get("name") != stem:
         yield f"its name is {document.get('name')}, its file's {stem}"
@@ -94,6 +107,7 @@ def problems_in(document, stem):
         yield f"good for {life}"
     yield from problems_in_source(document)
     yield from problems_in_variants(document)
+    yield from problems_in_needs(document)
     for platform, content in product["platforms"].items():
         if "default" in content and content["default"] not in content["variants"]:
             yield f"{platform}: the default is no variant"
@@ -161,6 +175,9 @@ class Mistakes(unittest.TestCase):
         "no family": lambda c: first(c).pop("family"),
         "no artifact": lambda c: first(c).pop("artifact"),
         "default that is none": lambda c: platform(c).update(default="none-such"),
+        "no C library": lambda c: first(c)["requires"]["host"].pop("libc"),
+        "no GPUs of AMD's": lambda c: (c["selection"]["floors"].pop("rocm"),
+                                       platform(c)["variants"]["ubuntu-rocm-7.2-x64"]["requires"]["device"].pop("gfx")),
         "no hint": lambda c: platform(c).update(on_none="error"),
     }
 
