@@ -157,7 +157,7 @@ inline constexpr Wording kWordings[] = {
     {"simulated", "made up, as the request asks"},
     {"hidden-by-environment", "{variable}={value} in the caller's environment hides {gpu}",
      "start the program with the environment of the answer, or without {variable}"},
-    {"gpu-unused", "{gpu} is left unused: [{reasons:why}|nothing here is made for it]",
+    {"gpu-unused", "{gpu} is left unused[ by {by}]: [{reasons:why}|nothing here is made for it]",
      "[{reasons:fix}]"},
     {"not-told-apart", "nothing that the consumer reads tells {gpu} from {gpus}"},
     {"platform-not-in-profile", "the consumer's profile does not know[ {platform}]"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/evaluate.h"
+#include "policy/gpu_order.h"
 #include "policy/unused_gpu.h"
 #include "policy/variant_reasons.h"
 #include "report/compute_view.h"
@@ -134,37 +135,26 @@ std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reason
     return kept;
 }
 
-/// Whatever the order in the report.
-std::vector<const Gpu*> gpus_by_id(const MachineFacts& machine) {
-    std::vector<const Gpu*> gpus;
-    for (const auto& gpu : machine.gpus)
-        gpus.push_back(gpu.gpu());
-    std::ranges::sort(gpus, {}, &Gpu::id);
-    return gpus;
-}
-
 /// Why a variant that needs no GPU, where nobody asked for that.
 std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
                                          const ExplanationContext& context) {
-    constexpr std::size_t kLooked = 16;  // in a large manifest the others are like these
-    const auto gpus = gpus_by_id(context.machine);
+    const auto gpus = in_order(context.report);
     UnusedGpu unused;
-    std::size_t looked = 0;
+    bool is_for_gpus = false;
     for (const auto& entry : judged) {
         if (entry.variant->needs.devices.empty())
             continue;
         if (entry.verdict != Verdict::Rejected)
             return std::nullopt;
-        if (unused.is_told() || ++looked > kLooked)
-            break;
+        is_for_gpus = true;
         const auto reasons = reasons_for(entry, context);
         for (const auto* gpu : gpus)
             if (auto told = reasons_on(*gpu, reasons); !told.empty())
-                unused.add(*gpu, std::move(told));
+                unused.add(*gpu, entry.variant->name, std::move(told));
     }
-    if (looked == 0)
+    if (!is_for_gpus)
         for (const auto* gpu : gpus)
-            unused.add(*gpu, {});
+            unused.add(*gpu, "", {});
     return unused.warning();
 }
 

@@ -377,13 +377,15 @@ std::vector<Reason> warnings_of(const SelectQuestion& question,
 }
 
 /// Why the CPU and no GPU, unless it comes first.
-std::optional<Reason> unused_by_backends(const std::vector<Judged>& all) {
+std::optional<Reason> unused_by_backends(const SelectQuestion& question,
+                                         const std::vector<Judged>& all) {
     UnusedGpu unused;
     for (const auto& judged : all) {
         if (judged.gpu && is_accepted(judged))
             return std::nullopt;
         if (judged.gpu)
-            unused.add(*judged.gpu, judged.candidate.reasons);
+            unused.add(*judged.gpu, question.word_for(judged.candidate.backend),
+                       judged.candidate.reasons);
     }
     return unused.warning();
 }
@@ -407,7 +409,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         decision.gpus.push_back(gpu->id);
     if (best)
         decision.warnings = warnings_of(question, *best, selection, made.all, decision);
-    if (auto unused = best && !best->gpu ? unused_by_backends(made.all) : std::nullopt)
+    if (auto unused = best && !best->gpu ? unused_by_backends(question, made.all) : std::nullopt)
         decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);
     decision.answers = answers_of(question.profile, Facts{subject}, selection);

@@ -1,34 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/unused_gpu.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuprobe::inline policy {
 
+/// WSL shows a card of the host's as a virtual device until a driver has answered.
 bool may_be_missed(const Gpu& gpu) {
-    return gpu.kind != GpuKind::Virtual && gpu.kind != GpuKind::DisplayOnly;
+    return gpu.kind != GpuKind::DisplayOnly &&
+           (gpu.kind != GpuKind::Virtual || gpu.driver.name == "dxgkrnl");
 }
 
-void UnusedGpu::add(const Gpu& gpu, std::vector<Reason> reasons) {
-    if (is_told_ || !may_be_missed(gpu))
+UnusedGpu::Nearness UnusedGpu::nearness_of(const std::vector<Reason>& reasons) {
+    if (reasons.empty() || has_reason_with(reasons, ReasonTraits::ByNature))
+        return Nearness::ForOthers;
+    return has_reason_with(reasons, ReasonTraits::ByBuild) ? Nearness::OtherBuild
+                                                           : Nearness::CanChange;
+}
+
+UnusedGpu::Entry& UnusedGpu::entry_of(const Gpu& gpu) {
+    const auto found = std::ranges::find(entries_, &gpu, &Entry::gpu);
+    return found == entries_.end() ? entries_.emplace_back(Entry{.gpu = &gpu}) : *found;
+}
+
+void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons) {
+    if (!may_be_missed(gpu))
         return;
-    if (has_reason_with(reasons, ReasonTraits::Wished)) {
-        is_wished_ = true;
+    auto& entry = entry_of(gpu);
+    const auto nearness = nearness_of(reasons);
+    // To deny what is for other GPUs says nothing of this one.
+    if (nearness != Nearness::ForOthers && has_reason_with(reasons, ReasonTraits::Wished)) {
+        entry.is_wished = true;
         return;
     }
-    is_told_ = !has_reason_with(reasons, ReasonTraits::ByNature);
-    if (gpu_ && !is_told_)
+    if (nearness <= entry.nearness)
         return;
-    gpu_ = &gpu;
-    reasons_ = std::move(reasons);
+    entry.nearness = nearness;
+    entry.by = by;
+    entry.reasons = std::move(reasons);
 }
 
 std::optional<Reason> UnusedGpu::warning() const {
-    if (!gpu_ || (is_wished_ && !is_told_))
+    const Entry* best = nullptr;
+    for (const auto& entry : entries_)
+        if (entry.counts() && (!best || entry.nearness > best->nearness))
+            best = &entry;
+    if (!best)
         return std::nullopt;
-    Value::Object detail{{"gpu", gpu_->id}};
-    if (!reasons_.empty())
-        detail.push_back({"reasons", to_value(reasons_)});
+    Value::Object detail{{"gpu", best->gpu->id}};
+    if (best->nearness != Nearness::ForOthers)
+        detail.push_back({"by", best->by});
+    if (!best->reasons.empty())
+        detail.push_back({"reasons", to_value(best->reasons)});
     return because("gpu-unused", std::move(detail));
 }
 

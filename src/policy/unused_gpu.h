@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/report.h"
@@ -11,18 +13,30 @@ namespace gpuprobe::inline policy {
 /// Why an answer that takes no GPU takes none: collected from what could have used one.
 class UnusedGpu {
 public:
-    /// Something that may not be used on that GPU, in the order in which it would be taken.
-    void add(const Gpu& gpu, std::vector<Reason> reasons);
-    /// Whether one was added whose reasons say more than that it is for other GPUs.
-    [[nodiscard]] bool is_told() const { return is_told_; }
-    /// "gpu-unused". nullopt where nothing was added, or where it was wanted so.
+    /// A backend or variant, `by`, that may not be used on that GPU. GPUs and what could use them
+    /// in the order in which they would be taken.
+    void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
+    /// "gpu-unused", of the GPU that misses least: where something can be changed before where only
+    /// another build would do, and that before where all is for other GPUs. nullopt where nothing
+    /// was added, or where it was wanted so.
     [[nodiscard]] std::optional<Reason> warning() const;
 
 private:
-    const Gpu* gpu_ = nullptr;
-    std::vector<Reason> reasons_ = {};
-    bool is_told_ = false;
-    bool is_wished_ = false;
+    enum class Nearness { None, ForOthers, OtherBuild, CanChange };
+    struct Entry {
+        const Gpu* gpu = nullptr;
+        Nearness nearness = Nearness::None;
+        bool is_wished = false;
+        std::string by = {};
+        std::vector<Reason> reasons = {};
+        [[nodiscard]] bool counts() const {
+            return nearness != Nearness::None && (!is_wished || nearness == Nearness::CanChange);
+        }
+    };
+    static Nearness nearness_of(const std::vector<Reason>& reasons);
+    Entry& entry_of(const Gpu& gpu);
+
+    std::vector<Entry> entries_ = {};
 };
 
 /// A GPU that somebody may miss: not one that is made up, or shows pixels alone.

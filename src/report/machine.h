@@ -157,10 +157,10 @@ struct MemoryReading {
 };
 RECORD_MEMBERS(MemoryReading, source, what, bytes)
 
-/// A part of a device that programs may use like one, as the kernel shows it; see report/unit.h.
 /// A render node's path is this and its minor number.
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 
+/// A part of a device that programs may use like one, as the kernel shows it; see report/unit.h.
 struct HardwarePartition {
     std::string name = {};                               ///< as a Unit's
     std::optional<std::uint32_t> gpu_instance = {};      ///< of MIG

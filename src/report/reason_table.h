@@ -76,6 +76,8 @@ enum class ReasonTraits : std::uint16_t {
     Unreliable = 1U << 11U,
     /// Somebody wanted it so: a GPU that is left unused for it is not worth a word.
     Wished = 1U << 12U,
+    /// The build, or the program's own rule, is not for such a GPU; another one may be.
+    ByBuild = 1U << 13U,
 };
 
 template <class E>
@@ -126,7 +128,8 @@ inline constexpr ReasonInfo kRows[] = {
     {"api-refused", Driver, Ends, OnView | OnTrial, "a call of the API failed",
      "call, code; node, device, error: of a node that could not be opened", Refusal},
     {"arch-not-in-build", Policy, Ends, OnCandidate | OnVariant,
-     "the consumer's build has no code for the GPU's architecture", "have; need: the predicate"},
+     "the consumer's build has no code for the GPU's architecture", "have; need: the predicate",
+     ByBuild},
     {"asleep", Device, LeavesOpen, OnView | OnTrial, "asking would have woken the device", "device",
      Silence},
     {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
@@ -209,7 +212,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the host's glibc is older than the build needs", "have, need"},
     {"gpu-unused", Policy, Remarks, OnRecommendation,
      "the answer takes no GPU, though there is one and nobody wanted it so",
-     "gpu; reasons: why not the best that could have used it, absent where nothing is made for it"},
+     "gpu; by, reasons: the backend or variant that misses least on it, and what; without `by` "
+     "nothing is made for it"},
     {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
      "count"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
@@ -222,7 +226,8 @@ inline constexpr ReasonInfo kRows[] = {
      "source, what, bytes, limit"},
     {"inconclusive", Driver, LeavesOpen, OnView,
      "the driver that serves this GPU answered without it: nobody knows why", "driver"},
-    {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU"},
+    {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU", "",
+     ByBuild},
     {"joined-weakly", Report, Remarks, OnView,
      "the record was matched by ids and memory alone, because it has no address", "by"},
     {"kernel-driver-unfit", Driver, Ends, OnView,
@@ -281,7 +286,7 @@ inline constexpr ReasonInfo kRows[] = {
      "in",
      "node, container", Cause},
     {"not-built", Request, Ends, OnCandidate, "the caller was not built with it",
-     "built: what it was built with"},
+     "built: what it was built with", ByBuild},
     {"not-computing", Measurement, Remarks, OnView,
      "a small kernel on it did not end well; whether the backend may be used is for whoever asks: "
      "`require-verified`",
@@ -313,7 +318,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"one-instance-listed", Hardware, Remarks, OnView,
      "the driver shows a process one MIG instance of the machine and no other GPU; named by its "
      "UUID, this one is shown as well"},
-    {"other-kind", Policy, Ends, OnVariant, "the variant is for another kind of GPU"},
+    {"other-kind", Policy, Ends, OnVariant, "the variant is for another kind of GPU", "", ByBuild},
     {"other-l4t", Machine, Ends, OnVariant, "this is no Jetson of that release"},
     {"other-libc", Machine, Ends, OnVariant, "the host has another C library"},
     {"out-of-memory", Measurement, Remarks, OnTrial,
@@ -322,7 +327,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"override-set", Report, Remarks, OnReport, "an administrator decided something for a consumer",
      "consumer, rule"},
     {"passthrough", Hardware, Ends, OnGpu, "it is reserved for virtual machines", "driver",
-     Blocker | Unserved, 70},
+     Blocker | Unserved | Wished, 70},
     {"platform-not-in-profile", Policy, Ends, OnCandidate,
      "the profile does not know the platform that the request is about", "platform"},
     {"platform-not-offered", Policy, Ends, OnRecommendation,
@@ -404,7 +409,7 @@ inline constexpr ReasonInfo kRows[] = {
      "three times in a row",
      "driver, since_usec", Unreliable},
     {"unsupported-predicate", Policy, Ends, OnVariant,
-     "this program does not know the predicate, so the variant is not for it"},
+     "this program does not know the predicate, so the variant is not for it", "", ByBuild},
     {"uvm-missing", Permission, Ends, OnGpu, "`/dev/nvidia-uvm` is not there, and CUDA needs it",
      "node, module_loaded", Cause, 20},
     {"vendor-mismatch", Policy, Ends, OnView | OnVariant,

@@ -17,23 +17,42 @@ const Reason kCrashed = because("driver-crashed", {{"api", "cuda"}});
 const Reason kOfOthers = because("vendor-mismatch");
 const Reason kDenied = because("denied", {{"backend", "cuda"}});
 
-TEST(UnusedGpu, HasTheFirstReasonsThatAreAboutIt) {
+const Reason kNoCode = because("arch-not-in-build");
+
+Reason told(const Gpu& gpu, const char* by, const Reason& reason) {
+    return because(
+        "gpu-unused",
+        {{"gpu", gpu.id}, {"by", by}, {"reasons", to_value(std::vector<Reason>{reason})}});
+}
+
+TEST(UnusedGpu, HasTheReasonsOfWhatMissesLeast) {
     const auto gpu = gpu_of_kind(GpuKind::Discrete);
     UnusedGpu unused;
-    unused.add(gpu, {kOfOthers});
-    EXPECT_FALSE(unused.is_told());
-    unused.add(gpu, {kCrashed});
-    unused.add(gpu, {because("no-permission")});
-    EXPECT_TRUE(unused.is_told());
-    EXPECT_EQ(unused.warning(),
-              because("gpu-unused",
-                      {{"gpu", gpu.id}, {"reasons", to_value(std::vector<Reason>{kCrashed})}}));
+    unused.add(gpu, "rocm", {kOfOthers});
+    unused.add(gpu, "sm_80", {kNoCode, kCrashed});
+    EXPECT_EQ(unused.warning()->detail.at("by"), Value{"sm_80"});
+    unused.add(gpu, "sm_90", {kCrashed});
+    unused.add(gpu, "vulkan", {because("no-permission")});
+    EXPECT_EQ(unused.warning(), told(gpu, "sm_90", kCrashed));
+}
+
+TEST(UnusedGpu, IsTheOneOnWhichSomethingCanBeChanged) {
+    const auto old = gpu_of_kind(GpuKind::Discrete);
+    auto other = gpu_of_kind(GpuKind::Integrated);
+    other.id = "pci:0000:00:02.0";
+    UnusedGpu unused;
+    unused.add(old, "cuda", {kNoCode});
+    unused.add(other, "cuda", {kOfOthers});
+    EXPECT_EQ(unused.warning(), told(old, "cuda", kNoCode));
+    unused.add(old, "vulkan", {kNoCode});
+    unused.add(other, "vulkan", {kCrashed});
+    EXPECT_EQ(unused.warning(), told(other, "vulkan", kCrashed));
 }
 
 TEST(UnusedGpu, IsForOthersWhereNothingElseIsKnown) {
     const auto gpu = gpu_of_kind(GpuKind::Discrete);
     UnusedGpu unused;
-    unused.add(gpu, {kOfOthers});
+    unused.add(gpu, "cuda", {kOfOthers});
     EXPECT_EQ(unused.warning(),
               because("gpu-unused",
                       {{"gpu", gpu.id}, {"reasons", to_value(std::vector<Reason>{kOfOthers})}}));
@@ -43,18 +62,46 @@ TEST(UnusedGpu, IsSilentWhereItWasWantedSo) {
     const auto gpu = gpu_of_kind(GpuKind::Integrated);
     UnusedGpu unused;
     EXPECT_EQ(unused.warning(), std::nullopt);
-    unused.add(gpu, {kOfOthers});
-    unused.add(gpu, {kDenied});
+    unused.add(gpu, "rocm", {kOfOthers});
+    unused.add(gpu, "cuda", {kDenied});
+    unused.add(gpu, "vulkan", {kNoCode});
     EXPECT_EQ(unused.warning(), std::nullopt);
-    unused.add(gpu, {kCrashed});
+    unused.add(gpu, "sycl", {kCrashed});
     EXPECT_NE(unused.warning(), std::nullopt) << "another backend was not denied, and crashed";
+}
+
+/// That a backend is denied which is for other GPUs says nothing of this one.
+TEST(UnusedGpu, IsToldWhereAnotherVendorsBackendIsDenied) {
+    const auto gpu = gpu_of_kind(GpuKind::Integrated);
+    UnusedGpu unused;
+    unused.add(gpu, "rocm", {kOfOthers, kDenied});
+    EXPECT_NE(unused.warning(), std::nullopt);
+}
+
+TEST(UnusedGpu, IsNoneThatAnAdministratorGaveToVirtualMachines) {
+    const auto gpu = gpu_of_kind(GpuKind::Discrete);
+    auto other = gpu_of_kind(GpuKind::Integrated);
+    other.id = "pci:0000:00:02.0";
+    UnusedGpu unused;
+    unused.add(gpu, "vulkan", {because("passthrough", {{"driver", "vfio-pci"}})});
+    EXPECT_EQ(unused.warning(), std::nullopt);
+    unused.add(other, "vulkan", {kNoCode});
+    EXPECT_EQ(unused.warning(), told(other, "vulkan", kNoCode));
+}
+
+TEST(UnusedGpu, IsACardOfTheHostsUnderWsl) {
+    auto gpu = gpu_of_kind(GpuKind::Virtual);
+    gpu.driver.name = "dxgkrnl";
+    UnusedGpu unused;
+    unused.add(gpu, "cuda", {kCrashed});
+    EXPECT_EQ(unused.warning(), told(gpu, "cuda", kCrashed));
 }
 
 TEST(UnusedGpu, IsNoneThatIsMadeUpOrShowsPixelsAlone) {
     for (const auto kind : {GpuKind::Virtual, GpuKind::DisplayOnly}) {
         const auto gpu = gpu_of_kind(kind);
         UnusedGpu unused;
-        unused.add(gpu, {kCrashed});
+        unused.add(gpu, "cuda", {kCrashed});
         EXPECT_EQ(unused.warning(), std::nullopt);
     }
 }
