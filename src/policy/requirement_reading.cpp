@@ -27,6 +27,17 @@ void add_unsupported(const std::string& name, Conjunction& out) {
     out.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
 }
 
+/// The same of a word that this program does not know. One that could be none is a mistake.
+ReadProblem lose_for(std::string_view key,
+                     const std::string& word,
+                     std::string_view known,
+                     Conjunction& out) {
+    if (!is_label(word))
+        return std::string{known};
+    add_unsupported(std::string{key} + "=" + word, out);
+    return {};
+}
+
 template <std::size_t N>
 ReadProblem read_predicates(const Value& object,
                             const PredicateReader (&readers)[N],
@@ -106,7 +117,7 @@ ReadProblem read_libc(const Value& value, Conjunction& out) {
     std::string need;
     auto problem = read_value(value, need);
     if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
-        return "none of glibc, musl and static";
+        return lose_for("libc", need, "none of glibc, musl and static", out);
     if (need != "static")  // runs everywhere
         add("libc", FactId::Libc, Relation::Is, std::vector{std::move(need)}, out);
     return problem;
@@ -121,7 +132,7 @@ ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
     const bool is_level = need.size() == kPrefix.size() + 1 && need.starts_with(kPrefix) &&
                           need.back() >= '1' && need.back() <= '4';
     if (!is_level)
-        return "none of x86-64-v1 to x86-64-v4";
+        return lose_for("cpu_level_min", need, "none of x86-64-v1 to x86-64-v4", out);
     add("cpu_level_min", FactId::CpuLevel, Relation::AtLeast,
         Version{{static_cast<std::uint32_t>(need.back() - '0')}}, out);
     return {};
@@ -177,35 +188,48 @@ ReadProblem read_backend(const Value& value, Conjunction& out) {
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
     const auto* api = find_api(word);
-    if (!api || !computes(*api))
+    if (!api)
+        return lose_for("backend", word, none_of(computing_apis()), out);
+    if (!computes(*api))
         return none_of(computing_apis());
     add("backend", FactId::Usable, Relation::Is, api->id, out);
     return {};
 }
 
-ReadProblem read_vendor(const Value& value, Conjunction& out) {
+/// Words of which one must be the fact. Those that are not known are none of this machine.
+template <std::size_t N>
+ReadProblem read_one_of(const Value& value,
+                        const char* key,
+                        FactId fact,
+                        const std::array<std::string_view, N>& known,
+                        Conjunction& out) {
     std::vector<std::string> need;
-    auto problem = read_words(value, need);
-    if (!problem.empty())
+    if (auto problem = read_words(value, need); !problem.empty())
         return problem;
     for (std::size_t i = 0; i < need.size(); ++i)
-        if (std::ranges::find(kVariantVendors, need[i]) == kVariantVendors.end())
-            return ReadProblem{"unknown vendor"}.in("[" + std::to_string(i) + "]");
-    add("vendor", FactId::Vendor, Relation::Is, std::move(need), out);
+        if (!is_label(need[i]))
+            return ReadProblem{"unknown word"}.in("[" + std::to_string(i) + "]");
+    std::string unknown;
+    const auto is_unknown = [&known](const std::string& word) {
+        return std::ranges::find(known, word) == known.end();
+    };
+    for (const auto& word : need)
+        if (is_unknown(word))
+            unknown += (unknown.empty() ? "" : ",") + word;
+    std::erase_if(need, is_unknown);
+    if (need.empty() && !unknown.empty())
+        add_unsupported(std::string{key} + "=" + unknown, out);
+    // What is asked for stays asked for, or a kind that is not known would be any.
+    add(key, fact, Relation::Is, std::move(need), out);
     return {};
 }
 
+ReadProblem read_vendor(const Value& value, Conjunction& out) {
+    return read_one_of(value, "vendor", FactId::Vendor, kVariantVendors, out);
+}
+
 ReadProblem read_kinds(const Value& value, Conjunction& out) {
-    std::vector<std::string> need;
-    auto problem = read_list(value, need, kMaxList);
-    if (!problem.empty())
-        return problem;
-    for (std::size_t i = 0; i < need.size(); ++i)
-        if (std::ranges::find(kVariantForms, need[i]) == kVariantForms.end())
-            return ReadProblem{"none of discrete, integrated, tegra and virtual"}.in(
-                "[" + std::to_string(i) + "]");
-    add("kinds", FactId::Form, Relation::Is, std::move(need), out);
-    return {};
+    return read_one_of(value, "kinds", FactId::Form, kVariantForms, out);
 }
 
 struct CudaNeed {
@@ -386,6 +410,18 @@ ReadProblem read_devices(const Value& value, Requirements& out) {
     return {};
 }
 
+ReadProblem read_scope(const Value& value, Requirements& out) {
+    std::string word;
+    if (auto problem = read_value(value, word); !problem.empty())
+        return problem;
+    if (read_value(value, out.scope).empty())
+        return {};
+    if (!is_label(word))
+        return "neither any nor all";
+    out.unsupported.push_back("scope=" + word);
+    return {};
+}
+
 }  // namespace
 
 ReadProblem read_requirements(const Value& value, Requirements& out) {
@@ -396,7 +432,7 @@ ReadProblem read_requirements(const Value& value, Requirements& out) {
             if (key == "device")
                 return read_devices(member, out);
             if (key == "scope")
-                return named(read_value(member, out.scope), "neither any nor all");
+                return read_scope(member, out);
             out.unsupported.push_back(scrubbed(key, kMaxWord));
             return {};
         });

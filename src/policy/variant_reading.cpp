@@ -75,12 +75,10 @@ struct ArtifactCheck {
 constexpr ArtifactCheck kArtifactChecks[] = {
     {"type",
      [](const Value& value) -> ReadProblem {
-         constexpr auto kTypes =
-             std::to_array<std::string_view>({"file", "index", "oci", "dir", "package", "wheel"});
          const auto* word = value.as_string();
-         const bool is_known = word && std::ranges::find(kTypes, *word) != kTypes.end();
-         return is_known ? ReadProblem{}
-                         : ReadProblem{"none of file, index, oci, dir, package and wheel"};
+         return word && is_label(*word)
+                    ? ReadProblem{}
+                    : ReadProblem{"none of file, index, oci, dir, package and wheel"};
      }},
     {"urls", check_urls},
     {"sha256", check_sha256},
@@ -153,6 +151,17 @@ ReadProblem read_integer(const Value& value, int& out, int least, int most) {
     return problem;
 }
 
+/// A variant whose kind of artifact this program does not know is not for it.
+ReadProblem read_artifact_of(const Value& value, Variant& out) {
+    constexpr auto kTypes =
+        std::to_array<std::string_view>({"file", "index", "oci", "dir", "package", "wheel"});
+    auto problem = read_artifact(value, out.artifact);
+    const auto* type = value.at("type").as_string();
+    if (problem.empty() && type && std::ranges::find(kTypes, *type) == kTypes.end())
+        out.needs.unsupported.push_back("artifact.type=" + *type);
+    return problem;
+}
+
 constexpr MemberReader<Variant> kReaders[] = {
     {"family",
      [](const Value& value, Variant& out) -> ReadProblem {
@@ -171,8 +180,7 @@ constexpr MemberReader<Variant> kReaders[] = {
      [](const Value& value, Variant& out) { return read_requirements(value, out.needs); }},
     {"advises", [](const Value& value,
                    Variant& out) { return read_requirements(value, out.advice.emplace()); }},
-    {"artifact",
-     [](const Value& value, Variant& out) { return read_artifact(value, out.artifact); }},
+    {"artifact", read_artifact_of},
     {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read as a whole, below
     {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // likewise
     {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // likewise
