@@ -2,7 +2,6 @@
 #include "policy/variant_reasons.h"
 
 #include <algorithm>
-#include <set>
 
 #include "policy/computing_api.h"
 
@@ -21,10 +20,18 @@ bool is_of_other_vendor(const Term& term, const Facts& gpu) {
     return vendor && !vendors.empty() && std::ranges::find(vendors, *vendor) == vendors.end();
 }
 
+/// A version of glibc, on a host that has another C library.
+bool is_of_other_libc(const Term& term, const Facts& host) {
+    const auto& libc = host.get<std::string>(FactId::Libc).value;
+    return term.fact == FactId::Glibc && libc && *libc != "glibc";
+}
+
 /// A term's own code; for CUDA code the one that tells what is in the way.
 ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     if (result == Truth::Unknown)
         return "fact-unknown";
+    if (!facts.gpu() && is_of_other_libc(term, facts))
+        return "other-libc";
     if (!facts.gpu())
         return shortfall_code(term);
     if (is_of_other_vendor(term, facts))
@@ -77,8 +84,43 @@ Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth res
     reason.detail["have"] = reason.is("vendor-mismatch")
                                 ? to_value(facts.get<std::string>(FactId::Vendor).value)
                                 : have_of(term, facts);
+    if (reason.is("other-libc") && term.fact == FactId::Glibc) {
+        reason.detail["want"] = Value{Value::Array{Value{"glibc"}}};
+        reason.detail["have"] = to_value(facts.get<std::string>(FactId::Libc).value);
+    }
     add_missing(missing_of(term, facts), reason);
     return reason;
+}
+
+/// What a reason says is lacking, whichever view tells it: libraries, an architecture, a version.
+std::vector<Value> lacking(const Reason& reason) {
+    const auto& detail = reason.detail;
+    const auto* key = reason.is("arch-not-in-build")    ? "have"
+                      : !detail.at("missing").is_null() ? "missing"
+                      : !detail.at("need").is_null()    ? "need"
+                                                        : "want";
+    const auto& value = detail.at(key);
+    if (const auto* items = value.as_array())
+        return {items->begin(), items->end()};
+    return value.is_null() ? std::vector<Value>{} : std::vector{value};
+}
+
+/// Whether the first of two reasons says all that the second does.
+bool says(const Reason& told, const Reason& reason) {
+    const auto already = lacking(told);
+    return told.code == reason.code &&
+           std::ranges::all_of(lacking(reason), [&already](const Value& value) {
+               return std::ranges::find(already, value) != already.end();
+           });
+}
+
+/// Whether nothing of it fails but a version that can be updated: what else is in the way is worth
+/// telling then.
+bool may_run(const Conjunction& alternative, const Facts& gpu) {
+    return std::ranges::all_of(alternative, [&gpu](const Term& term) {
+        return holds(term, gpu) != Truth::False ||
+               code_for(term, Truth::False, gpu) == "driver-too-old";
+    });
 }
 
 class Explainer {
@@ -114,13 +156,13 @@ public:
 
     /// Where the variant's own terms, which say it with what they want, do not say it already.
     void explain_refusals(const Variant& variant, const Facts& gpu) {
-        std::set<std::string> told;
+        std::vector<Reason> told;
         for (const auto& reason : reasons_)
             if (reason.detail.at("where") == Value{"host"} ||
                 reason.detail.at("where") == Value{gpu.gpu()->id})
-                told.insert(reason.code);
+                told.push_back(reason);
         for (const auto& alternative : needs_.devices)
-            if (all_hold(alternative, gpu) != Truth::False)
+            if (may_run(alternative, gpu))
                 for (const auto api : apis_used(variant, alternative))
                     repeat_refusal(info_of(api).backend, *gpu.gpu(), told);
     }
@@ -159,9 +201,7 @@ private:
             add_of_backend(reason, gpu.id);
     }
 
-    void repeat_refusal(std::string_view backend,
-                        const Gpu& gpu,
-                        const std::set<std::string>& told) {
+    void repeat_refusal(std::string_view backend, const Gpu& gpu, const std::vector<Reason>& told) {
         const auto of_backend = context_.refusals.find(backend);
         if (of_backend == context_.refusals.end())
             return;
@@ -169,7 +209,8 @@ private:
         if (refused == of_backend->second.end())
             return;
         for (const auto& reason : refused->second)
-            if (!told.contains(reason.code))
+            if (std::ranges::none_of(
+                    told, [&reason](const Reason& other) { return says(other, reason); }))
                 add_of_backend(reason, is_of_host(reason) ? "host" : gpu.id);
     }
 

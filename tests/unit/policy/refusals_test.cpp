@@ -64,6 +64,26 @@ TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
     EXPECT_EQ(reasons[0].detail.at("predicate"), Value{"libs"});
 }
 
+/// The profile asks for another library, and for a newer driver, than the build does.
+TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
+    const auto manifest = parse_product(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
+        R"("gpu":{"family":"cuda","tier":9,"requires":{"device":{"backend":"cuda",)"
+        R"("driver_min":"9000"},"host":{"libs":["libcublas.so.12"]}}},"cpu":{}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    auto profile = with_cuda();
+    profile.floors["cuda"] = {"library=libcudart.so.12", "driver>=9001"};
+    auto report = machine("G02");
+    report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
+    const auto answer = for_consumer(profile, report, *manifest);
+    std::vector<std::string> codes;
+    for (const auto& reason : candidate(answer, "gpu")->reasons)
+        codes.push_back(reason.code);
+    std::ranges::sort(codes);
+    EXPECT_EQ(codes, (std::vector<std::string>{"driver-too-old", "driver-too-old",
+                                               "library-missing", "library-missing"}));
+}
+
 /// The host's library, once for all GPUs.
 TEST(Refusals, OfTheHostAreOfTheHost) {
     auto profile = with_cuda();

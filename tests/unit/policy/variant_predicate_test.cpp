@@ -301,5 +301,17 @@ TEST(UnsupportedPredicate, IsNamed) {
     EXPECT_EQ(reason.detail.at("predicate"), Value{"cuda.lto"});
 }
 
+/// No release of the distribution has a newer glibc there.
+TEST(VariantReasons, OfGlibcOnAnotherLibraryAreOfTheLibrary) {
+    auto report = machine("G02");
+    report.host.libc = {.name = "musl", .version = "1.2.5"};
+    const auto answer = recommend(needing(R"({"host":{"glibc_min":"2.28"}})"), {}, report, rules());
+    const auto& reasons = answer.candidates.front().reasons;
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_TRUE(reasons[0].is("other-libc"));
+    EXPECT_EQ(reasons[0].detail.at("want"), Value{Value::Array{Value{"glibc"}}});
+    EXPECT_EQ(reasons[0].detail.at("have"), Value{"musl"});
+}
+
 }  // namespace
 }  // namespace gpuprobe
