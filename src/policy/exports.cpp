@@ -181,8 +181,8 @@ void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
 
 bool is_named_by_nvidia(const Gpu& gpu) {
     const auto cuda = gpu.backends.find("cuda");
-    const bool works = cuda != gpu.backends.end() && cuda->second.usable == true;
-    return gpu.vendor == "nvidia" && (gpu.driver.name == "nvidia" || works);
+    const bool may_work = cuda != gpu.backends.end() && cuda->second.usable != false;
+    return gpu.vendor == "nvidia" && (gpu.driver.name == "nvidia" || may_work);
 }
 
 /// In MIG mode a GPU is nothing to programs but its instances.

@@ -57,17 +57,20 @@ bool is_shown(const Gpu& gpu, const std::string& api) {
     return view != gpu.apis.end() && view->second.device.is_object();
 }
 
-/// One that was not asked is shown to a program that asks: it sleeps, or its driver crashed.
-bool may_be_shown(const Gpu& gpu, const std::string& api) {
+/// One that was not asked may be shown to a program that asks: it sleeps, or its driver crashed.
+bool is_open(const Gpu& gpu, const std::string& api) {
     const auto* row = find_api(api);
     const auto backend = row ? gpu.backends.find(std::string{row->backend}) : gpu.backends.end();
-    return is_shown(gpu, api) || (backend != gpu.backends.end() && !backend->second.usable);
+    return !is_shown(gpu, api) && backend != gpu.backends.end() && !backend->second.usable;
 }
 
-/// Whether the API may have devices of this machine, and this GPU is none of them.
+/// Whether the API may have devices of this machine, and this GPU is none of them. Where nobody
+/// knows that of this one, the others must be known to be there.
 bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
+    const bool is_certain = !is_open(gpu, api);
     return !is_shown(gpu, api) && std::ranges::any_of(report.gpus, [&](const Gpu& other) {
-        return !goes_by(other, gpu.id) && may_be_shown(other, api);
+        return !goes_by(other, gpu.id) &&
+               (is_shown(other, api) || (is_certain && is_open(other, api)));
     });
 }
 

@@ -170,10 +170,11 @@ TEST(ContainerArguments, NameNoNodeThatIsNotThereOrOfAnotherDriver) {
 }
 
 /// A Jetson's driver is another one, and WSL has none.
-TEST(ContainerArguments, NameAllGpusWhereCudaWorksWithoutTheDriverForCards) {
+TEST(ContainerArguments, NameAllGpusWhereCudaMayWorkWithoutTheDriverForCards) {
     auto report = machine_for_containers();
     auto& gpu = gpu_of(report, "nvidia");
-    gpu.backends["cuda"].usable = true;
+    gpu.backends["cuda"].usable = std::nullopt;
+    EXPECT_EQ(container_arguments(report, {gpu.id}), Words{"--device=nvidia.com/gpu=GPU-1234"});
     for (const auto& driver : {std::optional<std::string>{}, std::optional<std::string>{"gk20a"}}) {
         gpu.driver.name = driver;
         EXPECT_EQ(container_arguments(report, {gpu.id}), Words{"--device=nvidia.com/gpu=all"});

@@ -192,6 +192,10 @@ TEST(EnvironmentOfAGpu, HidesOthersThatNobodyAsked) {
     report.gpus[0].apis.erase("cuda");
     report.gpus[0].backends["cuda"] = testing::unclear("asleep");
     EXPECT_EQ(environment_for(report, report.gpus[1]).at("CUDA_VISIBLE_DEVICES"), "");
+    report.gpus[1].backends["cuda"] = testing::unclear("not-probed");
+    EXPECT_FALSE(environment_for(report, report.gpus[1]).contains("CUDA_VISIBLE_DEVICES"))
+        << "nobody knows of this one either";
+    report.gpus[1].backends["cuda"] = testing::unusable("vendor-mismatch");
     report.gpus[0].backends["cuda"] = testing::unusable("driver-missing");
     EXPECT_FALSE(environment_for(report, report.gpus[1]).contains("CUDA_VISIBLE_DEVICES"));
 }
