@@ -47,7 +47,6 @@ public:
     Value(Object members);
 
     [[nodiscard]] bool is_null() const { return data_.index() == 0; }
-    [[nodiscard]] bool is_array() const { return std::holds_alternative<Array>(data_); }
     [[nodiscard]] bool is_object() const { return std::holds_alternative<Object>(data_); }
     [[nodiscard]] bool is_string() const { return std::holds_alternative<std::string>(data_); }
     /// The name of the held type: null, boolean, integer, number, string, array or object.

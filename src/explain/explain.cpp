@@ -99,18 +99,27 @@ bool says_that_it_is_of_another(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
 
-/// One reason for each GPU of another vendor: the others follow from it.
+/// That a fact of a GPU is not known, and what becomes of that. (Only GPUs have a colon in their
+/// place.)
+bool follows_from_silence(const Reason& reason) {
+    return reason.is("unknown-not-chosen") ||
+           (reason.is("fact-unknown") && where_of(reason).find(':') != std::string::npos);
+}
+
+/// One reason for each GPU of another vendor, or that nobody has asked its driver: the others
+/// follow from it.
 std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
+    const bool is_unasked = has_reason(reasons, "not-probed");
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
-        if (!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason))
+        if ((!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason)) &&
+            !(is_unasked && follows_from_silence(reason)))
             kept.push_back(reason);
     return kept.empty() ? reasons : kept;
 }
 
-/// Whether something can be done for it: nothing makes a GPU another vendor's. (Only GPUs have a
-/// colon in their place.)
+/// Whether something can be done for it: nothing makes a GPU another vendor's.
 bool can_be_helped(const VariantCandidate& candidate) {
     const auto of_others = gpus_of_others(candidate.reasons);
     return of_others.empty() ||
@@ -238,9 +247,10 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
 }
 
 ExplainedList explained(const Candidate& candidate, const std::vector<Finding>* findings) {
-    auto why = explained(candidate.reasons, {.findings = findings,
-                                             .gpu = candidate.gpu.value_or(""),
-                                             .api = std::string{api_below(candidate.backend)}});
+    auto why = explained(worth_saying(candidate.reasons),
+                         {.findings = findings,
+                          .gpu = candidate.gpu.value_or(""),
+                          .api = std::string{api_below(candidate.backend)}});
     if (why.text.empty())
         why.text = candidate.verdict == Verdict::Accepted ? "can be used"
                                                           : std::string{name_of(candidate.verdict)};

@@ -100,7 +100,6 @@ private:
     void sweep();
     void was_used();
     void close_the_overdue();
-    void await_rest();
 
     EventLoop& loop_;
     const ServiceContext& context_;

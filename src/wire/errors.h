@@ -17,14 +17,6 @@ sdbus::Error sdbus_error(const Error& error);
 /// say that nobody answers, NotAuthorized for AccessDenied, else Internal.
 Error error_from(const sdbus::Error& error);
 
-/// The value, or the Error thrown as the D-Bus error it stands for. Only within guard().
-template <class T>
-T unwrap(Result<T> result) {
-    if (!result)
-        throw sdbus_error(result.error());
-    return std::move(result).value();
-}
-
 /// Runs the body of a bus method or property. sdbus-c++ 1.2 catches sdbus::Error and nothing else:
 /// any other exception would end the process.
 template <class Body>

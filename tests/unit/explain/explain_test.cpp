@@ -234,5 +234,21 @@ TEST(Wording, NamesSignals) {
     EXPECT_EQ(signal_name(63), "signal 63");
 }
 
+TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
+    const Candidate candidate{
+        .backend = "cuda",
+        .gpu = "pci:0000:01:00.0",
+        .verdict = Verdict::Unknown,
+        .reasons = {
+            because("not-probed", {{"api", "cuda"}}),
+            because("fact-unknown", {{"where", "pci:0000:01:00.0"}, {"predicate", "cuda.driver"}}),
+            because("fact-unknown", {{"where", "host"}, {"predicate", "glibc"}}),
+            because("unknown-not-chosen")}};
+    const auto why = explained(candidate);
+    EXPECT_TRUE(why.text.starts_with("it has not been asked yet; not known: glibc")) << why.text;
+    EXPECT_EQ(why.text.find("cuda.driver"), std::string::npos) << why.text;
+    EXPECT_EQ(why.text.find("chosen"), std::string::npos) << why.text;
+}
+
 }  // namespace
 }  // namespace gpuprobe
