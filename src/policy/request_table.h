@@ -43,25 +43,6 @@ enum class RequestType {
     Number,     ///< a whole number, or text like "32k"
 };
 
-/// How the type goes over D-Bus.
-constexpr std::string_view bus_type_of(RequestType type) {
-    switch (type) {
-        case RequestType::Names:
-            return "as";
-        case RequestType::Flag:
-            return "b";
-        case RequestType::Word:
-            return "s";
-        case RequestType::Pairs:
-            return "a{ss}";
-        case RequestType::Size:
-        case RequestType::Mebibytes:
-        case RequestType::Number:
-            break;
-    }
-    return "t";
-}
-
 /// One key of a request. An empty option: the command line has none for it.
 struct RequestKey {
     std::string_view key = {};

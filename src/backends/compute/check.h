@@ -31,9 +31,8 @@ struct Check {
 RECORD_MEMBERS(Check, result, words, wrong_words, first_wrong, note)
 
 /// Runs Kernel::Check on these words. The output is filled with wrong words first, so that a kernel
-/// that does nothing can't pass. At most kMaxCheckedWords, a multiple of kGroupThreads.
+/// that does nothing can't pass. The words are a multiple of kGroupThreads.
 Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> input);
-constexpr std::size_t kMaxCheckedWords = std::size_t{1} << 20;
 
 /// Other words each time. Where the kernel's generator fails they stay zero, which will do as well.
 std::vector<std::uint32_t> random_words(std::size_t count);

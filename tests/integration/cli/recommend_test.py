@@ -146,6 +146,14 @@ class Export(unittest.TestCase):
         self.assertRegex(ask("export", "container").stdout, r"^--device=nvidia\.com/gpu=\S+\n$")
         self.assertEqual(ask("export", "pip").returncode, 2)
 
+    def test_a_container_is_given_what_it_can_use(self):
+        done = ask("export", "container", machine=SOURCE / "tests/data/machines/sriov-mi300x-gim-host")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("no GPU here has a device node or a CDI name", done.stderr)
+        done = ask("export", "container", "torch", "--exclude=family:cuda")
+        self.assertEqual((done.returncode, done.stdout), (0, ""), "the CPU needs no GPU")
+        self.assertEqual(ask("export", "container", machine=BARE).returncode, 0)
+
     def test_env_for_a_build(self):
         done = ask("env", "default", "--build")
         self.assertEqual(done.stdout, "CMAKE_CUDA_ARCHITECTURES=90\nGGML_CUDA=1\n")

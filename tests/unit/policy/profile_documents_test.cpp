@@ -79,6 +79,25 @@ std::string remark(const std::string& method) {
     return xml.substr(start, end - start);
 }
 
+/// How the type goes over D-Bus.
+std::string_view bus_type_of(RequestType type) {
+    switch (type) {
+        case RequestType::Names:
+            return "as";
+        case RequestType::Flag:
+            return "b";
+        case RequestType::Word:
+            return "s";
+        case RequestType::Pairs:
+            return "a{ss}";
+        case RequestType::Size:
+        case RequestType::Mebibytes:
+        case RequestType::Number:
+            break;
+    }
+    return "t";
+}
+
 /// The key with its type on the bus, perhaps with other keys of that type between them.
 std::string typed(const RequestKey& key) {
     auto type = std::regex_replace(std::string{bus_type_of(key.type)}, std::regex{"[{}]"}, "\\$&");
