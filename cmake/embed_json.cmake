@@ -10,9 +10,9 @@ function(gpuprobe_embed_json room header folder function)
   foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WLE)
     file(READ "${document}" json)
-    string(REGEX REPLACE "\n +" "\n" json "${json}")
-    string(REGEX REPLACE "\n\"\\$source\": {\n(\"[^\n]*\n)*}," "" json "${json}")
-    if(function STREQUAL "builtin_knowledge")  # elsewhere answers repeat it
+    if(function STREQUAL "builtin_knowledge")  # of others the text has a hash that answers tell, or they repeat the source
+      string(REGEX REPLACE "\n +" "\n" json "${json}")
+      string(REGEX REPLACE "\n\"\\$source\": {\n(\"[^\n]*\n)*}," "" json "${json}")
       string(REGEX REPLACE ", \"source\": \"[^\"\n]*\"" "" json "${json}")
     endif()
     string(APPEND entries "    {\"${name}\", R\"document(${json})document\"},\n")
