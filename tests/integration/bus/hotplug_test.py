@@ -207,7 +207,6 @@ class Storm(HotPlugCase):
 
     SETTLE_MS = 250
     EVENTS = 10_000
-    # The test bed gives up on a reader that is this far behind: net.unix.max_dgram_qlen.
     AT_ONCE = 5
 
     def test_ten_thousand_events_are_a_few_rounds(self):
@@ -217,13 +216,12 @@ class Storm(HotPlugCase):
         rounds, processor = self.rounds(), self.processor_seconds()
         self.changes.clear()
         started = time.monotonic()
-        for event in range(self.EVENTS):
+        for event in range(0, self.EVENTS, self.AT_ONCE):
             if event % 100 == 0:
                 self.bed.set_attribute(gpu, "revision", f"0x{event // 100:02x}")
                 self.bed.set_attribute(gpu, "device", f"0x73{event // 100:02x}")
-            self.bed.uevent(card, "change")
-            if event % self.AT_ONCE == 0:
-                self.call(ROOT, "org.freedesktop.DBus.Peer", "Ping")
+            self.send_some(card)
+            self.call(ROOT, "org.freedesktop.DBus.Peer", "Ping")
         lasted = time.monotonic() - started
         self.wait_until(lambda: self.revision() == f"0x{(self.EVENTS - 1) // 100:02x}", "the last state")
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
@@ -237,6 +235,20 @@ class Storm(HotPlugCase):
         self.assertLessEqual(self.rounds() - rounds, most)
         self.assertLessEqual(len(changes), 2 * most)
         self.assert_same_daemon()
+
+    def send_some(self, card):
+        """From a process of its own, which the test bed ends where a reader is behind (net.unix.max_dgram_qlen): again then."""
+        for _ in range(100):
+            child = os.fork()
+            if child == 0:
+                os.close(2)
+                for _ in range(self.AT_ONCE):
+                    self.bed.uevent(card, "change")
+                os._exit(0)
+            if os.waitpid(child, 0)[1] == 0:
+                return
+            time.sleep(0.05)
+        self.fail("nobody takes events")
 
     def revision(self):
         gpu, = json.loads(self.manager("Describe"))["gpus"]
