@@ -63,7 +63,7 @@ Reason reason(std::string code) {
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
     if (role_of(device) == Role::DisplayOnly)
         return std::nullopt;
-    if (device.driver || device.is_drm || device.is_accel || device.bus != HardwareBus::Pci)
+    if (device.driver || device.is_drm || device.is_accel || device.bus == HardwareBus::Other)
         return std::nullopt;
     if (!DeviceFolder{sysfs, device.sysfs_path}.has_uevent())
         return std::nullopt;

@@ -242,6 +242,8 @@ TEST(Scan, FindsAPlatformGpuThatNoDriverHasTaken) {
     EXPECT_EQ(result.devices.at(0).driver, std::nullopt);
     EXPECT_EQ(vendor_of(result.devices.at(0)), "arm");
     EXPECT_EQ(role_of(result.devices.at(0)), Role::Gpu);
+    ASSERT_EQ(result.devices.at(0).findings.size(), 1U);
+    EXPECT_EQ(result.devices.at(0).findings.at(0).code, "no-driver");
 }
 
 TEST(Scan, TakesCompatibleFromTheUeventWithoutADeviceTreeNode) {
