@@ -298,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(
                  gpu_of(r).apis["cuda"] = {.outcome = kFailed};
              },
              {"uvm-missing"},
-             Severity::Error},
+             Severity::Warning},
         Case{"UvmNotMissed",
              [](Report& r, Surroundings&) { find(r, because("uvm-missing")); },
              {},
