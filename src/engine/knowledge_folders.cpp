@@ -11,6 +11,7 @@
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
+#include "knowledge/setup_words.h"
 #include "policy/causes.h"
 #include "policy/consumer_set.h"
 #include "policy/rules.h"
@@ -159,6 +160,8 @@ Status check_document(const std::string& name, std::string_view json) {
         return check_table<knowledge::Selectors>(json);
     if (name == "distributions")
         return check_table<knowledge::Places>(json);
+    if (name == "setup")
+        return check_table<knowledge::SetupWords>(json);
     const auto head = TRY(knowledge::head_of(json));
     return head.schema == knowledge::kReleaseSchema
                ? Status{Done{}}

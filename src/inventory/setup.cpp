@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/parse.h"
+#include "knowledge/setup_words.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -17,105 +18,8 @@ constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxReleaseWords = 64;
 constexpr std::size_t kMaxFiles = 128;
 
+using knowledge::SetupWords;
 using Words = std::vector<std::string>;
-
-/// Modules of graphics drivers and accelerators, and those that keep a device for guests, sorted.
-constexpr std::array<std::string_view, 36> kModules = {"amdgpu",
-                                                       "amdxdna",
-                                                       "amdkfd",
-                                                       "asahi",
-                                                       "ast",
-                                                       "etnaviv",
-                                                       "gasket",
-                                                       "habanalabs",
-                                                       "hailo_pci",
-                                                       "i915",
-                                                       "intel_vpu",
-                                                       "lima",
-                                                       "mgag200",
-                                                       "msm",
-                                                       "nouveau",
-                                                       "nova_core",
-                                                       "nvgpu",
-                                                       "nvidia",
-                                                       "nvidia_drm",
-                                                       "nvidia_modeset",
-                                                       "nvidia_peermem",
-                                                       "nvidia_uvm",
-                                                       "panfrost",
-                                                       "panthor",
-                                                       "qaic",
-                                                       "radeon",
-                                                       "rknpu",
-                                                       "rocket",
-                                                       "tegra_drm",
-                                                       "ttm",
-                                                       "v3d",
-                                                       "vc4",
-                                                       "vfio_pci",
-                                                       "virtio_gpu",
-                                                       "vmwgfx",
-                                                       "xe"};
-
-/// How the names of the command line's words begin that are about GPUs; others may tell what is
-/// nobody's business.
-constexpr std::array<std::string_view, 28> kParameters = {"nomodeset",
-                                                          "modprobe.blacklist",
-                                                          "module_blacklist",
-                                                          "rd.driver.blacklist",
-                                                          "rdblacklist",
-                                                          "nouveau.",
-                                                          "nvidia",
-                                                          "amdgpu.",
-                                                          "radeon.",
-                                                          "i915.",
-                                                          "xe.",
-                                                          "drm.",
-                                                          "ttm.",
-                                                          "video=",
-                                                          "intel_iommu",
-                                                          "amd_iommu",
-                                                          "iommu",
-                                                          "pci=",
-                                                          "pcie_aspm",
-                                                          "pcie_port_pm",
-                                                          "vfio",
-                                                          "lockdown",
-                                                          "module.sig_enforce",
-                                                          "initcall_blacklist",
-                                                          "nomodule",
-                                                          "rd.driver.pre",
-                                                          "efifb",
-                                                          "ast."};
-
-struct Option {
-    std::string_view module;
-    std::string_view name;
-};
-/// Source: the parameters of amdgpu_drv.c, ttm_pool.c, i915_params.c, xe_module.c, nouveau_drm.c
-/// and nvidia-drm; those that others than root may read.
-constexpr auto kOptions = std::to_array<Option>({{"amdgpu", "gttsize"},
-                                                 {"amdgpu", "vm_fragment_size"},
-                                                 {"amdgpu", "si_support"},
-                                                 {"amdgpu", "cik_support"},
-                                                 {"amdgpu", "runpm"},
-                                                 {"i915", "force_probe"},
-                                                 {"i915", "enable_guc"},
-                                                 {"i915", "enable_hangcheck"},
-                                                 {"nouveau", "modeset"},
-                                                 {"nvidia_drm", "modeset"},
-                                                 {"radeon", "si_support"},
-                                                 {"radeon", "cik_support"},
-                                                 {"ttm", "pages_limit"},
-                                                 {"xe", "force_probe"}});
-/// Of /proc/driver/nvidia/params, which has the registry keys without "NVreg_".
-constexpr auto kNvidiaOptions = std::to_array<std::string_view>(
-    {"DeviceFileMode", "ModifyDeviceFiles", "EnableGpuFirmware", "OpenRmEnableUnsupportedGpus",
-     "DynamicPowerManagement", "PreserveVideoMemoryAllocations", "RegisterPCIDriver"});
-
-bool is_module(std::string_view name) {
-    return std::ranges::find(kModules, name) != kModules.end();
-}
 
 /// Under which NVIDIA's modules are installed where several of its drivers can be at once: Debian's
 /// nvidia-current, nvidia-current-open-uvm, nvidia-tesla-535, nvidia-legacy-390xx-drm, and Ubuntu's
@@ -159,8 +63,8 @@ std::optional<Words> parameters(const FileSystem& files) {
     Words kept;
     for (const auto word : words(trimmed(*line)))
         if (kept.size() < kMaxReleaseWords &&
-            std::ranges::any_of(kParameters,
-                                [word](std::string_view lead) { return word.starts_with(lead); }))
+            std::ranges::any_of(SetupWords::current().command_line,
+                                [word](const std::string& lead) { return word.starts_with(lead); }))
             kept.push_back(scrubbed(word, kMaxText));
     return kept;
 }
@@ -190,7 +94,7 @@ std::optional<std::uint64_t> tainted(const FileSystem& files) {
 }
 
 void add_module(std::string_view text, std::set<std::string>& names) {
-    if (auto name = module_name(text); is_module(name))
+    if (auto name = module_name(text); SetupWords::current().has_module(name))
         names.insert(std::move(name));
 }
 
@@ -244,10 +148,9 @@ std::optional<Words> loaded(const FileSystem& files) {
     if (!files.exists("/sys/module"))
         return std::nullopt;
     Words found;
-    for (const auto module : kModules)
-        if (files.exists("/sys/module/" + std::string{module}))
-            found.emplace_back(module);
-    std::ranges::sort(found);
+    for (const auto& module : SetupWords::current().modules)
+        if (files.exists("/sys/module/" + module))
+            found.push_back(module);
     return found;
 }
 
@@ -274,18 +177,19 @@ std::optional<Words> installed(const FileSystem& files, const std::string& kerne
 
 Words options(const FileSystem& files) {
     Words found;
-    for (const auto& option : kOptions) {
-        const std::string module{option.module};
-        const std::string name{option.name};
-        if (const auto value = files.line("/sys/module/" + module + "/parameters/" + name);
-            value && !value->empty())
-            found.push_back(scrubbed(module + "." + name + "=" + *value, kMaxText));
+    const auto& known = SetupWords::current();
+    for (const auto& parameter : known.parameters) {
+        const auto dot = parameter.find('.');
+        const auto path =
+            "/sys/module/" + parameter.substr(0, dot) + "/parameters/" + parameter.substr(dot + 1);
+        if (const auto value = files.line(path); value && !value->empty())
+            found.push_back(scrubbed(parameter + "=" + *value, kMaxText));
     }
     const auto params = files.read("/proc/driver/nvidia/params", kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
         const auto colon = std::min(line.find(':'), line.size());
         const auto name = line.substr(0, colon);
-        if (std::ranges::find(kNvidiaOptions, name) != kNvidiaOptions.end())
+        if (std::ranges::count(known.nvidia_parameters, name) > 0)
             found.push_back(scrubbed("nvidia.NVreg_" + std::string{name} + "=" +
                                          std::string{trimmed(line.substr(colon + 1))},
                                      kMaxText));

@@ -8,6 +8,7 @@
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
+#include "knowledge/setup_words.h"
 #include "plan/model_document.h"
 #include "policy/causes.h"
 #include "policy/consumer_set.h"
@@ -39,6 +40,7 @@ const std::map<std::string, Read>& readers() {
         {"profile", reader([](const auto& text) { return parse_consumer(text); })},
         {"report", reader([](const auto& text) { return parse_report(text); })},
         {"selectors", reader([](const auto& text) { return knowledge::Selectors::from(text); })},
+        {"setup", reader([](const auto& text) { return knowledge::SetupWords::from(text); })},
         {"variants", reader([](const auto& text) { return parse_product(text); })}};
     return all;
 }

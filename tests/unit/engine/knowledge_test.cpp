@@ -105,6 +105,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
         {"chips", R"({"schema":"gpuprobe.chips/1"})"},
         {"drivers",
          R"({"schema":"gpuprobe.drivers/1","drivers":[{"driver":"x","memory_unit":0}]})"},
+        {"setup", R"({"schema":"gpuprobe.setup/1","parameters":["amdgpu"]})"},
         {"causes/new", R"({"schema":"gpuprobe.causes/1","causes":[{}]})"},
         {"consumers/mine", R"({"schema":"gpuprobe.consumer/1","name":"mine"})"},
         {"rules/cuda_sm", R"({"schema":"gpuprobe.rules.cuda-sm/1","sm":[{}]})"}};

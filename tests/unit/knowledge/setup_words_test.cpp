@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/setup_words.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe::test {
+namespace {
+
+using knowledge::SetupWords;
+
+TEST(SetupWords, AreSortedForLookingUp) {
+    const auto words =
+        SetupWords::from(R"({"schema":"gpuprobe.setup/1","modules":["xe","amdgpu","nouveau"]})");
+    ASSERT_TRUE(words);
+    EXPECT_TRUE(words->has_module("amdgpu"));
+    EXPECT_TRUE(words->has_module("xe"));
+    EXPECT_FALSE(words->has_module("x"));
+    EXPECT_TRUE(SetupWords::current().has_module("nvidia_uvm"));
+}
+
+TEST(SetupWords, HaveParametersOfModulesAlone) {
+    for (const auto* name : {"gttsize", ".gttsize", "amdgpu.", "amdgpu./../../../../etc/shadow"})
+        EXPECT_FALSE(SetupWords::from(R"({"schema":"gpuprobe.setup/1","parameters":[")" +
+                                      std::string{name} + R"("]})"))
+            << name;
+    EXPECT_FALSE(SetupWords::from(R"({"schema":"gpuprobe.drivers/1"})"));
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
