@@ -120,6 +120,11 @@ std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
     return std::nullopt;
 }
 
+bool is_shown_to_rocm(const Gpu& gpu) {
+    const auto hip = gpu.apis.find("hip");
+    return gpu.identity.kfd_node || (hip != gpu.apis.end() && !hip->second.device.is_null());
+}
+
 /// Of a GPU that the kernel's driver shows to ROCm alone: it is what the architecture is for.
 void add_conda_amd(const Report& report, Settings& variables) {
     bool is_present = false;
@@ -129,7 +134,7 @@ void add_conda_amd(const Report& report, Settings& variables) {
             continue;
         is_present = true;
         const auto isa = isa_of(gpu.architecture.gfx_target.value_or(""));
-        if (isa && (gpu.identity.kfd_node || gpu.apis.contains("hip")))
+        if (isa && is_shown_to_rocm(gpu))
             best = std::max(best, std::optional{std::pair{compute_units_of(gpu), *isa}});
     }
     std::string arch;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/parse.h"
+#include "report/api_view.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::inline policy {
@@ -98,7 +99,7 @@ Text index_in(const Gpu& gpu, std::string_view api) {
 /// ROCm counts in the order of KFD's nodes. Only of units, which nothing else may name, and where
 /// nobody has asked ROCm itself. Source: ROCR-Runtime, BuildTopology in amd_topology.cpp.
 Text kfd_rank(const Gpu& gpu, const Report& report) {
-    if (!unit_of(gpu) || !gpu.identity.kfd_node || gpu.apis.contains("hip"))
+    if (!unit_of(gpu) || !gpu.identity.kfd_node || was_asked(gpu, "hip"))
         return std::nullopt;
     return std::to_string(std::ranges::count_if(report.gpus, [&gpu](const Gpu& other) {
         return other.identity.kfd_node && *other.identity.kfd_node < *gpu.identity.kfd_node;

@@ -271,6 +271,12 @@ bool was_never_heard(const ProbeResult& probe) {
     return has_reason_with(probe.reasons, ReasonTraits::Unheard);
 }
 
+bool was_asked(const Gpu& gpu, std::string_view api) {
+    const auto view = gpu.apis.find(std::string{api});
+    return view != gpu.apis.end() && view->second.outcome != Outcome::Skipped &&
+           !has_reason_with(view->second.reasons, ReasonTraits::Unheard);
+}
+
 std::map<std::string, ApiView> api_views(const Subject& subject,
                                          const std::vector<const ProbeResult*>& probes,
                                          WallTime now) {

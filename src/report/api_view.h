@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/join.h"
@@ -29,5 +30,9 @@ const Claim* preferred_claim(const Subject& subject, std::string_view api);
 
 /// Whether the driver had no say: no worker could be started, or it was ended from outside.
 bool was_never_heard(const ProbeResult& probe);
+
+/// Whether the API's driver had its say, whatever came of it: not where it was skipped or never
+/// heard.
+bool was_asked(const Gpu& gpu, std::string_view api);
 
 }  // namespace gpuprobe::inline report

@@ -29,9 +29,21 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
+/// Whether CUDA was asked and gave no answer. Until it is, nothing misses its node: the first
+/// program that uses CUDA has nvidia-modprobe make it.
+bool misses_uvm(const Gpu& gpu) {
+    const std::string cuda{info_of(Api::Cuda).word};
+    if (!was_asked(gpu, cuda))
+        return false;
+    const auto& view = gpu.apis.at(cuda);
+    return view.outcome != Outcome::Answered || view.device.is_null();
+}
+
 void add_hardware(const HardwareDevice& hardware, const Host& host, Gpu& gpu) {
     gpu.power.runtime_status = hardware.runtime_status;
     gpu.findings = hardware.findings;
+    if (!misses_uvm(gpu))
+        std::erase_if(gpu.findings, [](const Reason& found) { return found.is("uvm-missing"); });
     append(gpu.findings, node_findings(hardware.nodes, host));
 }
 

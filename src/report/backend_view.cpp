@@ -51,12 +51,10 @@ bool opens_shared(std::string_view backend, const Gpu& gpu, std::string_view pat
     return path == "/dev/nvidiactl";
 }
 
-/// The first program that uses CUDA may load `nvidia-uvm`, so a missing node counts only once CUDA
-/// was asked.
-std::vector<Reason> blockers(const Backend& backend, bool was_probed, const Gpu& gpu) {
+std::vector<Reason> blockers(const Backend& backend, const Gpu& gpu) {
     std::vector<Reason> reasons;
     for (const auto& finding : gpu.findings) {
-        const bool is_uvm = finding.is("uvm-missing") && backend.name == "cuda" && was_probed;
+        const bool is_uvm = finding.is("uvm-missing") && backend.name == "cuda";
         if (is_uvm || has_trait(finding.code, ReasonTraits::Blocker))
             reasons.push_back(finding);
     }
@@ -154,7 +152,7 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
         return verdict(false, {because("mig-without-instance")});
     if (backend.api == info_of(Api::Vulkan).word && lacks_graphics(gpu))
         return verdict(false, {because("mig-without-graphics")});
-    if (auto reasons = blockers(backend, view != nullptr, gpu); !reasons.empty())
+    if (auto reasons = blockers(backend, gpu); !reasons.empty())
         return verdict(false, std::move(reasons));
     auto shut = shut_nodes(backend.name, machine.shared_nodes, gpu);
     for (const auto& finding : gpu.findings)

@@ -57,6 +57,12 @@ TEST(CondaVariables, GiveTheArchitectureOfTheBiggestRadeon) {
     EXPECT_EQ(amd_of({radeon("gfx1100", 96, false)}), "0 ");
     for (const auto* target : {"gfx9-generic", "gfx", "gfx1", "gfx11X0", ""})
         EXPECT_EQ(amd_of({radeon(target, 1)}), "0 ") << target;
+    auto absent = radeon("gfx1100", 96, false);
+    absent.apis["hip"] = {.outcome = Outcome::Absent};
+    EXPECT_EQ(amd_of({absent}), "0 ") << "ROCm was asked, and does not list it";
+    absent.apis["hip"] = {.outcome = Outcome::Answered,
+                          .device = Value{Value::Object{{"index", 0}}}};
+    EXPECT_EQ(amd_of({absent}), "0 11.0.0");
     auto display = radeon("gfx1100", 96);
     display.driver.name = "vfio-pci";
     EXPECT_EQ(amd_of({display}), " ");

@@ -128,9 +128,16 @@ TEST(UnitSelectors, CountKfdsNodesWhereRocmWasNotAsked) {
         report.gpus[0].partitions[i].kfd_node = 4 + i;
         report.gpus[0].partitions[i].indices.clear();
     }
-    const ComputeView view{report};
-    const Selection second{.report = view.report(), .gpus = {&view.report().gpus.at(1)}};
-    EXPECT_EQ(selector_fact("hip_indices", second), "1");
+    const auto place_of_second = [&report] {
+        const ComputeView view{report};
+        const Selection second{.report = view.report(), .gpus = {&view.report().gpus.at(1)}};
+        return selector_fact("hip_indices", second);
+    };
+    EXPECT_EQ(place_of_second(), "1");
+    report.gpus[0].apis["hip"] = {.outcome = Outcome::Skipped, .reasons = {because("asleep")}};
+    EXPECT_EQ(place_of_second(), "1");
+    report.gpus[0].apis["hip"] = {.outcome = Outcome::Absent};
+    EXPECT_EQ(place_of_second(), std::nullopt) << "ROCm was asked, and does not list it";
 }
 
 }  // namespace

@@ -158,9 +158,22 @@ TEST(Backends, AreRuledOutByPassthrough) {
 TEST(Backends, BlameMissingUvmOnlyOnceCudaWasAsked) {
     auto device = bare_nvidia();
     device.findings = {because("uvm-missing")};
-    EXPECT_EQ(gpu_of(device, {}).backends.at("cuda").usable, std::nullopt);
+    const auto unasked = {
+        std::vector<ProbeResult>{},
+        {absent_cuda(Outcome::Skipped, {because("asleep")})},
+        {absent_cuda(Outcome::Skipped)},
+        {absent_cuda(Outcome::Failed, {because("worker-not-started")})},
+    };
+    for (const auto& probes : unasked) {
+        const auto gpu = gpu_of(device, probes);
+        EXPECT_EQ(gpu.backends.at("cuda").usable, std::nullopt);
+        EXPECT_FALSE(has_reason(gpu.backends.at("cuda").reasons, "uvm-missing"));
+        EXPECT_TRUE(gpu.findings.empty());
+        EXPECT_EQ(gpu.health, "ok");
+    }
     const auto gpu = gpu_of(device, {absent_cuda(Outcome::Failed, {because("api-refused")})});
     EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), Codes{"uvm-missing"});
+    EXPECT_EQ(gpu.health, "uvm-missing");
 }
 
 TEST(Backends, BelieveAnAnswerBeforeAnySuspicion) {
