@@ -99,22 +99,48 @@ bool says_that_it_is_of_another(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
 
-/// That a fact of a GPU is not known, and what becomes of that. (Only GPUs have a colon in their
-/// place.)
-bool follows_from_silence(const Reason& reason) {
-    return reason.is("unknown-not-chosen") ||
+/// What the report itself says of a GPU through an API leaves the question open: nobody asked, or
+/// there was no answer.
+bool is_silence(const Reason& reason) {
+    const auto* row = find_reason(reason.code);
+    return row && row->effect == ReasonEffect::LeavesOpen &&
+           includes(row->places, ReasonPlaces::OnView);
+}
+
+bool ends(const Reason& reason) {
+    const auto* row = find_reason(reason.code);
+    return row && row->effect == ReasonEffect::Ends;
+}
+
+/// That a fact of a GPU is not known. (Only GPUs have a colon in their place.)
+bool is_unknown_of_gpu(const Reason& reason) {
+    return reason.is("memory-unknown") ||
            (reason.is("fact-unknown") && where_of(reason).find(':') != std::string::npos);
 }
 
-/// One reason for each GPU of another vendor, or that nobody has asked its driver: the others
-/// follow from it.
+/// Whether both are about one GPU, and about one of the ways in which a build runs.
+bool is_about_the_same(const Reason& told, const Reason& unknown) {
+    const auto& way = told.detail.at("alternative");
+    return (where_of(told).empty() || where_of(told) == where_of(unknown)) &&
+           (way.is_null() || way == unknown.detail.at("alternative"));
+}
+
+/// What is not known follows from silence, and does not matter where the answer is no anyway.
+bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
+    if (reason.is("unknown-not-chosen"))
+        return std::ranges::any_of(reasons, is_silence);
+    return is_unknown_of_gpu(reason) && std::ranges::any_of(reasons, [&reason](const Reason& told) {
+               return (is_silence(told) || ends(told)) && is_about_the_same(told, reason);
+           });
+}
+
+/// One reason for each GPU of another vendor, and none that follows from another one.
 std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
-    const bool is_unasked = has_reason(reasons, "not-probed");
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
         if ((!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason)) &&
-            !(is_unasked && follows_from_silence(reason)))
+            !follows(reason, reasons))
             kept.push_back(reason);
     return kept.empty() ? reasons : kept;
 }

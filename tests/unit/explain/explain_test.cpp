@@ -234,6 +234,46 @@ TEST(Wording, NamesSignals) {
     EXPECT_EQ(signal_name(63), "signal 63");
 }
 
+Reason at(const char* where, Reason reason) {
+    reason.detail["where"] = where;
+    return reason;
+}
+
+Reason unknown(const char* where, const char* predicate) {
+    return at(where, because("fact-unknown", {{"predicate", predicate}}));
+}
+
+std::string told(std::vector<Reason> reasons) {
+    return explained(VariantCandidate{.verdict = Verdict::Rejected, .reasons = std::move(reasons)})
+        .text;
+}
+
+/// Of a GPU that can't be used, or that was not heard, nobody misses a fact.
+TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
+    EXPECT_EQ(told({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
+              "no driver for it");
+    EXPECT_EQ(told({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
+              "asking would wake a sleeping GPU");
+    EXPECT_EQ(told({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
+              "no driver for it; not known: gfx");
+    EXPECT_EQ(told({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
+              "taken for this GPU by vendor and model only; not known: gfx");
+    EXPECT_EQ(told({unknown("pci:1", "gfx")}), "not known: gfx");
+    EXPECT_EQ(told({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
+              "glibc is too old; not known: kernel");
+}
+
+/// Another way of the same build may be open still.
+TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
+    auto ended = at("pci:1", because("backend-not-usable", {{"want", "cuda"}}));
+    ended.detail["alternative"] = 0;
+    auto open = unknown("pci:1", "vulkan.version");
+    open.detail["alternative"] = 1;
+    EXPECT_EQ(told({ended, open}), "cuda cannot be used on it; not known: vulkan.version");
+    open.detail["alternative"] = 0;
+    EXPECT_EQ(told({ended, open}), "cuda cannot be used on it");
+}
+
 TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
     const Candidate candidate{
         .backend = "cuda",
