@@ -30,7 +30,7 @@ inline constexpr Wording kWordings[] = {
     {"loader-missing", "its loader is not installed[ ({note})]"},
     {"stub-library", "only a stub of the driver's library is installed"},
     {"driver-not-loaded", "the kernel driver is not loaded"},
-    {"fabric-manager-not-ready", "the NVLink fabric is not ready"},
+    {"system-not-ready", "CUDA says that the system is not ready"},
     {"not-listed", "the driver does not show this GPU"},
     {"no-gpu", "this machine has no GPU for it"},
     {"no-device", "the driver shows no device"},

@@ -107,7 +107,7 @@ std::string_view init_reason(cuda::CudaResult code) {
         case cuda::kDriverMismatch:
             return "driver-mismatch";
         case cuda::kSystemNotReady:
-            return "fabric-manager-not-ready";
+            return "system-not-ready";
         default:
             return "api-refused";
     }

@@ -395,7 +395,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](Report& r, Surroundings&) {
                  gpu_of(r).apis["cuda"] = {
                      .outcome = kFailed,
-                     .reasons = {because("stub-library"), because("fabric-manager-not-ready")}};
+                     .reasons = {because("stub-library"), because("system-not-ready")}};
                  judge(r, "cuda", because("compute-prohibited"));
              },
              {"stub-library", "fabric-manager-not-ready", "compute-prohibited"},
@@ -650,6 +650,27 @@ TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
     report.host.setup->loaded = {{"amdgpu"}};
     EXPECT_TRUE(ids("5.14.0-503.15.1.el9_5.x86_64").contains("no-driver"));
     EXPECT_EQ(case_of(report, "no-driver"), Value{"backports"});
+}
+
+TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
+    auto report = healthy();
+    say(report, "cuda", kFailed, because("system-not-ready", {{"call", "cuInit"}, {"code", 802}}));
+    const auto id = [&report](const char* name, bool is_virtual) {
+        gpu_of(report).name = name;
+        report.host.virtualization.reset();
+        if (is_virtual)
+            report.host.virtualization = "kvm";
+        return ids_of(examine(report, {}));
+    };
+    EXPECT_EQ(id("NVIDIA H100 80GB HBM3", false), Ids{"fabric-manager-not-ready"});
+    EXPECT_EQ(id("NVIDIA H100 PCIe", true), Ids{"confidential-not-ready"});
+    EXPECT_EQ(id("NVIDIA H100 80GB HBM3", true), Ids{"fabric-manager-not-ready"});
+    EXPECT_NE(only(examine(report, {}), "fabric-manager-not-ready").fix.value_or("").find("-srs 1"),
+              std::string::npos);
+    for (const auto& finding : examine(report, {}))
+        EXPECT_TRUE(finding.sentence.starts_with("CUDA says that the system is not ready"));
+    EXPECT_EQ(explained(because("system-not-ready")).text,
+              "CUDA says that the system is not ready");
 }
 
 TEST(Examine, FindsALostGpuInWhatItsDriverSays) {
