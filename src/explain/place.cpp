@@ -14,12 +14,37 @@ using knowledge::Places;
 
 /// Of an unknown distribution this one's packages are named as an example.
 constexpr std::string_view kExample = "debian";
+/// In names of packages: what the distribution calls the machine's processor.
+constexpr std::string_view kMachine = "{machine}";
+constexpr const char* kUsualMachine = "x86_64";
+
+std::string replaced(std::string text, std::string_view mark, std::string_view object) {
+    for (auto at = text.find(mark); at != std::string::npos;
+         at = text.find(mark, at + object.size()))
+        text.replace(at, mark.size(), object);
+    return text;
+}
 
 std::string with(std::string text, std::string_view object) {
-    for (auto at = text.find("{}"); at != std::string::npos;
-         at = text.find("{}", at + object.size()))
-        text.replace(at, 2, object);
-    return text;
+    return replaced(std::move(text), "{}", object);
+}
+
+std::string version_of(const Host& host) {
+    return host.os_release ? host.os_release->version_id.value_or("") : "";
+}
+
+/// Names of a row's packages for the host's processor (Place::package).
+std::optional<std::string> package_of(const Distribution& row,
+                                      const std::string& role,
+                                      const Host& host) {
+    const auto& places = Places::current();
+    const auto version = version_of(host);
+    const auto* names = places.told(row, &Distribution::packages, role, version);
+    if (!names || names->find(kMachine) == std::string::npos)
+        return names ? std::optional{*names} : std::nullopt;
+    const auto* machine =
+        places.told(row, &Distribution::machines, host.arch.value_or(kUsualMachine), version);
+    return machine ? std::optional{replaced(*names, kMachine, *machine)} : std::nullopt;
 }
 
 const Distribution* row_of(const Host& host) {
@@ -71,12 +96,11 @@ bool Place::is_elsewhere(const knowledge::PackageRole& role) const {
 
 const std::string* Place::told(std::map<std::string, std::string> Distribution::*what,
                                const std::string& key) const {
-    const auto version = host_.os_release ? host_.os_release->version_id.value_or("") : "";
-    return row_ ? Places::current().told(*row_, what, key, version) : nullptr;
+    return row_ ? Places::current().told(*row_, what, key, version_of(host_)) : nullptr;
 }
 
-const std::string* Place::package(const std::string& role) const {
-    return told(&Distribution::packages, role);
+std::optional<std::string> Place::package(const std::string& role) const {
+    return row_ ? package_of(*row_, role, host_) : std::nullopt;
 }
 
 std::optional<std::string> Place::own_command(const std::string& name,
@@ -88,7 +112,7 @@ std::optional<std::string> Place::own_command(const std::string& name,
 
 std::optional<std::string> Place::install_command(const std::string& role) const {
     const auto* known = Places::current().role(role);
-    const auto* packages = package(role);
+    const auto packages = package(role);
     if (!known || !packages || packages->empty() || is_elsewhere(*known))
         return std::nullopt;
     if (row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
@@ -107,7 +131,7 @@ std::string Place::install_words(const std::string& role) const {
     if (host_.sandbox && *host_.sandbox != "toolbox")
         if (const auto own = engine("install", says))
             return *own;
-    const auto* packages = package(role);
+    const auto packages = package(role);
     const auto* remarks = told(&Distribution::notes, role);
     const auto note = remarks ? *remarks : std::string{};
     const auto remark = note.empty() ? "" : " (" + note + ")";
@@ -118,8 +142,8 @@ std::string Place::install_words(const std::string& role) const {
     if (packages)
         return row_->name + " has no package of " + says + (note.empty() ? "" : ": " + note);
     const auto* example = row_ ? nullptr : places.find(kExample, "", "");
-    const auto* name = example ? places.told(*example, &Distribution::packages, role, "") : nullptr;
-    return "install " + says + (name && !name->empty() ? " (in Debian: " + *name + ")" : "");
+    const auto names = example ? package_of(*example, role, {.arch = host_.arch}) : std::nullopt;
+    return "install " + says + (names && !names->empty() ? " (in Debian: " + *names + ")" : "");
 }
 
 std::optional<std::string> Place::engine(const std::string& name, std::string_view object) const {

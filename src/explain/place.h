@@ -34,7 +34,9 @@ private:
     [[nodiscard]] bool is_inside() const { return host_.container || host_.sandbox; }
     /// Whether only the host, or Windows, can install it.
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
-    [[nodiscard]] const std::string* package(const std::string& role) const;
+    /// Names of its packages for this machine's processor; empty where there are none, and nullopt
+    /// where that is not known.
+    [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
     /// How packages with that role are installed here: a command; nullopt where there is none.
     [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
     /// The same in words, also where no command does it.

@@ -58,6 +58,7 @@ void describe(Visitor& visit, Distribution& row) {
     visit("commands", row.commands);
     visit("packages", row.packages);
     visit("notes", row.notes);
+    visit("machines", row.machines);
     visit("image", row.image);
 }
 

@@ -32,6 +32,8 @@ struct Distribution {
     std::map<std::string, std::string> commands = {};
     std::map<std::string, std::string> packages = {};  ///< by role; "" where there is none
     std::map<std::string, std::string> notes = {};     ///< by role: what else is to be known
+    /// What "{machine}" stands for in the names of packages, by `uname -m`.
+    std::map<std::string, std::string> machines = {};
     /// Packages can't be installed into the running system: what to do in their place.
     std::optional<std::string> image = {};
 };

@@ -652,6 +652,23 @@ TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
     EXPECT_EQ(case_of(report, "no-driver"), Value{"backports"});
 }
 
+TEST(Examine, NamesThePackagesOfTheProcessor) {
+    auto report = healthy();
+    report.host.os_release = OsRelease{.id = "debian"};
+    gpu_of(report).driver.name = "nouveau";
+    const auto fix = [&report](std::optional<std::string> arch) {
+        report.host.arch = std::move(arch);
+        return only(examine(report, {}), "nouveau").fix.value_or("");
+    };
+    EXPECT_NE(fix("x86_64").find("linux-headers-amd64 nvidia-driver"), std::string::npos);
+    EXPECT_NE(fix("aarch64").find("linux-headers-arm64 nvidia-driver"), std::string::npos);
+    EXPECT_NE(fix(std::nullopt).find("linux-headers-amd64 nvidia-driver"), std::string::npos);
+    EXPECT_EQ(fix("riscv64"), "install NVIDIA's driver and restart: install NVIDIA's driver");
+    report.host.os_release->id = "unheard-of";
+    EXPECT_NE(fix("aarch64").find("(in Debian: linux-headers-arm64 nvidia-driver)"),
+              std::string::npos);
+}
+
 TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
     auto report = healthy();
     say(report, "cuda", kFailed, because("system-not-ready", {{"call", "cuInit"}, {"code", 802}}));

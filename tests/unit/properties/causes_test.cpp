@@ -241,6 +241,16 @@ std::vector<std::string> packages_in(const std::string& command) {
     return found;
 }
 
+/// A package's name on a machine whose processor is not known.
+std::string for_machine(std::string package, const knowledge::Distribution& row) {
+    constexpr std::string_view kMachine = "{machine}";
+    const auto at = package.find(kMachine);
+    const auto named = row.machines.find("x86_64");
+    if (at != std::string::npos && named != row.machines.end())
+        package.replace(at, kMachine.size(), named->second);
+    return package;
+}
+
 std::set<std::string> packages_of(const Host& host) {
     const auto& places = knowledge::Places::current();
     std::set<std::string> known;
@@ -250,7 +260,7 @@ std::set<std::string> packages_of(const Host& host) {
     for (int i = 0; row && i < 8; ++i) {
         for (const auto& [role, list] : row->packages)
             for (const auto word : words(list))
-                known.emplace(word);
+                known.insert(for_machine(std::string{word}, *row));
         for (const auto& [name, command] : row->commands)
             for (const auto& package : packages_in(command))
                 known.insert(package);
