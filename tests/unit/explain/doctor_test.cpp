@@ -669,6 +669,26 @@ TEST(Examine, NamesThePackagesOfTheProcessor) {
               std::string::npos);
 }
 
+/// No distribution has a driver for the GPU of a Tegra.
+TEST(Examine, SendsTheOwnerOfATegraToJetsonLinux) {
+    auto report = healthy();
+    report.host.arch = "aarch64";
+    report.host.os_release = OsRelease{.id = "debian"};
+    auto& gpu = gpu_of(report);
+    gpu.id = "platform:17000000.gpu";
+    gpu.driver.name = "nouveau";
+    gpu.architecture.cuda_compute_capability = "7.2";
+    EXPECT_EQ(case_of(report, "nouveau"), Value{"tegra"});
+    EXPECT_NE(only(examine(report, {}), "nouveau").fix.value_or("").find("JetPack"),
+              std::string::npos);
+    lose_driver(report);
+    EXPECT_EQ(case_of(report, "no-driver"), Value{"tegra"});
+    report.host.setup = KernelSetup{.installed = {{"nouveau"}}};
+    report.runtimes["cuda"].loader = "libcuda.so.1";
+    report.host.l4t = "R36";
+    EXPECT_EQ(only(examine(report, {}), "no-driver").fix, "sudo modprobe nvgpu");
+}
+
 TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
     auto report = healthy();
     say(report, "cuda", kFailed, because("system-not-ready", {{"call", "cuInit"}, {"code", 802}}));
