@@ -412,6 +412,15 @@ INSTANTIATE_TEST_SUITE_P(
              },
              {"driver-timed-out"},
              Severity::Warning},
+        Case{"FailureThatTheDriverExplains",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).apis["cuda"] = {
+                     .outcome = kFailed,
+                     .reasons = {because("driver-failed"),
+                                 because("api-refused", {{"call", "cuInit"}, {"code", 999}})}};
+             },
+             {"cuda-unknown-error"},
+             Severity::Error},
         Case{"FailureWithACause",
              [](Report& r, Surroundings&) {
                  say(r, "cuda", kFailed, because("driver-failed"));
@@ -687,6 +696,36 @@ TEST(Examine, SendsTheOwnerOfATegraToJetsonLinux) {
     report.runtimes["cuda"].loader = "libcuda.so.1";
     report.host.l4t = "R36";
     EXPECT_EQ(only(examine(report, {}), "no-driver").fix, "sudo modprobe nvgpu");
+}
+
+/// What the kernel was started with, or says itself, is told in place of "see why".
+TEST(Examine, SaysWhereADriverMadeNoNode) {
+    auto report = healthy();
+    be_amd(report);
+    gpu_of(report).nodes.clear();
+    report.nodes = {{.path = "/dev/null", .accessible = true}};
+    const auto ids = [&report](const Surroundings& here) {
+        auto found = ids_of(examine(report, here));
+        std::erase(found, "no-gpu");
+        return found;
+    };
+    EXPECT_EQ(ids({}), Ids{"no-drm-node"});
+    EXPECT_NE(only(examine(report, {}), "no-drm-node").fix.value_or("").find("dmesg"),
+              std::string::npos);
+    EXPECT_EQ(ids({.kernel_log = {"[3.1] amdgpu 0000:01:00.0: amdgpu: Fatal error during GPU "
+                                  "init"}}),
+              Ids{"log-amdgpu-init"});
+    EXPECT_EQ(ids({.kernel_log = {"[3.1] amdgpu 0000:01:00.0: Direct firmware load for "
+                                  "amdgpu/x.bin failed with error -2"}}),
+              Ids{"log-firmware-amdgpu"});
+    report.host.setup = KernelSetup{.parameters = Ids{"nomodeset"}};
+    EXPECT_EQ(ids({}), Ids{"nomodeset"});
+    report.host.setup->parameters = Ids{"amdgpu.modeset=0"};
+    EXPECT_EQ(ids({}), Ids{"modeset-off"});
+    report.host.setup->parameters = Ids{"quiet"};
+    EXPECT_EQ(ids({}), Ids{"no-drm-node"});
+    gpu_of(report).identity.drm.render = "226:128";
+    EXPECT_EQ(ids({}), Ids{});
 }
 
 TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
