@@ -71,7 +71,7 @@ inline constexpr Wording kWordings[] = {
     {"out-of-memory",
      "too little memory for a context and a buffer[: {have:size}, and {need:size} is needed]"},
     {"dispatch-timed-out", "a small kernel did not end in time",
-     "a GPU that hangs shows in the kernel log: journalctl -k"},
+     "look for a GPU that hangs in the kernel log: journalctl -k"},
     {"device-lost", "the GPU was lost in the middle of it",
      "look for the reason in the kernel log: journalctl -k"},
     {"too-slow", "its smallest piece of work takes too long to be repeated"},
@@ -167,12 +167,12 @@ inline constexpr Wording kWordings[] = {
     // What a variant needs.
     {"fact-unknown", "not known[: {predicate}][, wanted: {want}]"},
     {"unsupported-predicate", "needs something this program does not know[: {predicate}]",
-     "a newer gpuprobe may know it"},
+     "update gpuprobe: a newer one may know it"},
     {"other-libc", "needs another C library[: {want}][, and this is {have}]"},
     {"glibc-too-old",
      "glibc is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]",
-     "a newer release of the distribution, or a container, has a newer glibc"},
+     "take a newer release of the distribution, or a container, which has a newer glibc"},
     {"kernel-too-old",
      "the kernel is too old[: it is {have}, and {need} is needed]"
      "[: it is {have}, and {want} is needed]"},

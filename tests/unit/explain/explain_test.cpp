@@ -159,7 +159,7 @@ TEST(Wording, ExplainsAPermissionWithItsFix) {
     EXPECT_EQ(explanation.fix,
               "join its group, then log in again: sudo usermod -aG render \"$USER\"");
     EXPECT_EQ(explained({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
-              "a rule of udev's gives it to the group render, as systemd's own rules do: see "
+              "give it to the group render by a rule of udev's, as systemd's own rules do: see "
               "udevadm info /dev/kfd");
 }
 
