@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/select_attempt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/backend_words.h"
+#include "policy/gpu_order.h"
+#include "policy/measured.h"
+#include "report/compute_view.h"
+
+namespace gpuprobe::inline policy {
+namespace {
+
+/// A GPU that puts integrated ones out.
+bool is_discrete(const Judged& judged) {
+    const bool was_lifted =
+        judged.gpu && judged.gpu->kind == GpuKind::Integrated && !judged.is_fallback;
+    return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
+}
+
+/// Best first; those that the request names come before, in its order.
+std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Report& report) {
+    auto gpus = in_order(report);
+    if (question.gpus)
+        std::ranges::stable_sort(gpus, {}, [&question](const Gpu* gpu) {
+            const auto names = [gpu](const std::string& id) { return goes_by(*gpu, id); };
+            return std::ranges::find_if(*question.gpus, names) - question.gpus->begin();
+        });
+    return gpus;
+}
+
+std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
+    return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
+}
+
+/// By GPU, within one by backend; what the request prefers stays in front.
+void put_gpus_first(const SelectQuestion& question,
+                    const std::vector<const Gpu*>& gpus,
+                    std::vector<Judged>& all) {
+    std::ranges::stable_sort(all, {}, [&](const Judged& judged) {
+        return std::pair{place_in(question.preferred, judged.candidate.backend),
+                         std::ranges::find(gpus, judged.gpu)};
+    });
+}
+
+/// By backend in order of preference, within one by GPU, or as the profile says; then what has no
+/// GPU.
+std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
+    const auto gpus = gpus_in_order(question, report);
+    std::vector<Judged> all;
+    for (const auto& backend : question.backends) {
+        for (const auto* gpu : gpus)
+            all.push_back(judge(question, backend, *gpu, report));
+        std::ranges::move(judge_without_gpu(question, backend, report), std::back_inserter(all));
+    }
+    if (question.profile.order == ChoiceOrder::Gpus)
+        put_gpus_first(question, gpus, all);
+    all.push_back(judge_cpu(question, report));
+    return all;
+}
+
+std::vector<Judged> judge_without_looking(const SelectQuestion& question, const Report& report) {
+    std::vector<Judged> all;
+    for (const auto& backend : question.backends)
+        all.push_back(judge_switched_off(backend));
+    all.push_back(judge_cpu(question, report));
+    return all;
+}
+
+/// The consumer's words for the backends that could be chosen, in order.
+std::vector<std::string> detected(const SelectQuestion& question, const std::vector<Judged>& all) {
+    auto backends = question.backends;
+    backends.emplace_back(kCpu);
+    std::vector<std::string> words;
+    for (const auto& backend : backends)
+        if (std::ranges::any_of(all, [&backend](const Judged& judged) {
+                return is_accepted(judged) && judged.candidate.backend == backend;
+            }))
+            words.push_back(question.word_for(backend));
+    return words;
+}
+
+/// Whether the request's word means this backend. The CPU behind others is what they fall back to,
+/// for whoever was built with one of them: else a GPU would have been asked for in vain.
+bool is_meant(const SelectQuestion& question, const std::string& backend) {
+    const auto& forced = *question.forced;
+    if (std::ranges::find(forced, backend) == forced.end())
+        return false;
+    if (backend != kCpu || forced.size() == 1 || !question.built)
+        return true;
+    return std::ranges::any_of(forced, [&question](const std::string& other) {
+        return other != kCpu && question.built->contains(other);
+    });
+}
+
+void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
+    if (!question.forced)
+        return;
+    const Value requested{Value::Array{Value{question.requested}}};
+    for (auto& judged : all)
+        if (!is_meant(question, judged.candidate.backend))
+            judged.reject(because("not-requested", {{"requested", requested}}));
+}
+
+/// Integrated GPUs are a fallback: any discrete one that could be chosen puts them out.
+void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
+    if (question.profile.integrated != IntegratedPolicy::Fallback)
+        return;
+    const auto discrete = std::ranges::find_if(
+        all, [](const Judged& judged) { return is_accepted(judged) && is_discrete(judged); });
+    if (discrete == all.end())
+        return;
+    const auto better = because(
+        "discrete-preferred",
+        {{"backend", question.word_for(discrete->candidate.backend)}, {"gpu", discrete->gpu->id}});
+    for (auto& judged : all)
+        if (judged.is_fallback && is_accepted(judged))
+            judged.reject(better);
+}
+
+/// Strict: the CPU only for those who ask for it.
+void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
+    const bool is_asked_for =
+        question.asks_for(kCpu) || (question.only && *question.only == std::set{std::string{kCpu}});
+    for (auto& judged : all)
+        if (question.strict && !is_asked_for && judged.candidate.backend == kCpu)
+            judged.reject(because("strict"));
+}
+
+/// Facts that are not known are no promise; whoever reads the trace is told so.
+void mark_unknown(std::vector<Judged>& all) {
+    for (auto& judged : all)
+        if (judged.candidate.verdict == Verdict::Unknown)
+            judged.candidate.reasons.push_back(because("unknown-not-chosen"));
+}
+
+Attempt attempt(const SelectQuestion& question,
+                const SelectRequest& request,
+                const Report& report) {
+    Attempt made;
+    made.all = is_switched_off(request) ? judge_without_looking(question, report)
+                                        : judge_all(question, report);
+    made.detected = detected(question, made.all);
+    keep_to_forced(question, made.all);
+    prefer_discrete(question, made.all);
+    keep_cpu_out(question, made.all);
+    mark_unknown(made.all);
+    if (question.ranks_by_measurement)
+        mark_measured(made.all);
+    return made;
+}
+
+}  // namespace
+
+bool is_outdone(const SelectQuestion& question,
+                const std::vector<Judged>& all,
+                const Judged& judged) {
+    const auto order = question.backends_for(judged.gpu->vendor);
+    const auto place = place_in(order, judged.candidate.backend);
+    return std::ranges::any_of(all, [&](const Judged& other) {
+        return other.gpu == judged.gpu && is_accepted(other) &&
+               place_in(order, other.candidate.backend) < place;
+    });
+}
+
+const Judged* Attempt::best(const SelectQuestion& question) const {
+    if (const auto* fastest = question.ranks_by_measurement ? fastest_of(all) : nullptr)
+        return fastest;
+    for (const auto& judged : all)
+        if (is_accepted(judged) && (!judged.gpu || !is_outdone(question, all, judged)))
+            return &judged;
+    return nullptr;
+}
+
+Attempt attempt_or_give_up(SelectQuestion& question,
+                           const SelectRequest& request,
+                           const Report& report) {
+    auto made = attempt(question, request, report);
+    const bool may_give_up = question.forced && !question.strict &&
+                             question.profile.unavailable_request == UnavailableRequest::Auto;
+    if (made.best(question) || !may_give_up)
+        return made;
+    const auto forced = std::exchange(question.forced, std::nullopt);
+    made = attempt(question, request, report);
+    made.was_given_up = true;
+    question.forced = forced;  // for the texts
+    return made;
+}
+
+}  // namespace gpuprobe::inline policy
