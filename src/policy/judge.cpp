@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "policy/backend_words.h"
+#include "policy/nearness.h"
 #include "policy/term.h"
 #include "policy/variant_reasons.h"
 #include "report/backend_view.h"
@@ -201,34 +202,32 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), trial);
 }
 
-/// How near a way of the build comes: what is not false comes before what is, then what lacks less.
-std::pair<Truth, std::size_t> nearness(const BuildNeeds& way, const Facts& facts) {
-    auto truth = Truth::True;
-    std::size_t held = 0;
-    for (const auto& term : way.terms) {
-        const auto result = holds(term, facts);
-        truth = both(truth, result);
-        held += result == Truth::True ? 1U : 0U;
-    }
-    return {truth, kMaxPartWords * 4 - std::min(way.terms.size() - held, kMaxPartWords * 4)};
+Way way_of(const BuildNeeds& needs, const Facts& facts) {
+    Way way;
+    for (const auto& term : needs.terms)
+        if (const auto result = holds(term, facts); result != Truth::True) {
+            way.is_open = both(way.is_open, result);
+            way.reasons.push_back(unmet(term, facts, result));
+        }
+    return way;
 }
 
-void weigh(const BuildNeeds& way, const Facts& facts, Trial& trial) {
-    for (const auto& term : way.terms) {
+void weigh(const BuildNeeds& needs, const Facts& facts, Trial& trial) {
+    for (const auto& term : needs.terms) {
         const auto result = holds(term, facts);
         if (result == Truth::True)
             continue;
         auto reason = unmet(term, facts, result);
-        reason.detail["build"] = way.build;
+        reason.detail["build"] = needs.build;
         if (result == Truth::False)
             trial.reject(std::move(reason));
-        else if (way.takes_doubt)
+        else if (needs.takes_doubt)
             trial.remark(std::move(reason));
         else
             trial.doubt(std::move(reason));
     }
-    for (const auto& library : way.unlisted)
-        trial.remark(because("library-not-listed", {{"library", library}, {"build", way.build}}));
+    for (const auto& library : needs.unlisted)
+        trial.remark(because("library-not-listed", {{"library", library}, {"build", needs.build}}));
 }
 
 /// Of the ways in which a build can use the backend, one must be open.
@@ -236,9 +235,10 @@ void try_build(const InstalledNeeds& build, const Facts& facts, Trial& trial) {
     const auto found = build.find(facts.subject().backend);
     if (found == build.end())
         return;
-    const auto best = std::ranges::max_element(
-        found->second, {}, [&facts](const BuildNeeds& way) { return nearness(way, facts); });
-    weigh(*best, facts, trial);
+    const auto nearest = std::ranges::min_element(
+        found->second, is_nearer,
+        [&facts](const BuildNeeds& needs) { return way_of(needs, facts); });
+    weigh(*nearest, facts, trial);
 }
 
 /// Published builds say nothing new about a GPU that can't be used anyway.
@@ -362,7 +362,7 @@ bool is_accepted(const Judged& judged) {
 
 void Judged::reject(Reason reason) {
     candidate.verdict = Verdict::Rejected;
-    candidate.reasons.push_back(std::move(reason));
+    add_obstacle(std::move(reason), candidate.reasons);
 }
 
 Judged judge(const SelectQuestion& question,

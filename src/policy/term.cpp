@@ -5,6 +5,7 @@
 #include <compare>
 
 #include "base/parse.h"
+#include "policy/nearness.h"
 #include "report/libraries.h"
 
 namespace gpuprobe::inline policy {
@@ -287,6 +288,16 @@ Reason doubt(const Term& term) {
     return because("requirement-unknown", {{"requirement", term.name}});
 }
 
+/// "A or B" in place of the term A, where another one fails likewise.
+void add_alternative(const Reason& other, Reason& reason) {
+    const auto* key = reason.is("arch-not-in-build") ? "need" : "requirement";
+    const auto* own = reason.detail.at(key).as_string();
+    const auto* term = other.detail.at(key).as_string();
+    if (reason.code == other.code && own && term &&
+        reason.detail.at("have") == other.detail.at("have"))
+        reason.detail[key] = *own + " or " + *term;
+}
+
 }  // namespace
 
 CudaDevice cuda_device(const Facts& facts) {
@@ -414,20 +425,23 @@ Tested test_term(const Term& term, const Facts& facts) {
 
 Tested test_predicate(std::string_view predicate, const Facts& facts) {
     const auto parsed = parse_predicate(predicate);
-    Tested result{.truth = Truth::False};
     if (!parsed)
         return {.truth = Truth::Unknown,
                 .why = because("requirement-unknown", {{"requirement", predicate}})};
+    std::optional<Way> nearest;
     for (const auto& term : parsed->alternatives) {
         auto tested = test_term(term, facts);
         if (tested.truth == Truth::True)
             return tested;
-        if (tested.truth == Truth::Unknown || result.truth == Truth::False)
-            result = {.truth = either(result.truth, tested.truth), .why = std::move(tested.why)};
+        Way way{.is_open = tested.truth, .reasons = {std::move(tested.why)}};
+        if (!nearest || is_nearer(way, *nearest))
+            nearest = std::move(way);
+        else if (!is_nearer(*nearest, way))
+            add_alternative(way.reasons.front(), nearest->reasons.front());
     }
-    if (parsed->takes_doubt && result.truth == Truth::Unknown)
+    if (parsed->takes_doubt && nearest->is_open == Truth::Unknown)
         return {.truth = Truth::True};
-    return result;
+    return {.truth = nearest->is_open, .why = std::move(nearest->reasons.front())};
 }
 
 Truth test_all(const std::vector<std::string>& predicates, const Facts& facts) {

@@ -132,7 +132,8 @@ struct Tested {
     Truth truth = Truth::Unknown;
     Reason why = {};  ///< unless it holds
 };
-/// Of alternatives that all fail or are not known, the last one says why.
+/// Of alternatives that all fail or are not known, the nearest one says why (policy/nearness.h),
+/// and names those that are as near.
 Tested test_predicate(std::string_view predicate, const Facts& facts);
 /// The same of one term, whatever it came from.
 Tested test_term(const Term& term, const Facts& facts);

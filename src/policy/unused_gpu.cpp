@@ -12,13 +12,6 @@ bool may_be_missed(const Gpu& gpu) {
            (gpu.kind != GpuKind::Virtual || gpu.driver.name == "dxgkrnl");
 }
 
-UnusedGpu::Nearness UnusedGpu::nearness_of(const std::vector<Reason>& reasons) {
-    if (reasons.empty() || has_reason_with(reasons, ReasonTraits::ByNature))
-        return Nearness::ForOthers;
-    return has_reason_with(reasons, ReasonTraits::ByBuild) ? Nearness::OtherBuild
-                                                           : Nearness::CanChange;
-}
-
 UnusedGpu::Entry& UnusedGpu::entry_of(const Gpu& gpu) {
     const auto found = std::ranges::find(entries_, &gpu, &Entry::gpu);
     return found == entries_.end() ? entries_.emplace_back(Entry{.gpu = &gpu}) : *found;
@@ -34,7 +27,7 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
         entry.is_wished = true;
         return;
     }
-    if (nearness <= entry.nearness)
+    if (entry.nearness && nearness <= *entry.nearness)
         return;
     entry.nearness = nearness;
     entry.by = by;

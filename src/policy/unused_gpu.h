@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/nearness.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline policy {
@@ -16,24 +17,21 @@ public:
     /// A backend or variant, `by`, that may not be used on that GPU. GPUs and what could use them
     /// in the order in which they would be taken.
     void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
-    /// "gpu-unused", of the GPU that misses least: where something can be changed before where only
-    /// another build would do, and that before where all is for other GPUs. nullopt where nothing
+    /// "gpu-unused", of the GPU that misses least by what is nearest on it. nullopt where nothing
     /// was added, or where it was wanted so.
     [[nodiscard]] std::optional<Reason> warning() const;
 
 private:
-    enum class Nearness { None, ForOthers, OtherBuild, CanChange };
     struct Entry {
         const Gpu* gpu = nullptr;
-        Nearness nearness = Nearness::None;
+        std::optional<Nearness> nearness = {};
         bool is_wished = false;
         std::string by = {};
         std::vector<Reason> reasons = {};
         [[nodiscard]] bool counts() const {
-            return nearness != Nearness::None && (!is_wished || nearness == Nearness::CanChange);
+            return nearness && (!is_wished || *nearness > Nearness::OtherBuild);
         }
     };
-    static Nearness nearness_of(const std::vector<Reason>& reasons);
     Entry& entry_of(const Gpu& gpu);
 
     std::vector<Entry> entries_ = {};

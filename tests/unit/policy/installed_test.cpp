@@ -170,6 +170,19 @@ TEST(InstalledBuild, RunsWhereOneOfItsPartsDoes) {
     EXPECT_EQ(decide(h200("570.86.10", "12.8", {"libcudart.so.12"}), parts).backend, "cuda");
 }
 
+/// A part that lacks more is told where that can be installed, and code for the chip can't.
+TEST(InstalledBuild, IsToldByThePartThatIsNearest) {
+    const auto decision =
+        decide(h200("580.159.04", "13.0"),
+               R"({"needs": {"old.so": [], "new.so": ["libcudart.so.13", "libcublas.so.13"]},
+                                     "code": {"old.so": ["sm_86"], "new.so": ["sm_90"]}})");
+    const auto reasons = against(decision, "cuda");
+    EXPECT_FALSE(has_reason(reasons, "arch-not-in-build"));
+    const auto* why = reason(reasons, "library-missing");
+    ASSERT_NE(why, nullptr);
+    EXPECT_EQ(why->detail.at("build"), Value{"new.so"});
+}
+
 TEST(InstalledBuild, TakesPredicatesAmongItsNeeds) {
     const auto* needs = R"({"needs": ["glibc>=2.38"], "code": ["sm_90"]})";
     EXPECT_TRUE(has_reason(against(decide(h200("580.1", "13.0"), needs), "cuda"), "glibc-too-old"));

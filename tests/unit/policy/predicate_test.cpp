@@ -141,7 +141,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"KnownToDo", "driver>=550 or unknown", Truth::True},
         Row{"First", "driver>=570 or compute-capability>=99", Truth::True},
         Row{"Second", "compute-capability>=99 or driver>=570", Truth::True},
-        Row{"None", "compute-capability>=99 or driver>=600", Truth::False, "driver-too-old"},
+        Row{"DriverAfterChip", "compute-capability>=99 or driver>=600", Truth::False,
+            "driver-too-old"},
+        Row{"DriverBeforeChip", "driver>=600 or compute-capability=8.7", Truth::False,
+            "driver-too-old"},
+        Row{"SettingBeforeChip", "container=docker or gfx=gfx1201", Truth::False,
+            "requirement-unmet", On::Amd},
         Row{"FalseOrUnknown", "vendor=nvidia or driver>=1", kUnknown, "requirement-unknown",
             On::Amd},
         Row{"UnknownOrFalse", "driver>=1 or vendor=nvidia", kUnknown, "requirement-unknown",
@@ -217,6 +222,19 @@ TEST(Predicate, SaysWhatThereIsAndWhatIsNeeded) {
               (Value{Value::Object{{"have", "580.65.06"}, {"need", "600"}}}));
     EXPECT_EQ(test_predicate("compute-capability>=99", facts).why.detail,
               (Value{Value::Object{{"have", "9.0"}, {"need", "compute-capability>=99"}}}));
+}
+
+TEST(Predicate, NamesAllAlternativesThatFailLikewise) {
+    const auto report = machine();
+    const Facts facts{{.report = report, .gpu = report.gpus.data()}};
+    EXPECT_EQ(test_predicate("compute-capability=7.2 or compute-capability=8.7", facts).why.detail,
+              (Value{Value::Object{{"have", "9.0"},
+                                   {"need", "compute-capability=7.2 or compute-capability=8.7"}}}));
+    const Facts other{{.report = report, .gpu = &report.gpus[1]}};
+    EXPECT_EQ(test_predicate("driver>=550 or vendor=nvidia or driver=1", other).why,
+              because("requirement-unknown", {{"requirement", "driver>=550 or driver=1"}}));
+    EXPECT_EQ(test_predicate("driver>=600 or driver>=700", facts).why.detail.at("need"),
+              Value{"600"});
 }
 
 TEST(Predicate, CountsOnTheBoardsMemoryWhereNoDriverTells) {

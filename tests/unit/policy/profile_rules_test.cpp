@@ -424,6 +424,20 @@ TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
     }
 }
 
+/// Floors with alternatives for Jetsons, and a higher one for older chips.
+TEST(BuiltinProfiles, SayOnceWhichDriverOllamaNeeds) {
+    const auto set = ConsumerSet::with_builtins();
+    auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    report.gpus[0].driver.version = "535.216.01";
+    for (const auto& [capability, need] : {std::pair{"8.6", "550"}, {"6.1", "570"}}) {
+        report.gpus[0].architecture.cuda_compute_capability = capability;
+        const auto decision = decide(*set.selection("ollama"), {}, report);
+        EXPECT_EQ(decision.candidates.at(0).reasons,
+                  std::vector{because("driver-too-old", {{"have", "535.216.01"}, {"need", need}})})
+            << capability;
+    }
+}
+
 /// Source: llama.cpp, ggml-opencl.cpp: a device of no family that it knows is dropped.
 TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
     const auto set = ConsumerSet::with_builtins();

@@ -32,8 +32,13 @@ TEST(UnusedGpu, HasTheReasonsOfWhatMissesLeast) {
     unused.add(gpu, "sm_80", {kNoCode, kCrashed});
     EXPECT_EQ(unused.warning()->detail.at("by"), Value{"sm_80"});
     unused.add(gpu, "sm_90", {kCrashed});
-    unused.add(gpu, "vulkan", {because("no-permission")});
-    EXPECT_EQ(unused.warning(), told(gpu, "sm_90", kCrashed));
+    unused.add(gpu, "webgpu", {because("not-probed")});
+    EXPECT_EQ(unused.warning(), told(gpu, "sm_90", kCrashed))
+        << "the first of those that are as near";
+    const auto closed = because("no-permission");
+    unused.add(gpu, "vulkan", {closed});
+    unused.add(gpu, "opencl", {because("loader-missing")});
+    EXPECT_EQ(unused.warning(), told(gpu, "vulkan", closed));
 }
 
 TEST(UnusedGpu, IsTheOneOnWhichSomethingCanBeChanged) {
@@ -47,6 +52,35 @@ TEST(UnusedGpu, IsTheOneOnWhichSomethingCanBeChanged) {
     unused.add(old, "vulkan", {kNoCode});
     unused.add(other, "vulkan", {kCrashed});
     EXPECT_EQ(unused.warning(), told(other, "vulkan", kCrashed));
+}
+
+TEST(UnusedGpu, IsToldByAKnownCauseRatherThanByWhatNobodyKnows) {
+    const auto gpu = gpu_of_kind(GpuKind::Discrete);
+    const auto too_old = because("driver-too-old", {{"have", "535.216.01"}, {"need", "570"}});
+    const auto unasked = because("not-probed", {{"api", "vulkan"}});
+    UnusedGpu unused;
+    unused.add(gpu, "vulkan", {unasked});
+    EXPECT_EQ(unused.warning(), told(gpu, "vulkan", unasked));
+    unused.add(gpu, "rocm", {kNoCode});
+    EXPECT_EQ(unused.warning(), told(gpu, "vulkan", unasked))
+        << "to ask comes before another build";
+    unused.add(gpu, "cuda", {too_old});
+    EXPECT_EQ(unused.warning(), told(gpu, "cuda", too_old));
+}
+
+/// Nobody makes a GPU's memory larger, so that of the two the first is told.
+TEST(UnusedGpu, IsTheFirstOfOneThatIsTooSmallAndOneThatWasNotAsked) {
+    const auto first = gpu_of_kind(GpuKind::Discrete);
+    auto second = gpu_of_kind(GpuKind::Integrated);
+    second.id = "pci:0000:00:02.0";
+    const auto unasked = because("not-probed", {{"api", "vulkan"}});
+    const auto small = because("too-little-memory");
+    for (const auto& [of_first, of_second] : {std::pair{unasked, small}, {small, unasked}}) {
+        UnusedGpu unused;
+        unused.add(first, "vulkan", {of_first});
+        unused.add(second, "vulkan", {of_second});
+        EXPECT_EQ(unused.warning(), told(first, "vulkan", of_first));
+    }
 }
 
 TEST(UnusedGpu, IsForOthersWhereNothingElseIsKnown) {

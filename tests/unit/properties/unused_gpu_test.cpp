@@ -14,11 +14,50 @@ using Codes = std::set<std::string_view>;
 const Codes kForOthers{"vendor-mismatch", "not-in-profile-for-vendor", "display-only"};
 const Codes kOtherBuild{"arch-not-in-build", "other-kind", "not-built", "integrated-not-allowed",
                         "unsupported-predicate"};
+const Codes kLimits{
+    "no-compute-device",      "not-usable",     "too-little-memory", "vulkan-extension-missing",
+    "vulkan-feature-missing", "vulkan-too-old", "webgpu-features"};
+const Codes kOpen{"ambiguous",
+                  "asleep",
+                  "cancelled",
+                  "driver-crashed",
+                  "driver-failed",
+                  "driver-timed-out",
+                  "fact-unknown",
+                  "inconclusive",
+                  "malformed-answer",
+                  "malformed-manifest",
+                  "memory-unknown",
+                  "not-probed",
+                  "prober-no-permission",
+                  "quarantined",
+                  "requirement-unknown",
+                  "skipped",
+                  "unknown-not-chosen",
+                  "unreadable-manifest",
+                  "webgpu-unknown",
+                  "worker-lost",
+                  "worker-not-started",
+                  "worker-stuck"};
+const Codes kRemarks{"brought",        "hidden-by-environment",
+                     "joined-weakly",  "library-not-listed",
+                     "not-computing",  "not-measured",
+                     "not-told-apart", "one-instance-listed",
+                     "unhealthy",      "unstable",
+                     "worker-output"};
 const Codes kWished{"denied", "not-requested", "switched-off", "passthrough"};
 
 bool has_any(const std::vector<Reason>& reasons, const Codes& codes) {
     return std::ranges::any_of(
         reasons, [&codes](const Reason& reason) { return codes.contains(reason.code); });
+}
+
+bool is_undecided(const Reason& reason) {
+    return kOpen.contains(reason.code) || kRemarks.contains(reason.code);
+}
+
+bool is_no_cause(const Reason& reason) {
+    return is_undecided(reason) || reason.is("backend-not-usable");
 }
 
 /// What keeps one backend or variant from one GPU.
@@ -27,11 +66,14 @@ struct Obstacle {
     std::string by = {};
     std::vector<Reason> reasons = {};
 
-    /// 0: for other GPUs, 1: another build would do, 2: something can be changed.
+    /// 0: for other GPUs, 1: another build would do, 2: nobody knows, or the device has too little
+    /// of something, 3: something can be changed.
     [[nodiscard]] int nearness() const {
         if (has_any(reasons, kForOthers))
             return 0;
-        return has_any(reasons, kOtherBuild) ? 1 : 2;
+        if (has_any(reasons, kOtherBuild))
+            return 1;
+        return has_any(reasons, kLimits) || std::ranges::all_of(reasons, is_no_cause) ? 2 : 3;
     }
     [[nodiscard]] bool is_wished() const { return nearness() > 0 && has_any(reasons, kWished); }
 };
@@ -47,7 +89,7 @@ Obstacles that_count(const Obstacles& all, const Report& report) {
         const bool has_wish = std::ranges::any_of(all, [&obstacle](const Obstacle& other) {
             return other.gpu == obstacle.gpu && other.is_wished();
         });
-        if (!is_hidden && !obstacle.is_wished() && (!has_wish || obstacle.nearness() == 2))
+        if (!is_hidden && !obstacle.is_wished() && (!has_wish || obstacle.nearness() >= 2))
             counted.push_back(obstacle);
     }
     return counted;

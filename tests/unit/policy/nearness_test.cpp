@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/nearness.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+
+namespace gpuprobe {
+namespace {
+
+const Reason kOfOthers = because("vendor-mismatch");
+const Reason kNoCode = because("arch-not-in-build");
+const Reason kUnasked = because("not-probed");
+const Reason kClosed = because("no-permission");
+const Reason kRemark = because("unhealthy");
+
+TEST(Nearness, IsThatOfTheFarthestThing) {
+    EXPECT_EQ(nearness_of({}), Nearness::ForOthers);
+    EXPECT_EQ(nearness_of({kClosed, kOfOthers, kNoCode}), Nearness::ForOthers);
+    EXPECT_EQ(nearness_of({kClosed, kNoCode}), Nearness::OtherBuild);
+    EXPECT_EQ(nearness_of({kUnasked, kRemark}), Nearness::NoCause);
+    EXPECT_EQ(nearness_of({because("too-little-memory")}), Nearness::NoCause);
+    EXPECT_EQ(nearness_of({because("too-little-memory"), kClosed}), Nearness::NoCause)
+        << "an open node does not make it larger";
+    EXPECT_EQ(nearness_of({because("backend-not-usable"), kUnasked}), Nearness::NoCause);
+    EXPECT_EQ(nearness_of({because("backend-not-usable"), kClosed}), Nearness::CanChange);
+    EXPECT_EQ(nearness_of({kUnasked, kClosed}), Nearness::CanChange) << "a cause is known";
+}
+
+TEST(Ways, AreNearerWhereTheyMayBeOpenThenByWhatIsInThemThenByHowMuch) {
+    const std::vector<Way> by_nearness{
+        {.is_open = Truth::Unknown, .reasons = {kUnasked}},
+        {.is_open = Truth::Unknown, .reasons = {kUnasked, kUnasked}},
+        {.is_open = Truth::False, .reasons = {kClosed}},
+        {.is_open = Truth::False, .reasons = {kClosed, kClosed}},
+        {.is_open = Truth::False, .reasons = {kNoCode}},
+        {.is_open = Truth::False, .reasons = {kOfOthers}},
+    };
+    for (std::size_t i = 0; i < by_nearness.size(); ++i)
+        for (std::size_t j = 0; j < by_nearness.size(); ++j)
+            EXPECT_EQ(is_nearer(by_nearness[i], by_nearness[j]), i < j) << i << " " << j;
+}
+
+Reason needing(Value need) {
+    return because("driver-too-old", {{"have", "535.216.01"}, {"need", std::move(need)}});
+}
+
+/// What is left of two reasons, in that order.
+std::vector<Reason> added(const Reason& first, const Reason& second) {
+    std::vector<Reason> reasons;
+    add_obstacle(first, reasons);
+    add_obstacle(second, reasons);
+    return reasons;
+}
+
+TEST(Obstacles, OfSeveralFloorsAreTheHighest) {
+    const auto high = needing("570");
+    for (const auto* low : {"550", "99.9", "570", "570.0"}) {
+        EXPECT_EQ(added(high, needing(low)), std::vector{high}) << low;
+        EXPECT_EQ(added(needing(low), high).size(), 1U) << low;
+    }
+    EXPECT_EQ(added(needing("550"), high), std::vector{high});
+    const auto of_variant = because("driver-too-old", {{"where", "pci:01"}, {"want", "580.0"}});
+    EXPECT_EQ(added(high, of_variant), std::vector{of_variant});
+}
+
+TEST(Obstacles, OfDifferentThingsAreAllTold) {
+    const auto physical =
+        because("too-little-memory", {{"need", to_value(gib(9))}, {"of", "physical"}});
+    const auto allocatable =
+        because("too-little-memory", {{"need", to_value(gib(8))}, {"of", "allocatable"}});
+    EXPECT_EQ(added(physical, allocatable).size(), 2U);
+    const auto on_first = because("driver-too-old", {{"where", "pci:01"}, {"want", "580.0"}});
+    const auto on_second = because("driver-too-old", {{"where", "pci:02"}, {"want", "580.0"}});
+    EXPECT_EQ(added(on_first, on_second).size(), 2U);
+    EXPECT_EQ(added(needing("570"), needing({})).size(), 2U) << "nobody knows how new";
+    EXPECT_EQ(added(because("cuda-version-unfit", {{"want", "13.0"}}),
+                    because("cuda-version-unfit", {{"want", "12.0"}}))
+                  .size(),
+              2U)
+        << "a range is no floor";
+    EXPECT_EQ(added(kNoCode, kNoCode).size(), 2U);
+}
+
+}  // namespace
+}  // namespace gpuprobe
