@@ -63,21 +63,17 @@ bool is_verified(const std::vector<Api>& apis, const Facts& gpu) {
            std::ranges::all_of(apis, [&gpu](Api api) { return gpu.verified(api); });
 }
 
-std::vector<Reason> unverified(const Variant& variant, const Facts& gpu) {
+std::vector<Reason> unverified(const Variant& variant,
+                               const Conjunction& alternative,
+                               const Facts& gpu) {
     std::vector<Reason> reasons;
-    const auto add = [&reasons](Reason reason) {
-        if (std::ranges::find(reasons, reason) == reasons.end())
-            reasons.push_back(std::move(reason));
-    };
-    for (const auto& alternative : variant.needs.devices) {
-        const auto apis = apis_used(variant, alternative);
-        if (apis.empty())
-            add(not_verified(gpu, {}, {}));
-        for (const auto api : apis) {
-            if (!gpu.verified(api) && gpu.usable(api) != false)
-                add(not_verified(gpu, Value{info_of(api).backend}, result_on(*gpu.gpu(), api)));
-        }
-    }
+    const auto apis = apis_used(variant, alternative);
+    if (apis.empty())
+        reasons.push_back(not_verified(gpu, {}, {}));
+    for (const auto api : apis)
+        if (!gpu.verified(api) && gpu.usable(api) != false)
+            reasons.push_back(
+                not_verified(gpu, Value{info_of(api).backend}, result_on(*gpu.gpu(), api)));
     return reasons;
 }
 

@@ -24,8 +24,11 @@ std::vector<Reason> closed_nodes(const Variant& variant,
 /// Whether each of these APIs, and at least one, has computed a checked result on the GPU.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 
-/// `not-verified` {where, predicate, backend, result} for each backend that the variant may use on
-/// the GPU and that was not verified; what can't be used anyway has its reasons.
-std::vector<Reason> unverified(const Variant& variant, const Facts& gpu);
+/// `not-verified` {where, predicate, backend, result} for each backend that the variant uses on the
+/// GPU where this alternative of its holds, and that was not verified; what can't be used anyway
+/// has its reasons.
+std::vector<Reason> unverified(const Variant& variant,
+                               const Conjunction& alternative,
+                               const Facts& gpu);
 
 }  // namespace gpuprobe::inline policy

@@ -5,6 +5,7 @@
 
 #include "policy/evaluate.h"
 #include "policy/gpu_order.h"
+#include "policy/nearness.h"
 #include "policy/unused_gpu.h"
 #include "policy/variant_reasons.h"
 #include "report/compute_view.h"
@@ -135,11 +136,54 @@ std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reason
     return kept;
 }
 
+/// What keeps the variants of one family from a GPU: the nearest of them, with its reasons.
+struct FamilyOnGpu {
+    const Gpu* gpu = nullptr;
+    const Variant* variant = nullptr;
+    Way way = {};
+
+    [[nodiscard]] bool is_of(const Gpu& other, const Variant& sibling) const {
+        return gpu == &other && !sibling.family.empty() && sibling.family == variant->family;
+    }
+};
+
+void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
+    const auto known = std::ranges::find_if(families, [&own](const FamilyOnGpu& family) {
+        return family.is_of(*own.gpu, *own.variant);
+    });
+    if (known == families.end())
+        families.push_back(std::move(own));
+    else if (is_nearer(own.way, known->way))
+        *known = std::move(own);
+}
+
+/// Adds what is said of one variant, by GPU. What was wanted so is no way.
+void add_variant(const JudgedVariant& judged,
+                 const ExplanationContext& context,
+                 std::vector<FamilyOnGpu>& families,
+                 UnusedGpu& unused) {
+    const auto reasons = reasons_for(judged, context);
+    for (const auto* gpu : in_order(context.report)) {
+        auto told = reasons_on(*gpu, reasons);
+        if (told.empty())
+            continue;
+        if (has_reason_with(told, ReasonTraits::Wished)) {
+            unused.add(*gpu, judged.variant->name, std::move(told));
+            continue;
+        }
+        add_to_family({.gpu = gpu,
+                       .variant = judged.variant,
+                       .way = {.is_open = has_end(told) ? Truth::False : Truth::Unknown,
+                               .reasons = std::move(told)}},
+                      families);
+    }
+}
+
 /// Why a variant that needs no GPU, where nobody asked for that.
 std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
                                          const ExplanationContext& context) {
-    const auto gpus = in_order(context.report);
     UnusedGpu unused;
+    std::vector<FamilyOnGpu> families;
     bool is_for_gpus = false;
     for (const auto& entry : judged) {
         if (entry.variant->needs.devices.empty())
@@ -147,13 +191,12 @@ std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judge
         if (entry.verdict != Verdict::Rejected)
             return std::nullopt;
         is_for_gpus = true;
-        const auto reasons = reasons_for(entry, context);
-        for (const auto* gpu : gpus)
-            if (auto told = reasons_on(*gpu, reasons); !told.empty())
-                unused.add(*gpu, entry.variant->name, std::move(told));
+        add_variant(entry, context, families, unused);
     }
+    for (auto& family : families)
+        unused.add(*family.gpu, family.variant->name, std::move(family.way.reasons));
     if (!is_for_gpus)
-        for (const auto* gpu : gpus)
+        for (const auto* gpu : in_order(context.report))
             unused.add(*gpu, "", {});
     return unused.warning();
 }

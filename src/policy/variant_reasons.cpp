@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/computing_api.h"
+#include "policy/nearness.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -39,8 +40,15 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     if (term.fact == FactId::Driver && !facts.version(FactId::Driver).value)
         return "driver-missing";
     const auto* code = std::get_if<CudaCode>(&term.need);
-    if (code && fit_of(*code, cuda_device(facts), facts.rules()) == CodeFit::PtxNeedsNewerCuda)
+    if (!code)
+        return shortfall_code(term);
+    const auto device = cuda_device(facts);
+    const auto fit = fit_of(*code, device, facts.rules());
+    if (fit == CodeFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
+    // The code is there, as PTX, and no driver to compile it.
+    if (fit == CodeFit::NoCuda && device.capability.value)
+        return "driver-missing";
     return shortfall_code(term);
 }
 
@@ -98,6 +106,7 @@ std::vector<Value> lacking(const Reason& reason) {
     const auto* key = reason.is("arch-not-in-build")    ? "have"
                       : !detail.at("missing").is_null() ? "missing"
                       : !detail.at("need").is_null()    ? "need"
+                      : reason.is("requirement-unmet")  ? "requirement"
                                                         : "want";
     const auto& value = detail.at(key);
     if (const auto* items = value.as_array())
@@ -125,10 +134,12 @@ bool may_run(const Conjunction& alternative, const Facts& gpu) {
 
 class Explainer {
 public:
-    Explainer(const Requirements& needs, const ExplanationContext& context, bool is_advice)
+    /// `variant` is null for what a variant advises: its terms are all that is told of them.
+    Explainer(const Requirements& needs, const Variant* variant, const ExplanationContext& context)
         : needs_{needs},
+          variant_{variant},
           context_{context},
-          added_{is_advice ? std::nullopt : added_term(context.request)} {}
+          added_{variant ? added_term(context.request) : std::nullopt} {}
 
     std::vector<Reason> take() { return std::move(reasons_); }
 
@@ -140,92 +151,106 @@ public:
 
     void explain_host() {
         for (const auto& term : needs_.host)
-            explain(term, context_.machine.host, {.where = "host"});
+            explain(term, context_.machine.host, {.where = "host"}, reasons_);
     }
 
-    void explain_unverified(const Variant& variant, const Facts& gpu) {
-        if (context_.request.require_verified)
-            std::ranges::move(unverified(variant, gpu), std::back_inserter(reasons_));
-    }
-
-    void explain_closed_nodes(const Variant& variant, const Facts& gpu) {
-        for (const auto& alternative : needs_.devices)
-            for (auto& reason : closed_nodes(variant, alternative, gpu))
-                add_once(std::move(reason));
-    }
-
-    /// Where the variant's own terms, which say it with what they want, do not say it already.
-    void explain_refusals(const Variant& variant, const Facts& gpu) {
-        std::vector<Reason> told;
-        for (const auto& reason : reasons_)
-            if (reason.detail.at("where") == Value{"host"} ||
-                reason.detail.at("where") == Value{gpu.gpu()->id})
-                told.push_back(reason);
-        for (const auto& alternative : needs_.devices)
-            if (may_run(alternative, gpu))
-                for (const auto api : apis_used(variant, alternative))
-                    repeat_refusal(info_of(api).backend, *gpu.gpu(), told);
-    }
-
-    void explain_gpu(const Facts& gpu) {
-        const bool several = needs_.devices.size() > 1;
-        const bool none_holds = std::ranges::none_of(needs_.devices, [&](const auto& alternative) {
-            return all_hold(alternative, gpu) == Truth::True;
-        });
-        for (std::size_t i = 0; none_holds && i < needs_.devices.size(); ++i)
-            for (const auto& term : needs_.devices[i])
-                explain(term, gpu,
-                        {.where = gpu.gpu()->id,
-                         .alternative = several ? std::optional{i} : std::nullopt});
-        if (added_ && !needs_.devices.empty())
-            explain(*added_, gpu, {.where = gpu.gpu()->id});
+    /// Of alternatives the nearest alone. `is_meant`: the GPU's vendor is one of the variant's.
+    void explain_gpu(const Facts& gpu, bool is_meant) {
+        std::optional<Way> nearest;
+        for (std::size_t i = 0; i < needs_.devices.size(); ++i)
+            if (auto way = way_on(gpu, i, is_meant); !nearest || is_nearer(way, *nearest))
+                nearest = std::move(way);
+        if (!nearest)
+            return;
+        for (auto& reason : nearest->reasons)
+            add_once(std::move(reason), reasons_);
+        if (added_)
+            explain(*added_, gpu, {.where = gpu.gpu()->id}, reasons_);
     }
 
 private:
-    void explain(const Term& term, const Facts& facts, const Place& place) {
+    [[nodiscard]] Way way_on(const Facts& gpu, std::size_t number, bool is_meant) const {
+        const auto& alternative = needs_.devices[number];
+        Place place{.where = gpu.gpu()->id};
+        if (needs_.devices.size() > 1)
+            place.alternative = number;
+        Way way;
+        for (const auto& term : alternative)
+            way.is_open = both(way.is_open, explain(term, gpu, place, way.reasons));
+        const auto of_terms = way.reasons.size();
+        if (variant_ && is_meant) {
+            for (auto& reason : closed_nodes(*variant_, alternative, gpu))
+                add_once(std::move(reason), way.reasons);
+            if (may_run(alternative, gpu))
+                for (const auto api : apis_used(*variant_, alternative))
+                    repeat_refusal(info_of(api).backend, *gpu.gpu(), way.reasons);
+        }
+        if (variant_ && context_.request.require_verified)
+            std::ranges::move(unverified(*variant_, alternative, gpu),
+                              std::back_inserter(way.reasons));
+        if (way.reasons.size() > of_terms)
+            way.is_open = Truth::False;
+        return way;
+    }
+
+    Truth explain(const Term& term,
+                  const Facts& facts,
+                  const Place& place,
+                  std::vector<Reason>& reasons) const {
         const auto result = holds(term, facts);
         if (result == Truth::True)
-            return;
-        auto reason = unmet(term, facts, place, result);
-        reasons_.push_back(std::move(reason));
+            return result;
+        add_obstacle(unmet(term, facts, place, result), reasons);
         if (const auto* api = std::get_if<Api>(&term.need))
-            repeat_report(*api, *facts.gpu());
+            repeat_report(*api, *facts.gpu(), reasons);
+        return result;
     }
 
     /// What the report says about the backend, once for each GPU.
-    void repeat_report(Api api, const Gpu& gpu) {
+    static void repeat_report(Api api, const Gpu& gpu, std::vector<Reason>& reasons) {
         const auto view = gpu.backends.find(std::string{info_of(api).backend});
         if (view == gpu.backends.end())
             return;
         for (const auto& reason : view->second.reasons)
-            add_of_backend(reason, gpu.id);
+            add_of_backend(reason, gpu.id, reasons);
     }
 
-    void repeat_refusal(std::string_view backend, const Gpu& gpu, const std::vector<Reason>& told) {
+    /// Where the variant's own terms, which say it with what they want, do not say it already.
+    void repeat_refusal(std::string_view backend,
+                        const Gpu& gpu,
+                        std::vector<Reason>& reasons) const {
         const auto of_backend = context_.refusals.find(backend);
         if (of_backend == context_.refusals.end())
             return;
         const auto refused = of_backend->second.find(gpu.id);
         if (refused == of_backend->second.end())
             return;
-        for (const auto& reason : refused->second)
-            if (std::ranges::none_of(
-                    told, [&reason](const Reason& other) { return says(other, reason); }))
-                add_of_backend(reason, is_of_host(reason) ? "host" : gpu.id);
+        const auto told = reasons;
+        for (const auto& reason : refused->second) {
+            const auto says_it = [&reason](const Reason& other) { return says(other, reason); };
+            const bool is_said =
+                std::ranges::any_of(told, says_it) ||
+                std::ranges::any_of(reasons_, [&says_it](const Reason& other) {
+                    return other.detail.at("where") == Value{"host"} && says_it(other);
+                });
+            if (!is_said)
+                add_of_backend(reason, is_of_host(reason) ? "host" : gpu.id, reasons);
+        }
     }
 
-    void add_of_backend(Reason reason, std::string where) {
+    static void add_of_backend(Reason reason, std::string where, std::vector<Reason>& reasons) {
         reason.detail["where"] = std::move(where);
         reason.detail["predicate"] = "backend";
-        add_once(std::move(reason));
+        add_once(std::move(reason), reasons);
     }
 
-    void add_once(Reason reason) {
-        if (std::ranges::find(reasons_, reason) == reasons_.end())
-            reasons_.push_back(std::move(reason));
+    static void add_once(Reason reason, std::vector<Reason>& reasons) {
+        if (std::ranges::find(reasons, reason) == reasons.end())
+            add_obstacle(std::move(reason), reasons);
     }
 
     const Requirements& needs_;
+    const Variant* variant_ = nullptr;
     const ExplanationContext& context_;
     std::optional<Term> added_;
     std::vector<Reason> reasons_ = {};
@@ -277,7 +302,7 @@ Reason unmet(const Term& term, const Facts& facts, Truth result) {
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context) {
     const auto& needs = judged.variant->needs;
     auto reasons = exclusion_reasons(judged, context);
-    Explainer explainer{needs, context, false};
+    Explainer explainer{needs, judged.variant, context};
     explainer.explain_manifest();
     explainer.explain_host();
     const auto vendors = vendors_of(needs);
@@ -288,12 +313,7 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
             vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end();
         if (is_covered(judged, i) || (!is_meant && judged.covered != 0))
             continue;
-        explainer.explain_gpu(gpus[i]);
-        if (is_meant) {
-            explainer.explain_closed_nodes(*judged.variant, gpus[i]);
-            explainer.explain_refusals(*judged.variant, gpus[i]);
-        }
-        explainer.explain_unverified(*judged.variant, gpus[i]);
+        explainer.explain_gpu(gpus[i], is_meant);
     }
     if (gpus.empty() && !needs.devices.empty())
         reasons.push_back(because("no-gpu", {{"where", "host"}}));
@@ -304,12 +324,12 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context) {
     if (!judged.variant->advice)
         return {};
-    Explainer explainer{*judged.variant->advice, context, true};
+    Explainer explainer{*judged.variant->advice, nullptr, context};
     explainer.explain_manifest();
     explainer.explain_host();
     for (std::size_t i = 0; i < context.machine.gpus.size(); ++i)
         if (is_covered(judged, i))
-            explainer.explain_gpu(context.machine.gpus[i]);
+            explainer.explain_gpu(context.machine.gpus[i], true);
     return explainer.take();
 }
 

@@ -17,8 +17,8 @@ struct ExplanationContext {
     const Refusals& refusals;
 };
 
-/// Every predicate that is not true, with all alternatives where none holds. For a variant that may
-/// be taken: on the GPUs that it is for and does not run on.
+/// Every predicate that is not true; of alternatives, where none holds, those of the nearest. For a
+/// variant that may be taken: on the GPUs that it is for and does not run on.
 ///
 /// Detail: `where` ("host", "manifest", "request" or a GPU's id), `predicate`, `result`, `want`,
 /// `have`, `missing` for lists of words, and `alternative`, counted from 0, where there are

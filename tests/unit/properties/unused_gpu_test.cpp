@@ -75,6 +75,7 @@ struct Obstacle {
             return 1;
         return has_any(reasons, kLimits) || std::ranges::all_of(reasons, is_no_cause) ? 2 : 3;
     }
+    [[nodiscard]] bool is_open() const { return std::ranges::all_of(reasons, is_undecided); }
     [[nodiscard]] bool is_wished() const { return nearness() > 0 && has_any(reasons, kWished); }
 };
 using Obstacles = std::vector<Obstacle>;
@@ -170,6 +171,25 @@ Obstacles obstacles_of(const Recommendation& answer,
     return all;
 }
 
+/// Builds for one backend stand in for each other, and one that may run is the nearest of them.
+bool is_outdone(const Obstacle& obstacle, const Obstacle& other, const VariantPlatform& platform) {
+    const auto& family = find_variant(platform, obstacle.by)->family;
+    if (family.empty() || other.gpu != obstacle.gpu || other.is_wished() || obstacle.is_wished() ||
+        find_variant(platform, other.by)->family != family)
+        return false;
+    return std::pair{other.is_open(), other.nearness()} >
+           std::pair{obstacle.is_open(), obstacle.nearness()};
+}
+
+Obstacles nearest_of_families(const Obstacles& all, const VariantPlatform& platform) {
+    Obstacles nearest;
+    for (const auto& obstacle : all)
+        if (std::ranges::none_of(
+                all, [&](const Obstacle& other) { return is_outdone(obstacle, other, platform); }))
+            nearest.push_back(obstacle);
+    return nearest;
+}
+
 bool takes_none(const Recommendation& answer, const VariantPlatform& platform) {
     return answer.variant && !needs_gpu(platform, *answer.variant) &&
            std::ranges::none_of(answer.candidates, [&](const VariantCandidate& candidate) {
@@ -198,7 +218,8 @@ TEST(UnusedGpu, IsToldByEveryRecommendation) {
             if (has_builds_for_gpus(platform))
                 expect_told(answer.warnings,
                             takes_none(answer, platform)
-                                ? obstacles_of(answer, platform, view.report())
+                                ? nearest_of_families(obstacles_of(answer, platform, view.report()),
+                                                      platform)
                                 : Obstacles{},
                             view.report());
         }

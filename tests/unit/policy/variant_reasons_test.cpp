@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/variant_reasons.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/policy/scenario.h"
+
+/// Of a variant's alternatives one is told, on each GPU.
+namespace gpuprobe {
+namespace {
+
+using namespace testing_variants;
+
+/// A product of a variant "v" with these devices, and one for the CPU.
+Recommendation advice(const std::string& devices, const Report& report) {
+    const auto manifest = parse_product(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
+        R"("cpu":{},"v":{"family":"cuda","tier":9,"requires":{"device":)" +
+        devices + "}}}}}}");
+    EXPECT_TRUE(manifest) << manifest.error().text;
+    return manifest ? recommend(*manifest, {}, report, rules()) : Recommendation{};
+}
+
+std::vector<Reason> reasons(const std::string& devices, const Report& report) {
+    const auto answer = advice(devices, report);
+    const auto* found = candidate(answer, "v");
+    return found ? found->reasons : std::vector<Reason>{};
+}
+
+/// One for chips of 8.9, one for older ones, as Ollama's build for CUDA 12 has them.
+std::string with_drivers(const char* newer, const char* older) {
+    return R"([{"backend":"cuda","driver_min":")" + std::string{older} +
+           R"(","cuda":{"toolkit":"12.8","exact":true,"sass":["6.1"]}},)"
+           R"({"backend":"cuda","driver_min":")" +
+           newer + R"(","cuda":{"toolkit":"12.8","exact":true,"sass":["8.9"]}}])";
+}
+
+// G02 is an RTX 4090, 8.9, behind 580.65.06.
+TEST(Alternatives, OfAVariantAreToldByTheNearest) {
+    const auto why = reasons(with_drivers("600", "560"), machine("G02"));
+    ASSERT_EQ(why.size(), 1U);
+    EXPECT_TRUE(why[0].is("driver-too-old"));
+    EXPECT_EQ(why[0].detail.at("want"), Value{"600.0"});
+    EXPECT_EQ(why[0].detail.at("alternative"), Value{1});
+}
+
+TEST(Alternatives, ThatMayHoldAreToldBeforeThoseThatDoNot) {
+    auto report = machine("G02");
+    report.gpus[0].driver.version.reset();
+    const auto why = reasons(with_drivers("600", "560"), report);
+    ASSERT_FALSE(why.empty());
+    for (const auto& reason : why) {
+        EXPECT_TRUE(reason.is("fact-unknown"));
+        EXPECT_EQ(reason.detail.at("alternative"), Value{1});
+    }
+}
+
+TEST(Alternatives, AreChosenForEachGpu) {
+    auto report = machine("G02");
+    auto older = report.gpus[0];
+    older.id = "pci:02";
+    older.architecture.cuda_compute_capability = "6.1";
+    report.gpus.push_back(std::move(older));
+    const auto why = reasons(with_drivers("600", "590"), report);
+    ASSERT_EQ(why.size(), 2U);
+    for (const auto& reason : why)
+        EXPECT_EQ(reason.detail.at("want"),
+                  Value{reason.detail.at("where") == Value{"pci:02"} ? "590.0" : "600.0"});
+}
+
+TEST(Alternatives, AreToldTheSameWhereNoGpuIsUsed) {
+    const auto answer = advice(with_drivers("600", "560"), machine("G02"));
+    ASSERT_EQ(answer.variant, "cpu");
+    ASSERT_EQ(answer.warnings.size(), 1U);
+    EXPECT_EQ(answer.warnings[0].detail.at("reasons"), to_value(candidate(answer, "v")->reasons));
+}
+
+/// Of two builds for one backend, that one needs a newer driver is no cause where the other needs
+/// none.
+TEST(Families, AreToldByTheBuildThatIsNearest) {
+    auto report = machine("G02");
+    report.gpus[0].backends["cuda"].usable.reset();
+    const auto manifest = parse_product(
+        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"cpu":{},)"
+        R"("cuda12":{"family":"cuda","requires":{"device":{"backend":"cuda"}}},)"
+        R"("cuda13":{"family":"cuda","requires":{"device":{"backend":"cuda","driver_min":"900"}}}}}}})");
+    ASSERT_TRUE(manifest) << manifest.error().text;
+    const auto unused_by = [&](const RecommendRequest& request) {
+        const auto answer = recommend(*manifest, request, report, rules());
+        EXPECT_EQ(answer.variant, "cpu");
+        return answer.warnings.empty() ? Value{} : answer.warnings[0].detail.at("by");
+    };
+    EXPECT_EQ(unused_by({}), Value{"cuda12"});
+    EXPECT_EQ(unused_by({.exclude = {"cuda12"}}), Value{"cuda13"});
+    report.gpus[0].backends["cuda"] = {.usable = false, .reasons = {because("loader-missing")}};
+    EXPECT_EQ(unused_by({}), Value{"cuda12"}) << "it misses less";
+}
+
+/// The toolkit wants a driver, and the manifest a newer one.
+TEST(Floors, OfAVariantAreToldByTheHighest) {
+    auto report = machine("G02");
+    report.gpus[0].driver.version = "450.80";
+    report.runtimes["cuda"].version = "11.0";
+    const auto why =
+        reasons(R"({"driver_min":"550","cuda":{"toolkit":"12.8","sass":["8.9"]}})", report);
+    ASSERT_EQ(why.size(), 1U);
+    EXPECT_EQ(why[0].detail.at("want"), Value{"550.0"});
+}
+
+TEST(CudaCode, ThatWaitsForADriverIsNotCalledMissing) {
+    auto report = machine("G02");
+    report.gpus[0].driver = {.name = "nouveau"};
+    report.runtimes["cuda"] = {.outcome = Outcome::Absent};
+    const auto why = reasons(R"({"cuda":{"toolkit":"13.0","exact":true,"ptx":["8.9"]}})", report);
+    ASSERT_FALSE(why.empty());
+    EXPECT_FALSE(has_reason(why, "arch-not-in-build"));
+    EXPECT_TRUE(has_reason(why, "driver-missing"));
+}
+
+}  // namespace
+}  // namespace gpuprobe
