@@ -87,7 +87,7 @@ def situations(machine, gpu):
     machine.expect("broken, cuInit refuses", 1, none, program=memory, **machine.library("refuses"))
     machine.expect("broken, functions missing", 1, none, program=memory, **machine.library("empty"))
     machine.expect("broken, with --fallback", 0,
-                   rf"gpuprobectl: cuda on {gpu} was ended by SIGSEGV after .*; trying .*\n(.*\n)*gpuprobectl: took no GPU.*",
+                   rf"gpuprobectl: cuda on {gpu}(,? (and )?{gpu})* was ended by SIGSEGV after .*; trying .*\n(.*\n)*gpuprobectl: took no GPU.*",
                    "--fallback", program=["sh", "-c", CPU_AFTER_CRASH, took], **machine.library("crashes"))
 
 
@@ -119,7 +119,8 @@ def main():
         machine = Machine(options.bin, pathlib.Path(folder))
         report = json.loads(subprocess.run([machine.ctl, "--direct", "describe", "-j"], capture_output=True, text=True,
                                            env={**os.environ, "HOME": folder}, check=True).stdout)
-        gpu = re.escape(next(each["name"] for each in report["gpus"] if each["vendor"] == "nvidia"))
+        # One of several alike is told with its address.
+        gpu = re.escape(next(each["name"] for each in report["gpus"] if each["vendor"] == "nvidia")) + r"( \(pci:[0-9a-f:.]+\))?"
         for _ in range(options.rounds):
             situations(machine, gpu)
         watch(machine, gpu)
