@@ -256,7 +256,8 @@ AnyFact rocm(const Facts& facts) {
     return runtime_version(facts.report(), Api::Hip, &RuntimeInfo::release);
 }
 
-/// The device as an API describes it, or whether there is known to be none.
+/// The device as an API describes it, or whether there can be none. Where the API is not installed
+/// nobody knows what it would say.
 struct ApiDevice {
     const ApiView* view = nullptr;
     bool is_known = false;
@@ -268,9 +269,8 @@ ApiDevice device_in(const Facts& facts, std::string_view api) {
     const auto* view = any_view_of(*facts.gpu(), api);
     if (view && !view->device.is_null())
         return {.view = view, .is_known = true};
-    const auto runtime = facts.report().runtimes.find(std::string{api});
-    return {.is_known = runtime != facts.report().runtimes.end() &&
-                        runtime->second.outcome == Outcome::Absent};
+    const auto* info = find_api(api);
+    return {.is_known = info && !info->vendor.empty() && !is_of(*facts.gpu(), info->vendor)};
 }
 
 template <Api api>

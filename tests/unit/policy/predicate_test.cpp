@@ -57,6 +57,20 @@ TEST_P(Predicates, HoldFailOrAreNotKnown) {
     EXPECT_EQ(tested.why.code, row.why);
 }
 
+/// An API whose library is missing was never asked what the device can do.
+TEST(PredicatesOfAnApi, AreNotKnownWhereItIsNotInstalled) {
+    auto report = machine();
+    auto& gpu = report.gpus[0];
+    gpu.apis.erase("vulkan");
+    report.runtimes["vulkan"] = {.outcome = Outcome::Absent};
+    const Facts facts{
+        {.report = report, .gpu = &gpu, .backend = "vulkan", .backend_word = "vulkan"}};
+    for (const auto* predicate : {"storage-16bit", "fp16", "vulkan>=1.2", "max-buffer>=1GiB"})
+        EXPECT_EQ(test_predicate(predicate, facts).truth, Truth::Unknown) << predicate;
+    EXPECT_EQ(test_predicate("storage-16bit or unknown", facts).truth, Truth::True);
+    EXPECT_EQ(test_predicate("hip>=6.0", facts).truth, Truth::False) << "another vendor's";
+}
+
 constexpr auto kUnknown = Truth::Unknown;
 INSTANTIATE_TEST_SUITE_P(
     Versions,
