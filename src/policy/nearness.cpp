@@ -70,6 +70,15 @@ bool outbids(const Reason& reason, const Reason& other) {
            is_as_high(floor_of(reason), floor_of(other));
 }
 
+/// Whether a floor of the others' is higher than one of these.
+bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& others) {
+    return std::ranges::any_of(reasons, [&others](const Reason& low) {
+        return std::ranges::any_of(others, [&low](const Reason& high) {
+            return outbids(high, low) && !outbids(low, high);
+        });
+    });
+}
+
 }  // namespace
 
 Nearness nearness_of(const std::vector<Reason>& reasons) {
@@ -86,13 +95,20 @@ bool has_end(const std::vector<Reason>& reasons) {
     return std::ranges::any_of(reasons, ends);
 }
 
+bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& others) {
+    return is_outbid(reasons, others) && !is_outbid(others, reasons);
+}
+
 bool is_nearer(const Way& way, const Way& other) {
     const auto place = [](const Way& one) {
         return std::tuple{one.is_open, nearness_of(one.reasons)};
     };
     const auto own = place(way);
     const auto others = place(other);
-    return own != others ? own > others : way.reasons.size() < other.reasons.size();
+    if (own != others)
+        return own > others;
+    return way.reasons.size() != other.reasons.size() ? way.reasons.size() < other.reasons.size()
+                                                      : wants_less(way.reasons, other.reasons);
 }
 
 void add_obstacle(Reason reason, std::vector<Reason>& reasons) {

@@ -28,8 +28,11 @@ struct Way {
     std::vector<Reason> reasons = {};  ///< what is in it, or perhaps
 };
 /// A way that may be open is nearer than one that is closed; of the same kind, the one in which
-/// nearer things are, then fewer of them. For neither of two equal ones.
+/// nearer things are, then fewer of them, then lower floors. For neither of two equal ones.
 bool is_nearer(const Way& way, const Way& other);
+
+/// Whether a floor of the first is lower than the other's under the same fact, and none higher.
+bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& others);
 
 /// Adds what is in a way. Of several floors under one fact the highest stays: a driver that is new
 /// enough for it is so for all.

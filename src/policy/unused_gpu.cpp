@@ -27,7 +27,8 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
         entry.is_wished = true;
         return;
     }
-    if (entry.nearness && nearness <= *entry.nearness)
+    const bool is_as_near = entry.nearness == nearness && wants_less(reasons, entry.reasons);
+    if (entry.nearness && nearness <= *entry.nearness && !is_as_near)
         return;
     entry.nearness = nearness;
     entry.by = by;

@@ -15,7 +15,7 @@ namespace gpuprobe::inline policy {
 class UnusedGpu {
 public:
     /// A backend or variant, `by`, that may not be used on that GPU. GPUs and what could use them
-    /// in the order in which they would be taken.
+    /// in the order in which they would be taken; of the equally near, what asks less comes first.
     void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
     /// "gpu-unused", of the GPU that misses least by what is nearest on it. nullopt where nothing
     /// was added, or where it was wanted so.

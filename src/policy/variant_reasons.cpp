@@ -39,6 +39,8 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
         return "vendor-mismatch";
     if (term.fact == FactId::Driver && !facts.version(FactId::Driver).value)
         return "driver-missing";
+    if (term.fact == FactId::VulkanLoader && !facts.version(FactId::VulkanLoader).value)
+        return "loader-missing";
     const auto* code = std::get_if<CudaCode>(&term.need);
     if (!code)
         return shortfall_code(term);
@@ -154,6 +156,13 @@ public:
             explain(term, context_.machine.host, {.where = "host"}, reasons_);
     }
 
+    /// Nothing that changes on a GPU makes the variant run here then.
+    [[nodiscard]] bool is_for_other_hosts() const {
+        return std::ranges::any_of(reasons_, [](const Reason& reason) {
+            return is_of_host(reason) && has_reason_with({reason}, ReasonTraits::ByBuild);
+        });
+    }
+
     /// Of alternatives the nearest alone. `is_meant`: the GPU's vendor is one of the variant's.
     void explain_gpu(const Facts& gpu, bool is_meant) {
         std::optional<Way> nearest;
@@ -200,7 +209,10 @@ private:
         const auto result = holds(term, facts);
         if (result == Truth::True)
             return result;
-        add_obstacle(unmet(term, facts, place, result), reasons);
+        auto reason = unmet(term, facts, place, result);
+        // The report says more of it.
+        if (!reason.is("loader-missing") || !has_reason(reasons, "loader-missing"))
+            add_obstacle(std::move(reason), reasons);
         if (const auto* api = std::get_if<Api>(&term.need))
             repeat_report(*api, *facts.gpu(), reasons);
         return result;
@@ -307,7 +319,8 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     explainer.explain_host();
     const auto vendors = vendors_of(needs);
     const auto& gpus = context.machine.gpus;
-    for (std::size_t i = 0; i < gpus.size() && !needs.devices.empty(); ++i) {
+    const bool depends_on_gpus = !needs.devices.empty() && !explainer.is_for_other_hosts();
+    for (std::size_t i = 0; i < gpus.size() && depends_on_gpus; ++i) {
         const auto& vendor = gpus[i].get<std::string>(FactId::Vendor).value;
         const bool is_meant =
             vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end();
@@ -315,7 +328,7 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
             continue;
         explainer.explain_gpu(gpus[i], is_meant);
     }
-    if (gpus.empty() && !needs.devices.empty())
+    if (gpus.empty() && depends_on_gpus)
         reasons.push_back(because("no-gpu", {{"where", "host"}}));
     std::ranges::move(explainer.take(), std::back_inserter(reasons));
     return reasons;

@@ -18,7 +18,8 @@ struct ExplanationContext {
 };
 
 /// Every predicate that is not true; of alternatives, where none holds, those of the nearest. For a
-/// variant that may be taken: on the GPUs that it is for and does not run on.
+/// variant that may be taken: on the GPUs that it is for and does not run on. Nothing of GPUs for
+/// one that is built for other hosts.
 ///
 /// Detail: `where` ("host", "manifest", "request" or a GPU's id), `predicate`, `result`, `want`,
 /// `have`, `missing` for lists of words, and `alternative`, counted from 0, where there are

@@ -76,7 +76,7 @@ enum class ReasonTraits : std::uint16_t {
     Unreliable = 1U << 11U,
     /// Somebody wanted it so: a GPU that is left unused for it is not worth a word.
     Wished = 1U << 12U,
-    /// The build, or the program's own rule, is not for such a GPU; another one may be.
+    /// The build, or the program's own rule, is not for such a GPU or host; another one may be.
     ByBuild = 1U << 13U,
 };
 
@@ -256,7 +256,7 @@ inline constexpr ReasonInfo kRows[] = {
      "so much memory is needed, and what can be allocated is not known", "need: bytes"},
     {"mig-without-graphics", Hardware, Ends, OnView,
      "the GPU is in MIG mode, and none of its instances has graphics: Vulkan does not know them",
-     "", Refusal},
+     "", Refusal | ByBuild},
     {"mig-without-instance", Hardware, Ends, OnView,
      "the GPU is in MIG mode and has no instance (here, where that is a container)", "",
      Refusal | ViewCause},
@@ -317,8 +317,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver shows a process one MIG instance of the machine and no other GPU; named by its "
      "UUID, this one is shown as well"},
     {"other-kind", Policy, Ends, OnVariant, "the variant is for another kind of GPU", "", ByBuild},
-    {"other-l4t", Machine, Ends, OnVariant, "this is no Jetson of that release"},
-    {"other-libc", Machine, Ends, OnVariant, "the host has another C library"},
+    {"other-l4t", Machine, Ends, OnVariant, "this is no Jetson of that release", "", ByBuild},
+    {"other-libc", Machine, Ends, OnVariant, "the host has another C library", "", ByBuild},
     {"out-of-memory", Measurement, Remarks, OnTrial,
      "no room for a context or a buffer; on an NVIDIA GPU with less than 1 GiB free none is tried",
      "call, code; have, need: bytes"},

@@ -18,6 +18,9 @@ TEST(Nearness, IsThatOfTheFarthestThing) {
     EXPECT_EQ(nearness_of({}), Nearness::ForOthers);
     EXPECT_EQ(nearness_of({kClosed, kOfOthers, kNoCode}), Nearness::ForOthers);
     EXPECT_EQ(nearness_of({kClosed, kNoCode}), Nearness::OtherBuild);
+    EXPECT_EQ(nearness_of({because("other-libc"), kClosed}), Nearness::OtherBuild);
+    EXPECT_EQ(nearness_of({because("mig-without-graphics")}), Nearness::OtherBuild)
+        << "no setting gives the instances graphics";
     EXPECT_EQ(nearness_of({kUnasked, kRemark}), Nearness::NoCause);
     EXPECT_EQ(nearness_of({because("too-little-memory")}), Nearness::NoCause);
     EXPECT_EQ(nearness_of({because("too-little-memory"), kClosed}), Nearness::NoCause)
@@ -43,6 +46,21 @@ TEST(Ways, AreNearerWhereTheyMayBeOpenThenByWhatIsInThemThenByHowMuch) {
 
 Reason needing(Value need) {
     return because("driver-too-old", {{"have", "535.216.01"}, {"need", std::move(need)}});
+}
+
+TEST(Ways, ThatWantLessAreNearerWhereTheyAreAlikeOtherwise) {
+    const Way low{.is_open = Truth::False, .reasons = {needing("550")}};
+    const Way high{.is_open = Truth::False, .reasons = {needing("580")}};
+    EXPECT_TRUE(is_nearer(low, high));
+    EXPECT_FALSE(is_nearer(high, low));
+    EXPECT_FALSE(is_nearer(low, low));
+    const Way mixed{.is_open = Truth::False, .reasons = {needing("550"), kClosed}};
+    EXPECT_TRUE(is_nearer(high, mixed)) << "it is one thing";
+    const auto small = because("too-little-memory", {{"need", to_value(gib(9))}});
+    const auto smaller = because("too-little-memory", {{"need", to_value(gib(8))}});
+    EXPECT_FALSE(wants_less({needing("550"), small}, {needing("580"), smaller}))
+        << "less of one thing, and more of another";
+    EXPECT_FALSE(wants_less({kClosed}, {needing("580")}));
 }
 
 /// What is left of two reasons, in that order.

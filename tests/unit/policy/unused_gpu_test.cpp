@@ -68,6 +68,18 @@ TEST(UnusedGpu, IsToldByAKnownCauseRatherThanByWhatNobodyKnows) {
     EXPECT_EQ(unused.warning(), told(gpu, "cuda", too_old));
 }
 
+TEST(UnusedGpu, IsToldByWhatWantsTheLeastOfADriver) {
+    const auto gpu = gpu_of_kind(GpuKind::Discrete);
+    const auto needing = [](const char* need) {
+        return because("driver-too-old", {{"have", "515.65.01"}, {"need", need}});
+    };
+    UnusedGpu unused;
+    unused.add(gpu, "cuda13", {needing("580")});
+    unused.add(gpu, "cuda12", {needing("550")});
+    unused.add(gpu, "cuda12_8", {needing("570")});
+    EXPECT_EQ(unused.warning(), told(gpu, "cuda12", needing("550")));
+}
+
 /// Nobody makes a GPU's memory larger, so that of the two the first is told.
 TEST(UnusedGpu, IsTheFirstOfOneThatIsTooSmallAndOneThatWasNotAsked) {
     const auto first = gpu_of_kind(GpuKind::Discrete);

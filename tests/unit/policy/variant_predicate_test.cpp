@@ -313,5 +313,31 @@ TEST(VariantReasons, OfGlibcOnAnotherLibraryAreOfTheLibrary) {
     EXPECT_EQ(reasons[0].detail.at("have"), Value{"musl"});
 }
 
+/// No driver makes a build for glibc run on musl.
+TEST(VariantReasons, OfABuildForOtherHostsAreNotOfTheGpu) {
+    auto report = machine("G02");
+    report.host.libc = {.name = "musl", .version = "1.2.5"};
+    const auto needs = needing(R"({"host":{"libc":"glibc"},"device":{"driver_min":"900"}})");
+    const auto answer = recommend(needs, {}, report, rules());
+    ASSERT_EQ(answer.candidates.size(), 1U);
+    ASSERT_EQ(answer.candidates[0].reasons.size(), 1U);
+    EXPECT_TRUE(answer.candidates[0].reasons[0].is("other-libc"));
+    report.host.libc = {.name = "glibc", .version = "2.36"};
+    EXPECT_TRUE(
+        has_reason(recommend(needs, {}, report, rules()).candidates[0].reasons, "driver-too-old"));
+}
+
+TEST(VariantReasons, OfAMissingVulkanLoaderAreNotThatItIsTooOld) {
+    auto report = machine("G02");
+    report.runtimes["vulkan"] = {.outcome = Outcome::Absent};
+    report.gpus[0].backends["vulkan"] = {.usable = false, .reasons = {because("loader-missing")}};
+    const auto needs =
+        needing(R"({"device":{"backend":"vulkan","vulkan":{"instance_min":"1.2"}}})");
+    const auto answer = recommend(needs, {}, report, rules());
+    const auto& reasons = answer.candidates.at(0).reasons;
+    EXPECT_FALSE(has_reason(reasons, "vulkan-loader-too-old"));
+    EXPECT_EQ(std::ranges::count(reasons, "loader-missing", &Reason::code), 1);
+}
+
 }  // namespace
 }  // namespace gpuprobe

@@ -12,8 +12,14 @@ namespace {
 
 using Codes = std::set<std::string_view>;
 const Codes kForOthers{"vendor-mismatch", "not-in-profile-for-vendor", "display-only"};
-const Codes kOtherBuild{"arch-not-in-build", "other-kind", "not-built", "integrated-not-allowed",
-                        "unsupported-predicate"};
+const Codes kOtherBuild{"arch-not-in-build",
+                        "other-kind",
+                        "other-libc",
+                        "other-l4t",
+                        "not-built",
+                        "integrated-not-allowed",
+                        "unsupported-predicate",
+                        "mig-without-graphics"};
 const Codes kLimits{
     "no-compute-device",      "not-usable",     "too-little-memory", "vulkan-extension-missing",
     "vulkan-feature-missing", "vulkan-too-old", "webgpu-features"};
