@@ -13,6 +13,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr std::string_view kOr = " or ";
+
 bool is_floor(Relation relation) {
     return relation == Relation::AtLeast || relation == Relation::More;
 }
@@ -288,6 +290,20 @@ Reason doubt(const Term& term) {
     return because("requirement-unknown", {{"requirement", term.name}});
 }
 
+/// The last fact and relation of a text: "driver>=" of "cuda=13 or driver>=550 or 560".
+std::string_view last_lead(std::string_view text) {
+    const auto lead = text.substr(0, text.find_last_of("<>=!") + 1);
+    const auto before = lead.rfind(kOr);
+    return before == std::string_view::npos ? lead : lead.substr(before + kOr.size());
+}
+
+/// "driver=550 or 560" of two terms that differ in their last part alone.
+std::string either_of(std::string_view text, std::string_view term) {
+    const auto lead = last_lead(text);
+    return std::string{text}.append(kOr).append(
+        !lead.empty() && term.starts_with(lead) ? term.substr(lead.size()) : term);
+}
+
 /// "A or B" in place of the term A, where another one fails likewise.
 void add_alternative(const Reason& other, Reason& reason) {
     const auto* key = reason.is("arch-not-in-build") ? "need" : "requirement";
@@ -295,7 +311,7 @@ void add_alternative(const Reason& other, Reason& reason) {
     const auto* term = other.detail.at(key).as_string();
     if (reason.code == other.code && own && term &&
         reason.detail.at("have") == other.detail.at("have"))
-        reason.detail[key] = *own + " or " + *term;
+        reason.detail[key] = either_of(*own, *term);
 }
 
 }  // namespace

@@ -242,8 +242,7 @@ TEST(Predicate, NamesAllAlternativesThatFailLikewise) {
     const auto report = machine();
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
     EXPECT_EQ(test_predicate("compute-capability=7.2 or compute-capability=8.7", facts).why.detail,
-              (Value{Value::Object{{"have", "9.0"},
-                                   {"need", "compute-capability=7.2 or compute-capability=8.7"}}}));
+              (Value{Value::Object{{"have", "9.0"}, {"need", "compute-capability=7.2 or 8.7"}}}));
     const Facts other{{.report = report, .gpu = &report.gpus[1]}};
     EXPECT_EQ(test_predicate("driver>=550 or vendor=nvidia or driver=1", other).why,
               because("requirement-unknown", {{"requirement", "driver>=550 or driver=1"}}));
