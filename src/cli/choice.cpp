@@ -20,6 +20,7 @@
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
 #include "cli/terminal.h"
+#include "engine/consumer_folders.h"
 #include "inventory/installed_build.h"
 #include "inventory/linker_cache.h"
 #include "policy/environment.h"
@@ -27,14 +28,18 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+using Variables = std::map<std::string, std::string>;
+
+void add_own(const std::string& variable, Variables& found) {
+    if (const char* value = std::getenv(variable.c_str()))
+        found.emplace(variable, scrubbed(value, 1024));
+}
+
 /// Those that may hide a GPU from what is started from this shell.
-std::map<std::string, std::string> callers_variables() {
-    std::map<std::string, std::string> found;
-    for (const auto name : hiding_variables()) {
-        const std::string variable{name};
-        if (const char* value = std::getenv(variable.c_str()))
-            found.emplace(variable, scrubbed(value, 1024));
-    }
+Variables hiding_variables_here() {
+    Variables found;
+    for (const auto name : hiding_variables())
+        add_own(std::string{name}, found);
     return found;
 }
 
@@ -107,6 +112,15 @@ bool wants_no_gpu(const Arguments& arguments) {
     return backend && (*backend == "none" || *backend == "off");
 }
 
+std::map<std::string, std::string> switches_here(const std::string& consumer) {
+    Variables found;
+    const auto known = engine::consumers_in(engine::consumer_folders());
+    if (const auto* profile = known.selection(consumer))
+        for (const auto& [variable, values] : profile->integrated_by)
+            add_own(variable, found);
+    return found;
+}
+
 Result<std::vector<std::string>> gpu_ids(Context& context,
                                          const std::vector<std::string>& selectors) {
     std::vector<std::string> ids;
@@ -131,7 +145,8 @@ Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
     TRY(read_build(context, request));
-    const auto callers = callers_variables();
+    auto callers = hiding_variables_here();
+    callers.merge(switches_here(context.arguments.select.consumer));
     if (!callers.empty())
         request["environment"] = to_value(callers);
     if (explains || !callers.empty())

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "cli/context.h"
 
 namespace gpuprobe::inline cli {
@@ -8,6 +12,9 @@ namespace gpuprobe::inline cli {
 /// The decision that select and env are about; its candidates are there with `explains`, and where
 /// nothing matches. Errors: as Client::select; an unknown consumer names the nearest known one.
 Result<Decision> choose(Context& context, bool explains = false);
+
+/// Those of this process's variables by which the consumer uses more GPUs than by itself.
+std::map<std::string, std::string> switches_here(const std::string& consumer);
 
 /// No GPU was asked for: where the consumer has nothing else, its environment hides them all.
 bool wants_no_gpu(const Arguments& arguments);

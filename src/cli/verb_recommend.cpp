@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "calls/here.h"
+#include "cli/choice.h"
 #include "cli/decision_text.h"
 #include "cli/recommendation.h"
 #include "cli/shared_options.h"
@@ -167,9 +168,11 @@ Result<std::string> given_text(const RecommendArguments& arguments) {
 }
 
 /// The answer by a manifest's text or, without one, by the installed one of the product.
-Result<Recommendation> recommended_by(Context& context, const std::string& text) {
+Result<Recommendation> recommended_by(Context& context,
+                                      const std::string& text,
+                                      const Value& request) {
     const auto& arguments = context.arguments.recommend;
-    auto answer = context.client.recommend(arguments.product, text, arguments.request);
+    auto answer = context.client.recommend(arguments.product, text, request);
     if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
         return std::move(answer).error().in(*arguments.manifest);
     return answer;
@@ -251,7 +254,8 @@ Result<Recommendation> recommended(Context& context, const std::string& product)
 }
 
 Result<Recommendation> recommended(Context& context) {
-    return recommended_by(context, TRY(given_text(context.arguments.recommend)));
+    const auto& arguments = context.arguments.recommend;
+    return recommended_by(context, TRY(given_text(arguments)), arguments.request);
 }
 
 namespace {
@@ -259,7 +263,10 @@ namespace {
 Result<ExitCode> run_recommend(Context& context) {
     const auto& arguments = context.arguments;
     const auto text = TRY(given_text(arguments.recommend));
-    const auto answer = TRY(recommended_by(context, text));
+    auto request = arguments.recommend.request;
+    if (const auto switches = switches_here(arguments.recommend.product); !switches.empty())
+        request["environment"] = to_value(switches);
+    const auto answer = TRY(recommended_by(context, text, request));
     warn_of_masks(arguments);
     if (arguments.recommend.force)
         return print_forced(context, answer, text);

@@ -188,7 +188,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
     const auto* profile = documents_.consumers.selection(name);
-    SelectRequest choice;
+    SelectRequest choice{.environment = wanted.environment};
     if (const auto rule = feedback_.rule_for(name); rule && profile) {
         wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
         choice = under_rule(std::move(choice), rule->request, *profile, caller.seen);

@@ -132,6 +132,8 @@ inline constexpr Wording kWordings[] = {
     {"denied", "the request rules it out"},
     {"not-requested", "the request is for[ {requested}] alone"},
     {"integrated-not-allowed", "the consumer does not use integrated GPUs"},
+    {"integrated-not-enabled", "the consumer uses integrated GPUs only where it is told to",
+     "start it with {variables} in its environment"},
     {"discrete-preferred", "a discrete GPU is there[: {gpu}]"},
     {"cpu-forbidden", "the consumer does not run on the CPU"},
     {"strict", "the request does not settle for the CPU"},

@@ -374,7 +374,7 @@ export type SelectRequest = {
   fake?: string[] | null;
   /** refuse to */
   forbid_fake?: boolean | null;
-  /** the caller's own variables, of which those that hide a GPU are told */
+  /** the caller's own variables, of which those that hide a GPU are told, and some let the program use more */
   environment?: { [key: string]: string } | null;
   /** leave rejected candidates out */
   include_rejected?: boolean | null;
@@ -401,6 +401,8 @@ export type RecommendRequest = {
   need_mib?: number | null;
   /** of a GPU only what computed a checked result: probe --stage=verify */
   require_verified?: boolean | null;
+  /** the caller's own variables, of which some let the program use more GPUs */
+  environment?: { [key: string]: string } | null;
   /** every variant with the reason for its verdict */
   explain?: boolean | null;
   /** leave rejected variants out */

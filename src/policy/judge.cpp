@@ -172,10 +172,11 @@ void weigh(Tested tested, Trial& trial) {
         trial.doubt(std::move(tested.why));
 }
 
-const std::vector<std::string>& floors_of(const Profile& profile, std::string_view backend) {
+const std::vector<std::string>& rules_for(
+    const std::map<std::string, std::vector<std::string>>& rules, std::string_view backend) {
     static const std::vector<std::string> kNone;
-    const auto found = profile.floors.find(std::string{backend});
-    return found == profile.floors.end() ? kNone : found->second;
+    const auto found = rules.find(std::string{backend});
+    return found == rules.end() ? kNone : found->second;
 }
 
 /// What a profile says of libraries is about the builds that are published: of the one that is
@@ -191,8 +192,8 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial
     const auto backend = facts.subject().backend;
     if (question.is_simulated)
         return;
-    for (const auto* rules :
-         {&floors_of(question.profile, kAnyBackend), &floors_of(question.profile, backend)})
+    for (const auto* rules : {&rules_for(question.profile.floors, kAnyBackend),
+                              &rules_for(question.profile.floors, backend)})
         for (const auto& predicate : *rules)
             if (!is_replaced(question, predicate))
                 weigh(test_predicate(predicate, facts), trial);
@@ -258,12 +259,33 @@ bool is_served(const Gpu& gpu, std::string_view backend) {
     return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
-/// Integrated, and nothing in the profile lifts it out of its kind.
-bool is_fallback(const SelectQuestion& question, const Facts& facts) {
-    return facts.gpu()->kind == GpuKind::Integrated &&
-           std::ranges::none_of(question.profile.as_discrete, [&facts](const auto& predicate) {
-               return test_predicate(predicate, facts).truth == Truth::True;
-           });
+/// Whether the GPU counts as a discrete one by what the profile says.
+bool is_lifted(const Profile& profile, const Facts& facts) {
+    const auto holds = [&facts](const std::string& predicate) {
+        return test_predicate(predicate, facts).truth == Truth::True;
+    };
+    return std::ranges::any_of(rules_for(profile.as_discrete, kAnyBackend), holds) ||
+           std::ranges::any_of(rules_for(profile.as_discrete, facts.subject().backend), holds);
+}
+
+/// Integrated GPUs of a program that does not use them, or not as it is started.
+Reason integrated_refusal(const Profile& profile) {
+    if (profile.integrated_by.empty())
+        return because("integrated-not-allowed");
+    Value::Array switches;
+    for (const auto& [variable, values] : profile.integrated_by)
+        switches.push_back(Value{variable + "=" + values.substr(0, values.find('|'))});
+    return because("integrated-not-enabled", {{"variables", Value{std::move(switches)}}});
+}
+
+/// Of a GPU that no rule lifts out of its kind.
+void try_kind(const SelectQuestion& question, const Gpu& gpu, Trial& trial) {
+    if (question.integrated != IntegratedPolicy::Never)
+        return;
+    if (gpu.kind == GpuKind::Integrated)
+        trial.reject(integrated_refusal(question.profile));
+    else if (gpu.kind == GpuKind::Unknown && !question.is_simulated)
+        trial.doubt(because("requirement-unknown", {{"requirement", "kind!=integrated"}}));
 }
 
 /// Whether one of the ids is the GPU's, or that of the GPU whose unit it is.
@@ -272,15 +294,13 @@ bool is_among(const Ids& ids, const Gpu& gpu) {
     return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
 }
 
-void try_gpu(const SelectQuestion& question, const Gpu& gpu, bool is_fallback, Trial& trial) {
+void try_gpu(const SelectQuestion& question, const Gpu& gpu, Trial& trial) {
     if (is_among(question.denied_gpus, gpu))
         trial.reject(because("denied", {{"gpu", gpu.id}}));
     if (question.gpus && !is_among(*question.gpus, gpu))
         trial.reject(because("not-requested",
                              {{"requested", to_value(std::vector<std::string>(
                                                 question.gpus->begin(), question.gpus->end()))}}));
-    if (is_fallback && question.profile.integrated == IntegratedPolicy::Never)
-        trial.reject(because("integrated-not-allowed"));
 }
 
 /// Whoever tried and failed knows better than any probe.
@@ -382,15 +402,17 @@ Judged judge(const SelectQuestion& question,
     try_verified(question, backend, gpu, trial);
     try_vendor(question, backend, gpu, trial);
     try_backend(question, backend, trial);
-    const bool is_spare = is_fallback(question, facts);
-    try_gpu(question, gpu, is_spare, trial);
+    const bool counts_as_discrete = is_lifted(question.profile, facts);
+    try_gpu(question, gpu, trial);
     if (is_served(gpu, backend)) {
+        if (!counts_as_discrete)
+            try_kind(question, gpu, trial);
         try_floors(question, facts, trial);
         try_builds(question, facts, trial);
     }
     try_experience(question, backend, &gpu, trial);
     auto judged = std::move(trial).end();
-    judged.is_fallback = is_spare;
+    judged.is_fallback = gpu.kind == GpuKind::Integrated && !counts_as_discrete;
     judged.score = score_on(gpu, backend);
     return judged;
 }
@@ -430,7 +452,7 @@ Judged judge_cpu(const SelectQuestion& question, const Report& report) {
     if (question.profile.cpu == CpuPolicy::Forbid)
         trial.reject(because("cpu-forbidden"));
     try_backend(question, cpu, trial);
-    for (const auto* rules : {&floors_of(question.profile, kCpu), &question.require})
+    for (const auto* rules : {&rules_for(question.profile.floors, kCpu), &question.require})
         for (const auto& predicate : *rules)
             if (is_about_host(predicate))
                 weigh(test_predicate(predicate, facts), trial);

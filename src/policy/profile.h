@@ -89,8 +89,12 @@ struct Profile {
     /// Exit statuses by which the program says that it could not use the backend it was to use;
     /// `gpuprobectl run --fallback` then tries the next one.
     std::vector<int> failed_statuses = {};
-    /// An integrated GPU for which one of these predicates holds counts as a discrete one.
-    std::vector<std::string> as_discrete = {};
+    /// Backend → predicates: an integrated GPU for which one of them holds counts there as a
+    /// discrete one.
+    std::map<std::string, std::vector<std::string>> as_discrete = {};
+    /// Variable → values, between bars: those of the program's own by which it uses integrated GPUs
+    /// although the policy is "never".
+    std::map<std::string, std::string> integrated_by = {};
     /// Word → our backends that it asks for; absent: the profile's own, each by its names.
     std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
     std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
@@ -123,6 +127,7 @@ void describe(Visitor& visit, Profile& profile) {
     visit("brings", profile.brings);
     visit("failed_statuses", profile.failed_statuses);
     visit("as_discrete", profile.as_discrete);
+    visit("integrated_by", profile.integrated_by);
     visit("requests", profile.requests);
     visit("unknown_request", profile.unknown_request);
     visit("unavailable_request", profile.unavailable_request);

@@ -195,16 +195,36 @@ ReadProblem predicates_problem(const std::vector<std::string>& predicates) {
     return {};
 }
 
-ReadProblem floors_problem(const Profile& profile) {
-    for (const auto& [backend, predicates] : profile.floors) {
+/// Predicates by backend.
+ReadProblem rules_problem(const Profile& profile,
+                          const std::map<std::string, std::vector<std::string>>& rules) {
+    for (const auto& [backend, predicates] : rules) {
         if (backend != kAnyBackend && !contains(profile.backends, backend))
-            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
-                               ": none of this profile's backends"}
-                .in("floors");
+            return scrubbed(backend, kMaxProfileWord) + ": none of this profile's backends";
         if (auto problem = predicates_problem(predicates); !problem.empty())
-            return std::move(problem).in(backend).in("floors");
+            return std::move(problem).in(backend);
     }
-    return predicates_problem(profile.as_discrete).in("as_discrete");
+    return {};
+}
+
+ReadProblem floors_problem(const Profile& profile) {
+    return rules_problem(profile, profile.floors).in("floors");
+}
+
+ReadProblem as_discrete_problem(const Profile& profile) {
+    return rules_problem(profile, profile.as_discrete).in("as_discrete");
+}
+
+/// Of a program that uses no integrated GPU by itself, and variables that it looks at.
+ReadProblem integrated_by_problem(const Profile& profile) {
+    if (profile.integrated_by.empty())
+        return {};
+    if (profile.integrated != IntegratedPolicy::Never)
+        return ReadProblem{"wants \"integrated\" to be \"never\""}.in("integrated_by");
+    const auto reach = reach_of(profile);
+    if (auto problem = rule_problem(profile.integrated_by, profile, &reach); !problem.empty())
+        return std::move(problem).in("integrated_by");
+    return {};
 }
 
 ReadProblem brings_problem(const Profile& profile) {
@@ -307,8 +327,9 @@ ReadProblem profile_problem(const Profile& profile) {
         return ReadProblem{"not 1"}.in("schema");
     for (const auto check :
          {name_problem, order_problem, vendors_problem, translate_problem, reads_problem,
-          environment_problem, floors_problem, brings_problem, statuses_problem, requests_problem,
-          platforms_problem, answers_problem, messages_problem})
+          environment_problem, floors_problem, as_discrete_problem, integrated_by_problem,
+          brings_problem, statuses_problem, requests_problem, platforms_problem, answers_problem,
+          messages_problem})
         if (auto problem = check(profile); !problem.empty())
             return problem;
     return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,8 +29,9 @@ struct RecommendRequest {
     std::vector<std::string> denied_gpus = {};          ///< ids
     std::optional<Bytes> need = {};  ///< on every GPU that a variant is to use; whole MiB outside
     bool require_verified = false;   ///< of a GPU what computed a checked result, or nothing
-    bool include_rejected = true;    ///< among the candidates
-    bool explain = false;            ///< the bus is to carry the candidates
+    std::map<std::string, std::string> environment = {};  ///< the caller's own
+    bool include_rejected = true;                         ///< among the candidates
+    bool explain = false;                                 ///< the bus is to carry the candidates
     bool operator==(const RecommendRequest&) const = default;
 };
 

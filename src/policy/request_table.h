@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,9 @@ std::span<const RequestKey> select_keys();
 /// What recommend asks (docs/variants.md, "The request").
 std::span<const RequestKey> recommend_keys();
 // What plan asks is in plan/plan_request.h.
+
+/// The caller's own variables.
+ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out);
 
 /// One key with its reader.
 template <class Request>

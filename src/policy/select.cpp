@@ -48,12 +48,17 @@ Variables answers_on(const SelectQuestion& question,
     return answers_of(question.profile, facts_on(question, backend, selection), selection);
 }
 
-/// What the consumer is to be told so that it computes there and nowhere else.
+/// What the consumer is to be told so that it computes there and nowhere else; with what makes it
+/// use an integrated GPU.
 Variables environment_on(const SelectQuestion& question,
-                         const std::string& backend,
+                         const Judged& judged,
                          const Selection& selection) {
-    return environment_of(question.profile, backend, selection,
-                          answers_on(question, backend, selection));
+    const auto& backend = judged.candidate.backend;
+    auto environment = environment_of(question.profile, backend, selection,
+                                      answers_on(question, backend, selection));
+    if (judged.is_fallback)
+        environment.insert(question.integrated_by.begin(), question.integrated_by.end());
+    return environment;
 }
 
 bool may_be_seen(const Judged& judged) {
@@ -76,9 +81,9 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
     if (judged.gpu)
         selection.gpus.push_back(judged.gpu);
     const auto& backend = judged.candidate.backend;
-    Told told{.backend = backend, .answers = answers_on(question, backend, selection)};
-    told.environment = environment_of(question.profile, backend, selection, told.answers);
-    return told;
+    return {.backend = backend,
+            .environment = environment_on(question, judged, selection),
+            .answers = answers_on(question, backend, selection)};
 }
 
 /// `not-told-apart` for the accepted candidates whose GPU is named with the very words that name
@@ -209,12 +214,13 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     if (best) {
         selection.gpus = group_of(*best, made.all);
         decision.backend = question.word_for(best->candidate.backend);
-        decision.environment = environment_on(question, best->candidate.backend, selection);
+        decision.environment = environment_on(question, *best, selection);
         subject.gpu = best->gpu;
         subject.backend = best->candidate.backend;
         subject.backend_word = decision.backend;
     } else {
-        decision.environment = environment_on(question, std::string{kCpu}, selection);
+        decision.environment = environment_of(question.profile, kCpu, selection,
+                                              answers_on(question, std::string{kCpu}, selection));
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
@@ -250,9 +256,11 @@ Result<Decision> decided(const Profile& profile,
     return decision;
 }
 
-Refusals refusals_of(const Profile& profile, const Report& report) {
+Refusals refusals_of(const Profile& profile,
+                     const std::map<std::string, std::string>& callers,
+                     const Report& report) {
     Refusals refusals;
-    const auto question = question_from(profile, {}, report, {});
+    const auto question = question_from(profile, {.environment = callers}, report, {});
     if (!question)
         return refusals;
     for (const auto& backend : question->backends)
@@ -332,7 +340,7 @@ SelectionView selection_view(const Profile& profile,
                              const Experience& experience,
                              const Manifest* product) {
     const ComputeView view{report};
-    SelectionView seen{.refusals = refusals_of(profile, view.report())};
+    SelectionView seen{.refusals = refusals_of(profile, request.environment, view.report())};
     if (auto question = question_from(profile, request, view.report(), experience, product)) {
         const auto made = attempt_or_give_up(question.value(), request, view.report());
         seen.order = order_of(question.value(), made);

@@ -88,8 +88,8 @@ struct SelectionView {
     /// What select() takes, then what it takes without that, and so on.
     std::vector<BackendOnGpu> order = {};
 };
-/// `refusals` are those of the profile alone, `order` is that of the whole question; empty where
-/// that is an error.
+/// `refusals` are those of the profile and of the caller's environment alone, `order` is that of
+/// the whole question; empty where that is an error.
 SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,

@@ -103,20 +103,22 @@ void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("not-requested", {{"requested", requested}}));
 }
 
-/// Integrated GPUs are a fallback: any discrete one that could be chosen puts them out.
+/// Integrated GPUs are a fallback: any discrete one that could be chosen puts them out. One that
+/// counts as discrete by another backend is no other GPU.
 void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
-    if (question.profile.integrated != IntegratedPolicy::Fallback)
+    if (question.integrated != IntegratedPolicy::Fallback)
         return;
-    const auto discrete = std::ranges::find_if(
-        all, [](const Judged& judged) { return is_accepted(judged) && is_discrete(judged); });
-    if (discrete == all.end())
-        return;
-    const auto better = because(
-        "discrete-preferred",
-        {{"backend", question.word_for(discrete->candidate.backend)}, {"gpu", discrete->gpu->id}});
-    for (auto& judged : all)
-        if (judged.is_fallback && is_accepted(judged))
-            judged.reject(better);
+    for (auto& judged : all) {
+        if (!judged.is_fallback || !is_accepted(judged))
+            continue;
+        const auto discrete = std::ranges::find_if(all, [&judged](const Judged& other) {
+            return is_accepted(other) && is_discrete(other) && other.gpu != judged.gpu;
+        });
+        if (discrete != all.end())
+            judged.reject(because("discrete-preferred",
+                                  {{"backend", question.word_for(discrete->candidate.backend)},
+                                   {"gpu", discrete->gpu->id}}));
+    }
 }
 
 /// Strict: the CPU only for those who ask for it.

@@ -224,6 +224,21 @@ std::vector<std::string> preferred_first(const SelectQuestion& question,
     return backends;
 }
 
+/// The caller's variables by which the program uses integrated GPUs; none where one of them is not
+/// set, or says otherwise.
+std::map<std::string, std::string> switched_by(const Profile& profile,
+                                               const std::map<std::string, std::string>& callers) {
+    std::map<std::string, std::string> found;
+    for (const auto& [variable, values] : profile.integrated_by) {
+        const auto set = callers.find(variable);
+        const auto known = split(values, '|');
+        if (set == callers.end() || std::ranges::find(known, set->second) == known.end())
+            return {};
+        found.insert(*set);
+    }
+    return found;
+}
+
 }  // namespace
 
 std::optional<std::string> backend_named(const Profile& profile, const std::string& word) {
@@ -280,6 +295,9 @@ Result<SelectQuestion> question_from(const Profile& profile,
     question.min_memory = request.min_memory;
     question.failures = failures_for(profile, experience);
     question.callers_environment = request.environment;
+    question.integrated_by = switched_by(profile, request.environment);
+    question.integrated =
+        question.integrated_by.empty() ? profile.integrated : IntegratedPolicy::Fallback;
     TRY(add_gpus(request, report, question));
     question.any_vendor = request.any_vendor;
     const auto rank = request.rank ? request.rank : profile.rank;

@@ -38,6 +38,9 @@ struct SelectQuestion {
     std::optional<Bytes> min_memory = {};
     std::vector<ReportedFailure> failures = {};  ///< by our backend names
     std::map<std::string, std::string> callers_environment = {};
+    IntegratedPolicy integrated = IntegratedPolicy::Fallback;
+    /// Those of the caller's variables by which the program uses integrated GPUs after all.
+    std::map<std::string, std::string> integrated_by = {};
 
     /// The consumer's word for a backend.
     [[nodiscard]] std::string word_for(const std::string& backend) const;

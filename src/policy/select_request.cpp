@@ -118,17 +118,6 @@ ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
 constexpr std::size_t kMaxCallerVariables = 256;
 constexpr std::size_t kMaxCallerVariable = 4096;
 
-ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out) {
-    if (auto problem = read_value(value, out); !problem.empty())
-        return problem;
-    if (out.size() > kMaxCallerVariables)
-        return "more than 256 variables";
-    for (const auto& [name, text] : out)
-        if (name.size() > kMaxKeyName || text.size() > kMaxCallerVariable)
-            return "a variable of more than 4096 bytes";
-    return {};
-}
-
 ReadProblem read_platform(const Value& value, std::optional<std::string>& out) {
     const auto* text = value.as_string();
     if (!text)
@@ -290,7 +279,9 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
     {{.key = "environment",
       .type = RequestType::Pairs,
-      .meaning = "the caller's own variables, of which those that hide a GPU are told"},
+      .meaning =
+          "the caller's own variables, of which those that hide a GPU are told, and some let "
+          "the program use more"},
      [](const Value& v, SelectRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "include-rejected",
       .type = RequestType::Flag,
@@ -301,6 +292,17 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
 };
 
 }  // namespace
+
+ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out) {
+    if (auto problem = read_value(value, out); !problem.empty())
+        return problem;
+    if (out.size() > kMaxCallerVariables)
+        return "more than 256 variables";
+    for (const auto& [name, text] : out)
+        if (name.size() > kMaxKeyName || text.size() > kMaxCallerVariable)
+            return "a variable of more than 4096 bytes";
+    return {};
+}
 
 std::span<const RequestKey> select_keys() {
     static const auto keys = described(kSelectKeys);

@@ -226,6 +226,10 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver that serves this GPU answered without it: nobody knows why", "driver"},
     {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU", "",
      ByBuild},
+    {"integrated-not-enabled", Policy, Ends, OnCandidate,
+     "the profile uses an integrated GPU only where variables of the program's own say so, and the "
+     "caller's environment does not have them",
+     "variables: `NAME=VALUE`"},
     {"joined-weakly", Report, Remarks, OnView,
      "the record was matched by ids and memory alone, because it has no address", "by"},
     {"kernel-driver-unfit", Driver, Ends, OnView,

@@ -51,6 +51,14 @@ class UseAndHide(unittest.TestCase):
         self.assertEqual(variables("localai")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "nvidia-cuda-13")
         self.assertEqual(variables("localai", "--backend=none")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "default")
 
+    def test_what_lets_a_consumer_use_a_gpu_stays_there(self):
+        # The GPU counts as discrete by ROCm alone.
+        self.assertNotIn("OLLAMA_IGPU_ENABLE", variables("ollama", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1"))
+        told = variables("ollama", "--backend=vulkan", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1")
+        self.assertEqual(told["OLLAMA_IGPU_ENABLE"], "1")
+        self.assertIn("OLLAMA_IGPU_ENABLE=1", run("--replay", str(MACHINES / "soc-strix-halo"), "select", "ollama",
+                                                  "--backend=vulkan").stderr)
+
     def test_a_gpus_card_has_the_names_of_ggml(self):
         card = json.loads(run("--replay", str(MACHINES / TWO), "env", "1", "-j").stdout)
         words = {(each["argument"], each["kind"]): each["environment"]

@@ -116,7 +116,7 @@ TEST(AsDiscrete, LetsAnIntegratedGpuStandBesideADiscreteOne) {
     const auto laptop = hybrid_laptop();
     EXPECT_EQ(codes(decide(profile, {.only = Names{"vulkan"}}, laptop), "vulkan"),
               "discrete-preferred");
-    profile.as_discrete = {"vendor=intel"};
+    profile.as_discrete = {{"*", {"vendor=intel"}}};
     EXPECT_EQ(codes(decide(profile, {.only = Names{"vulkan"}}, laptop), "vulkan"), "");
 }
 
@@ -125,8 +125,65 @@ TEST(AsDiscrete, LiftsAPartOfThemOverNever) {
     profile.integrated = IntegratedPolicy::Never;
     const auto report = report_of({intel_graphics()});
     EXPECT_EQ(decide(profile, {}, report).backend, "cpu");
-    profile.as_discrete = {"vendor=amd", "backend=vulkan"};
+    profile.as_discrete = {{"sycl", {"vendor=intel"}}, {"vulkan", {"vendor=amd"}}};
+    EXPECT_EQ(decide(profile, {}, report).backend, "cpu");
+    profile.as_discrete["vulkan"].emplace_back("kind=integrated");
     EXPECT_EQ(decide(profile, {}, report).backend, "vulkan");
+}
+
+Profile switched_profile() {
+    auto profile = default_profile();
+    profile.integrated = IntegratedPolicy::Never;
+    profile.integrated_by = {{"P_INTEGRATED", "1|true"}};
+    return profile;
+}
+
+TEST(IntegratedBy, SaysWhatToSetWhereTheCallerHasItNot) {
+    const auto report = report_of({intel_graphics()});
+    for (const auto& callers : {std::map<std::string, std::string>{}, {{"P_INTEGRATED", "0"}}}) {
+        const auto decision = decide(switched_profile(), {.environment = callers}, report);
+        EXPECT_EQ(decision.backend, "cpu");
+        const auto vulkan = std::ranges::find(decision.candidates, "vulkan", &Candidate::backend);
+        EXPECT_EQ(vulkan->reasons,
+                  std::vector{because("integrated-not-enabled",
+                                      {{"variables", Value{Value::Array{"P_INTEGRATED=1"}}}})});
+        EXPECT_TRUE(has_reason(decision.warnings, "gpu-unused"));
+        EXPECT_EQ(codes(decision, "rocm"), "vendor-mismatch");
+        EXPECT_FALSE(decision.environment.contains("P_INTEGRATED"));
+    }
+}
+
+TEST(IntegratedBy, LetsTheProgramFallBackToThemAndStaysInTheEnvironment) {
+    const SelectRequest request{.environment = {{"P_INTEGRATED", "true"}}};
+    const auto alone = decide(switched_profile(), request, report_of({intel_graphics()}));
+    EXPECT_EQ(alone.backend, "vulkan");
+    EXPECT_EQ(alone.environment.at("P_INTEGRATED"), "true");
+    const auto beside = decide(switched_profile(), request, hybrid_laptop());
+    EXPECT_EQ(beside.backend, "cuda");
+    EXPECT_FALSE(beside.environment.contains("P_INTEGRATED"));
+    EXPECT_NE(codes(beside, "vulkan").find("discrete-preferred"), std::string::npos);
+}
+
+TEST(IntegratedBy, PromisesNothingWhereNobodyKnowsTheKind) {
+    auto gpu = intel_graphics();
+    gpu.kind = GpuKind::Unknown;
+    const auto report = report_of({gpu});
+    const auto decision = decide(switched_profile(), {}, report);
+    EXPECT_EQ(decision.backend, "cpu");
+    EXPECT_EQ(codes(decision, "vulkan"), "requirement-unknown,unknown-not-chosen");
+    EXPECT_EQ(decide(switched_profile(), {.environment = {{"P_INTEGRATED", "1"}}}, report).backend,
+              "vulkan");
+}
+
+/// That a GPU counts as discrete by one backend does not put it out by another.
+TEST(IntegratedBy, LeavesAGpuThatCountsAsDiscreteToItsOtherBackends) {
+    auto profile = switched_profile();
+    profile.as_discrete = {{"sycl", {"vendor=intel"}}};
+    auto gpu = intel_graphics();
+    gpu.backends["sycl"] = testing::usable();
+    const auto decision =
+        decide(profile, {.environment = {{"P_INTEGRATED", "1"}}}, report_of({gpu}));
+    EXPECT_EQ(codes(decision, "vulkan"), "");
 }
 
 // Requests ----------------------------------------------------------------------------------------
@@ -422,6 +479,27 @@ TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
         report.gpus[0].architecture.gfx_target = gfx;
         EXPECT_EQ(decide(*set.selection("ollama"), {}, report).backend, "vulkan") << gfx;
     }
+}
+
+/// Source: ollama, discover/runner.go.
+TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
+    const auto set = ConsumerSet::with_builtins();
+    const auto& profile = *set.selection("ollama");
+    const SelectRequest told{.environment = {{"OLLAMA_IGPU_ENABLE", "1"}}};
+    const auto intel = report_of({intel_graphics()});
+    EXPECT_EQ(decide(profile, {}, intel).backend, "cpu");
+    EXPECT_EQ(codes(decide(profile, {}, intel), "vulkan"), "integrated-not-enabled");
+    EXPECT_EQ(decide(profile, told, intel).backend, "vulkan");
+    EXPECT_EQ(decide(profile, told, intel).environment.at("OLLAMA_IGPU_ENABLE"), "1");
+
+    auto amd = report_of({testing::amd_card("0000:03:00.0", "", 0)});
+    amd.gpus[0].kind = GpuKind::Integrated;
+    amd.gpus[0].architecture.gfx_target = "gfx1151";
+    EXPECT_EQ(decide(profile, {}, amd).backend, "rocm");
+    EXPECT_EQ(codes(decide(profile, {}, amd), "vulkan"), "integrated-not-enabled");
+    amd.gpus[0].architecture.gfx_target = "gfx1150";
+    EXPECT_EQ(decide(profile, {}, amd).backend, "cpu");
+    EXPECT_EQ(decide(profile, told, amd).backend, "rocm");
 }
 
 /// Floors with alternatives for Jetsons, and a higher one for older chips.

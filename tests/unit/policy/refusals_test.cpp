@@ -50,6 +50,22 @@ TEST(Refusals, KeepABuildFromAGpuThatTheConsumerCannotUse) {
     EXPECT_EQ(rejected->reasons[0].detail.at("predicate"), Value{"backend"});
 }
 
+/// A build says nothing of integrated GPUs that its consumer's selection says.
+TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
+    auto profile = with_cuda();
+    profile.integrated = IntegratedPolicy::Never;
+    profile.integrated_by = {{"P_INTEGRATED", "1"}};
+    auto report = machine("G02");
+    report.gpus[0].kind = GpuKind::Integrated;
+    const auto answer = for_consumer(profile, report);
+    EXPECT_EQ(answer.variant, "cpu");
+    EXPECT_TRUE(has_reason(candidate(answer, "gpu")->reasons, "integrated-not-enabled"));
+    const SelectRequest told{.environment = {{"P_INTEGRATED", "1"}}};
+    const auto lifted =
+        recommend(cuda_and_cpu(), {}, report, rules(), {}, selection_view(profile, told, report));
+    EXPECT_EQ(lifted.variant, "gpu");
+}
+
 /// A library that the profile and the build both ask for.
 TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
     const auto manifest = cuda_and_cpu(R"({"libs":["libcudart.so.12"]})");

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_variants;
 
-constexpr RecommendRequest kVerified{.require_verified = true};
+const RecommendRequest kVerified{.require_verified = true};
 
 Manifest with(const std::string& platform) {
     auto manifest = parse_product(
