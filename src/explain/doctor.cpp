@@ -7,6 +7,7 @@
 
 #include "explain/explain.h"
 #include "explain/place.h"
+#include "knowledge/chips.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/confinement.h"
@@ -66,6 +67,15 @@ Value said_of(const Gpu& gpu, const Value& value) {
     return said;
 }
 
+/// What chips.json calls the GPU's chip, whatever serves it.
+Value chip_of(const Gpu& gpu) {
+    if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
+        return {};
+    const auto* chip =
+        knowledge::Chips::current().find(*gpu.pci->vendor_id, *gpu.pci->device_id, "");
+    return chip && chip->chip ? Value{*chip->chip} : Value{};
+}
+
 /// What paths can begin with.
 Value roots_of(const Report& report, const Surroundings& surroundings, const Place& place) {
     Value roots{Value::Object{}};
@@ -74,6 +84,7 @@ Value roots_of(const Report& report, const Surroundings& surroundings, const Pla
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = said_of(report.gpus[i], gpu);
+        gpu["chip"] = chip_of(report.gpus[i]);
     }
     roots["host"] = roots.at("report").at("host");
     roots["here"] = to_value(surroundings);

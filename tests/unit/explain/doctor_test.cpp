@@ -678,6 +678,24 @@ TEST(Examine, NamesThePackagesOfTheProcessor) {
               std::string::npos);
 }
 
+/// A chip that chips.json knows is meant by each of its device ids.
+TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
+    auto report = healthy();
+    lose_driver(report);
+    report.host.kernel = "6.8.0-64-generic";
+    gpu_of(report).vendor = "intel";
+    const auto is_told = [&report](const char* device) {
+        gpu_of(report).pci = PciInfo{.vendor_id = "8086", .device_id = device};
+        const auto findings = examine(report, {});
+        return std::ranges::find(findings, "kernel-before-battlemage", &Finding::id) !=
+               findings.end();
+    };
+    for (const auto* battlemage : {"e202", "e209", "e20b", "e212", "e220", "e223"})
+        EXPECT_TRUE(is_told(battlemage)) << battlemage;
+    for (const auto* other : {"56a0", "64a0", "ffff"})
+        EXPECT_FALSE(is_told(other)) << other;
+}
+
 /// No distribution has a driver for the GPU of a Tegra.
 TEST(Examine, SendsTheOwnerOfATegraToJetsonLinux) {
     auto report = healthy();
