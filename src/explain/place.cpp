@@ -94,6 +94,10 @@ bool Place::is_elsewhere(const knowledge::PackageRole& role) const {
     return role.is_for_host && (is_inside() || host_.wsl);
 }
 
+bool Place::is_made_for(const knowledge::PackageRole& role) const {
+    return !role.machine || host_.arch.value_or(*role.machine) == *role.machine;
+}
+
 const std::string* Place::told(std::map<std::string, std::string> Distribution::*what,
                                const std::string& key) const {
     return row_ ? Places::current().told(*row_, what, key, version_of(host_)) : nullptr;
@@ -113,7 +117,7 @@ std::optional<std::string> Place::own_command(const std::string& name,
 std::optional<std::string> Place::install_command(const std::string& role) const {
     const auto* known = Places::current().role(role);
     const auto packages = package(role);
-    if (!known || !packages || packages->empty() || is_elsewhere(*known))
+    if (!known || !packages || packages->empty() || is_elsewhere(*known) || !is_made_for(*known))
         return std::nullopt;
     if (row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
         return std::nullopt;
@@ -126,6 +130,8 @@ std::string Place::install_words(const std::string& role) const {
     const auto& places = Places::current();
     const auto* known = places.role(role);
     const auto says = known ? known->says : role;
+    if (known && !is_made_for(*known))
+        return says + " is made for " + *known->machine + " alone";
     if (known && is_elsewhere(*known))
         return (host_.wsl ? "in Windows, install or update " : "on the host, install ") + says;
     if (host_.sandbox && *host_.sandbox != "toolbox")

@@ -34,6 +34,8 @@ private:
     [[nodiscard]] bool is_inside() const { return host_.container || host_.sandbox; }
     /// Whether only the host, or Windows, can install it.
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
+    /// Whether it exists for this machine's processor.
+    [[nodiscard]] bool is_made_for(const knowledge::PackageRole& role) const;
     /// Names of its packages for this machine's processor; empty where there are none, and nullopt
     /// where that is not known.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;

@@ -45,6 +45,7 @@ void describe(Visitor& visit, PackageRole& role) {
     std::optional<bool> is_for_host;
     visit("on_host", is_for_host);
     role.is_for_host = is_for_host.value_or(false);
+    visit("machine", role.machine);
 }
 
 template <class Visitor>

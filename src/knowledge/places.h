@@ -17,6 +17,8 @@ namespace gpuprobe::knowledge {
 struct PackageRole {
     std::string says = {};     ///< "the Vulkan loader"
     bool is_for_host = false;  ///< of the kernel: never of a container
+    /// The only processor that it is made for, as `uname -m` has it; none: any.
+    std::optional<std::string> machine = {};
 };
 
 struct Distribution {

@@ -678,6 +678,24 @@ TEST(Examine, NamesThePackagesOfTheProcessor) {
               std::string::npos);
 }
 
+/// Intel's compute runtime is made for x86-64 alone, whatever the distribution.
+TEST(Examine, NamesNoPackageThatIsMadeForAnotherProcessor) {
+    auto report = healthy();
+    report.host.os_release = OsRelease{.id = "ubuntu", .version_id = "24.04"};
+    auto& gpu = gpu_of(report);
+    gpu.vendor = "intel";
+    gpu.pci = PciInfo{.vendor_id = "8086", .device_id = "e20b"};
+    gpu.apis = {{"level_zero", ApiView{.outcome = Outcome::Absent,
+                                       .reasons = {Reason{.code = "loader-missing"}}}}};
+    const auto fix = [&report](const char* arch) {
+        report.host.arch = arch;
+        return only(examine(report, {}), "level-zero-missing").fix.value_or("");
+    };
+    EXPECT_EQ(fix("x86_64"), "for Level Zero: sudo apt install libze-intel-gpu1 libze1");
+    EXPECT_EQ(fix("aarch64"),
+              "for Level Zero: Level Zero for Intel's GPUs is made for x86_64 alone");
+}
+
 /// A chip that chips.json knows is meant by each of its device ids.
 TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
     auto report = healthy();

@@ -386,7 +386,9 @@ bool needs_a_restart(std::string_view id) {
 /// A restart, or less work in the machine, is worth its words only where nothing smaller helps.
 void expect_modest(const Finding& finding) {
     static const std::regex kSmaller{R"(else restart|or restart|and restart|then restart|, or )"};
+    static const std::regex kTwice{R"((then|and) restart[,:]? (.*, )?(then|and) restart)"};
     const auto fix = finding.fix.value_or("");
+    EXPECT_FALSE(std::regex_search(fix, kTwice)) << fix;
     for (const auto* word : {"restart", "reboot", "reinstall"}) {
         const bool is_told = fix.find(word) != std::string::npos &&
                              fix.find("systemctl restart") == std::string::npos;
