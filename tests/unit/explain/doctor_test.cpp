@@ -342,6 +342,13 @@ INSTANTIATE_TEST_SUITE_P(
                  say(r, "opencl", kAbsent, because("loader-missing"));
              },
              {"vulkan-loader-missing", "opencl-loader-missing"},
+             Severity::Info},
+        Case{"TheOnlyLoader",
+             [](Report& r, Surroundings&) {
+                 gpu_of(r).backends = {{"cuda", BackendView{.usable = false}}};
+                 say(r, "vulkan", kAbsent, because("loader-missing"));
+             },
+             {"vulkan-loader-missing"},
              Severity::Warning},
         Case{"Drivers",
              [](Report& r, Surroundings&) {
@@ -349,7 +356,7 @@ INSTANTIATE_TEST_SUITE_P(
                  say(r, "opencl", kAbsent, because("driver-missing", {{"vendor", "nvidia"}}));
              },
              {"vulkan-driver-missing", "opencl-driver-missing"},
-             Severity::Warning},
+             Severity::Info},
         Case{"AnotherVendorsRuntimeIsNotMissed",
              [](Report& r, Surroundings&) {
                  say(r, "hip", kAbsent, because("loader-missing"));
