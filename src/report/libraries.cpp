@@ -11,10 +11,11 @@ namespace gpuprobe::inline report {
 namespace {
 
 /// What builds for GPUs need and do not bring along, and no API is about; and what programs use
-/// NPUs through. Sources: as ApiLibraries; intel/linux-npu-driver#107, amd/xdna-driver#168.
+/// NPUs through, and ROCm WSL. Sources: as ApiLibraries; intel/linux-npu-driver#107,
+/// amd/xdna-driver#168, ROCm/librocdxg#35.
 constexpr std::string_view kOfHost =
     "libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc libmkl_core libmusa libmusart "
-    "libnuma libomp libopenblas libopenvino libssl libstdc++ libsvml libtbb libxrt_core "
+    "libnuma libomp libopenblas libopenvino librocdxg libssl libstdc++ libsvml libtbb libxrt_core "
     "libze_intel_npu libze_intel_vpu";
 
 /// Sources: glibc's and musl's lists of installed libraries; GCC's runtime libraries.
