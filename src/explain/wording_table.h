@@ -192,6 +192,7 @@ inline constexpr Wording kWordings[] = {
      "the driver cannot compile the build's code[: it knows CUDA {driver_cuda}, the code is of "
      "{toolkit}][ (PTX {ptx})]",
      "update the GPU's driver[ to one for CUDA {toolkit} or later]"},
+    {"built-for-older", "made for an older version[: it is {have}, wanted is {want}]"},
     {"cuda-version-unfit", "the driver's CUDA does not fit[: it is {have}, wanted is {want}]"},
     {"rocm-version-unfit", "ROCm does not fit[: it is {have}, wanted is {want}]"},
     {"vulkan-loader-too-old",

@@ -27,6 +27,14 @@ bool is_of_other_libc(const Term& term, const Facts& host) {
     return term.fact == FactId::Glibc && libc && *libc != "glibc";
 }
 
+/// Whether what the subject has lies above a range of versions.
+bool is_above(const Term& term, const Facts& facts) {
+    const auto* range = std::get_if<VersionRange>(&term.need);
+    const auto have = range ? facts.version(term.fact).value : std::nullopt;
+    return have &&
+           ((range->max && *have > *range->max) || (range->below && *have >= *range->below));
+}
+
 /// A term's own code; for CUDA code the one that tells what is in the way.
 ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     if (result == Truth::Unknown)
@@ -37,6 +45,8 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
         return shortfall_code(term);
     if (is_of_other_vendor(term, facts))
         return "vendor-mismatch";
+    if (is_above(term, facts))
+        return "built-for-older";
     if (term.fact == FactId::Driver && !facts.version(FactId::Driver).value)
         return "driver-missing";
     if (term.fact == FactId::VulkanLoader && !facts.version(FactId::VulkanLoader).value)

@@ -139,6 +139,8 @@ inline constexpr ReasonInfo kRows[] = {
      "api"},
     {"build-failed", Measurement, Remarks, OnTrial, "the driver's compiler refused a kernel",
      "call, code"},
+    {"built-for-older", Policy, Ends, OnVariant,
+     "what is here is newer than the variant is made for", "", ByBuild},
     {"busy", Measurement, Remarks, OnTrial, "others use the GPU for more than a tenth of its time",
      "percent, source"},
     {"cancelled", Worker, LeavesOpen, OnView | OnTrial,

@@ -13,8 +13,8 @@ ANSWERS = SOURCE / "tests/data/selection/consumers"
 # Families of products that are a backend by another name.
 BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
 # Only a build can say these. A library that is missing may be installed with it, so that `recommend` gives advice.
-OF_BUILDS = {"arch-not-in-build", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing", "other-libc",
-             "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
+OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
+             "other-libc", "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
 # These leave a question open, which the two answer from different sides: what is not known is no promise to
 # `select`, and no obstacle to a build; and a library that the host lacks is none to a build that brings its own.
 OPEN = {"fact-unknown", "not-probed", "requirement-unknown", "unknown-not-chosen", "joined-weakly", "loader-missing"}

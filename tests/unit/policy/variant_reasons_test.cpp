@@ -75,6 +75,19 @@ TEST(Alternatives, AreToldTheSameWhereNoGpuIsUsed) {
     EXPECT_EQ(answer.warnings[0].detail.at("reasons"), to_value(candidate(answer, "v")->reasons));
 }
 
+/// As node-llama-cpp has them: a newer driver, or code for drivers before CUDA 13.
+TEST(Alternatives, MadeForOlderDriversAreToldLast) {
+    const auto why = reasons(
+        R"([{"backend":"cuda","cuda_api":{"below":"13.0"}},{"backend":"cuda","driver_min":"600"}])",
+        machine("G02"));
+    ASSERT_EQ(why.size(), 1U);
+    EXPECT_TRUE(why[0].is("driver-too-old"));
+    EXPECT_EQ(why[0].detail.at("alternative"), Value{1});
+    const auto alone = reasons(R"({"backend":"cuda","cuda_api":{"below":"13.0"}})", machine("G02"));
+    ASSERT_EQ(alone.size(), 1U);
+    EXPECT_TRUE(alone[0].is("built-for-older"));
+}
+
 /// Of two builds for one backend, that one needs a newer driver is no cause where the other needs
 /// none.
 TEST(Families, AreToldByTheBuildThatIsNearest) {
