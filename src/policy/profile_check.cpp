@@ -221,6 +221,9 @@ ReadProblem integrated_by_problem(const Profile& profile) {
         return {};
     if (profile.integrated != IntegratedPolicy::Never)
         return ReadProblem{"wants \"integrated\" to be \"never\""}.in("integrated_by");
+    for (const auto& [variable, values] : profile.integrated_by)
+        if (const auto known = split(values, '|'); std::ranges::find(known, "") != known.end())
+            return ReadProblem{"an empty value"}.in(variable).in("integrated_by");
     const auto reach = reach_of(profile);
     if (auto problem = rule_problem(profile.integrated_by, profile, &reach); !problem.empty())
         return std::move(problem).in("integrated_by");
