@@ -21,7 +21,7 @@ constexpr Duration kLongestPause = std::chrono::seconds{1};
 /// A worker that asks NVML takes some 50 ms of a processor: often while a program starts, then
 /// less.
 constexpr Duration kFirstAsk = std::chrono::milliseconds{100};
-constexpr Duration kUsualAsk = std::chrono::milliseconds{400};
+constexpr Duration kUsualAsk = std::chrono::milliseconds{200};
 constexpr Duration kLateAsk = std::chrono::seconds{2};
 constexpr Duration kStarts = std::chrono::seconds{15};
 constexpr Duration kNvmlPatience = std::chrono::seconds{5};
