@@ -12,12 +12,8 @@ namespace {
 
 constexpr std::string_view kSetupSchema = "gpuprobe.setup/1";
 
-struct SetupDocument {
+struct SetupDocument : SetupWords {
     std::string schema = {};
-    std::vector<std::string> modules = {};
-    std::vector<std::string> command_line = {};
-    std::vector<std::string> parameters = {};
-    std::vector<std::string> nvidia_parameters = {};
 };
 
 RECORD_MEMBERS(SetupDocument, schema, modules, command_line, parameters, nvidia_parameters)
@@ -42,10 +38,7 @@ Result<SetupWords> SetupWords::from(std::string_view json) {
     auto document = TRY(document_from<SetupDocument>(json, kSetupSchema));
     TRY(check(document));
     std::ranges::sort(document.modules);
-    return SetupWords{.modules = std::move(document.modules),
-                      .command_line = std::move(document.command_line),
-                      .parameters = std::move(document.parameters),
-                      .nvidia_parameters = std::move(document.nvidia_parameters)};
+    return SetupWords{std::move(document)};
 }
 
 bool SetupWords::has_module(std::string_view name) const {

@@ -12,8 +12,8 @@ namespace gpuprobe::inline service {
 void GpuObjects::update() {
     const auto& gpus = context_.engine.report().gpus;
     const auto seen = open_to_all(context_.engine.report());
-    // Nothing is known before the first look at the machine, and reading the causes takes longer
-    // than the rest of the start.
+    // Nothing is known before the first look at the machine, and reading the causes takes a third
+    // of what the start takes.
     const auto findings =
         gpus.empty() ? std::vector<Finding>{} : examine(context_.engine.report(), {});
     std::erase_if(by_path_, [&gpus](const auto& entry) {
