@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/patience.h"
 #include "wire/errors.h"
 
 namespace gpuprobe::inline service {
@@ -18,9 +19,13 @@ void BusSession::update() {
         switcheroo_->update();
 }
 
-Status BusSession::connect() try {
+Status BusSession::start() {
+    return connect(kAfterPredecessor);
+}
+
+Status BusSession::connect(Duration patience) try {
     auto connection = TRY(bus::Connection::open(where_, loop_));
-    TRY(connection->own_name(name_));
+    TRY(connection->own_name(name_, patience));
     auto service = std::make_unique<Service>(*connection, loop_, context_, log_);
     connection_ = std::move(connection);
     service_ = std::move(service);
@@ -57,7 +62,7 @@ void BusSession::lost(const std::string& reason) {
 
 void BusSession::retry() {
     retry_ = loop_.after(wait_, [this] {
-        const auto connected = connect();
+        const auto connected = connect(Duration::zero());  // it is tried again
         if (connected) {
             log_.write(LogLevel::Notice, "bus " + where_ + ": back");
             return;

@@ -29,15 +29,16 @@ public:
     /// Answers for switcheroo-control too, if nobody else does. To be called before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
-    /// Connects, owns the name and shows the objects. Errors: as Connection::open and own_name.
-    Status start() { return connect(); }
+    /// Connects, owns the name and shows the objects. A daemon that was killed just now may have
+    /// the name for a moment more. Errors: as Connection::open and own_name.
+    Status start();
     /// To be called when the engine's report has changed.
     void update();
     /// Who asks polkit; null while there is no bus.
     [[nodiscard]] Authority* authority() { return service_ ? &service_->authority() : nullptr; }
 
 private:
-    Status connect();
+    Status connect(Duration patience);
     void show_switcheroo(bus::Connection& connection);
     void lost(const std::string& reason);
     void retry();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -17,6 +18,7 @@
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/folder_watch.h"
+#include "base/patience.h"
 #include "base/version.h"
 #include "engine/consumer_folders.h"
 #include "engine/engine.h"
@@ -143,19 +145,28 @@ std::optional<std::string> state_folder(const Settings& settings) {
                   home_folder(".local/state/gpuprobe")}));
 }
 
+/// With a number above those of the other locks: when a process ends or becomes a worker, the
+/// kernel closes them in this order. Source: Linux, fs/file.c, close_files and do_close_on_exec.
+UniqueFd closed_last(UniqueFd descriptor) {
+    constexpr int kHigh = 1000;
+    UniqueFd high{::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kHigh)};
+    return high ? std::move(high) : std::move(descriptor);
+}
+
 /// A lock that keeps other daemons from that folder: what one holds against a driver the other
-/// would not know, and would ask it. `gpuprobectl --direct` takes none. Errors: Unavailable.
+/// would not know, and would ask it. One that was killed just now is waited for. `gpuprobectl
+/// --direct` takes none. Errors: Unavailable.
 Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
     if (!folder)
         return UniqueFd{};
-    auto lock = lock_file(*folder + "/daemon.lock");
+    auto lock = lock_file(*folder + "/daemon.lock", kAfterPredecessor);
     if (!lock)
         return UniqueFd{};  // where nothing can be written, the report says so
     if (!*lock)
         return Error{ErrorCode::Unavailable, *folder +
                                                  ": another gpuprobed keeps its state there; end "
                                                  "it, or name another folder with --state-dir"};
-    return lock;
+    return closed_last(*std::move(lock));  // whoever gets it finds the other locks free
 }
 
 std::string cache_home_of_drivers(const std::optional<std::string>& folder) {

@@ -16,6 +16,7 @@
 
 #include "base/accounts.h"
 #include "base/files.h"
+#include "base/patience.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77  // Linux 6.5, include/uapi/asm-generic/socket.h
@@ -80,6 +81,20 @@ void allow_many_descriptors() {
     (void)::setrlimit(RLIMIT_NOFILE, &limit);  // fewer callers at once, then
 }
 
+const sockaddr* plain(const sockaddr_un& address) {
+    return reinterpret_cast<const sockaddr*>(&address);
+}
+
+UniqueFd new_socket() {
+    return UniqueFd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+}
+
+/// What stands in the way of speaking to whoever listens there; 0 for nothing.
+int visit(const sockaddr_un& address) {
+    const auto socket = new_socket();
+    return ::connect(socket.get(), plain(address), sizeof address) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 SocketServer::SocketServer(EventLoop& loop,
@@ -104,15 +119,15 @@ Status SocketServer::listen(const std::string& path) {
     if (path.empty() || path.size() >= sizeof address.sun_path)
         return Error{ErrorCode::InvalidRequest, path + ": no path of a socket"};
     path.copy(address.sun_path, path.size());
-    UniqueFd socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    int problem = 0;
+    if (!succeeds_within(kAfterPredecessor, [&] { return (problem = visit(address)) != 0; }))
+        return Error{ErrorCode::Unavailable, path + ": another daemon listens there"};
+    if (problem == ECONNREFUSED)
+        (void)::unlink(path.c_str());  // of a daemon that ended; bind() says if it is still there
+    UniqueFd socket = new_socket();
     if (!socket)
         return errno_error("socket", errno);
-    const auto* where = reinterpret_cast<const sockaddr*>(&address);
-    if (::connect(socket.get(), where, sizeof address) == 0)
-        return Error{ErrorCode::Unavailable, path + ": another daemon listens there"};
-    if (errno == ECONNREFUSED)
-        (void)::unlink(path.c_str());  // of a daemon that ended; bind() says if it is still there
-    if (::bind(socket.get(), where, sizeof address) != 0)
+    if (::bind(socket.get(), plain(address), sizeof address) != 0)
         return errno_error(path, errno);
     if (::chmod(path.c_str(), kForEverybody) != 0)
         return errno_error(path, errno);

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/handle.h"
+#include "base/patience.h"
 #include "wire/errors.h"
 
 namespace gpuprobe::bus {
@@ -193,7 +194,16 @@ bool Connection::has_input() const {
     return has;
 }
 
-Status Connection::own_name(const std::string& name) try {
+Status Connection::own_name(const std::string& name, Duration patience) {
+    Status owned = Done{};
+    (void)succeeds_within(patience, [&] {
+        owned = request_name(name);
+        return owned || owned.error().code != ErrorCode::Unavailable;
+    });
+    return owned;
+}
+
+Status Connection::request_name(const std::string& name) try {
     bus_->requestName(ServiceName{name});
     return Done{};
 } catch (const sdbus::Error& problem) {

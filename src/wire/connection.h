@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/handle.h"
 #include "base/result.h"
@@ -24,9 +25,9 @@ public:
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// Errors: Unavailable when the name has an owner, NotAuthorized when the bus denies it. The
-    /// text holds name and reason.
-    Status own_name(const std::string& name);
+    /// Errors: Unavailable when the name has an owner for longer than `patience`, NotAuthorized
+    /// when the bus denies it. The text holds name and reason.
+    Status own_name(const std::string& name, Duration patience = {});
     [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }
 
     /// Starts to handle messages. When the bus is gone, `lost` is called once, from the loop; it
@@ -57,6 +58,7 @@ public:
 private:
     Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
     static int refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* problem);
+    Status request_name(const std::string& name);
     void refuse(const std::string& sender, std::uint32_t serial, const Error& error);
     void step();
     bool handle_one();

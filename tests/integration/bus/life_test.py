@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Start, name, loss of the bus, end."""
+import fcntl
 import os
+import socket
 import subprocess
+import threading
 
 from bus_case import (
     DAEMON, DEADLINE, GPU, LOG_CONTROL, MANAGER, NAME, ROOT, SYSTEM_POLICY, BIN, BusCase,
@@ -54,6 +57,22 @@ class Start(BusCase):
         self.daemon.wait(DEADLINE)
         self.daemon.stderr.close()
         self.start_on(machine, f"--state-dir={state}")  # whatever the first one's end was
+        self.assert_same_daemon()
+
+    def test_waits_for_what_a_killed_one_had_to_be_free(self):
+        state, path = f"{self.folder}/state", f"{self.folder}/socket"
+        os.mkdir(state, 0o700)
+        lock = open(f"{state}/daemon.lock", "w", encoding="ascii")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen()
+        owner = self.bus.connect()
+        owner.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+                        GLib.Variant("(su)", (NAME, 4)), None, Gio.DBusCallFlags.NONE, -1, None)
+        for held, let_go in enumerate((lock.close, listener.close, lambda: owner.close_sync(None)), start=1):
+            threading.Timer(0.3 * held, let_go).start()
+        self.start_on(self.capture(), f"--state-dir={state}", f"--socket={path}")
         self.assert_same_daemon()
 
     def test_says_that_the_worker_is_missing(self):

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <thread>
+
+#include "base/clock.h"
+
+namespace gpuprobe::inline base {
+
+/// How long a start waits for what a killed process of the same program held. The kernel closes its
+/// descriptors at once, but children that it had just started hold them until their own program
+/// runs, or until they have seen its end.
+constexpr Duration kAfterPredecessor = std::chrono::seconds{2};
+
+/// Whether `attempt` succeeds, tried again and again within `patience`; at least once.
+template <class Attempt>
+bool succeeds_within(Duration patience, Attempt attempt) {
+    constexpr Duration kBetween = std::chrono::milliseconds{10};
+    for (auto left = patience; !attempt(); left -= kBetween) {
+        if (left <= Duration::zero())
+            return false;
+        std::this_thread::sleep_for(kBetween);
+    }
+    return true;
+}
+
+}  // namespace gpuprobe::inline base
