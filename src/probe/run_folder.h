@@ -7,7 +7,8 @@
 
 namespace gpuprobe::inline probe {
 
-/// A folder for as long as this object lives; then it goes, with all that anybody made in it.
+/// A folder for as long as this object lives; then it goes, with all that anybody made in it. What
+/// takes long to remove goes beside whatever is done next. For one thread.
 class RunFolder {
 public:
     /// `parent`/`word`-PID-XXXXXX, for its owner alone. Removes those that processes which have

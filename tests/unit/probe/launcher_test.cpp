@@ -124,6 +124,12 @@ TEST(SpawnLauncher, TakesItsOwnFolderWithIt) {
     EXPECT_FALSE(std::filesystem::exists(home.parent_path()));
 }
 
+bool goes_soon(const std::string& path) {
+    for (int looks = 0; looks < 2000 && std::filesystem::exists(path); ++looks)
+        ::usleep(10'000);
+    return !std::filesystem::exists(path);
+}
+
 /// Whether it went, with folders in it that are closed to its owner. Root finds nothing closed, and
 /// so becomes somebody else.
 bool goes_with_closed_folders() {
@@ -141,7 +147,7 @@ bool goes_with_closed_folders() {
         std::filesystem::permissions(path + "/a/b", std::filesystem::perms::none);
         std::filesystem::permissions(path + "/a", std::filesystem::perms::none);
     }
-    return !std::filesystem::exists(path);
+    return goes_soon(path);
 }
 
 TEST(RunFolder, GoesWithWhatADriverHasClosed) {
@@ -151,6 +157,34 @@ TEST(RunFolder, GoesWithWhatADriverHasClosed) {
     int status = 0;
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
+}
+
+/// A folder with more files than are removed while somebody waits. The folder goes at once.
+std::string leave_many_files(const std::string& parent) {
+    const auto folder = RunFolder::make(parent, "many");
+    for (int i = 0; folder && i < 3000; ++i)
+        std::ofstream{folder->path() + "/" + std::to_string(i)};
+    return folder ? folder->path() : "";
+}
+
+TEST(RunFolder, GoesWithManyFiles) {
+    const auto parent = std::filesystem::temp_directory_path().string();
+    const auto first = leave_many_files(parent);
+    const auto second = leave_many_files(parent);
+    EXPECT_TRUE(!first.empty() && goes_soon(first));
+    EXPECT_TRUE(!second.empty() && goes_soon(second));
+}
+
+TEST(RunFolder, IsGoneBeforeTheProcessEnds) {
+    auto name = (std::filesystem::temp_directory_path() / "gpuprobe-run-XXXXXX").string();
+    const std::string parent = ::mkdtemp(name.data());
+    EXPECT_EXIT(
+        {
+            (void)leave_many_files(parent);
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+    EXPECT_TRUE(std::filesystem::remove(parent));  // which it does when it is empty
 }
 
 TEST(RunFolder, RemovesWhatAProcessThatIsGoneHasLeft) {
