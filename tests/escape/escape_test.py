@@ -7,6 +7,7 @@ that call breach() are the exception, since nobody else can see whether a system
 ESCAPE_ONLY=name,name runs only these attacks, ESCAPE_RESULTS=file adds the table to a file. With ESCAPE_BUILT=folder
 nothing is compiled: the driver and the canary lie there, and their victims are described in ESCAPE_FOLDER.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -205,15 +206,22 @@ class World:
             found += one.changes()
         return found + left_in_the_system() + self.left_at_home()
 
+    def is_marked(self, path):
+        """By its name or its text."""
+        if MARK in path.name:
+            return True
+        with contextlib.suppress(FileNotFoundError):
+            return path.is_file() and path.stat().st_size < 1 << 20 and MARK.encode() in path.read_bytes()
+        return False
+
     def left_at_home(self):
-        """Names of the attack's in our folders, and its text in what the daemon keeps."""
-        found = []
-        for place in self.kept:
-            for path in [place, *self.tree(place)]:
-                if MARK in path.name:
-                    found.append(path)
-                elif path.is_file() and path.stat().st_size < 1 << 20 and MARK.encode() in path.read_bytes():
-                    found.append(path)
+        """What of the attack's is in our folders, and its text in what the daemon keeps. Where there was much, the
+        daemon removes it after its answer."""
+        late = time.monotonic() + PATIENCE
+        while (found := [path for place in self.kept for path in [place, *self.tree(place)] if self.is_marked(path)]):
+            if time.monotonic() > late:
+                break
+            time.sleep(0.1)
         names = sorted(re.sub(r"\d+", "N", path.as_posix().replace(f"{self.folder}/", "").replace(MARK, "MARK-"))
                        for path in found)
         return [f"left: {len(found)} files: {', '.join(dict.fromkeys(names))[:160]}"] if found else []
@@ -301,7 +309,7 @@ class Cage(unittest.TestCase):
         self.watch.end()
         self.watch = None
         note = own(report)["note"] if report else None
-        print(f"{row.name}: {problems or 'own answer only'} [{note}]", flush=True)
+        print(f"{row.name}: {problems or 'own answer only'} [{note}] in {taken:.1f} s", flush=True)
         return list(dict.fromkeys(problems))
 
     def look_after(self, pid):

@@ -23,6 +23,7 @@ FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/run/user", "/d
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBRT = ctypes.CDLL("librt.so.1", use_errno=True)
 IOPRIO_GET = {"x86_64": 252, "aarch64": 31}.get(os.uname().machine)
+PF_EXITING = 4  # include/linux/sched.h
 KEY = 0x45500000 + os.getpid() % 0x10000
 FS_IOC_GETFLAGS = 0x80086601  # ioctl_iflags(2); of 64-bit machines
 CANARY_KEY = 0x45600000 + os.getpid() % 0x10000
@@ -51,13 +52,25 @@ def parents():
     return found
 
 
-def started(pid):
-    """When it did; None for what is gone, or ended and not reaped."""
+def stat_of(pid):
+    """What proc(5) has after the name of a process; None for what is gone, or ended and not reaped."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
-    return None if fields[0] == "Z" else int(fields[19])
+    return None if fields[0] == "Z" else fields
+
+
+def started(pid):
+    """When it did; None for what is gone."""
+    fields = stat_of(pid)
+    return int(fields[19]) if fields else None
+
+
+def is_ending(pid):
+    """Whether it runs no more, and the kernel still takes down what it had."""
+    fields = stat_of(pid)
+    return not fields or bool(int(fields[6]) & PF_EXITING)
 
 
 def descendants(root):
@@ -430,14 +443,19 @@ def with_mark(mark):
     return found
 
 
-def strays(mark, watch, patience=3.0):
-    """Processes that are still there after a while. They are killed."""
-    late = time.monotonic() + patience
+def strays(mark, watch, patience=3.0, patience_with_kernel=60.0):
+    """Processes that are still there after a while. They are killed.
+
+    Millions of watches are not taken down in one moment beside other programs."""
+    began = time.monotonic()
 
     def left():
         return sorted({*with_mark(mark), *watch.alive()})
 
-    while (found := left()) and time.monotonic() < late:
+    while found := left():
+        waited = time.monotonic() - began
+        if waited > (patience_with_kernel if any(map(is_ending, found)) else patience):
+            break
         time.sleep(0.02)
     names = sorted({read(f"/proc/{pid}/comm") for pid in found})
     for _ in range(50):
