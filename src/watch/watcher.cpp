@@ -169,17 +169,21 @@ void Watcher::add_nvidia(const Process& process,
         if (place && devices_[*place].has_nvml)
             places.insert(*place);
     }
-    if (has_node || !places.empty())
-        nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
-            .first->second.mapped = open.mapped;
+    const bool has_context = contains(open.mapped, kUnifiedMemory);
+    if (has_node || !places.empty()) {
+        auto& known =
+            nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
+                .first->second;
+        known.mapped = open.mapped;
+        known.has_untold |= has_context && !nvml_.contains(process.pid);
+    }
     wants_nvml_ |= has_node || !places.empty();
     // An old driver in a container tells the numbers of other processes.
     const bool may_be_another = open.is_open_known && !has_node && places.empty();
     const auto told = nvml_.find(process.pid);
     if (told != nvml_.end() && !may_be_another)
         return add_entries(told->second, shares);
-    // Of several open devices this says not which.
-    if (contains(open.mapped, kUnifiedMemory) && places.size() == 1)
+    if (has_context && places.size() == 1)  // of several open devices this says not which
         shares[*places.begin()].is_used = shares[*places.begin()].computes = true;
 }
 
@@ -330,8 +334,10 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
     if (answer.outcome != Outcome::Answered)
         return;
     nvml_ = std::move(listed);
-    for (auto& [process, open] : nvidia_open_)
+    for (auto& [process, open] : nvidia_open_) {
         open.is_asked |= is_whole && open.since <= asked;
+        open.has_untold &= !nvml_.contains(process.first);
+    }
     count_nvml();
 }
 
@@ -354,8 +360,9 @@ std::vector<DeviceUse> Watcher::most() const {
 void Watcher::finish() {
     const bool took_nvidia = std::ranges::any_of(
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
-    const bool was_missed =
-        std::ranges::any_of(nvidia_open_, [](const auto& entry) { return !entry.second.is_asked; });
+    const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
+        return !entry.second.is_asked || entry.second.has_untold;
+    });
     if (was_missed && !took_nvidia)
         doubts_.insert(Doubt::EndedTooSoon);
 }

@@ -30,7 +30,7 @@ RECORD_MEMBERS(DeviceUse, device, memory, apis, processes)
 enum class Doubt {
     NotReadable,   ///< a process that may not be looked into
     NodeOpen,      ///< a device was held open whose driver does not tell who uses it
-    EndedTooSoon,  ///< a process with an NVIDIA device open ended before NVML was asked
+    EndedTooSoon,  ///< NVML was not asked while a process had an NVIDIA device open, or a context
     TooMany,       ///< more processes than are looked at
 };
 constexpr std::array<EnumName<Doubt>, 4> names_of(Doubt) {
@@ -108,6 +108,7 @@ private:
     struct NvidiaOpen {
         MonotonicTime since = {};
         bool is_asked = false;                 ///< NVML has been asked since
+        bool has_untold = false;               ///< a context, and NVML has not told where
         std::vector<std::string> mapped = {};  ///< at the last look
     };
 

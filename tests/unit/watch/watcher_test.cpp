@@ -281,6 +281,22 @@ TEST(Watcher, DoubtsWhereNvmlWasNeverAskedWhileADeviceWasOpen) {
     }
 }
 
+TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
+    for (const bool is_told : {true, false}) {
+        Scene scene;
+        scene.open(kRoot, 4, "/dev/nvidia0");
+        scene.open(kRoot, 5, "/dev/nvidia1");
+        (void)scene.look(seconds{1});
+        scene.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{2});
+        scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia-uvm"});
+        EXPECT_EQ(scene.look(seconds{3}), Uses{});
+        scene.watcher.add_nvml(nvml(1, is_told ? kRoot : 99, mib(600).count), seconds{4});
+        scene.watcher.finish();
+        EXPECT_EQ(scene.watcher.doubts(), is_told ? Doubts{} : Doubts{Doubt::EndedTooSoon});
+        EXPECT_EQ(scene.watcher.most().size(), is_told ? 1U : 0U);
+    }
+}
+
 TEST(Watcher, TakesNoAnswerOfNvmlThatIsNone) {
     Scene scene;
     scene.open(kRoot, 4, "/dev/nvidia0");
