@@ -73,8 +73,11 @@ void DeviceWatch::look() {
 
 void DeviceWatch::ask_nvml() {
     const auto now = clock_.monotonic();
-    if (is_asking_ || now < next_ask_ || refusals_ >= kMaxRefusals)
+    // A context that is new may be gone at the next turn.
+    const bool is_due = now >= next_ask_ || watcher_.untold_since() > last_ask_;
+    if (is_asking_ || !is_due || refusals_ >= kMaxRefusals)
         return;
+    last_ask_ = now;
     if (!supervisor_) {
         auto workers = own_workers(arguments_.worker);
         if (!workers) {

@@ -57,6 +57,7 @@ private:
     bool is_asking_ = false;
     bool was_asked_ = false;
     int refusals_ = 0;
+    MonotonicTime last_ask_ = {};
     MonotonicTime next_ask_ = {};
     Duration ask_pause_;
     EventHandle timer_ = {};

@@ -26,7 +26,7 @@ struct DoubtWords {
 constexpr std::array<DoubtWords, 4> kDoubts = {
     {{Doubt::NotReadable, "one of its processes may not be looked into"},
      {Doubt::NodeOpen, "a device's driver does not tell what a process has of it"},
-     {Doubt::EndedTooSoon, "it ended before NVIDIA's library could be asked"},
+     {Doubt::EndedTooSoon, "it ended before NVIDIA's library could tell of it"},
      {Doubt::TooMany, "it has more processes than are looked at"}}};
 
 const Gpu* find_gpu(const Report& report, std::string_view id) {

@@ -175,7 +175,8 @@ void Watcher::add_nvidia(const Process& process,
             nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
                 .first->second;
         known.mapped = open.mapped;
-        known.has_untold |= has_context && !nvml_.contains(process.pid);
+        if (has_context && !known.untold_since && !nvml_.contains(process.pid))
+            known.untold_since = now;
     }
     wants_nvml_ |= has_node || !places.empty();
     // An old driver in a container tells the numbers of other processes.
@@ -336,9 +337,17 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
     nvml_ = std::move(listed);
     for (auto& [process, open] : nvidia_open_) {
         open.is_asked |= is_whole && open.since <= asked;
-        open.has_untold &= !nvml_.contains(process.first);
+        if (nvml_.contains(process.first))
+            open.untold_since.reset();
     }
     count_nvml();
+}
+
+std::optional<MonotonicTime> Watcher::untold_since() const {
+    std::optional<MonotonicTime> last;
+    for (const auto& [process, open] : nvidia_open_)
+        last = std::max(last, open.untold_since);  // none is less than any
+    return last;
 }
 
 std::vector<DeviceUse> Watcher::uses_of(const Shares& shares) const {
@@ -361,7 +370,7 @@ void Watcher::finish() {
     const bool took_nvidia = std::ranges::any_of(
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
     const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
-        return !entry.second.is_asked || entry.second.has_untold;
+        return !entry.second.is_asked || entry.second.untold_since;
     });
     if (was_missed && !took_nvidia)
         doubts_.insert(Doubt::EndedTooSoon);

@@ -62,6 +62,9 @@ public:
     /// Whether NVML is to be asked: one of them has an NVIDIA device open, or may have without
     /// letting us look.
     [[nodiscard]] bool wants_nvml() const { return wants_nvml_; }
+    /// When the last context was first seen of which NVML has not told: it may not be there for
+    /// long.
+    [[nodiscard]] std::optional<MonotonicTime> untold_since() const;
     /// What the stage kProcessesStage of NVML said, which was asked at `asked`. An answer that is
     /// none leaves everything as it was.
     void add_nvml(const ProbeResult& answer, MonotonicTime asked);
@@ -107,8 +110,9 @@ private:
 
     struct NvidiaOpen {
         MonotonicTime since = {};
-        bool is_asked = false;                 ///< NVML has been asked since
-        bool has_untold = false;               ///< a context, and NVML has not told where
+        bool is_asked = false;  ///< NVML has been asked since
+        /// When a context was first seen of which NVML has not told where it is.
+        std::optional<MonotonicTime> untold_since = {};
         std::vector<std::string> mapped = {};  ///< at the last look
     };
 

@@ -380,7 +380,7 @@ class WithNvidiasNodes(unittest.TestCase):
             with self.subTest(outcome=outcome):
                 self.assertEqual(self.run_held("llama.cpp", "--expect=cuda", outcome=outcome),
                                  (123, "gpuprobectl: it cannot be told whether a GPU was used: it ended before "
-                                       "NVIDIA's library could be asked\n"))
+                                       "NVIDIA's library could tell of it\n"))
 
     def test_a_worker_that_crashes_or_hangs_costs_nothing_else(self):
         for deed in ("crash", "hang"):

@@ -289,7 +289,9 @@ TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
         (void)scene.look(seconds{1});
         scene.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{2});
         scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia-uvm"});
+        EXPECT_EQ(scene.watcher.untold_since(), std::nullopt);
         EXPECT_EQ(scene.look(seconds{3}), Uses{});
+        EXPECT_EQ(scene.watcher.untold_since(), seconds{3});
         scene.watcher.add_nvml(nvml(1, is_told ? kRoot : 99, mib(600).count), seconds{4});
         scene.watcher.finish();
         EXPECT_EQ(scene.watcher.doubts(), is_told ? Doubts{} : Doubts{Doubt::EndedTooSoon});
