@@ -66,6 +66,9 @@ void discard(const fs::path& path) try {
     });
     if (removals.contains(path))
         return;
+    for (const auto& [other, removal] : removals)
+        if (other.parent_path() == path)
+            removal.wait();  // two at the same entries would each take the other's for a failure
     if (is_small(path))
         return remove_tree(path);
     removals.emplace(path, std::async(std::launch::async, [path] { remove_tree(path); }));

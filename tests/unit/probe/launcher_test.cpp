@@ -175,6 +175,19 @@ TEST(RunFolder, GoesWithManyFiles) {
     EXPECT_TRUE(!second.empty() && goes_soon(second));
 }
 
+TEST(RunFolder, GoesWithAnotherOneInIt) {
+    const auto temporary = std::filesystem::temp_directory_path().string();
+    std::string outer;
+    {
+        const auto folder = RunFolder::make(temporary, "outer");
+        ASSERT_TRUE(folder);
+        outer = folder->path();
+        for (int i = 0; i < 4; ++i)
+            (void)leave_many_files(outer);
+    }
+    EXPECT_TRUE(goes_soon(outer));
+}
+
 TEST(RunFolder, IsGoneBeforeTheProcessEnds) {
     auto name = (std::filesystem::temp_directory_path() / "gpuprobe-run-XXXXXX").string();
     const std::string parent = ::mkdtemp(name.data());
