@@ -151,12 +151,8 @@ bool goes_with_closed_folders() {
 }
 
 TEST(RunFolder, GoesWithWhatADriverHasClosed) {
-    const pid_t child = ::fork();
-    if (child == 0)
-        ::_exit(goes_with_closed_folders() ? EXIT_SUCCESS : EXIT_FAILURE);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EXIT(std::exit(goes_with_closed_folders() ? EXIT_SUCCESS : EXIT_FAILURE),
+                testing::ExitedWithCode(0), "");
 }
 
 /// A folder with more files than are removed while somebody waits. The folder goes at once.
