@@ -158,7 +158,7 @@ TEST(RunFolder, GoesWithWhatADriverHasClosed) {
 /// A folder with more files than are removed while somebody waits. The folder goes at once.
 std::string leave_many_files(const std::string& parent) {
     const auto folder = RunFolder::make(parent, "many");
-    for (int i = 0; folder && i < 3000; ++i)
+    for (int i = 0; folder && i < 1100; ++i)
         std::ofstream{folder->path() + "/" + std::to_string(i)};
     return folder ? folder->path() : "";
 }
@@ -178,7 +178,7 @@ TEST(RunFolder, GoesWithAnotherOneInIt) {
         const auto folder = RunFolder::make(temporary, "outer");
         ASSERT_TRUE(folder);
         outer = folder->path();
-        for (int i = 0; i < 4; ++i)
+        for (int i = 0; i < 2; ++i)
             (void)leave_many_files(outer);
     }
     EXPECT_TRUE(goes_soon(outer));
