@@ -8,7 +8,6 @@ import os
 import pathlib
 import shlex
 import shutil
-import signal
 import subprocess
 import time
 import uuid
@@ -105,27 +104,13 @@ class Machine:
 
     # A program on this machine.
 
-    def run(self, command, variables=None, timeout=60):
-        """The program's end, and the devices that it opened and computed with, by the drivers' log.
-
-        On a busy machine Dawn has hung once in some hundred runs; whoever hangs before it has computed runs once more."""
-        for again in (True, False):
-            done = self.end_of(command, variables, timeout)
-            lines = self.log.read_text(encoding="utf-8").split("\n")[:-1] if self.log.exists() else []
-            opened, computed = ({line.split(" ", 1)[1] for line in lines if line.startswith(word)}
-                                for word in ("opened ", "computed "))
-            if done.returncode != -signal.SIGKILL or computed or not again:
-                return done, opened, computed
-            print(f"hung, and is run once more: {command}", flush=True)
-
-    def end_of(self, command, variables, timeout):
-        """How the program ended; one that does not is killed."""
+    def run(self, command, variables=None, timeout=120):
+        """The program's end, and the devices that it opened and computed with, by the drivers' log."""
         self.log.unlink(missing_ok=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("VK_", "GGML_", "MESA_", "CUDA_"))}
-        try:
-            return subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  timeout=timeout, check=False, cwd=self.folder,
-                                  env={**kept, "XDG_DATA_DIRS": f"{self.folder}/share", **(variables or {})})
-        except subprocess.TimeoutExpired as late:
-            said = [(text or b"").decode(errors="replace") for text in (late.stdout, late.stderr)]
-            return subprocess.CompletedProcess(command, -signal.SIGKILL, *said)
+        done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
+                              check=False, cwd=self.folder,
+                              env={**kept, "XDG_DATA_DIRS": f"{self.folder}/share", **(variables or {})})
+        lines = self.log.read_text(encoding="utf-8").split("\n")[:-1] if self.log.exists() else []
+        opened, computed = ({line.split(" ", 1)[1] for line in lines if line.startswith(word)} for word in ("opened ", "computed "))
+        return done, opened, computed

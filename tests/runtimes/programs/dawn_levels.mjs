@@ -5,9 +5,13 @@ const [package_, ...names] = process.argv.slice(2);
 const {create, globals} = await import(`${package_}/index.js`);
 Object.assign(globalThis, globals);
 
+// Dawn calls itself through them, and crashes or hangs once they were collected.
+globalThis.kept = [];
+
 async function offers(name, featureLevel) {
     try {
-        return await create([`adapter=${name}`]).requestAdapter({featureLevel}) !== null;
+        kept.push(create([`adapter=${name}`]));
+        return await kept.at(-1).requestAdapter({featureLevel}) !== null;
     } catch {
         return false;
     }

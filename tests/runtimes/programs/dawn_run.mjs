@@ -2,7 +2,9 @@
 // Opens the adapter that Dawn gives, and lets it compute: dawn_run.mjs PACKAGE
 const {create, globals} = await import(`${process.argv[2]}/index.js`);
 Object.assign(globalThis, globals);
-const adapter = await create([]).requestAdapter({featureLevel: 'compatibility'});
+// Dawn calls itself through this object, and crashes or hangs once it was collected.
+globalThis.gpu = create([]);
+const adapter = await gpu.requestAdapter({featureLevel: 'compatibility'});
 if (adapter) {
     const device = await adapter.requestDevice();
     const size = 16;
