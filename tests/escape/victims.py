@@ -73,6 +73,17 @@ def is_ending(pid):
     return not fields or bool(int(fields[6]) & PF_EXITING)
 
 
+def still_runs(found):
+    """Those of them that neither end nor have somebody below them that does, whom they may wait for."""
+    ending = {pid for pid in found if is_ending(pid)}
+    families = parents()
+    waiting = set()
+    for pid in ending:
+        while (pid := families.get(pid, 0)) and pid not in waiting:
+            waiting.add(pid)
+    return [pid for pid in found if pid not in ending | waiting]
+
+
 def descendants(root):
     families = {}
     for pid, parent in parents().items():
@@ -454,7 +465,7 @@ def strays(mark, watch, patience=3.0, patience_with_kernel=60.0):
 
     while found := left():
         waited = time.monotonic() - began
-        if waited > (patience_with_kernel if any(map(is_ending, found)) else patience):
+        if waited > patience and (still_runs(found) or waited > patience_with_kernel):
             break
         time.sleep(0.02)
     names = sorted({read(f"/proc/{pid}/comm") for pid in found})
