@@ -15,11 +15,11 @@ constexpr Duration kAfterPredecessor = std::chrono::seconds{2};
 /// Whether `attempt` succeeds, tried again and again within `patience`; at least once.
 template <class Attempt>
 bool succeeds_within(Duration patience, Attempt attempt) {
-    constexpr Duration kBetween = std::chrono::milliseconds{10};
-    for (auto left = patience; !attempt(); left -= kBetween) {
-        if (left <= Duration::zero())
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while (!attempt()) {
+        if (std::chrono::steady_clock::now() >= late)
             return false;
-        std::this_thread::sleep_for(kBetween);
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
     return true;
 }
