@@ -87,11 +87,13 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
 }
 
 /// `not-told-apart` for the accepted candidates whose GPU is named with the very words that name
-/// another one, which the program then sees as well.
+/// another one, which the program then sees as well. No words at all name every GPU alike, for a
+/// program that can be told: others are of no use to whoever asks which backend it is.
 class LikeNames {
 public:
+    explicit LikeNames(const Reach& reach) : can_be_told_{!reach.variables.empty()} {}
     void add(Judged& judged, Told told) {
-        if (may_be_seen(judged) && !told.environment.empty())
+        if (may_be_seen(judged) && (can_be_told_ || !told.environment.empty()))
             named_[std::move(told)].push_back(&judged);
     }
     void mark() const {
@@ -111,6 +113,7 @@ private:
                 ids.push_back(Value{other->gpu->id});
         return ids;
     }
+    bool can_be_told_;
     std::map<Told, std::vector<Judged*>> named_ = {};
 };
 
@@ -120,7 +123,7 @@ void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
     const auto reach = reach_of(question.profile);
-    LikeNames names;
+    LikeNames names{reach};
     for (auto& judged : all) {
         auto& candidate = judged.candidate;
         if (is_accepted(judged) || may_be_seen(judged)) {

@@ -185,14 +185,24 @@ std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report)
            std::ranges::count_if(report.notes, left_out);
 }
 
-/// Positions within the one manifest that all of them use, when it has other devices as well.
-/// Being told positions makes ggml skip its own choice, so no positions are better than needless
-/// ones.
+/// Whether the GPUs stand in the order in which the API lists them; not where it lists one not.
+bool is_in_order_of(std::string_view api, const Selection& selection) {
+    std::vector<std::uint32_t> places;
+    for (const auto* gpu : selection.gpus)
+        if (const auto* view = certain_view_of(*gpu, api); view && view->index)
+            places.push_back(*view->index);
+    return places.size() == selection.gpus.size() && std::ranges::is_sorted(places);
+}
+
+/// Positions within the one manifest that all of them use, when it has other devices as well, or
+/// lists them in another order. Being told positions makes ggml skip its own choice, so no
+/// positions are better than needless ones.
 Text vulkan_indices(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
         return std::nullopt;
-    if (std::cmp_equal(devices_behind(*manifest, selection.report), selection.gpus.size()))
+    if (std::cmp_equal(devices_behind(*manifest, selection.report), selection.gpus.size()) &&
+        is_in_order_of("vulkan", selection))
         return std::nullopt;
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "vulkan"); });
 }

@@ -184,6 +184,37 @@ TEST(TwoIdenticalCards, AreOneForWhoeverReadsTheVulkanLoadersVariablesAlone) {
     EXPECT_EQ(seen_beside("ggml-vulkan", two_identical_cards()), Names{});
 }
 
+/// A program that passes on a variable which nothing says how to set.
+TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
+    auto profile = testing::default_profile();
+    profile.backends = {"vulkan"};
+    profile.reads = Names{};
+    const auto warnings_of = [&profile] {
+        std::vector<std::string> codes;
+        const auto decision =
+            select(profile, {.gpus = Names{"pci:0000:41:00.0"}}, two_identical_cards());
+        EXPECT_TRUE(decision->environment.empty());
+        for (const auto& warning : decision->warnings)
+            codes.push_back(warning.code);
+        return codes;
+    };
+    EXPECT_EQ(warnings_of(), Names{});  // nobody starts it: an installer's rules are like that
+    profile.forwards = {"INTEL_VISIBLE_DEVICES"};
+    EXPECT_EQ(warnings_of(), Names{"not-told-apart"});
+}
+
+TEST(TwoIdenticalCards, AreTakenInTheOrderThatTheCallerNames) {
+    auto profile = testing::default_profile();
+    profile.backends = {"vulkan"};
+    profile.reads = Names{"ggml-vulkan"};
+    const auto told = [&profile](const Names& gpus) {
+        return select(profile, {.gpus = gpus}, two_identical_cards())->environment;
+    };
+    EXPECT_FALSE(
+        told({"pci:0000:06:00.0", "pci:0000:41:00.0"}).contains("GGML_VK_VISIBLE_DEVICES"));
+    EXPECT_EQ(told({"pci:0000:41:00.0", "pci:0000:06:00.0"}).at("GGML_VK_VISIBLE_DEVICES"), "1,0");
+}
+
 TEST(TwoDifferentCards, AreNotUsedTogether) {
     auto report = two_identical_cards();
     report.gpus[0].architecture.cuda_compute_capability = "8.6";
