@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/value_json.h"
+#include "explain/explain.h"
 
 namespace gpuprobe::inline cli {
 
@@ -24,6 +25,11 @@ void remark(const Arguments& arguments, std::string_view text) {
         return;
     const auto line = "gpuprobectl: " + std::string{text} + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void warn(const Arguments& arguments, const std::vector<Reason>& warnings) {
+    for (const auto& warning : warnings)
+        remark(arguments, "warning: " + explained(warning).text);
 }
 
 }  // namespace gpuprobe::inline cli

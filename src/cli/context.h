@@ -3,11 +3,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/value.h"
 #include "cli/arguments.h"
 #include "cli/client.h"
 #include "explain/screen.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
 
@@ -44,5 +46,7 @@ void print(std::string_view text);
 void print_json(const Arguments& arguments, const Value& document);
 /// A remark on standard error, "gpuprobectl: …"; nothing with --quiet or with JSON on a pipe.
 void remark(const Arguments& arguments, std::string_view text);
+/// The same of each warning.
+void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
 
 }  // namespace gpuprobe::inline cli

@@ -14,6 +14,7 @@
 #include "explain/shell_quote.h"
 #include "policy/consumer_set.h"
 #include "policy/exports.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -46,12 +47,14 @@ Result<ExitCode> print_choice(Context& context) {
         document["consumer"] = decision.consumer;
         document["backend"] = to_value(decision.backend);
         document["environment"] = to_value(decision.environment);
+        document["warnings"] = to_value(decision.warnings);
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    for (const auto& warning : decision.warnings)
-        if (warning.detail.at("replaced") != Value{true})
-            remark(context.arguments, "warning: " + explained(warning).text);
+    std::erase_if(decision.warnings, [](const Reason& warning) {
+        return warning.detail.at("replaced") == Value{true};
+    });
+    warn(context.arguments, decision.warnings);
     for (const auto& [name, value] : decision.environment) {
         // Whatever is printed here is run by a shell.
         if (is_settable(name, value))
@@ -70,10 +73,14 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
                      "env: a GPU takes no options of a choice; 'env CONSUMER --gpu=GPU' does"};
     const auto selectors = gpu_selectors(report, gpu);
     const auto lines = environment_lines(selectors, environment_for(report, gpu));
+    const auto stale = stale_among(report.notes);
     if (context.wants_json()) {
-        print_json(arguments, identity_card(gpu, selectors));
+        auto document = identity_card(gpu, selectors);
+        document["warnings"] = to_value(stale);
+        print_json(arguments, document);
         return lines.settings.empty() ? ExitCode::NoMatch : ExitCode::Answered;
     }
+    warn(arguments, stale);
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);
     else

@@ -108,8 +108,7 @@ Result<ExitCode> export_to_tool(Context& context) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    for (const auto& warning : stale)
-        remark(context.arguments, "warning: " + explained(warning).text);
+    warn(context.arguments, stale);
     for (const auto& [name, value] : result.variables)
         print(name + "=" + shell_quoted(value) + "\n");
     std::string line;

@@ -20,6 +20,7 @@
 #include "engine/consumer_folders.h"
 #include "explain/explain.h"
 #include "explain/sizes.h"
+#include "report/staleness.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -310,6 +311,7 @@ Result<ExitCode> choose_and_run(Context& context) {
         (void)report_no_match(context, decision);
         return ExitCode::NotStarted;
     }
+    warn(arguments, stale_among(decision.warnings));
     Run run{.context = context,
             .decision = std::move(decision),
             .report = TRY(context.client.report())};

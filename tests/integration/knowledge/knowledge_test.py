@@ -275,8 +275,9 @@ class Expired(KnowledgeCase):
         for form in ("json", "prometheus", "nfd"):
             notes = [note["code"] for note in self.answer("export", form)["notes"]]
             self.assertEqual(notes.count("stale-document"), 2, form)
+        self.assertEqual(self.stale(self.answer("env")["warnings"]), base)
         self.assertIn("knowledge-out-of-date", json.dumps(self.answer("doctor")))
-        for words in (("select", "torch"), ("recommend", "torch"), ("doctor",)):
+        for words in (("select", "torch"), ("recommend", "torch"), ("doctor",), ("env", "torch"), ("run", "torch", "--", "true")):
             told = self.ctl("--direct", "--no-cache", *words)
             self.assertIn("has expired", told.stdout + told.stderr, words)
 
