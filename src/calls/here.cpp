@@ -134,8 +134,10 @@ Surroundings own_surroundings(const FileSystem& files) {
 
 std::vector<Finding> own_findings(const Report& report) {
     Surroundings here;
-    if (report.source != ReportSource::Replay)
+    if (report.source != ReportSource::Replay) {
+        here.is_root = ::geteuid() == 0;
         here.new_groups = new_groups(RootedFiles{});
+    }
     return examine(report, here);
 }
 

@@ -39,6 +39,9 @@ Value item_of(const Met& met) {
     return item;
 }
 
+/// What Place::words() makes of a placeholder alone that stands for nothing here.
+constexpr std::string_view kNothingKnown = "?";
+
 /// A GPU or an accelerator, as far as causes ask; neither for what is of the machine.
 struct Device {
     std::optional<std::string> id = {};
@@ -190,7 +193,10 @@ private:
         std::string_view between = fix.empty() ? "" : ": ";
         for (const auto& pattern : remedy.run) {
             auto shell = place_.command(pattern, finding.evidence);
-            fix.append(between).append(shell ? *shell : place_.words(pattern, finding.evidence));
+            const auto words = shell ? *shell : place_.words(pattern, finding.evidence);
+            if (words == kNothingKnown)
+                continue;
+            fix.append(between).append(words);
             between = shell ? " && " : "; ";
             if (shell)
                 finding.commands.push_back(std::move(*shell));
