@@ -58,10 +58,10 @@ void add_whole_trials(const Subject& subject,
         if (const auto* claim = preferred_claim(subject, api))
             add_trials(trials_of(probes, api, claim->device.probe->driver,
                                  device_key(*claim->device.facts)),
-                       view);
+                       api, view);
         else if (asked != gpu.apis.end() && is_listed_when_named(asked->second))
             add_trials(
-                trials_of(probes, api, asked->second.driver.value_or(""), key_by_address(gpu)),
+                trials_of(probes, api, asked->second.driver.value_or(""), key_by_address(gpu)), api,
                 view);
     }
 }

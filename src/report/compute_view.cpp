@@ -172,7 +172,7 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
             add_absence(unit, view->first, gpu, backend);
         if (const auto trials = trials_of(view->second, unit, view->first);
             trials.verification || trials.measurement)
-            add_trials(trials, backend);
+            add_trials(trials, api->word, backend);
         // Nothing would make a program use it and no other.
         if (place == unit.indices.end() && is_mig(unit) && !unit.uuid && backend.usable == true) {
             backend.usable.reset();

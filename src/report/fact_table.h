@@ -314,6 +314,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"error", Device, "drm", Text, Own, "the first call that was refused, and why", "all"},
     {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
      "why this one device could not be asked"},
+    {"error_code", Device, "nvml", Number, Own, "the number of that error in NVML's list"},
     // ---- what a device does when it is tried
     {"check", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
      R"(`{"result", "words", "wrong_words", "first_wrong", "note"}` of the stage `verify`)"},

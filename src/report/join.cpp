@@ -331,6 +331,8 @@ bool Joiner::found(const ApiDevice& device) {
         // NVML keeps the place of a GPU that it can no longer reach.
         auto detail = origin_of(device);
         detail.push_back({"error", *error});
+        if (const auto code = fact(*device.facts, facts::kErrorCode))
+            detail.push_back({"code", Value{*code}});
         joined_.notes.push_back(because("device-error", std::move(detail)));
         return true;
     }

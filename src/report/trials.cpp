@@ -19,8 +19,9 @@ Reason miscomputed(const Verification& verification) {
                                    {"first_wrong", to_value(verification.first_wrong)}});
 }
 
-Reason not_computing(const Verification& verification) {
-    return because("not-computing", {{"result", to_value(verification.result)},
+Reason not_computing(std::string_view api, const Verification& verification) {
+    return because("not-computing", {{"api", api},
+                                     {"result", to_value(verification.result)},
                                      {"note", to_value(verification.note)}});
 }
 
@@ -53,7 +54,7 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
     return trials;
 }
 
-void add_trials(const Trials& trials, BackendView& view) {
+void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
     view.verification = trials.verification;
     view.measurement = trials.measurement;
     view.score = trials.score;
@@ -68,7 +69,7 @@ void add_trials(const Trials& trials, BackendView& view) {
         view.reasons.clear();
     }
     view.reasons.push_back(is_wrong ? miscomputed(*view.verification)
-                                    : not_computing(*view.verification));
+                                    : not_computing(api, *view.verification));
 }
 
 }  // namespace gpuprobe::inline report

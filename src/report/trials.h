@@ -50,9 +50,9 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view driver,
                  const std::optional<std::string>& device);
 
-/// Puts them into what the backend is known by. A backend that computed something wrong is not
-/// usable, with the reason `miscomputed`; one whose dispatch did not end well stays what it was,
-/// with the reason `not-computing` {result, note}.
-void add_trials(const Trials& trials, BackendView& view);
+/// Puts them into what the API's backend is known by. A backend that computed something wrong is
+/// not usable, with the reason `miscomputed`; one whose dispatch did not end well stays what it
+/// was, with the reason `not-computing` {api, result, note}.
+void add_trials(const Trials& trials, std::string_view api, BackendView& view);
 
 }  // namespace gpuprobe::inline report

@@ -299,6 +299,7 @@ Answer each_device(Sink& sink, FactsOf facts_of, bool with_runtime) {
             // One lost GPU must not hide the others.
             DeviceFacts facts{.index = index};
             facts.extra["error"] = to_value(found.error().note);
+            facts.extra["error_code"] = found.error().reasons.front().detail.at("code");
             sink.device(facts);
             continue;
         }

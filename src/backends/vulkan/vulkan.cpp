@@ -74,9 +74,11 @@ VkResult create_instance(const LoaderSymbols& loader, std::uint32_t version, VkI
 /// first, the loader on their behalf with the second.
 Answer refused(std::string_view function, VkResult result) {
     const auto name = result_name(result);
+    auto refusal = refused_call("api-refused", function, name, result);
     if (result == VK_ERROR_INITIALIZATION_FAILED || result == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return without_devices("driver offers no device (" + name + ")");
-    return {.outcome = Outcome::Failed, .note = std::string{function} + ": " + name};
+        return without_devices("driver offers no device (" + name + ")",
+                               std::move(*refusal.detail.as_object()));
+    return answer_of(refusal);
 }
 
 void tell_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sink& sink) {
