@@ -12,30 +12,36 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// What an API said, with its driver and what that wrote.
-Value detail_of(const Value::Member& api, const Value& reason) {
+/// A reason of an API's, with its driver and what that wrote.
+Value said(std::string_view api, const Value& driver, const Value& reasons, const Value& reason) {
     auto detail = reason.at("detail");
-    detail["api"] = Value{api.key};
-    const auto& driver = api.value.at("driver");
+    detail["api"] = Value{api};
     if (word_of(detail.at("driver")).empty())
         detail["driver"] = word_of(driver).empty() ? Value{} : driver;
-    for (const auto& other : *api.value.at("reasons").as_array())
+    for (const auto& other : *reasons.as_array())
         if (other.at("code") == Value{"worker-output"} && detail.at("output").is_null())
             detail["output"] = other.at("detail").at("lines");
-    return detail;
+    return Value{Value::Object{{"code", reason.at("code")}, {"detail", std::move(detail)}}};
 }
 
-/// The reasons of all APIs of a GPU, as its findings are. One that only shows pictures, and one
-/// that no driver serves here, misses nothing.
+/// The reasons of all APIs of a GPU, as its findings are, and those for which a small kernel failed
+/// on it. One that only shows pictures, and one that no driver serves here, misses nothing.
 Value said_of(const Gpu& gpu, const Value& value) {
-    Value said{Value::Array{}};
+    Value all{Value::Array{}};
     if (gpu.kind == GpuKind::DisplayOnly || has_reason_with(gpu.findings, ReasonTraits::Unserved))
-        return said;
-    for (const auto& api : *value.at("apis").as_object())
-        for (const auto& reason : *api.value.at("reasons").as_array())
-            said.push_back(Value{
-                Value::Object{{"code", reason.at("code")}, {"detail", detail_of(api, reason)}}});
-    return said;
+        return all;
+    const auto& apis = value.at("apis");
+    const auto add = [&](std::string_view api, const Value& reasons) {
+        for (const auto& reason : *reasons.as_array())
+            all.push_back(said(api, apis.at(api).at("driver"), reasons, reason));
+    };
+    for (const auto& api : *apis.as_object())
+        add(api.key, api.value.at("reasons"));
+    for (const auto& [backend, view] : gpu.backends)
+        if (view.verification)
+            add(api_below(backend),
+                value.at("backends").at(backend).at("verification").at("reasons"));
+    return all;
 }
 
 /// What chips.json calls the GPU's chip, whatever serves it.

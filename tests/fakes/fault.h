@@ -19,7 +19,7 @@
 #include "misbehave.h"
 
 /// What a driver does wrong is told by the variable FAULT: "WHAT@PLACE" to do harm when that place
-/// is reached, or one word for a lie.
+/// is reached, "CALL=NUMBER" to refuse a call, or one word for a lie.
 namespace fake {
 
 inline std::string_view fault() {
@@ -29,6 +29,15 @@ inline std::string_view fault() {
 
 inline bool lies(std::string_view lie) {
     return fault() == lie;
+}
+
+/// What a call returns: the number that FAULT has for it, as "cuInit=100", or `usual`.
+inline int returned(std::string_view call, int usual) {
+    const auto text = fault();
+    const auto middle = text.find('=');
+    return middle != std::string_view::npos && text.substr(0, middle) == call
+               ? std::atoi(text.data() + middle + 1)
+               : usual;
 }
 
 /// A number that no other process gets, and later ones get more.

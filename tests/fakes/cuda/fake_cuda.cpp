@@ -67,7 +67,7 @@ int cuInit(unsigned) {
 #if defined(FAKE_VERSIONED)
     return fake_versioned();
 #else
-    return FAKE_INIT;
+    return fake::returned("cuInit", FAKE_INIT);
 #endif
 }
 #endif

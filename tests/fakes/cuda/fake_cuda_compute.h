@@ -38,7 +38,7 @@ extern "C" {
 
 int cuDevicePrimaryCtxRetain(void** context, int) {
     *context = &held;
-    return kSuccess;
+    return fake::returned("cuDevicePrimaryCtxRetain", kSuccess);
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
     // A leak is a crash.
@@ -79,6 +79,8 @@ int cuModuleLoadData(void** module, const void* image) {
     if (kFault == fake::Fault::BuildFails || text.find(".version 6.0") == text.npos ||
         text.rfind("ret;") == text.npos)
         return kInvalidPtx;
+    if (const auto refusal = fake::returned("cuModuleLoadData", kSuccess))
+        return refusal;
     *module = const_cast<void*>(image);
     ++held;
     return kSuccess;
@@ -113,6 +115,8 @@ int cuLaunchKernel(const char* function,
     ++launches;
     if (threads != 128)
         return kInvalidValue;
+    if (const auto refusal = fake::returned("cuLaunchKernel", kSuccess))
+        return refusal;
     fake::compute({.kernel = function,
                    .from = *static_cast<const std::uint32_t**>(parameters[0]),
                    .to = *static_cast<std::uint32_t**>(parameters[1]),

@@ -51,7 +51,7 @@ __attribute__((constructor)) void on_load() {
 
 int nvmlInit_v2() {
     fake::at("instance");
-    return FAKE_INIT;
+    return fake::returned("nvmlInit_v2", FAKE_INIT);
 }
 const char* nvmlErrorString(int code) {
     switch (code) {
@@ -59,6 +59,8 @@ const char* nvmlErrorString(int code) {
             return "Driver Not Loaded";
         case 15:
             return "GPU is lost";
+        case 17:
+            return "GPU access blocked by the operating system";
         case 18:
             return "Driver/library version mismatch";
         default:
@@ -82,7 +84,7 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, int** device) {
     *device = &first_device;
-    return index == 0 ? kSuccess : kGpuIsLost;
+    return index == 0 ? kSuccess : fake::returned("nvmlDeviceGetHandleByIndex_v2", kGpuIsLost);
 }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* address, int** device) {
     *device = &first_device;

@@ -81,7 +81,7 @@ VkResult create_instance(const VkInstanceCreateInfo*,
     if (kBehaviour == Behaviour::HangInCreate)
         fake::hang();
     *instance = reinterpret_cast<VkInstance>(&the_instance);
-    return VK_SUCCESS;
+    return static_cast<VkResult>(fake::returned("vkCreateInstance", VK_SUCCESS));
 }
 
 void destroy_instance(VkInstance, const VkAllocationCallbacks*) {}
@@ -122,6 +122,8 @@ VkResult devices(VkInstance, std::uint32_t* count, VkPhysicalDevice* out) {
         fake::crash();
     if (kBehaviour == Behaviour::NoDevice)
         return VK_ERROR_INITIALIZATION_FAILED;
+    if (const auto refusal = fake::returned("vkEnumeratePhysicalDevices", VK_SUCCESS))
+        return static_cast<VkResult>(refusal);
     if (!out && (fake::lies("endless-devices") || fake::lies("many-devices"))) {
         *count = fake::lies("many-devices") ? 1U << 24U : 0xffffffff;
         return VK_SUCCESS;
