@@ -49,6 +49,9 @@ const actions = {
             throw new Error(`${error.message}: "${text}" in ${selector}:\n${await seen(selector)}\n${faults.join("\n")}`);
         }
     },
+    async until({ script }) {
+        await frame.waitForFunction(script, { timeout: PATIENCE, polling: 20 });
+    },
     click: ({ selector }) => frame.locator(selector).setTimeout(PATIENCE).click(),
     press: ({ key }) => page.keyboard.press(key),
     choose: ({ selector, value }) => frame.select(selector, value),

@@ -148,6 +148,32 @@ class Keyboard(PageCase):
         self.see("#gpus details[id^=apis]", "13.580.159.04")
 
 
+class OnAPhone(PageCase):
+    MACHINE = "nvidia-h200-1"
+
+    SHAPE = """[...document.querySelectorAll(".copyable code")].filter(one => one.checkVisibility()).map(one => ({
+        text: one.textContent, height: one.clientHeight, line: parseFloat(getComputedStyle(one).lineHeight),
+        shown: one.clientWidth, whole: one.scrollWidth, button: one.nextElementSibling.getBoundingClientRect().right <= innerWidth }))"""
+
+    def test_a_command_is_not_broken_and_scrolls_in_its_box_by_keyboard(self):
+        self.ask("size", width=375, height=800)
+        self.show()
+        boxes = self.ask("run", script=self.SHAPE)
+        self.assertTrue([box for box in boxes if box["text"].startswith("sed s/libGLX") and box["whole"] > 2 * box["shown"]], boxes)
+        for box in boxes:
+            lines = box["text"].count("\n") + 1
+            self.assertLess(box["height"], (lines + 1) * box["line"], box)  # with its padding; a broken line is one more
+            self.assertTrue(box["button"], box)
+        self.assert_fits()
+        command = "document.querySelector('#helps .copyable code')"
+        for _ in range(20):
+            self.ask("press", key="Tab")
+            if self.ask("run", script=f"document.activeElement === {command}"):
+                break
+        self.ask("press", key="ArrowRight")
+        self.ask("until", script=f"{command}.scrollLeft > 0")
+
+
 class HybridLaptop(PageCase):
     MACHINE = "identity-yzma-4070"
 
