@@ -48,20 +48,27 @@ function backendNode([name, view]) {
         h("span", { class: "off-screen" }, `: ${backendWords(view)}`));
 }
 
-/** Why not: one line for each sentence, with the backends that it is said of. */
-function whyNotNode(gpu, own) {
+/** `summary` and the backends, unfolded one line for each sentence with the backends that it is said of; null without any. */
+function reasonsNode(id, summary, views, isOpen) {
     const said = new Map();
-    for (const [name, view] of own.filter(([, one]) => !one.usable))
+    for (const [name, view] of views)
         for (const reason of view.reasons) {
             const { text } = inWords(reason);
             said.set(text, unique([...said.get(text) ?? [], name]));
         }
-    if (!said.size)
-        return null;
+    return said.size ? h("details", { id, open: isOpen },
+        h("summary", {}, cockpit.format(summary, list(views.map(([name]) => name)))),
+        h("ul", { class: "plain" }, [...said].map(([text, names]) => h("li", {}, h("strong", {}, `${list(names)}: `), text)))) : null;
+}
+
+/** Why not, and apart from it what nobody could say. */
+function whyNotNode(gpu, own) {
     const isUnused = !Object.values(gpu.backends).some(view => view.usable);
-    return h("details", { id: `why-${safeId(gpu.id)}`, open: isUnused },
-        h("summary", {}, cockpit.format(_("Why not $0"), list(own.filter(([, view]) => !view.usable).map(([name]) => name)))),
-        h("ul", { class: "plain" }, [...said].map(([text, names]) => h("li", {}, h("strong", {}, `${list(names)}: `), text))));
+    const place = safeId(gpu.id);
+    return [
+        reasonsNode(`not-usable-${place}`, _("Not usable: $0"), own.filter(([, view]) => view.usable === false), isUnused),
+        reasonsNode(`not-known-${place}`, _("Not known: $0"), own.filter(([, view]) => view.usable === null), isUnused),
+    ];
 }
 
 /** Backends that it has, cannot have now, and might have, in this order; those of other vendors in one line. */

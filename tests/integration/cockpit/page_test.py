@@ -120,7 +120,7 @@ class Keyboard(PageCase):
         while len(reached) < 60 and (not reached or reached[-1] != "save-report"):
             self.ask("press", key="Tab")
             reached.append(self.ask("run", script=self.FOCUSED))
-        for wanted in ("Copy the command: sed", "Why not vulkan and webgpu", "What each API says", "choice-consumer", "choice-memory",
+        for wanted in ("Copy the command: sed", "Not usable: vulkan and webgpu", "What each API says", "choice-consumer", "choice-memory",
                        "install-product", "fit-file", "fit-context", "fit-cache", "capture", "save-report"):
             self.assertTrue([one for one in reached if one.startswith(wanted)], (wanted, reached))
         self.assertNotIn("", reached)
@@ -202,6 +202,31 @@ def divided(folder):
         {"index": 0, "name": "NVIDIA H200 MIG 1g.18gb", "uuid": MIG + "1", "memory": {"total": 16 * gib, "free": 15 * gib}},
         {"index": 1, "name": "NVIDIA H200 MIG 3g.71gb", "uuid": MIG + "2", "memory": {"total": 69 * gib, "free": 69 * gib}}])
     path.write_text(json.dumps(nvml), encoding="utf-8")
+
+
+class HalfAsked(PageCase):
+    """GPUs of which some backends can't be used, and of others nobody knows."""
+
+    MACHINE = "nvidia-h100-mig-mixed"
+
+    def reasons(self, place):
+        """What is unfolded on the card at that place: {heading: sentences}."""
+        self.ask("run", script="document.querySelectorAll('#gpus details').forEach(one => { one.open = true })")
+        texts = self.ask("run", script=f"""[...document.querySelectorAll("#gpus article:nth-of-type({place}) details[id^=not]")]
+            .map(one => one.innerText)""")
+        return {text.split("\n")[0]: [line for line in text.split("\n")[1:] if line] for text in texts}
+
+    def test_tells_what_is_not_known_from_no(self):
+        self.show()
+        self.assertEqual(self.reasons(1), {
+            "Not usable: vulkan and webgpu": ["vulkan and webgpu: MIG is on, and its instances compute without graphics"],
+            "Not known: opencl": ["opencl: it has not been asked yet"]})
+        self.assertEqual(self.reasons(2), {
+            "Not known: opencl, vulkan and webgpu": ["opencl, vulkan and webgpu: it has not been asked yet"]})
+        self.assertEqual(self.reasons(3), {
+            "Not usable: cuda, opencl, vulkan and webgpu":
+                ["cuda, opencl, vulkan and webgpu: MIG is on, and the GPU has no instance that programs could use"]})
+        self.assertNotIn("Why not", self.text("#gpus"))
 
 
 class Divided(PageCase):
