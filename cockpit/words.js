@@ -5,32 +5,32 @@ import { copyable, h } from "./dom.js";
 
 const _ = cockpit.gettext;
 
-const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 const DECIMAL = ["", "k", "M", "G", "T", "P"];
 
-/** [value, unit], the value in steps of the unit. */
-function scaled(number, step, units) {
-    let at = 0;
-    let value = number;
-    while (value >= step && at < units.length - 1) {
-        value /= step;
-        at += 1;
-    }
-    return [value, units[at]];
-}
-
-/** 150754820096 as "140.4 GiB", 644939776 as "615 MiB". */
+/**
+ * 150754820096 as "140.4 GiB", 644939776 as "615 MiB". Cut, as gpuprobectl does it: who reads "8.0 GiB" has all of them.
+ */
 export function size(bytes) {
     if (!Number.isFinite(bytes))
         return _("not known");
-    const [value, unit] = scaled(bytes, 1024, BINARY);
-    return `${value.toFixed(BINARY.indexOf(unit) < 3 ? 0 : 1)} ${unit}`;
+    let at = 0;
+    while (at < BINARY.length - 1 && bytes >= 1024 ** (at + 1))
+        at += 1;
+    const unit = 1024 ** at;
+    const digit = at < 3 ? "" : `.${Math.floor(bytes % unit * 10 / unit)}`;
+    return `${Math.floor(bytes / unit)}${digit} ${BINARY[at]}`;
 }
 
-/** 4277675221679 and "B/s" as "4.28 TB/s". */
+/** 4277675221679 and "B/s" as "4.28 TB/s", rounded to three digits as gpuprobectl does it. */
 export function rate(number, unit) {
-    const [value, prefix] = scaled(number, 1000, DECIMAL);
-    return `${value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)} ${prefix}${unit}`;
+    let value = number;
+    let at = 0;
+    while (value >= 999.5 && at < DECIMAL.length - 1) {
+        value /= 1000;
+        at += 1;
+    }
+    return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${DECIMAL[at]}${unit}`;
 }
 
 /** Microseconds since the epoch in the reader's own way of writing them. */
