@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does this model fit? The header of a dropped file is read here; what it needs is gpuprobe's to know.
 
-import { announce, bar, draw, h, mark, table, title } from "./dom.js";
+import { announce, bar, draw, facts, h, mark, table, title } from "./dom.js";
 import { inWords, size, unique } from "./words.js";
 import { GgufError, readHeader } from "./gguf.js";
 import * as bus from "./bus.js";
 
 const _ = cockpit.gettext;
 
-const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight: the estimate may be wrong by more than what is left")],
-    no: ["bad", _("does not fit")], unknown: ["unsure", _("not known: nobody tells how much memory there is")] };
+/** Tone, word, and what the word means. */
+const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight"), _("it leaves less than a tenth to spare")],
+    no: ["bad", _("no")], unknown: ["unsure", _("unknown"), _("nobody tells how much memory there is")] };
 const CACHES = ["f16", "q8_0", "q4_0", "bf16", "f32"];
 const CONTEXTS = [4096, 8192, 16384, 32768, 65536, 131072];
 
@@ -22,49 +23,85 @@ function fitMark(word) {
     return mark(tone, words);
 }
 
+const meaning = word => FITS[word]?.[2] ?? "";
+
 const layers = count => count ? `${count.offloaded}/${count.total}` : "";
 
 function gpuRow(gpu, isAlone) {
     const budget = gpu.budget?.bytes;
     const label = Number.isFinite(budget) ? cockpit.format(_("$0 of $1"), size(gpu.need), size(budget)) : size(gpu.need);
-    const reasons = unique(gpu.reasons.map(reason => inWords(reason).text)).join("; ");
+    const reasons = unique([meaning(gpu.fit), ...gpu.reasons.map(reason => inWords(reason).text)]).filter(Boolean).join("; ");
     return [[gpu.name ?? gpu.gpu, isAlone || !gpu.name ? null : h("span", { class: "faint" }, ` ${gpu.gpu}`)],
         [fitMark(gpu.fit), reasons ? h("p", { class: "why" }, reasons) : null],
         h("div", { class: "need" }, label, Number.isFinite(budget) ? bar(gpu.need, budget, label, FITS[gpu.fit]?.[0]) : null),
         layers(gpu.layers), gpu.max_context ?? ""];
 }
 
+/** "2 GPUs", or "2 of 3 GPUs" where one carries nothing. */
+function carriers(set) {
+    const some = set.shares.filter(share => share.need > 0).length;
+    const all = set.gpus.length;
+    return some === 0 || some === all ? cockpit.format(_("$0 GPUs"), all) : cockpit.format(_("$0 of $1 GPUs"), some, all);
+}
+
+function shareWords(set) {
+    return set.shares.filter(share => share.need > 0)
+        .map(share => cockpit.format(_("$0 on $1 ($2 layers)"), size(share.need), share.gpu, share.layers)).join(", ");
+}
+
 function togetherNode(sets) {
     return sets.length ? [h("h3", {}, _("Together")), h("ul", { class: "plain" }, sets.map(set => h("li", {},
-        h("strong", {}, cockpit.format(_("$0 on $1 GPUs "), set.backend, set.gpus.length)), fitMark(set.fit),
-        set.layers ? cockpit.format(_(", $0 layers"), layers(set.layers)) : "",
-        set.max_context ? cockpit.format(_(", at most $0 tokens"), set.max_context) : "")))] : null;
+        h("strong", {}, `${set.backend} `), fitMark(set.fit), cockpit.format(_(" on $0"), carriers(set)),
+        set.layers ? cockpit.format(_(", layers $0"), layers(set.layers)) : "",
+        set.max_context ? cockpit.format(_(", max context $0"), set.max_context) : "",
+        shareWords(set) ? `: ${shareWords(set)}` : "")))] : null;
 }
 
 function gpusNode(gpus) {
-    const columns = [_("GPU"), _("Answer"), _("It needs"), _("Layers on the GPU"), _("Longest context")];
+    const columns = [_("GPU"), _("Answer"), _("Need and budget"), _("Layers"), _("Max context")];
     return table(_("Whether the model fits on each GPU"), columns, gpus.map(gpu => gpuRow(gpu, gpus.length === 1))) ??
-        h("p", {}, _("No GPU here computes."));
+        h("p", {}, _("No GPU that computes."));
 }
 
 function hostNode({ fit, need, available }) {
     return h("p", {}, h("strong", {}, _("Without a GPU: ")), fitMark(fit),
-        Number.isFinite(available) ? cockpit.format(_(", $0 of $1 that the machine has free"), size(need), size(available)) : "");
+        Number.isFinite(available) ? cockpit.format(_(", $0 of $1 that the host has available"), size(need), size(available))
+            : cockpit.format(_("; $0 is needed"), size(need)));
+}
+
+/** "(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens". */
+function runWords({ model: { architecture, layers: count, trained_context: trained }, run, flash_attention: flash }) {
+    const cache = unique([run.key_type, run.value_type]).join(",");
+    return [cockpit.format(_("($0, $1 layers)"), architecture, count), cockpit.format(_("context $0"), run.context),
+        cockpit.format(_("cache $0"), cache), cockpit.format(_("batch $0"), run.batch),
+        flash === false ? _("no flash attention") : "",
+        trained ? cockpit.format(_("trained for $0 tokens"), trained) : ""].filter(Boolean).join(" · ");
+}
+
+/** Parts of the model with their sizes. */
+function partsNode(need, gpus) {
+    const overhead = Math.max(0, ...gpus.map(gpu => gpu.overhead));
+    return facts([
+        [_("Weights of the layers"), size(need.layers)],
+        [_("Weights of the output"), size(need.output)],
+        [_("Cache of the context"), size(need.cache)],
+        [_("Computation"), cockpit.format(_("$0 per GPU"), size(need.compute))],
+        [_("Driver's context"), overhead > 0 ? cockpit.format(_("$0 per GPU, at most"), size(overhead)) : null],
+        [_("Embedding"), cockpit.format(_("$0 on the host"), size(need.embedding))],
+    ]);
 }
 
 function planNode(plan, isWhole) {
-    const { name, architecture, layers: count, trained_context: trained } = plan.model;
     const { need } = plan;
     return [
-        h("p", { class: "answer" }, name ?? model.names, " ", h("span", { class: "faint" },
-            cockpit.format(_("$0, $1 layers, trained for $2 tokens"), architecture, count, trained ?? "?"))),
+        h("p", { class: "answer" }, plan.model.name ?? model.names, " ", h("span", { class: "faint" }, runWords(plan))),
         isWhole ? null : h("p", { class: "why" }, _("The file ends before its weights do: it may be a download that broke off.")),
-        need ? h("p", { class: "faint" }, cockpit.format(_("Weights $0, cache of the context $1, computation $2"),
-            size(need.layers + need.output), size(need.cache), size(need.compute))) : null,
+        need ? partsNode(need, plan.gpus) : null,
         gpusNode(plan.gpus),
         togetherNode(plan.together),
         hostNode(plan.host),
-        h("p", { class: "faint" }, _("An estimate. The program that loads the model knows better.")),
+        h("p", { class: "faint" }, cockpit.format(
+            _("An estimate: budgets leave $0 free, and the program that loads the model knows better."), size(plan.margin))),
     ];
 }
 
@@ -123,10 +160,10 @@ export function fitSection() {
         title("fit", _("Does a model fit?")),
         dropZone(),
         h("div", { class: "controls" },
-            h("label", {}, h("span", {}, _("Tokens of context")),
+            h("label", {}, h("span", {}, _("Context, in tokens")),
                 h("input", { id: "fit-context", type: "number", min: 1, max: 16777216, value: 4096, list: "fit-contexts", change: ask }),
                 h("datalist", { id: "fit-contexts" }, CONTEXTS.map(tokens => h("option", { value: tokens })))),
-            h("label", {}, h("span", {}, _("Type of the cache")),
+            h("label", {}, h("span", {}, _("Cache, its type")),
                 h("select", { id: "fit-cache", change: ask }, CACHES.map(cache => h("option", { value: cache }, cache))))),
         h("div", { id: "fit-answer", "aria-live": "polite" }),
     ]);

@@ -48,7 +48,8 @@ class Fit(PageCase):
         self.ask("drop", selector=".drop", name="llama.gguf", base64=content)
         self.see("#fit-answer", "Llama 3.1 8B")
         answer = self.text("#fit-answer")
-        for words in ("llama, 32 layers, trained for 131072 tokens", "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.3 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
+        for words in ("(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens",
+                      "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.3 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
             self.assertIn(words, answer)
         self.assertIn("The file ends before its weights do", answer)  # this one is a header alone
         self.take_pictures("fit")
@@ -77,12 +78,12 @@ class Fit(PageCase):
     def test_follows_context_and_cache(self):
         shapes.published("llama-3.1-8b").write(pathlib.Path(self.folder) / "a.gguf")
         self.choose("a.gguf")
-        self.see("#fit-answer", "cache of the context 512 MiB")
+        self.see("#fit-answer", "Cache of the context\n512 MiB")
         self.ask("type", selector="#fit-context", text="32768")
         self.ask("press", key="Tab")
-        self.see("#fit-answer", "cache of the context 4.0 GiB")
+        self.see("#fit-answer", "Cache of the context\n4.0 GiB")
         self.ask("choose", selector="#fit-cache", value="q8_0")
-        self.see("#fit-answer", "cache of the context 2.1 GiB")
+        self.see("#fit-answer", "Cache of the context\n2.1 GiB")
 
     def test_a_split_model_needs_all_its_parts(self):
         tensors = list(shapes.published("qwen2.5-14b").tensors.items())
