@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which backend a consumer should use, and which build of a product to install: what the daemon decides, and why.
+// Which backend a consumer should use, and which variant of a product to install: what the daemon decides, and why.
 
 import { copyable, draw, facts, h, mark, table, title } from "./dom.js";
 import { fixNode, gpuList, learn, unique } from "./words.js";
@@ -8,8 +8,8 @@ import * as bus from "./bus.js";
 const _ = cockpit.gettext;
 
 const GIB = 1024 ** 3;
-const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("cannot be used")], uncertain: ["unsure", _("not certain")],
-    unknown: ["unsure", _("not known")] };
+const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("rejected")], uncertain: ["unsure", _("uncertain")],
+    unknown: ["unsure", _("unknown")] };
 
 function verdictMark(word) {
     const [tone, words] = VERDICTS[word] ?? ["plain", word];
@@ -31,6 +31,10 @@ function fixesNode(candidates) {
 function environmentNode(environment) {
     const lines = Object.entries(environment ?? {}).map(([name, value]) => `${name}=${value}`);
     return lines.length ? [h("h3", {}, _("Environment")), copyable(lines.join("\n"), _("the variables"))] : null;
+}
+
+function warningsNode(warnings) {
+    return unique((warnings ?? []).map(warning => warning.Text)).map(text => h("p", {}, mark("warning", text)));
 }
 
 /** Candidates of one backend with one verdict and the same reasons are one row. */
@@ -55,14 +59,16 @@ function onGpus(what, paths, machine) {
 
 function choiceAnswer(answer, machine) {
     const rows = candidateRows(answer.Candidates, machine);
-    const headline = answer.Backend ? onGpus(answer.Backend, answer.Gpus, machine) : _("Nothing here fits.");
+    const answers = Object.entries(answer.Answers ?? {});
+    const headline = answer.Backend ? onGpus(answer.Backend, answer.Gpus, machine) : _("Nothing matches.");
     return [
         h("p", { class: "answer" }, mark(answer.Backend ? "good" : "bad", headline)),
         answer.Decision ? h("p", { class: "faint" }, h("code", {}, answer.Decision)) : null,
-        (answer.Messages ?? []).map(message => h("p", {}, message)),
-        facts(Object.entries(answer.Answers ?? {})),
+        warningsNode(answer.Warnings),
         environmentNode(answer.Environment),
-        h("h3", {}, _("Why")),
+        answers.length ? [h("h3", {}, _("Answers")), facts(answers)] : null,
+        answer.Messages?.length ? [h("h3", {}, _("The consumer's words")), answer.Messages.map(message => h("p", {}, message))] : null,
+        h("h3", {}, _("Candidates")),
         table(_("Every candidate, best first"), [_("Backend"), _("GPU"), _("Verdict"), _("Because")], rows),
         fixesNode(answer.Candidates),
     ];
@@ -78,28 +84,40 @@ function artifactNode(artifact) {
     return [h("h3", {}, words), lines.map(line => copyable(line, _("the address")))];
 }
 
-function noBuild(answer) {
+/** Why there is no variant. */
+function refusalWords(answer) {
     if (answer.Status !== "no-platform")
-        return _("No build of it fits this machine.");
+        return _("Nothing fits.");
     const isUnknown = (answer.Warnings ?? []).some(warning => warning.Code === "platform-unknown");
-    return isUnknown ? _("It is not known which system this is, and builds differ by it.")
-        : _("There is no build for a system like this one.");
+    return isUnknown ? _("It is not known which system this is, and builds differ by it.") : _("Nothing for a machine like this.");
+}
+
+/** What is not certain of the variant that is taken. */
+function doubtWords({ Verdict, Status }) {
+    return [Verdict === "uncertain" ? _(", perhaps: not everything that it needs is known") : "",
+        Status === "default-unverified" ? _(" by default: nothing is known to fit") : ""].join("");
+}
+
+function installHeadline(answer, machine) {
+    if (!answer.Variant)
+        return mark("bad", refusalWords(answer));
+    const doubt = doubtWords(answer);
+    return mark(doubt ? "unsure" : "good", onGpus(answer.Variant, answer.Gpus, machine) + doubt);
 }
 
 function installAnswer(answer, machine) {
     const rows = answer.Candidates.map(candidate => [candidate.Variant, candidate.Family, verdictMark(candidate.Verdict),
         [texts(candidate.Reasons), texts(candidate.Warnings), candidate.Note].filter(Boolean).join("; ")]);
-    const headline = answer.Variant ? onGpus(answer.Variant, answer.Gpus, machine) : noBuild(answer);
     return [
-        h("p", { class: "answer" }, mark(answer.Variant ? "good" : "bad", headline)),
+        h("p", { class: "answer" }, installHeadline(answer, machine)),
         h("p", { class: "faint" }, [answer.Product, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
         answer.Hint ? h("p", {}, answer.Hint) : null,
-        (answer.Warnings ?? []).map(warning => h("p", { class: "why" }, warning.Text)),
-        answer.Fallback?.length ? h("p", {}, cockpit.format(_("Where that fails, try $0"), answer.Fallback.join(", "))) : null,
+        warningsNode(answer.Warnings),
+        answer.Fallback?.length ? h("p", {}, cockpit.format(_("Then $0, where that fails."), answer.Fallback.join(", "))) : null,
         artifactNode(answer.Artifact),
         environmentNode(answer.Environment),
-        rows.length ? h("h3", {}, _("Why")) : null,
-        table(_("Every build, best first"), [_("Build"), _("Family"), _("Verdict"), _("Because")], rows),
+        rows.length ? h("h3", {}, _("Variants")) : null,
+        table(_("Every variant, best first"), [_("Variant"), _("Family"), _("Verdict"), _("Because")], rows),
         fixesNode(answer.Candidates),
     ];
 }
@@ -148,9 +166,9 @@ export function choiceSection(consumers) {
     }, choiceAnswer);
     const refresh = () => question.refresh();
     draw("choice", consumers, () => [
-        title("choice", _("Which backend should a program use?")),
+        title("choice", _("Which backend should a consumer use?")),
         h("div", { class: "controls" },
-            picker("choice-consumer", _("Program"), consumers, "default", refresh),
+            picker("choice-consumer", _("Consumer"), consumers, "default", refresh),
             h("label", {}, h("span", {}, _("Memory it needs on each GPU (GiB)")),
                 h("input", {
                     id: "choice-memory", type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: _("anything"),
