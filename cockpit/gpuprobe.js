@@ -58,13 +58,21 @@ function titled(report) {
 
 function headline() {
     const { gpus } = state.report;
-    const count = gpus.length === 0 ? _("No GPU") : cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length);
+    const count = cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length || _("No"));
+    const works = gpus.some(gpu => Object.values(gpu.backends).some(view => view.usable));
+    const doubt = cockpit.ngettext("nothing is known to work on it", "nothing is known to work on them", gpus.length);
+    return [count, gpus.length && !works ? doubt : "", choiceWords()].filter(Boolean).join(" · ");
+}
+
+/** "default cuda on NVIDIA H200 × 4"; "" when nobody said. */
+function choiceWords() {
     if (!state.choice)
-        return count;
+        return "";
+    if (!state.choice.Backend)
+        return _("no backend to choose");
     const { gpus: all, ids } = machine();
     const names = gpuList((state.choice.Gpus ?? []).map(path => ids[path] ?? path), all);
-    const backend = state.choice.Backend || _("nothing");
-    return `${count} · ${cockpit.format(names ? _("programs should use $0 on $1") : _("programs should use $0"), backend, names)}`;
+    return cockpit.format(names ? _("default $0 on $1") : _("default $0"), state.choice.Backend, names);
 }
 
 async function act(words, stage) {
@@ -218,7 +226,7 @@ function absent(error) {
     drawSummary();
     const isMissing = !error || bus.isAbsence(error);
     draw("trouble", [isMissing, error?.message], () => h("div", { class: "card trouble" },
-        h("h2", {}, isMissing ? _("gpuprobe does not answer") : _("gpuprobe answers with an error")),
+        h("h2", {}, isMissing ? _("No daemon answers on the system bus") : _("The daemon answers with an error")),
         isMissing ? null : h("p", {}, error.message),
         h("p", {}, _("Start its service, and have it start with the machine:")),
         copyable("sudo systemctl enable --now gpuprobed.service", _("the command that starts it")),

@@ -2,24 +2,24 @@
 // What there is: a card for each GPU, accelerators, and what the machine itself is.
 
 import { bar, copyable, facts, h, mark, table, title } from "./dom.js";
-import { inWords, list, size, unique } from "./words.js";
+import { fixNode, inWords, list, size, unique, utc } from "./words.js";
 
 const _ = cockpit.gettext;
 
 const safeId = text => text.replace(/[^A-Za-z0-9]/g, "-");
 
-/** How much of it there is, and how much is used. `now`: what GetMemory said, or null. */
-export function memoryOf(gpu, now) {
+/** How much of it there is (as report/report.cpp, offered_memory), and how much is used. `now`: what GetMemory said, or null. */
+function memoryOf(gpu, now) {
     const { kind, physical, allocatable, free } = gpu.memory;
-    const total = (kind === "dedicated" ? physical ?? allocatable : allocatable ?? physical) ?? null;
+    const total = (kind === "carveout" ? null : physical) ?? allocatable ?? null;
     return { kind, total, free: now?.Free ?? free ?? null };
 }
 
 function memoryNode(gpu, now) {
     const { kind, total, free } = memoryOf(gpu, now);
     if (total === null)
-        return h("p", { class: "faint" }, _("The size of its memory is not known."));
-    const shared = kind === "unified" || kind === "carveout" ? _(" of the machine's memory") : "";
+        return h("p", { class: "faint" }, _("Its memory is not known."));
+    const shared = kind === "unified" || kind === "carveout" ? _(" of the host's memory") : "";
     if (free === null)
         return h("p", {}, cockpit.format(_("Memory: $0$1"), size(total), shared));
     const used = Math.max(0, total - free);
@@ -40,7 +40,7 @@ function backendWords(view) {
         return _("not known");
     if (!view.usable)
         return _("not usable");
-    return view.verified ? _("usable, and computes right") : _("usable");
+    return view.verified ? _("usable, verified") : _("usable");
 }
 
 function backendNode([name, view]) {
@@ -48,7 +48,7 @@ function backendNode([name, view]) {
         h("span", { class: "off-screen" }, `: ${backendWords(view)}`));
 }
 
-/** `summary` and the backends, unfolded one line for each sentence with the backends that it is said of; null without any. */
+/** `summary` with the backends, and below it each sentence with those that it is said of; null without any. */
 function reasonsNode(id, summary, views, isOpen) {
     const said = new Map();
     for (const [name, view] of views)
@@ -79,8 +79,9 @@ function backendsNode(gpu) {
     const others = entries.filter(([, view]) => isForOthers(view)).map(([name]) => name);
     return [
         own.length ? h("ul", { class: "chips", "aria-label": _("Backends") }, own.map(backendNode)) : null,
-        own.length ? null : h("p", {}, _("No backend computes on it.")),
-        others.length && own.length ? h("p", { class: "faint" }, cockpit.format(_("For GPUs of other vendors: $0"), list(others))) : null,
+        own.length ? null : h("p", {}, _("Nothing is known to work on it.")),
+        others.length && own.length
+            ? h("p", { class: "faint" }, cockpit.format(_("$0: needs a GPU of another vendor"), list(others))) : null,
         whyNotNode(gpu, own),
     ];
 }
@@ -104,7 +105,7 @@ function apisNode(gpu) {
     return h("details", { id: `apis-${safeId(gpu.id)}` },
         h("summary", {}, _("What each API says")),
         h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-            table(caption, [_("API"), _("Answer"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Why")], rows)));
+            table(caption, [_("API"), _("Outcome"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Because")], rows)));
 }
 
 function unitNode(unit) {
@@ -143,23 +144,19 @@ function findingsNode(gpu) {
     return words.length ? h("p", { class: "why" }, mark("bad", words.join("; "))) : null;
 }
 
-const POWER = {
-    active: _("awake"), suspended: _("asleep"), suspending: _("falling asleep"), resuming: _("waking up"),
-    error: _("its power management failed"),
-};
-
 function gpuCard(gpu, object, now) {
     const id = safeId(gpu.id);
     const power = now?.power || object?.PowerState || gpu.power.runtime_status;
-    const architecture = Object.values(gpu.architecture).filter(Boolean).join(", ");
     return h("article", { class: "card", "aria-labelledby": `name-${id}` },
         h("h3", { id: `name-${id}` }, gpu.name ?? gpu.id),
         facts([
-            [_("Place"), gpu.id],
+            [_("Id"), gpu.id],
             [_("Kind"), gpu.kind],
             [_("Kernel driver"), driverText(gpu.driver) || _("none")],
-            [_("Architecture"), architecture],
-            [_("Power"), POWER[power] ?? ""],
+            [_("Compute capability"), gpu.architecture.cuda_compute_capability],
+            [_("Gfx target"), gpu.architecture.gfx_target],
+            [_("Intel IP"), gpu.architecture.intel_ip],
+            [_("Power"), power],
         ]),
         findingsNode(gpu),
         memoryNode(gpu, now),
@@ -178,27 +175,19 @@ export function gpusNode(report, objects, now) {
         h("div", { class: "cards" }, report.gpus.map(gpu => gpuCard(gpu, objects[gpu.id], now[gpu.id])))];
 }
 
-const kindText = kind => ["npu", "tpu", "fpga"].includes(kind) ? kind.toUpperCase() : kind;
-
-/** Its name; "NPU [1022:17f0]" for one that nobody gave a name but its ids. */
-function acceleratorTitle({ id, name, kind }) {
-    const isIds = /^[0-9a-f]{4}:[0-9a-f]{4}$/.test(name ?? "");
-    return isIds ? `${kindText(kind)} [${name}]` : name ?? id;
-}
-
 function acceleratorCard(accelerator) {
     const name = `name-${safeId(accelerator.id)}`;
     const words = unique((accelerator.findings ?? []).map(finding => inWords(finding).text));
     return h("article", { class: "card", "aria-labelledby": name },
-        h("h3", { id: name }, acceleratorTitle(accelerator)),
+        h("h3", { id: name }, accelerator.name ?? accelerator.id),
         facts([
-            [_("Place"), accelerator.id],
-            [_("Kind"), kindText(accelerator.kind)],
+            [_("Id"), accelerator.id],
+            [_("Kind"), accelerator.kind],
             [_("Kernel driver"), driverText(accelerator.driver) || _("none")],
             [_("Firmware"), accelerator.firmware],
             [_("Memory"), Number.isFinite(accelerator.memory) ? size(accelerator.memory) : null],
-            [_("Power"), POWER[accelerator.power?.runtime_status]],
-            [_("Health"), accelerator.health === "ok" ? mark("good", _("ready")) : words.length ? null : accelerator.health],
+            [_("Power"), accelerator.power?.runtime_status],
+            [_("Health"), accelerator.health === "ok" ? mark("good", accelerator.health) : words.length ? null : accelerator.health],
         ]),
         words.length ? h("p", { class: "why" }, mark("bad", words.join("; "))) : null);
 }
@@ -206,40 +195,55 @@ function acceleratorCard(accelerator) {
 export function acceleratorsNode(accelerators) {
     if (!accelerators.length)
         return null;
-    return [title("accelerators", _("Other accelerators")), h("div", { class: "cards" }, accelerators.map(acceleratorCard))];
+    return [title("accelerators", _("Accelerators")), h("div", { class: "cards" }, accelerators.map(acceleratorCard))];
 }
 
 function softwareNode(software) {
     return software.length ? [
-        h("h3", {}, _("Software implementations")),
-        h("p", { class: "faint" }, _("They are never taken for a GPU.")),
-        h("ul", {}, software.map(one => h("li", {}, h("strong", {}, one.api), " ", one.name ?? ""))),
+        h("h3", {}, _("Software implementations, never chosen as a GPU")),
+        h("ul", {}, software.map(one => h("li", {}, h("strong", {}, one.api), " ", one.name ?? _("unnamed")))),
     ] : null;
+}
+
+const HARM = {
+    crashed: _("it crashed"), "timed-out": _("it hung"), "machine-went-down": _("the machine went down while it was asked"),
+    "daemon-went-down": _("the daemon went down while it was asked"),
+};
+
+/** As gpuprobectl status has it (explain/probe_words.cpp). */
+function quarantineWords({ api, driver, why, times, until_usec: until }) {
+    const often = times > 1 && why !== "machine-went-down" ? cockpit.format(_(" $0 times"), times) : "";
+    return cockpit.format(_("$0: $1 is in quarantine until $2: $3$4"), api, driver || _("the driver"), utc(until), HARM[why] ?? why, often);
 }
 
 function quarantineNode(quarantine) {
     return quarantine.length ? [
-        h("h3", {}, _("Drivers that are not asked for now")),
-        h("ul", {}, quarantine.map(entry => h("li", {}, [entry.api, entry.driver, entry.why].filter(Boolean).join(" · ")))),
-        copyable("gpuprobectl quarantine clear", _("the command that has them asked again")),
+        h("h3", {}, _("Drivers in quarantine")),
+        h("ul", { class: "plain entries" }, quarantine.map(entry => h("li", {}, h("p", {}, quarantineWords(entry)),
+            fixNode(cockpit.format(_("ask again: gpuprobectl quarantine clear $0"), entry.api))))),
     ] : null;
+}
+
+/** "linux 6.18.44 x86_64 · glibc 2.39 · kvm guest · docker container". */
+function hostWords(host) {
+    const libc = [host.libc?.name, host.libc?.version].filter(Boolean).join(" ");
+    return [[host.os ?? "linux", host.kernel, host.arch].filter(Boolean).join(" "), libc,
+        host.virtualization ? cockpit.format(_("$0 guest"), host.virtualization) : "",
+        host.container ? cockpit.format(_("$0 container"), host.container) : "",
+        host.wsl ? "WSL" : ""].filter(Boolean).join(" · ");
 }
 
 /** `downloads`: buttons. */
 export function machineNode(report, version, downloads) {
     const { host } = report;
-    const libc = [host.libc?.name, host.libc?.version].filter(Boolean).join(" ");
     return [
         title("machine", _("This machine")),
         facts([
-            [_("System"), [host.os, host.kernel, host.arch].filter(Boolean).join(" ")],
-            [_("C library"), libc],
+            [_("System"), hostWords(host)],
             [_("CPU"), host.cpu?.model],
             [_("Memory"), Number.isFinite(host.memory?.total) ? size(host.memory.total) : null],
-            [_("Virtual machine"), host.virtualization],
-            [_("Container"), host.container],
             [_("Daemon"), version ? `gpuprobed ${version}` : null],
-            [_("Shown"), report.source === "replay" ? _("a recorded machine, not this one") : null],
+            [_("Report"), report.source === "replay" ? _("from replay: a recorded machine, not this one") : null],
         ]),
         softwareNode(report.software),
         quarantineNode(report.quarantine),

@@ -8,13 +8,13 @@ const _ = cockpit.gettext;
 
 /** Members of a measurement (docs/measuring.md) with their names and units. */
 const QUANTITIES = [
-    ["memory_read", _("Memory, reading"), "B/s"],
-    ["memory_copy", _("Memory, copying"), "B/s"],
-    ["host_to_device", _("From the machine's memory to the GPU's"), "B/s"],
-    ["device_to_host", _("From the GPU's memory to the machine's"), "B/s"],
-    ["fp32", _("Arithmetic in 32-bit floating point"), "op/s"],
-    ["fp16", _("Arithmetic in 16-bit floating point"), "op/s"],
-    ["int8", _("Arithmetic in 8-bit integers"), "op/s"],
+    ["memory_read", _("Reads its memory"), "B/s"],
+    ["memory_copy", _("Copies within its memory"), "B/s"],
+    ["host_to_device", _("Up: from the host's memory to the GPU's"), "B/s"],
+    ["device_to_host", _("Down: from the GPU's memory to the host's"), "B/s"],
+    ["fp32", _("Computes in fp32"), "op/s"],
+    ["fp16", _("Computes in fp16"), "op/s"],
+    ["int8", _("Computes in int8"), "op/s"],
 ];
 
 /** [{name, backends, measurement}] of everything that was measured; a backend that stands on another's API is beside it. */
@@ -36,7 +36,7 @@ export function measurements(report) {
     }
     for (const one of report.software)
         add(one.name ?? _("software"), one.api, one.measurement);
-    add(_("The CPU"), "cpu", report.host.cpu?.measurement);
+    add(_("the CPU"), "cpu", report.host.cpu?.measurement);
     return rows;
 }
 

@@ -38,6 +38,11 @@ export function moment(usec) {
     return Number.isFinite(usec) ? new Date(usec / 1000).toLocaleString() : null;
 }
 
+/** As gpuprobectl writes it: "2026-11-26 04:12 UTC". */
+export function utc(usec) {
+    return `${new Date(usec / 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
 /** "a, b and c". */
 export function list(words) {
     const all = words.filter(Boolean);

@@ -18,15 +18,15 @@ MARK = "performance.getEntriesByName('gpuprobe-data').map(entry => entry.startTi
 class WithoutDaemon(PageCase):
     def test_says_what_to_do_and_sees_the_daemon_come_go_and_come_back(self):
         self.open()
-        self.see("#trouble", "gpuprobe does not answer")
+        self.see("#trouble", "No daemon answers on the system bus")
         for words in ("sudo systemctl enable --now gpuprobed.service", "sudo apt install gpuprobe", "journalctl -u gpuprobed.service"):
             self.assertIn(words, self.text("#trouble"))
         self.take_pictures("absent")
         self.serve(MACHINES / "nvidia-h200-1")
-        self.see("#headline", "1 GPU · programs should use cuda on NVIDIA H200")
+        self.see("#headline", "1 GPU · default cuda on NVIDIA H200")
         self.assertEqual(self.text("#trouble"), "")
         self.end_daemon()
-        self.see("#trouble", "gpuprobe does not answer")
+        self.see("#trouble", "No daemon answers on the system bus")
         self.assertNotIn("H200", self.text())
         self.serve(MACHINES / "soc-strix-halo")
         self.see("#gpus", "Radeon 8060S Graphics")
@@ -35,7 +35,7 @@ class WithoutDaemon(PageCase):
 
     def test_tries_again_when_it_is_told_to(self):
         self.open()
-        self.see("#trouble", "gpuprobe does not answer")
+        self.see("#trouble", "No daemon answers on the system bus")
         self.serve(MACHINES / "nvidia-h200-1")
         self.ask("click", selector="#retry")
         self.see("#headline", "1 GPU")
@@ -91,14 +91,14 @@ class HotPlug(PageCase):
 
     def test_is_seen_without_a_reload(self):
         self.show()
-        self.assertIn("No GPU", self.text("#headline"))
+        self.assertIn("No GPUs", self.text("#headline"))
         self.ask("run", script="window.sameDocument = true")
         self.tell("plug")
         self.see("#gpus article", "pci:0000:03:00.0")
         self.see("#headline", "1 GPU")
         self.tell("unplug")
         self.see("#gpus", "This machine has no GPU")
-        self.see("#headline", "No GPU")
+        self.see("#headline", "No GPUs")
         self.assertTrue(self.ask("run", script="window.sameDocument"))
 
     def test_asks_the_drivers_when_it_is_told_to(self):
