@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page says what gpuprobectl says of the same recorded machine, in the same words."""
 import json
+import re
 import subprocess
 import unittest
 
-from page_case import BIN, MACHINES, PageCase
+from page_case import BIN, MACHINES, SOURCE, PageCase
 
 
 def ctl(machine, *words):
@@ -13,6 +14,135 @@ def ctl(machine, *words):
     done = subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / machine}", *words], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
     return done.stdout
+
+
+class Same(PageCase):
+    """Each sentence is gpuprobectl's; the page begins it with a capital where it stands alone."""
+
+    #: With a choice and without, GPUs that are alike and that are not, known, unknown, divided and none; accelerators.
+    MACHINES = ("nvidia-h200-4", "soc-strix-halo", "pc-three-vendors", "nvidia-h100-mig-mixed", "software-only", "soc-rk3588-mainline")
+    #: Variants that fit, and that perhaps fit; one for which the system is not known.
+    VARIANTS = (("nvidia-h200-4", "torch"), ("nvidia-h200-1", "llama.cpp"), ("pc-three-vendors", "torch"), ("pc-three-vendors", "llama.cpp"),
+                ("soc-gb10", "ollama"), ("identity-yzma-4070", "torch"))
+
+    def open_machine(self, machine):
+        if self.daemon:
+            self.end_daemon()
+        self.serve(MACHINES / machine)
+        self.show()
+        self.ask("run", script="document.querySelectorAll('details').forEach(one => { one.open = true })")
+
+    def details(self, heading):
+        """What the cards say below such a heading."""
+        return "\n".join(text for text in self.ask("run", script="""[...document.querySelectorAll("#gpus details")]
+            .map(one => one.innerText)""") if text.startswith(heading))
+
+    def test_status(self):
+        for machine in self.MACHINES:
+            with self.subTest(machine):
+                self.open_machine(machine)
+                headline, host, *lines = ctl(machine, "status").splitlines()
+                self.assertTrue(self.text("#headline").startswith(re.sub(r" and \d+ more$", "", headline)), headline)
+                self.assertIn(host.partition(" · report ")[0], self.text("#machine"))
+                section = ""
+                for line in filter(None, lines):
+                    if line.startswith(" "):
+                        self.assert_told(section, re.split(r" {2,}", line.strip()))
+                    else:
+                        section = line
+
+    def assert_told(self, section, words):
+        """That the page says what a line of a section of status has in its columns."""
+        if section in ("Not usable", "Not known") and not re.match(r"no |only in software", words[-1]):
+            sentence = re.sub(r"^\S+:\S+( and \d+ more)?: ", "", words[-1])
+            self.assertIn(sentence, self.details(section))
+        elif section == "Accelerators":
+            place, name, kind = words[:3]
+            self.assertIn(f"{place if name == 'unnamed' else name}\nId\n{place}\nKind\n{kind}\n", self.text("#accelerators"))
+        elif section.startswith("Software"):
+            self.assertIn(section, self.text("#machine"))
+            self.assertIn(" ".join(words), self.text("#machine"))
+
+    def test_backends_of_a_gpu(self):
+        self.open_machine("nvidia-h200-4")
+        shown = ctl("nvidia-h200-4", "show", "pci:0000:00:06.0")
+        titles = self.ask("run", script="""[...document.querySelectorAll("#gpus article:first-of-type .chip")].map(one => one.textContent.slice(2))""")
+        self.assertEqual(len(titles), 4)
+        for title in titles:
+            backend, words = title.split(": ")
+            self.assertRegex(shown, rf"(?m)^ +{backend} +{words}(:|$)")
+
+    def test_choice(self):
+        for machine in self.MACHINES[:5]:
+            with self.subTest(machine):
+                self.open_machine(machine)
+                headline, *lines = ctl(machine, "select", "llama.cpp", "--explain").splitlines()
+                self.ask("choose", selector="#choice-consumer", value="llama.cpp")
+                self.see("#choice-answer .answer", re.sub(r" \(\S+\).*", "", headline))
+                self.see("#choice-answer", "Candidates")
+                if "What helps" in lines:
+                    self.see("#choice-answer", "What helps")
+
+    def test_recommendation(self):
+        for machine, product in self.VARIANTS:
+            with self.subTest(machine=machine, product=product):
+                self.open_machine(machine)
+                said = ctl(machine, "recommend", product)
+                self.ask("choose", selector="#install-product", value=product)
+                headline = re.sub(r" \([^)]*\).*?(?=, perhaps| by default|$)", "", said.splitlines()[0].removeprefix("gpuprobectl: "))
+                self.see("#install-answer", headline[0].upper() + headline[1:] if said.startswith("gpuprobectl: ") else headline)
+                for rest in re.findall(r"(?m)^  then (.*)$", said):
+                    self.assertIn(f"Then {rest}", self.text("#install-answer"))
+
+    def test_plan(self):
+        self.open_machine("nvidia-h200-2")
+        path = SOURCE / "tests/data/models/llama-3.1-8b.header.gguf"
+        self.ask("files", selector="#fit-file", paths=[str(path)])
+        self.see("#fit-answer", "Llama 3.1 8B")
+        shown = self.text("#fit-answer").replace("✓ ", "").replace("\n", " ").lower()
+        headline, *lines = filter(None, ctl("nvidia-h200-2", "plan", "--beginning", f"--gguf={path}").splitlines())
+        self.assertTrue(shown.startswith(headline.lower()), shown)
+        parts = [re.sub(r" {2,}", " ", line.strip()) for line in lines if not re.match(r"  (pci:|GPU )", line)]
+        self.assertIn("weights of the layers 3.6 GiB", parts)
+        for words in parts:
+            self.assertIn(words.lower(), shown)
+
+    def test_quarantine(self):
+        self.open_machine("nvidia-h200-1")
+        held = [{"api": "cuda", "driver": "", "why": why, "times": 1, "until_usec": 1795666320000000}
+                for why in ("crashed", "timed-out", "machine-went-down", "daemon-went-down")]
+        report = {"host": {}, "software": [], "quarantine": held}
+        told = self.ask("run", script=f"""import("./gpus.js").then(gpus =>
+            gpus.machineNode({json.dumps(report)}, "", []).flat(Infinity).filter(Boolean).map(one => one.textContent).join("\\n"))""")
+        source = (SOURCE / "src/explain/probe_words.cpp").read_text(encoding="utf-8")
+        sentences = re.findall(r"cuda: the driver is in quarantine until 2026-11-26 04:12 UTC: (\D+?)ask again", told, re.I)
+        self.assertEqual(len(sentences), 4, told)
+        for sentence in sentences:
+            self.assertIn(f'"{sentence}"', source)
+        self.assertIn("gpuprobectl quarantine clear cuda", told)
+
+
+class Rare(unittest.TestCase):
+    """Sentences of cases that no recorded machine has: both sources hold them."""
+
+    SENTENCES = {
+        ("choice.js", "cli/verb_recommend.cpp"): ("nothing fits", "nothing for a machine like this", " by default: nothing is known to fit",
+            ", perhaps: not everything that it needs is known", "it is not known which system this is, and builds differ by it"),
+        ("choice.js", "cli/decision_text.cpp"): ("nothing matches", "candidates", "answers", "the consumer's words", "what helps"),
+        ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
+        ("gpuprobe.js", "cli/status_text.cpp"): ("no backend to choose", "nothing is known to work on"),
+        ("gpuprobe.js", "cli/open_client.cpp"): ("no daemon answers on the system bus",),
+        ("gpus.js", "explain/wording_table.h"): ("its memory is not known", "needs a gpu of another vendor"),
+        ("fit.js", "cli/plan_text.cpp"): ("no gpu that computes", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
+            "an estimate: budgets leave ", "and the program", "that the host has available"),
+        ("fit.js", "plan/plan.h"): ('"fits"', '"tight"', '"no"', '"unknown"'),
+    }
+
+    def test_are_the_same(self):
+        for (page, program), sentences in self.SENTENCES.items():
+            for file in (SOURCE / "cockpit" / page, SOURCE / "src" / program):
+                text = file.read_text(encoding="utf-8").lower()
+                self.assertEqual([sentence for sentence in sentences if sentence not in text], [], file.name)
 
 
 class Figures(PageCase):
