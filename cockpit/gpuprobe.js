@@ -2,7 +2,7 @@
 // The page: asks the daemon, draws what it says, and does so again when it tells of a change.
 
 import { announce, copyable, draw, h } from "./dom.js";
-import { gpuList, learn, list } from "./words.js";
+import { gpuList, learn, learnCommands, list } from "./words.js";
 import { acceleratorsNode, gpusNode, machineNode } from "./gpus.js";
 import { choiceSection, installSection } from "./choice.js";
 import { fitSection } from "./fit.js";
@@ -192,6 +192,7 @@ async function load() {
     window.requestAnimationFrame(() => performance.getEntriesByName("gpuprobe-data").length || performance.mark("gpuprobe-data"));
     const [choice, findings] = await Promise.all([bus.select("default").catch(() => null), bus.findings().catch(() => null)]);
     Object.assign(state, { choice, findings });
+    learnCommands(findings);
     for (const candidate of choice?.Candidates ?? [])
         learn(candidate.Reasons);
     drawMachine();

@@ -69,31 +69,45 @@ export function unique(values) {
     return [...new Set(values)];
 }
 
-// How a command in the daemon's sentences begins, and where one stands: alone, behind the last colon, in parentheses.
-const PROGRAM = "(?:sudo|gpuprobectl|sed|journalctl|lspci|dpkg|unset|modprobe|nvidia-smi)\\b";
-const ALONE = new RegExp(`^${PROGRAM}.*$`);
-const BEHIND = new RegExp(`^(.*)(?:: |, then |; or |, or )(${PROGRAM}.*)$`);
-const WITHIN = new RegExp(`\\((${PROGRAM}[^),]*)\\)`);
+/** Commands of findings by the fix that holds them: a reason has the same fix without them. */
+const commandsOf = new Map();
 
-/** The command in a fix: {words, command}; command is "" where it is words alone. What is within a sentence stays there. */
-export function fixParts(fix) {
-    if (ALONE.test(fix))
-        return { words: "", command: fix };
-    const behind = BEHIND.exec(fix);
-    if (behind)
-        return { words: behind[1], command: behind[2] };
-    return { words: fix, command: WITHIN.exec(fix)?.[1] ?? "" };
+/** Keeps the commands that findings come with. */
+export function learnCommands(findings) {
+    for (const { fix, commands } of findings ?? [])
+        if (commands.length)
+            commandsOf.set(fix, commands);
 }
 
-/** A fix with a button for each of its commands; these are told, or found in its words. */
+// Fixes that no finding has told with its commands are the daemon's own words, and few of them end in a command: alone or
+// behind the first colon, as explain/screen.cpp, command_in, takes it. With a comma or a semicolon it is a sentence.
+const COMMAND = /^(?:sudo|gpuprobectl|journalctl|lspci|nvidia-smi|rocm-smi) [^,;]+$/;
+
+/** The commands in a fix, for a shell. */
+export function commandsIn(fix) {
+    const told = commandsOf.get(fix);
+    if (told)
+        return told;
+    const colon = fix.indexOf(": ");
+    return [fix, colon < 0 ? "" : fix.slice(colon + 2)].filter(text => COMMAND.test(text)).slice(0, 1);
+}
+
+/** What a fix says besides the commands that it ends with. */
+function wordsOf(fix, commands) {
+    const end = commands.join(" && ");
+    if (!end || !fix.endsWith(end))
+        return fix;
+    return fix.slice(0, -end.length).replace(/: $/, "");
+}
+
+/** A fix with a button for each of its commands. */
 export function fixNode(fix, commands = []) {
-    const { words, command } = fixParts(fix);
-    const all = commands.length ? commands : [command].filter(Boolean);
-    const sentence = all.length === 1 && all[0] === command ? words : fix;
+    const all = commands.length ? commands : commandsIn(fix);
+    const words = wordsOf(fix, all);
     // A sentence begins with a capital; a command that one begins with does not: "docker run --gpus all … for NVIDIA".
-    const isCommand = /^\S+ (\S+ )?-/.test(sentence);
+    const isCommand = /^\S+ (\S+ )?-/.test(words);
     return h("div", { class: "fix" },
-        sentence && !all.includes(sentence) ? h("p", { class: isCommand ? "" : "words" }, sentence) : null,
+        words ? h("p", { class: isCommand ? "" : "words" }, words) : null,
         all.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
 }
 

@@ -92,20 +92,48 @@ class FourAlike(PageCase):
 class Fixes(PageCase):
     MACHINE = "software-only"
 
-    def test_their_commands_are_found_in_the_sentences_of_the_daemon(self):
+    def parts(self, fix, *arguments):
+        """(words, commands that have a button) of a fix as the page draws it."""
+        words, commands = self.ask("run", script=f"""import("./words.js").then(words => {{
+            const node = words.fixNode({", ".join(json.dumps(one) for one in (fix, *arguments))});
+            return [".words, p", "code"].map(css => [...node.querySelectorAll(css)].map(one => one.textContent)) }})""")
+        return "".join(words), commands
+
+    def test_their_commands_are_those_that_findings_come_with(self):
+        self.show()
+        for fix, commands, words in (
+            ("sudo modprobe nvidia", ["sudo modprobe nvidia"], ""),
+            ("make it: unset A && sudo b --c", ["unset A", "sudo b --c"], "make it"),
+            ("make it: unset A && sudo b --c, then restart", ["unset A", "sudo b --c"], "make it: unset A && sudo b --c, then restart"),
+            ("load it (sudo modprobe x); where it fails, look", ["sudo modprobe x"], "load it (sudo modprobe x); where it fails, look"),
+        ):
+            self.assertEqual(self.parts(fix, commands), (words, commands))
+        self.ask("run", script="""import("./words.js").then(words =>
+            words.learnCommands([{ fix: "write it: echo a, b >c", commands: ["echo a, b >c"] }, { fix: "update: x", commands: [] }]))""")
+        self.assertEqual(self.parts("write it: echo a, b >c"), ("write it", ["echo a, b >c"]))
+        self.assertEqual(self.parts("update: x"), ("update: x", []))
+
+    def test_others_are_found_where_the_daemon_ends_a_sentence_with_one(self):
         self.show()
         for fix, words, command in (
             ("ask the drivers: gpuprobectl probe", "ask the drivers", "gpuprobectl probe"),
             ("sudo nvidia-modprobe -u -c0", "", "sudo nvidia-modprobe -u -c0"),
-            ("load the GPU's kernel driver", "load the GPU's kernel driver", ""),
-            ("start it with one: --gpus all", "start it with one: --gpus all", ""),
-            ("look for it in the kernel log (journalctl -k)", "look for it in the kernel log (journalctl -k)", "journalctl -k"),
+            ("see whether it is seated: lspci -nn | grep -Ei 'vga|3d|display'", "see whether it is seated",
+             "lspci -nn | grep -Ei 'vga|3d|display'"),
             ("create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C makes it), or switch MIG off: sudo nvidia-smi -mig 0",
              "create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C makes it), or switch MIG off", "sudo nvidia-smi -mig 0"),
-            ("give a manifest: sed s/a:b/c/ x | sudo tee y", "give a manifest", "sed s/a:b/c/ x | sudo tee y"),
         ):
-            parts = self.ask("run", script=f"import('./words.js').then(words => words.fixParts({json.dumps(fix)}))")
-            self.assertEqual(parts, {"words": words, "command": command})
+            self.assertEqual(self.parts(fix), (words, [command]))
+
+    def test_words_are_not_taken_for_a_command(self):
+        self.show()
+        for fix in ("load the GPU's kernel driver", "start it with one: --gpus all", "look for it in the kernel log (journalctl -k)",
+                    "update the driver; then gpuprobectl probe, until it has said the same three times",
+                    "on the host: sudo systemctl restart gpuprobe-worker.socket, then gpuprobectl probe",
+                    "sudo rpm-ostree install a, in use from the next start", "repair it; gpuprobectl knowledge status says what is used",
+                    "give a manifest: sed s/a:b/c/ x | sudo tee y", "sudo", "journalctl: look there",
+                    "docker run --gpus all … for NVIDIA (or --device nvidia.com/gpu=all, by CDI), docker run --device /dev/dri … for others"):
+            self.assertEqual(self.parts(fix), (fix, []))
 
 
 class Keyboard(PageCase):
