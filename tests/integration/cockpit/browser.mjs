@@ -36,6 +36,9 @@ const actions = {
     async enter({ url }) {
         frame = await page.waitForFrame(one => one.url().includes(url), { timeout: PATIENCE });
     },
+    leave() {
+        frame = page.mainFrame();
+    },
     text: ({ selector }) => seen(selector),
     count: ({ selector }) => frame.$$eval(selector, all => all.length),
     async wait({ selector, text, gone }) {

@@ -9,10 +9,9 @@ import sys
 import time
 import unittest
 
-from page_case import BIN, DIRECT, IN_SHELL, MACHINES, PageCase
+from page_case import BIN, IN_SHELL, MACHINES, PageCase
 
 WRAPPER = shutil.which("umockdev-wrapper")
-MARK = "performance.getEntriesByName('gpuprobe-data').map(entry => entry.startTime)"
 
 
 class WithoutDaemon(PageCase):
@@ -119,23 +118,6 @@ class InCockpit(PageCase):
         self.ask("run", script="new Promise(done => setTimeout(done, 100))")
         dark = "getComputedStyle(document.body).backgroundColor"
         self.assertEqual(self.ask("run", script=dark), "rgb(21, 21, 21)")
-
-    def test_shows_data_soon_after_login(self):
-        """Of the page alone, and within Cockpit's shell from the address being entered. Other processes only make it later."""
-        alone, inside = [], []
-        for _ in range(5):
-            self.open(DIRECT)
-            self.see("#headline", "4 GPUs")
-            alone += self.ask("run", script=MARK)
-            self.open(IN_SHELL)
-            began = self.ask("run", script="performance.timeOrigin")
-            self.ask("enter", url="gpuprobe/index.html")
-            self.see("#headline", "4 GPUs")
-            inside += [self.ask("run", script="performance.timeOrigin") + mark - began for mark in self.ask("run", script=MARK)]
-        alone, inside = sorted(alone), sorted(inside)
-        print(f"first paint of data: the page {alone[2]:.0f} ms ({alone[0]:.0f} to {alone[-1]:.0f}), "
-              f"with Cockpit's shell {inside[2]:.0f} ms ({inside[0]:.0f} to {inside[-1]:.0f})")
-        self.assertEqual((len(alone), len(inside)), (5, 5))  # each time exactly one first paint; how late is a figure
 
 
 class Downloads(PageCase):

@@ -115,8 +115,8 @@ class PageCase(BusCase):
     def start_cockpit(self):
         """A cockpit-ws whose one session needs no login: it ends with the page that used it."""
         data = pathlib.Path(self.folder) / "data"
-        if not data.exists():
-            (data / "cockpit").mkdir(parents=True)
+        if not (data / "cockpit/gpuprobe").exists():
+            (data / "cockpit").mkdir(parents=True, exist_ok=True)
             (data / "cockpit/gpuprobe").symlink_to(SOURCE / "cockpit")
         self.port = free_port()
         environment = {
