@@ -2,7 +2,7 @@
 // The page: asks the daemon, draws what it says, and does so again when it tells of a change.
 
 import { announce, copyable, draw, h } from "./dom.js";
-import { gpuList, learn, learnCommands, list } from "./words.js";
+import { gpuList, learn, learnFindings, list } from "./words.js";
 import { acceleratorsNode, gpusNode, machineNode } from "./gpus.js";
 import { choiceSection, installSection } from "./choice.js";
 import { fitSection } from "./fit.js";
@@ -141,10 +141,10 @@ function drawMachine() {
     const { report, objects, now, findings } = state;
     drawSummary();
     const gpus = report.gpus.map(steady);
-    const isInWords = state.choice !== null;
-    draw("helps", [gpus, findings, isInWords], () => helpsNode(report, findings));
+    const isInWords = [state.choice !== null, findings];
+    draw("helps", [gpus, isInWords], () => helpsNode(report, findings));
     draw("gpus", [gpus, objects, now, isInWords], () => gpusNode(report, objects, now));
-    draw("accelerators", report.accelerators, () => acceleratorsNode(report.accelerators));
+    draw("accelerators", [report.accelerators, isInWords], () => acceleratorsNode(report.accelerators));
     draw("measured", measurements(report), () => measuredNode(report));
     draw("machine", [report.host, report.software, report.quarantine, state.manager.Version], () =>
         machineNode(report, state.manager.Version, downloads()));
@@ -201,7 +201,7 @@ async function load() {
     markPaint();
     const [choice, findings] = await Promise.all([bus.select("default").catch(() => null), bus.findings().catch(() => null)]);
     Object.assign(state, { choice, findings });
-    learnCommands(findings);
+    learnFindings(findings);
     for (const candidate of choice?.Candidates ?? [])
         learn(candidate.Reasons);
     drawMachine();

@@ -140,8 +140,8 @@ function environmentNode(gpu, object) {
 }
 
 function findingsNode(gpu) {
-    const words = unique(gpu.findings.map(finding => inWords(finding).text));
-    return words.length ? h("p", { class: "why" }, mark("bad", words.join("; "))) : null;
+    const words = unique(gpu.findings.map(finding => inWords(finding, gpu.id).text));
+    return words.length ? h("p", {}, mark("warning", words.join("; "))) : null;
 }
 
 function gpuCard(gpu, object, now) {
@@ -177,7 +177,7 @@ export function gpusNode(report, objects, now) {
 
 function acceleratorCard(accelerator) {
     const name = `name-${safeId(accelerator.id)}`;
-    const words = unique((accelerator.findings ?? []).map(finding => inWords(finding).text));
+    const words = unique((accelerator.findings ?? []).map(finding => inWords(finding, accelerator.id).text));
     return h("article", { class: "card", "aria-labelledby": name },
         h("h3", { id: name }, accelerator.name ?? accelerator.id),
         facts([
@@ -189,7 +189,7 @@ function acceleratorCard(accelerator) {
             [_("Power"), accelerator.power?.runtime_status],
             [_("Health"), accelerator.health === "ok" ? mark("good", accelerator.health) : words.length ? null : accelerator.health],
         ]),
-        words.length ? h("p", { class: "why" }, mark("bad", words.join("; "))) : null);
+        words.length ? h("p", {}, mark("warning", words.join("; "))) : null);
 }
 
 export function acceleratorsNode(accelerators) {

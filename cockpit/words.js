@@ -69,25 +69,28 @@ export function unique(values) {
     return [...new Set(values)];
 }
 
-/** Commands of findings by the fix that holds them: a reason has the same fix without them. */
-const commandsOf = new Map();
+/** Findings by their fix: that of a reason is the same without commands, and without sudo where the daemon is root. */
+const byFix = new Map();
+/** Sentences of findings by their id, which is a reason's code, and a device. */
+const sentences = new Map();
+const withoutSudo = text => text.replaceAll("sudo ", "");
 
-/** Keeps the commands that findings come with. */
-export function learnCommands(findings) {
-    for (const { fix, commands } of findings ?? [])
+/** Keeps what findings tell of fixes and reasons that stand elsewhere without words. */
+export function learnFindings(findings) {
+    for (const { id, text, fix, commands, gpus } of findings ?? []) {
         if (commands.length)
-            commandsOf.set(fix, commands);
+            byFix.set(withoutSudo(fix), { fix, commands });
+        for (const gpu of gpus)
+            sentences.set(`${id} ${gpu}`, text);
+    }
 }
 
 // Fixes that no finding has told with its commands are the daemon's own words, and few of them end in a command: alone or
 // behind the first colon, as explain/screen.cpp, command_in, takes it. With a comma or a semicolon it is a sentence.
 const COMMAND = /^(?:sudo|gpuprobectl|journalctl|lspci|nvidia-smi|rocm-smi) [^,;]+$/;
 
-/** The commands in a fix, for a shell. */
-export function commandsIn(fix) {
-    const told = commandsOf.get(fix);
-    if (told)
-        return told;
+/** The commands that a fix seems to end with, for a shell: one or none. */
+function guessed(fix) {
     const colon = fix.indexOf(": ");
     return [fix, colon < 0 ? "" : fix.slice(colon + 2)].filter(text => COMMAND.test(text)).slice(0, 1);
 }
@@ -101,14 +104,15 @@ function wordsOf(fix, commands) {
 }
 
 /** A fix with a button for each of its commands. */
-export function fixNode(fix, commands = []) {
-    const all = commands.length ? commands : commandsIn(fix);
-    const words = wordsOf(fix, all);
+export function fixNode(text, known = []) {
+    const { fix, commands } = known.length ? { fix: text, commands: known }
+        : byFix.get(withoutSudo(text)) ?? { fix: text, commands: guessed(text) };
+    const words = wordsOf(fix, commands);
     // A sentence begins with a capital; a command that one begins with does not: "docker run --gpus all … for NVIDIA".
     const isCommand = /^\S+ (\S+ )?-/.test(words);
     return h("div", { class: "fix" },
         words ? h("p", { class: isCommand ? "" : "words" }, words) : null,
-        all.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
+        commands.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
 }
 
 /** A record's keys sorted at every depth, so that equal records are equal as text. */
@@ -129,7 +133,8 @@ export function learn(reasons) {
         known.set(name(reason.Code, reason.Detail), { text: reason.Text, fix: reason.Fix ?? "" });
 }
 
-/** {text, fix} of a reason of the report. Where the bus never told it in words, the code has to do. */
-export function inWords(reason) {
-    return known.get(name(reason.code, reason.detail)) ?? { text: reason.code.replaceAll("-", " "), fix: "" };
+/** {text, fix} of a reason of the report, of this device if any. Where nothing told it in words, the code has to do. */
+export function inWords(reason, device = "") {
+    return known.get(name(reason.code, reason.detail)) ??
+        { text: sentences.get(`${reason.code} ${device}`) ?? reason.code.replaceAll("-", " "), fix: "" };
 }
