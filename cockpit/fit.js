@@ -160,10 +160,10 @@ export function fitSection() {
         title("fit", _("Does a model fit?")),
         dropZone(),
         h("div", { class: "controls" },
-            h("label", {}, h("span", {}, _("Context, in tokens")),
+            h("label", {}, h("span", {}, _("Tokens of context")),
                 h("input", { id: "fit-context", type: "number", min: 1, max: 16777216, value: 4096, list: "fit-contexts", change: ask }),
                 h("datalist", { id: "fit-contexts" }, CONTEXTS.map(tokens => h("option", { value: tokens })))),
-            h("label", {}, h("span", {}, _("Cache, its type")),
+            h("label", {}, h("span", {}, _("Type of the cache")),
                 h("select", { id: "fit-cache", change: ask }, CACHES.map(cache => h("option", { value: cache }, cache))))),
         h("div", { id: "fit-answer", "aria-live": "polite" }),
     ]);

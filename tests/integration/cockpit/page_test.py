@@ -55,7 +55,7 @@ class FourAlike(PageCase):
         self.show()
         self.ask("click", selector="#gpus article:first-of-type details[id^=apis] summary")
         said = self.text("#gpus article:first-of-type details[id^=apis]")
-        for words in ("cuda\t✓ answered\t13.0\tNVIDIA H200\t139.8 GiB", "nvml\t✓ answered\t13.580.159.04",
+        for words in ("cuda\n✓ answered\n13.0\nNVIDIA H200\n139.8 GiB", "nvml\n✓ answered\n13.580.159.04",
                       "needs a GPU of another vendor: Intel"):
             self.assertIn(words, said)
         self.assert_accessible()
