@@ -76,6 +76,10 @@ const actions = {
     size: ({ width, height }) => page.setViewport({ width, height }),
     theme: ({ name }) => page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: name }]),
     picture: ({ path, whole, clip }) => page.screenshot({ path, fullPage: whole, ...(clip ? { clip } : {}) }),
+    async section({ path, selector }) {
+        const section = await frame.$(selector);
+        await section.screenshot({ path });
+    },
     place: async ({ selector }) => (await frame.$(selector)).boundingBox(),
     run: ({ script }) => frame.evaluate(script),
     async axe() {

@@ -53,6 +53,7 @@ class Fit(PageCase):
             self.assertIn(words, answer)
         self.assertIn("The file ends before its weights do", answer)  # this one is a header alone
         self.take_pictures("fit")
+        self.take_picture("fit", "#fit")
 
     def test_every_model_has_the_plan_of_the_whole_file(self):
         """The header that is sent is as good as the file: tokens and templates have gone, and nothing that counts."""

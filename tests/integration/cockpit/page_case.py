@@ -167,6 +167,11 @@ class PageCase(BusCase):
         self.assertEqual(wide, [])
         self.assertLessEqual(width, self.ask("run", script="innerWidth"))
 
+    def take_picture(self, name, selector):
+        """Of one section, light."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        self.ask("section", path=str(PICTURES / f"{name}.png"), selector=selector)
+
     def take_pictures(self, name):
         """Light, dark and as on a phone; each of them accessible, and nothing beyond its edge."""
         PICTURES.mkdir(parents=True, exist_ok=True)

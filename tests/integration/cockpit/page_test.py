@@ -58,6 +58,7 @@ class FourAlike(PageCase):
         for words in ("cuda\n✓ answered\n13.0\nNVIDIA H200\n139.8 GiB", "nvml\n✓ answered\n13.580.159.04",
                       "needs a GPU of another vendor: Intel"):
             self.assertIn(words, said)
+        self.take_picture("apis", "#gpus article:first-of-type")
         self.assert_accessible()
 
     def test_have_their_measurements_as_bars(self):
@@ -70,6 +71,7 @@ class FourAlike(PageCase):
         self.assertEqual(widths, sorted(widths, reverse=True))
         self.assertAlmostEqual(widths[0], 1, delta=0.01)
         self.assertAlmostEqual(widths[-1], 36.2 / 4280, delta=0.01)
+        self.take_picture("measured", "#measured")
 
     def test_are_chosen_for_a_consumer_with_the_reasons(self):
         self.show()
@@ -77,6 +79,7 @@ class FourAlike(PageCase):
         self.see("#choice-answer", "hip")
         self.assertIn("the consumer does not use it on NVIDIA GPUs", self.text("#choice-answer"))
         self.assertIn("What helps\nGive programs a manifest that works\nsed s/libGLX", self.text("#choice-answer").replace("\n\n", "\n"))
+        self.take_picture("choice", "#choice")
         self.ask("type", selector="#choice-memory", text="141")
         self.see("#choice-answer", "✓ cpu\n")
         self.assertRegex(self.text("#choice-answer"), r"cuda\tNVIDIA H200 × 4\t✗ rejected\t.*memory")
@@ -87,6 +90,7 @@ class FourAlike(PageCase):
         for words in ("✓ cu132 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cpu, where that fails.",
                       "rocm7.2\trocm\t✗ rejected\tfor GPUs of another vendor than NVIDIA"):
             self.assertIn(words, answer)
+        self.take_picture("install", "#install")
         self.ask("choose", selector="#install-product", value="llama.cpp")
         self.see("#install-answer", "ubuntu-x64")
 
@@ -259,6 +263,7 @@ class HalfAsked(PageCase):
             "Not usable: cuda, opencl, vulkan and webgpu":
                 ["cuda, opencl, vulkan and webgpu: MIG is on, and the GPU has no instance that programs could use"]})
         self.assertNotIn("Why not", self.text("#gpus"))
+        self.take_picture("mixed", "#gpus")
 
 
 class Divided(PageCase):
