@@ -27,27 +27,35 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 /** What is drawn into each container, as text: what did not change is not drawn again. */
-const drawn = new Map();
+const drawn = new WeakMap();
+
+/** Finds what stands where `element` stands now: by its id, or as the nth of its kind in what has one. */
+function finder(element) {
+    const home = element.closest("[id]");
+    if (home === element)
+        return () => document.getElementById(home.id);
+    const place = [...home.querySelectorAll(element.localName)].indexOf(element);
+    return () => document.getElementById(home.id)?.querySelectorAll(element.localName)[place];
+}
 
 /**
  * Draws `build()` into the element `id` where `inputs` changed since the last time; null hides the element. What had the
- * focus has it again, and what was unfolded still is, both by their id.
+ * focus has it again, and what was unfolded still is, by its id. Nothing is drawn into a section that has gone.
  */
 export function draw(id, inputs, build) {
     const key = JSON.stringify(inputs);
-    if (drawn.get(id) === key)
-        return;
-    drawn.set(id, key);
     const container = document.getElementById(id);
+    if (!container || drawn.get(container) === key)
+        return;
+    drawn.set(container, key);
     const content = build();
-    const focused = container.contains(document.activeElement) ? document.activeElement.id : "";
+    const focused = container.contains(document.activeElement) ? finder(document.activeElement) : null;
     const unfolded = [...container.querySelectorAll("details[open][id]")].map(details => details.id);
     container.replaceChildren(...(content === null ? [] : [content].flat(Infinity).filter(Boolean)));
     container.hidden = content === null;
     for (const open of unfolded)
         document.getElementById(open)?.setAttribute("open", "");
-    if (focused)
-        document.getElementById(focused)?.focus();
+    focused?.()?.focus();
 }
 
 /** A heading that labels its section: the id is the section's and "-title". */

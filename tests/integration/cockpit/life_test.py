@@ -32,6 +32,20 @@ class WithoutDaemon(PageCase):
         self.see("#choice-answer", "Radeon 8060S Graphics")
         self.assertNotIn("H200", self.text())
 
+    def test_answers_again_when_the_same_daemon_comes_back(self):
+        self.serve(MACHINES / "nvidia-h200-1")
+        self.show()
+        self.end_daemon()
+        self.see("#trouble", "No daemon answers")
+        self.serve(MACHINES / "nvidia-h200-1")
+        for place in ("#choice-answer", "#install-answer"):
+            self.see(place, "NVIDIA H200")
+
+    def test_an_answer_that_comes_when_its_section_has_gone_is_dropped(self):
+        self.serve(MACHINES / "nvidia-h200-1")
+        self.show()
+        self.ask("run", script="""import("./dom.js").then(dom => dom.draw("not-there", 1, () => { throw new Error("drawn") }))""")
+
     def test_tries_again_when_it_is_told_to(self):
         self.open()
         self.see("#trouble", "No daemon answers on the system bus")

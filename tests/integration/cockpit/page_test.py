@@ -182,6 +182,7 @@ class Keyboard(PageCase):
         self.ask("run", script="""import("./dom.js").then(dom => dom.draw("gpus", Math.random(), () =>
             [...document.getElementById("gpus").cloneNode(true).childNodes]))""")
         self.see("#gpus details[id^=apis]", "13.580.159.04")
+        self.assertEqual(self.ask("run", script="document.activeElement.innerText"), "What each API says")
 
 
 class OnAPhone(PageCase):
