@@ -19,11 +19,12 @@ def ctl(machine, *words):
 class Same(PageCase):
     """Each sentence is gpuprobectl's; the page begins it with a capital where it stands alone."""
 
-    #: With a choice and without, GPUs that are alike and that are not, known, unknown, divided and none; accelerators.
-    MACHINES = ("nvidia-h200-4", "soc-strix-halo", "pc-three-vendors", "nvidia-h100-mig-mixed", "software-only", "soc-rk3588-mainline")
-    #: Variants that fit, and that perhaps fit; one for which the system is not known.
-    VARIANTS = (("nvidia-h200-4", "torch"), ("nvidia-h200-1", "llama.cpp"), ("pc-three-vendors", "torch"), ("pc-three-vendors", "llama.cpp"),
-                ("soc-gb10", "ollama"), ("identity-yzma-4070", "torch"))
+    # With a choice and without, GPUs that are alike and that are not, known, unknown, divided and none; accelerators.
+    MACHINES = ("nvidia-h200-4", "soc-strix-halo", "pc-three-vendors", "nvidia-h100-mig-mixed", "software-only",
+                "soc-rk3588-mainline")
+    # Variants that fit, and that perhaps fit; one for which the system is not known.
+    VARIANTS = (("nvidia-h200-4", "torch"), ("nvidia-h200-1", "llama.cpp"), ("pc-three-vendors", "torch"),
+                ("pc-three-vendors", "llama.cpp"), ("soc-gb10", "ollama"), ("identity-yzma-4070", "torch"))
 
     def open_machine(self, machine):
         if self.daemon:
@@ -66,7 +67,8 @@ class Same(PageCase):
     def test_backends_of_a_gpu(self):
         self.open_machine("nvidia-h200-4")
         shown = ctl("nvidia-h200-4", "show", "pci:0000:00:06.0")
-        titles = self.ask("run", script="""[...document.querySelectorAll("#gpus article:first-of-type .chip")].map(one => one.textContent.slice(2))""")
+        titles = self.ask("run", script="""[...document.querySelectorAll("#gpus article:first-of-type .chip")]
+            .map(one => one.textContent.slice(2))""")
         self.assertEqual(len(titles), 4)
         for title in titles:
             backend, words = title.split(": ")
