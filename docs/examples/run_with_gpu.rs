@@ -11,8 +11,9 @@ use std::process::{exit, Command};
 /// The members of the object behind `"key":`, which holds strings alone; or the string itself, with
 /// an empty name.
 fn strings_at(json: &str, key: &str) -> Vec<(String, String)> {
-    let Some(start) = json.find(&format!("\"{key}\":")) else {
-        return Vec::new();
+    let start = match json.find(&format!("\"{key}\":")) {
+        Some(start) => start,
+        None => return Vec::new(),
     };
     let rest = &json[start + key.len() + 3..];
     let mut texts = Vec::new();
