@@ -12,22 +12,28 @@
  * The daemon is asked on its socket. Where none answers, `gpuprobectl --direct` is run, which asks
  * the machine in a process of its own; it is looked up in PATH.
  *
- * Functions that may fail return 0, or the negative of an errno:
+ * Functions that may fail return 0, or the negative of an errno. These say why an answer was
+ * refused; each function names those that it may return:
  *   -ENODATA       nothing on this machine satisfies the request
  *   -EINVAL        a parameter, a key or a word of the request is wrong; or an argument is NULL
  *   -ENOENT        no consumer or product of that name
  *   -ENODEV        no such GPU
  *   -EBADMSG       the manifest is malformed
  *   -EACCES        only administrators may do that
- *   -EAGAIN        too many requests
  *   -EBUSY         a sleeping GPU would have to wake
- *   -E2BIG         the question or the answer is too large
- *   -ETIMEDOUT     no answer in time
  *   -ECANCELED     given up
+ * These say why there is none, and may come of whatever is asked:
  *   -ECONNREFUSED  nobody answers: neither the daemon nor gpuprobectl
+ *   -ECONNRESET    the daemon ended the connection before it had answered
+ *   -ETIMEDOUT     no answer in time
+ *   -EAGAIN        too many requests
+ *   -E2BIG         the question or the answer is too large
  *   -EOPNOTSUPP    the daemon has no such method
  *   -EPROTO        what came is no answer
- *   -EIO           anything else
+ *   -ENOMEM        no memory
+ *   -EMFILE        this process has no descriptor left; -ENFILE: the machine has none
+ *   -EIO           anything else that the daemon, or gpuprobectl, could not do
+ * A socket that is none, such as a loop of links (-ELOOP), gives the error of connect(2).
  *
  * All functions may be called by several threads at once, with the same client too; calls with one
  * client wait for one another. None uses signals or global state. */
@@ -52,7 +58,8 @@ typedef struct gpuprobe_client gpuprobe_client;
 /* Makes a client, which connects when it is first used and again when the daemon was restarted.
  * socket: a path, or NULL for that in the variable GPUPROBE_SOCKET of the environment, and
  * GPUPROBE_SOCKET without one. With GPUPROBE_DAEMON_ONLY it connects at once. *client is to be
- * closed by the caller. Errors: -EINVAL, -ENOMEM; with GPUPROBE_DAEMON_ONLY -ECONNREFUSED. */
+ * closed by the caller, and NULL on failure. Errors: -EINVAL for a path that is empty or too long,
+ * and for other flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY -ECONNREFUSED, whatever the reason. */
 GPUPROBE_PUBLIC int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags);
 /* NULL is allowed. No other call with this client may be running. */
 GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);
@@ -61,37 +68,41 @@ GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);
 GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseconds);
 
 /* Each sets *json to text that the caller frees with gpuprobe_free(), on failure too: then it is
- * {"error":…}, or NULL where nothing was answered. json may be NULL.
+ * {"error":…}, or NULL where nothing was answered. json may be NULL. -EINVAL where client is NULL.
  *
  * The report on the machine (data/schema/report.schema.json), as this user may see it. */
 GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
 /* The backend that a consumer should use here. consumer: NULL for "default". request: an object as
- * docs/consumers.md has it ({"built":["cuda","cpu"]}), or NULL. */
+ * docs/consumers.md has it ({"built":["cuda","cpu"]}), or NULL. Errors: -ENODATA, -EINVAL, -ENOENT,
+ * -ENODEV for a GPU that the request names. */
 GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
                                     const char* consumer,
                                     const char* request,
                                     char** json);
 /* Which of a product's variants to install here. request: as docs/variants.md has it, or NULL. An
- * answer without a variant is an answer: its status says why. */
+ * answer without a variant is an answer: its status says why. Errors: -EINVAL, -ENOENT, -EBADMSG
+ * for a product whose installed manifest is malformed. */
 GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,
                                        const char* product,
                                        const char* request,
                                        char** json);
 /* Why a GPU is not used, and what helps, as `gpuprobectl doctor`. */
 GPUPROBE_PUBLIC int gpuprobe_diagnose(gpuprobe_client* client, char** json);
-/* Any method of the interface: "Query" or "org.gpuprobe.Query". parameters: an object, or NULL. */
+/* Any method of the interface: "Query" or "org.gpuprobe.Query". parameters: an object, or NULL.
+ * Errors: all of the list; -EINVAL also where the parameters are no object. */
 GPUPROBE_PUBLIC int gpuprobe_call(gpuprobe_client* client,
                                   const char* method,
                                   const char* parameters,
                                   char** json);
 
 /* Follows the report. Returns a descriptor to poll for reading, or a negative errno; it stays the
- * client's. There is nothing to follow without a daemon: -ECONNREFUSED. Called again, it begins
- * anew. */
+ * client's. Called again, it begins anew. Errors: -EINVAL for NULL; without a daemon there is
+ * nothing to follow: -ECONNREFUSED; -ECONNRESET, -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE. */
 GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
 /* What has happened since, without waiting: 1 with *json set to {"generation":…,"state":…}, which
- * the caller frees; 0 when there is nothing; -ECONNRESET when the daemon has left. Call it until it
- * returns 0. The first is the present state. */
+ * the caller frees; 0 when there is nothing. Call it until it returns 0. The first is the present
+ * state. Errors: -ECONNRESET when the daemon has left, or was not followed; -EINVAL for NULL; what
+ * the daemon refused, with its text in *json: -EAGAIN, -EOPNOTSUPP, -EIO; -EPROTO, -ENOMEM. */
 GPUPROBE_PUBLIC int gpuprobe_watch_next(gpuprobe_client* client, char** json);
 
 GPUPROBE_PUBLIC void gpuprobe_free(char* text);
@@ -100,12 +111,12 @@ GPUPROBE_PUBLIC void gpuprobe_free(char* text);
  * "/candidates/0/backend"; "" is the whole.
  *
  * The text of a string, or anything else as JSON; to be freed with gpuprobe_free(). NULL when there
- * is nothing, or null. */
+ * is nothing, or null, or no memory. */
 GPUPROBE_PUBLIC char* gpuprobe_value(const char* json, const char* pointer);
 /* How many items an array has, or members an object; -1 for anything else. */
 GPUPROBE_PUBLIC long gpuprobe_count(const char* json, const char* pointer);
 /* The key of an object's member, counted from 0; to be freed with gpuprobe_free(). NULL when there
- * is none. */
+ * is none, or no memory. */
 GPUPROBE_PUBLIC char* gpuprobe_key(const char* json, const char* pointer, long index);
 
 #ifdef __cplusplus

@@ -767,7 +767,7 @@ static int watch_locked(gpuprobe_client* client) {
     drop(&question);
     if (code < 0) {
         close(descriptor);
-        return code;
+        return code == -EPIPE ? -ECONNRESET : code;
     }
     client->watch = descriptor;
     return descriptor;

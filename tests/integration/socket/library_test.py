@@ -14,9 +14,10 @@ import sys
 import threading
 import unittest
 
-from socket_case import BIN, H200, SocketCase
+from socket_case import BIN, H200, SOURCE, SocketCase
 
 DAEMON_ONLY = 1
+SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 # Errors that no program acts on: -EIO.
 OWN_FAULTS = {"Failed", "ProbeFailed", "Internal"}
 
@@ -59,7 +60,7 @@ class Library:
         return self.taken(ctypes.c_void_p(self.lib.gpuprobe_value(document.encode(), pointer.encode())))
 
 
-@unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "Python does not load the sanitizers first")
+@unittest.skipIf(SANITIZERS, "Python does not load the sanitizers first")
 class ClientLibrary(SocketCase):
     def library(self, path=None, flags=0):
         library = Library(path or self.path, flags)
@@ -135,6 +136,25 @@ class ClientLibrary(SocketCase):
             with self.subTest(answer[:30]), self.server(answer) as path:
                 self.assertLess(self.library(path, DAEMON_ONLY).ask("Select")[0], 0)
 
+    def test_tells_what_keeps_it_from_an_answer(self):
+        with self.server(b"") as path:
+            self.assertEqual(self.library(path, DAEMON_ONLY).ask("Select"), (-errno.ECONNRESET, None))
+        told = self.in_child(self.folder, "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))\nprint(library.ask('Select')[0])")
+        self.assertEqual(told, f"{-errno.EMFILE}\n")
+        with self.server(b'{"parameters":{"word":"' + b"x" * (40 << 20) + b'"}}\0') as path:
+            little = "int(open('/proc/self/statm').read().split()[0]) * 4096 + (60 << 20)"
+            told = self.in_child(self.folder, f"import resource\nresource.setrlimit(resource.RLIMIT_AS, ({little},) * 2)\n"
+                                              "print(library.ask('Select')[0])", path)
+            self.assertEqual(told, f"{-errno.ENOMEM}\n")
+
+    def test_the_header_has_each_error(self):
+        header = (SOURCE / "include/gpuprobe/gpuprobe.h").read_text(encoding="utf-8")
+        listed = set(re.findall(r"-(E[A-Z0-9]+)", header.partition("#ifdef")[0]))
+        code = (SOURCE / "src/wire/gpuprobe.c").read_text(encoding="utf-8")
+        returned = set(re.findall(r"(?<!== )-(E[A-Z0-9]+)", code))
+        self.assertGreater(len(returned), 15)
+        self.assertEqual(returned - listed, set())
+
     def test_gives_up_in_time(self):
         with self.server(b'{"parameters":', waits=True) as path:
             library = self.library(path, DAEMON_ONLY)
@@ -190,10 +210,10 @@ class ClientLibrary(SocketCase):
         self.assertEqual(code, -errno.ECONNRESET)
         self.assertEqual(library.lib.gpuprobe_watch(library.handle), -errno.ECONNREFUSED)
 
-    def in_child(self, path, code):
+    def in_child(self, path, code, socket_path=None):
         """What Python prints that runs the code with a `library` and that PATH."""
         program = (f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
-                   f"from library_test import Library\nlibrary = Library({self.folder + '/nothing'!r})\n{code}")
+                   f"from library_test import Library\nlibrary = Library({socket_path or self.folder + '/nothing'!r})\n{code}")
         return subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, check=True,
                               capture_output=True, text=True, timeout=60).stdout
 
