@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +69,44 @@ struct Choice {
     std::vector<Candidate> candidates = {};
 };
 
+/// What only the caller knows of an installation. docs/variants.md says what each key means.
+struct RecommendRequest {
+    std::vector<std::string> prefer = {};
+    std::vector<std::string> only = {};
+    std::vector<std::string> exclude = {};       ///< after a failure: "family:cuda"
+    std::optional<std::uint64_t> need_mib = {};  ///< MiB, of each GPU
+    std::optional<bool> require_verified = {};
+};
+
+/// The answer to "which of a product's variants?".
+struct Recommendation {
+    std::string status = {};  ///< why there is no variant
+    std::optional<std::string> variant = {};
+    std::string verdict = {};                  ///< of the variant, as a candidate's
+    std::optional<std::string> artifact = {};  ///< JSON: what the manifest says of it
+    std::map<std::string, std::string> environment = {};
+    std::vector<std::string> gpus = {};      ///< ids
+    std::vector<std::string> fallback = {};  ///< variants to try after it, in this order
+    std::optional<std::string> hint = {};
+    std::uint64_t generation = 0;
+};
+
+/// Why a GPU is not used, and what helps.
+struct Finding {
+    std::string id = {};
+    std::string severity = {};  ///< "ok", "info", "warning" or "error"
+    std::optional<std::string> gpu = {};
+    std::string sentence = {};
+    std::optional<std::string> fix = {};
+    std::vector<std::string> commands = {};  ///< that carry out the fix
+};
+
+/// The report at one moment.
+struct Change {
+    std::uint64_t generation = 0;
+    std::string state = {};
+};
+
 namespace detail {
 
 /// A JSON document, read with the library.
@@ -79,6 +120,9 @@ public:
     }
     [[nodiscard]] std::string word(const std::string& pointer) const {
         return value(pointer).value_or("");
+    }
+    [[nodiscard]] std::uint64_t number(const std::string& pointer) const {
+        return std::strtoull(word(pointer).c_str(), nullptr, 10);
     }
     [[nodiscard]] long count(const std::string& pointer) const {
         return ::gpuprobe_count(text_.c_str(), pointer.c_str());
@@ -135,27 +179,61 @@ inline std::string json_of(const std::vector<std::string>& words) {
     return json + "]";
 }
 
+inline std::string json_of(const std::string& word) {
+    return quoted(word);
+}
+
+inline std::string json_of(std::uint64_t number) {
+    return std::to_string(number);
+}
+
+inline std::string json_of(bool truth) {
+    return truth ? "true" : "false";
+}
+
+/// A JSON object, without the members that a caller has not set.
+class Object {
+public:
+    template <class Value>
+    Object& add(const char* key, const std::optional<Value>& value) {
+        if (value)
+            json_.append(json_.size() > 1 ? "," : "")
+                .append(quoted(key))
+                .append(":")
+                .append(json_of(*value));
+        return *this;
+    }
+    Object& add(const char* key, const std::vector<std::string>& words) {
+        return add(key, words.empty() ? std::nullopt : std::optional{words});
+    }
+    [[nodiscard]] std::string text() const { return json_ + "}"; }
+
+private:
+    std::string json_ = "{";
+};
+
 inline std::string json_of(const Request& request) {
-    std::string json = "{";
-    const auto add = [&json](const char* key, const std::string& value) {
-        json.append(json.size() > 1 ? "," : "").append(quoted(key)).append(":").append(value);
-    };
-    if (request.built)
-        add("built", json_of(*request.built));
-    const std::pair<const char*, const std::vector<std::string>*> lists[] = {
-        {"prefer", &request.prefer}, {"only", &request.only},       {"deny", &request.deny},
-        {"gpus", &request.gpus},     {"require", &request.require},
-    };
-    for (const auto& [key, words] : lists)
-        if (!words->empty())
-            add(key, json_of(*words));
-    if (request.backend)
-        add("backend", quoted(*request.backend));
-    if (request.min_memory)
-        add("min-memory", std::to_string(*request.min_memory));
-    if (request.strict)
-        add("strict", *request.strict ? "true" : "false");
-    return json + "}";
+    return Object{}
+        .add("built", request.built)
+        .add("prefer", request.prefer)
+        .add("only", request.only)
+        .add("deny", request.deny)
+        .add("gpus", request.gpus)
+        .add("require", request.require)
+        .add("backend", request.backend)
+        .add("min-memory", request.min_memory)
+        .add("strict", request.strict)
+        .text();
+}
+
+inline std::string json_of(const RecommendRequest& request) {
+    return Object{}
+        .add("prefer", request.prefer)
+        .add("only", request.only)
+        .add("exclude", request.exclude)
+        .add("need-mib", request.need_mib)
+        .add("require-verified", request.require_verified)
+        .text();
 }
 
 inline std::vector<Candidate> candidates_in(const Document& document, const std::string& pointer) {
@@ -186,10 +264,12 @@ inline Failure failure_of(int code, const Document& document) {
 /// May be used by several threads at once.
 class [[gnu::visibility("default")]] Client {
 public:
-    /// `where`: "system" for the usual socket, or the path of one. Throws Failure.
-    explicit Client(const std::string& where = "system") {
+    /// `where`: "system" for the usual socket, or the path of one. `flags`: GPUPROBE_DAEMON_ONLY,
+    /// or 0. Throws Failure.
+    explicit Client(const std::string& where = "system", unsigned flags = 0) {
         ::gpuprobe_client* opened = nullptr;
-        const int code = ::gpuprobe_open(&opened, where == "system" ? nullptr : where.c_str(), 0);
+        const int code =
+            ::gpuprobe_open(&opened, where == "system" ? nullptr : where.c_str(), flags);
         client_.reset(opened);
         if (code < 0)
             throw detail::failure_of(code == -EINVAL ? -ECONNREFUSED : code, detail::Document{""});
@@ -214,31 +294,108 @@ public:
         if (code < 0 && code != -ENODATA)
             throw detail::failure_of(code, document);
         const std::string root = code < 0 ? "/error" : "";
-        return {
-            .backend = document.word(root + "/backend"),
-            .gpus = document.words(root + "/gpus"),
-            .environment = document.map(root + "/environment"),
-            .answers = document.map(root + "/answers"),
-            .messages = document.words(root + "/messages"),
-            .summary = document.word(root + "/decision"),
-            .generation = std::strtoull(document.word(root + "/generation").c_str(), nullptr, 10),
-            .candidates = detail::candidates_in(document, root + "/candidates")};
+        return {.backend = document.word(root + "/backend"),
+                .gpus = document.words(root + "/gpus"),
+                .environment = document.map(root + "/environment"),
+                .answers = document.map(root + "/answers"),
+                .messages = document.words(root + "/messages"),
+                .summary = document.word(root + "/decision"),
+                .generation = document.number(root + "/generation"),
+                .candidates = detail::candidates_in(document, root + "/candidates")};
+    }
+
+    /// Which of a product's variants to install here; without one, `status` says why. Throws
+    /// Failure: NotFound, InvalidRequest, Unavailable.
+    Recommendation recommend(const std::string& product, const RecommendRequest& request = {}) {
+        const auto document = answer([&](char** json) {
+            return ::gpuprobe_recommend(client_.get(), product.c_str(),
+                                        detail::json_of(request).c_str(), json);
+        });
+        return {.status = document.word("/status"),
+                .variant = document.value("/variant"),
+                .verdict = document.word("/verdict"),
+                .artifact = document.value("/artifact"),
+                .environment = document.map("/environment"),
+                .gpus = document.words("/gpus"),
+                .fallback = document.words("/fallback"),
+                .hint = document.value("/hint"),
+                .generation = document.number("/generation")};
+    }
+
+    /// What `gpuprobectl doctor` finds. Throws Failure.
+    std::vector<Finding> diagnose() {
+        const auto document =
+            answer([&](char** json) { return ::gpuprobe_diagnose(client_.get(), json); });
+        std::vector<Finding> findings;
+        for (long i = 0; i < document.count("/findings"); ++i) {
+            const auto place = "/findings/" + std::to_string(i);
+            findings.push_back({.id = document.word(place + "/id"),
+                                .severity = document.word(place + "/severity"),
+                                .gpu = document.value(place + "/gpu"),
+                                .sentence = document.word(place + "/sentence"),
+                                .fix = document.value(place + "/fix"),
+                                .commands = document.words(place + "/commands")});
+        }
+        return findings;
     }
 
     /// The report as JSON (data/schema/report.schema.json). Throws Failure.
     std::string describe() {
+        return answer([&](char** json) { return ::gpuprobe_describe(client_.get(), json); }).text();
+    }
+
+    /// Any method of the interface, "Plan", "ListGpus" or "Query"; parameters and answer are JSON,
+    /// which gpuprobe_value() reads. Throws Failure.
+    std::string call(const std::string& method, const std::string& parameters = "{}") {
+        return answer([&](char** json) {
+                   return ::gpuprobe_call(client_.get(), method.c_str(), parameters.c_str(), json);
+               })
+            .text();
+    }
+
+    /// How long a call may take: 25 seconds at first; negative: for ever. Probes may take minutes.
+    void set_timeout(std::chrono::milliseconds time) {
+        ::gpuprobe_set_timeout(
+            client_.get(), static_cast<int>(std::clamp<std::int64_t>(time.count(), -1, INT_MAX)));
+    }
+
+    /// Follows the report: a descriptor to poll for reading, which stays the client's. Called
+    /// again, it begins anew. Throws Failure: Unavailable without a daemon.
+    int watch() {
+        const int descriptor = ::gpuprobe_watch(client_.get());
+        if (descriptor < 0)
+            throw detail::failure_of(descriptor, detail::Document{""});
+        return descriptor;
+    }
+
+    /// What has happened since, without waiting; the first is the present state. Call it until it
+    /// returns nullopt. Throws Failure: Unavailable when the daemon has left.
+    std::optional<Change> next_change() {
         char* json = nullptr;
-        const int code = ::gpuprobe_describe(client_.get(), &json);
+        const int code = ::gpuprobe_watch_next(client_.get(), &json);
         const auto document = taken(json);
         if (code < 0)
             throw detail::failure_of(code, document);
-        return document.text();
+        if (code == 0)
+            return std::nullopt;
+        return Change{.generation = document.number("/generation"),
+                      .state = document.word("/state")};
     }
 
 private:
     struct Close {
         void operator()(::gpuprobe_client* client) const { ::gpuprobe_close(client); }
     };
+    /// Throws Failure for whatever is no answer.
+    template <class Ask>
+    static detail::Document answer(const Ask& ask) {
+        char* json = nullptr;
+        const int code = ask(&json);
+        auto document = taken(json);
+        if (code < 0)
+            throw detail::failure_of(code, document);
+        return document;
+    }
     static detail::Document taken(char* json) {
         const std::unique_ptr<char, void (*)(char*)> owner{json, ::gpuprobe_free};
         return detail::Document{json ? json : ""};

@@ -238,5 +238,42 @@ class ClientLibrary(SocketCase):
             self.assertEqual(library.value(document, pointer), value, pointer)
 
 
+class ClientHeader(SocketCase):
+    """The same library from C++."""
+
+    def test_asks_all_that_the_library_can(self):
+        program = f"{self.folder}/client_header"
+        subprocess.run(["c++", *([f"-fsanitize={SANITIZERS}"] if SANITIZERS else []), "-std=c++20", "-Wall", "-Wextra", "-Wshadow",
+                        "-Wconversion", "-Werror", f"-I{SOURCE / 'include'}", pathlib.Path(__file__).with_name("client_header.cpp"),
+                        f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", program], check=True, timeout=100)
+        self.start(f"--state-dir={self.folder}")
+        printed = {words: self.gpuprobectl(f"--socket={self.path}", "-j", *words).stdout.rstrip("\n")
+                   for words in (("recommend", "torch", "--exclude=cu132", "--need-mib=1024"), ("doctor",),
+                                 ("call", "Plan", '{"need":1073741824}'))}
+        found, doctor, plan = printed.values()
+        found, findings = json.loads(found), json.loads(doctor)["findings"]
+        refused = "org.gpuprobe.GpuProbe1.Error."
+        with subprocess.Popen([program, self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as asking:
+            def lines():
+                return list(iter(lambda: asking.stdout.readline().rstrip("\n"), "waits "))
+            *answers, first = lines()
+            self.assertEqual(answers, [
+                "select cuda", f"recommend {found['variant']} accepted {found['gpus'][0]} {found['fallback'][0]}",
+                "artifact " + json.dumps(found["artifact"], separators=(",", ":")), "none none none", f"unknown {refused}NotFound",
+                *("finding " + "|".join((each["id"], each["severity"], each["gpu"] or "", each["sentence"], each["fix"] or "",
+                                         *each["commands"][:1])) for each in findings),
+                f"call {plan}", "refused org.varlink.service.MethodNotFound"])
+            self.assertTrue(findings)
+            self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+            (second,) = lines()
+            generations = [int(re.fullmatch(r"change (\d+) ready", line)[1]) for line in (first, second)]
+            self.assertGreater(generations[1], generations[0])
+            self.end_daemon()
+            asking.stdin.write("\n")
+            asking.stdin.close()
+            self.assertEqual(asking.stdout.read().splitlines(), [f"{name} {refused}Unavailable" for name in ("left", "watch", "nobody")])
+            self.assertEqual(asking.wait(20), 0)
+
+
 if __name__ == "__main__":
     unittest.main()
