@@ -13,7 +13,7 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 PACKAGE = SOURCE / "src/node"
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(SOURCE / "tests/integration/socket")]
+sys.path[:0] = [str(SOURCE / "tests/integration" / folder) for folder in ("", "socket")]
 from interface_types import typescript  # noqa: E402
 from socket_case import BIN, H200, SocketCase  # noqa: E402
 
