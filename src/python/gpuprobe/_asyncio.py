@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Mapping, Optional, Tuple
+import json
+from typing import TYPE_CHECKING, Any, AsyncIterator, Mapping, Optional, Tuple
 
 from ._client import _ABSENT, _ENDED
 from ._messages import (
@@ -15,10 +16,14 @@ from ._messages import (
     answer_from,
     answer_of_program,
     call_text,
-    json,
     program_words,
     socket_path,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .interface import ProbeAnswer, ProbeParameters, SubscribeAnswer
 
 _Streams = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -58,12 +63,12 @@ class AsyncClient(Questions):
 
     _ask = call
 
-    async def changes(self) -> AsyncIterator[Answer]:
+    async def changes(self) -> AsyncIterator[SubscribeAnswer]:
         """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
         async for change in self._stream(await self._connect(), "Subscribe"):
             yield change
 
-    async def probe(self, **request: Any) -> AsyncIterator[Answer]:
+    async def probe(self, **request: Unpack[ProbeParameters]) -> AsyncIterator[ProbeAnswer]:
         """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
         one alone."""
         try:
@@ -77,7 +82,7 @@ class AsyncClient(Questions):
             yield step
 
     async def _stream(self, streams: _Streams, method: str,
-                      parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Answer]:
+                      parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Any]:
         reader, writer = streams
         try:
             writer.write(call_text(method, parameters, more=True))
@@ -131,7 +136,7 @@ class AsyncClient(Questions):
             raise
         return answer_from(reply)[0]
 
-    async def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Answer:
+    async def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Any:
         try:
             child = await asyncio.create_subprocess_exec(
                 *program_words(method), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

@@ -2,10 +2,11 @@
 """The client that waits."""
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import threading
-from typing import Any, Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
 
 from ._messages import (
     MAX_ANSWER,
@@ -16,10 +17,14 @@ from ._messages import (
     answer_from,
     answer_of_program,
     call_text,
-    json,
     program_words,
     socket_path,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .interface import ProbeAnswer, ProbeParameters, SubscribeAnswer
 
 _ABSENT = (FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError)
 _ENDED = (ConnectionResetError, BrokenPipeError)
@@ -59,11 +64,11 @@ class Client(Questions):
 
     _ask = call
 
-    def changes(self) -> Iterator[Answer]:
+    def changes(self) -> Iterator[SubscribeAnswer]:
         """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
         yield from self._stream(self._connect(None), "Subscribe")
 
-    def probe(self, **request: Any) -> Iterator[Answer]:
+    def probe(self, **request: Unpack[ProbeParameters]) -> Iterator[ProbeAnswer]:
         """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
         one alone."""
         try:
@@ -76,7 +81,7 @@ class Client(Questions):
         yield from self._stream(connection, "Probe", request)
 
     def _stream(self, connection: "_Connection", method: str,
-                parameters: Optional[Mapping[str, Any]] = None) -> Iterator[Answer]:
+                parameters: Optional[Mapping[str, Any]] = None) -> Iterator[Any]:
         with connection:
             try:
                 connection.send(call_text(method, parameters, more=True))
@@ -121,7 +126,7 @@ class Client(Questions):
             raise
         return answer_from(reply)[0]
 
-    def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Answer:
+    def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Any:
         try:
             done = subprocess.run(program_words(method), input=json.dumps(dict(parameters or {})).encode(),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=self._timeout, check=False)

@@ -4,7 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._typing import question
+    from .interface import (
+        DescribeAnswer,
+        DiagnoseAnswer,
+        GetMemoryAnswer,
+        ListGpusAnswer,
+        PlanAnswer,
+        PlanRequest,
+        QueryAnswer,
+        RecommendAnswer,
+        RecommendRequest,
+        ReportOutcomeAnswer,
+        SelectAnswer,
+        SelectRequest,
+    )
+else:
+    def question(ask):
+        return ask
 
 SOCKET = "/run/gpuprobe/org.gpuprobe"
 PROGRAM = "gpuprobectl"
@@ -112,39 +134,53 @@ class Questions:
     def _ask(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Any:
         raise NotImplementedError
 
-    def describe(self) -> Any:
+    @question
+    def describe(self) -> DescribeAnswer:
         """The report on the machine."""
         return self._ask("Describe")
 
-    def gpus(self) -> Any:
+    @question
+    def gpus(self) -> ListGpusAnswer:
         """{"generation", "gpus"}: every GPU, best first."""
         return self._ask("ListGpus")
 
-    def select(self, consumer: str = "default", **request: Any) -> Any:
+    @question
+    def select(self, consumer: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
         """The backend that the consumer should use here. Keys of the request are written with underscores:
         min_memory. Raises NoMatch."""
         return self._ask("Select", {"consumer": consumer, "request": request})
 
-    def recommend(self, product: str, manifest: Optional[str] = None, **request: Any) -> Any:
+    @question
+    def recommend(self, product: str, manifest: Optional[str] = None,
+                  **request: Unpack[RecommendRequest]) -> RecommendAnswer:
         """Which of a product's variants to install here; its status says why there is none."""
         return self._ask("Recommend", {"product": product, "manifest": manifest, "request": request})
 
-    def plan(self, need: Optional[int] = None, **more: Any) -> Any:
+    @question
+    def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
+             request: Optional[PlanRequest] = None, model: Optional[str] = None) -> PlanAnswer:
         """Whether so many bytes, or a model (the text of a gpuprobe.model/1), fit on each GPU, and on several together."""
-        return self._ask("Plan", {"need": need, **more})
+        return self._ask("Plan", {"need": need, "margin": margin, "gpus": gpus, "request": request, "model": model})
 
-    def diagnose(self, environment: Optional[Mapping[str, str]] = None) -> Any:
+    @question
+    def diagnose(self, environment: Optional[Mapping[str, str]] = None) -> DiagnoseAnswer:
         """Why a GPU is not used, and what helps. Without an environment: that of this process."""
         return self._ask("Diagnose", {"environment": dict(os.environ if environment is None else environment)})
 
-    def query(self, *terms: str, gpus: Optional[List[str]] = None) -> Any:
+    @question
+    def query(self, *terms: str, gpus: Optional[List[str]] = None) -> QueryAnswer:
         """Whether terms hold, on each GPU: "driver>=550"."""
         return self._ask("Query", {"terms": list(terms), "gpus": gpus})
 
-    def memory(self, gpu: str) -> Any:
+    @question
+    def memory(self, gpu: str) -> GetMemoryAnswer:
         """The memory of the GPU with that id, read now."""
         return self._ask("GetMemory", {"gpu": gpu})
 
-    def report_outcome(self, consumer: str, outcome: str, **choice: str) -> Any:
-        """How a choice went: "ok" or "failed"; choice: backend, variant or family, gpu, detail."""
-        return self._ask("ReportOutcome", {"consumer": consumer, "outcome": outcome, **choice})
+    @question
+    def report_outcome(self, consumer: str, outcome: str, *, backend: Optional[str] = None,
+                       variant: Optional[str] = None, family: Optional[str] = None, gpu: Optional[str] = None,
+                       detail: Optional[str] = None) -> ReportOutcomeAnswer:
+        """How a choice went: "ok" or "failed"."""
+        return self._ask("ReportOutcome", {"consumer": consumer, "outcome": outcome, "backend": backend,
+                                           "variant": variant, "family": family, "gpu": gpu, "detail": detail})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package asks a daemon, gpuprobectl where there is none, and says so where there is neither."""
 import asyncio
+import importlib.util
 import json
 import os
 import pathlib
@@ -8,13 +9,18 @@ import socket
 import subprocess
 import sys
 import threading
+import typing
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-sys.path[:0] = [str(SOURCE / "src/python"), str(SOURCE / "tests/integration/socket")]
-from socket_case import BIN, H200, SocketCase  # noqa: E402
+sys.path[:0] = [str(SOURCE / "src/python"), *(str(SOURCE / "tests/integration" / folder) for folder in ("", "socket"))]
+from interface_types import python  # noqa: E402
+from socket_case import BIN, H200, MACHINES, SocketCase  # noqa: E402
 
 import gpuprobe  # noqa: E402
+from gpuprobe import interface  # noqa: E402
+
+HAS_MYPY = importlib.util.find_spec("mypy") is not None
 
 
 async def awaited(path, name, *words, **more):
@@ -175,6 +181,107 @@ class PythonPackage(SocketCase):
         done = subprocess.run([*command, "select", "nobody"], env=environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("UnknownConsumer", json.loads(done.stdout)["error"]["name"])
+
+
+class PythonTypes(SocketCase):
+    FILE = SOURCE / "src/python/gpuprobe/interface.py"
+
+    def test_are_the_interface(self):
+        self.start()
+        made = python(self.call("org.varlink.service.GetInterfaceDescription",
+                                {"interface": "org.gpuprobe"})["description"])
+        if os.environ.get("GPUPROBE_ACCEPT"):
+            self.FILE.write_text(made, encoding="utf-8")
+        self.assertEqual(self.FILE.read_text(encoding="utf-8"), made)
+
+    def assert_is(self, value, kind, place):
+        """Whether the value has the type, member for member."""
+        origin, words = typing.get_origin(kind), typing.get_args(kind)
+        if typing.is_typeddict(kind):
+            self.assertEqual(set(value), set(kind.__annotations__), place)
+            for name, inner in typing.get_type_hints(kind).items():
+                self.assert_is(value[name], inner, f"{place}/{name}")
+        elif origin is typing.Union:
+            if value is not None:
+                self.assert_is(value, words[0], place)
+        elif origin is list:
+            self.assertIsInstance(value, list, place)
+            for index, item in enumerate(value):
+                self.assert_is(item, words[0], f"{place}/{index}")
+        elif origin is dict:
+            self.assertIsInstance(value, dict, place)
+            for name, item in value.items():
+                self.assert_is(item, words[1], f"{place}/{name}")
+        elif origin is typing.Literal:
+            self.assertIn(value, words, place)
+        elif kind is not typing.Any:
+            self.assertIsInstance(value, (int, float) if kind is float else kind, place)
+
+    def test_are_those_of_answers(self):
+        asked = {"Describe": {}, "ListGpus": {}, "Select": {"consumer": "ollama"}, "Recommend": {"product": "torch"},
+                 "Plan": {"need": 1 << 33}, "Diagnose": {}, "Query": {"terms": ["driver>=550", "vulkan>=1.2"]}, "ListQuarantine": {},
+                 "ListOverrides": {}, "ListHardwareDevices": {}, "ListConsumers": {}, "ListProducts": {}}
+        for machine in ("nvidia-h200-1", "nvidia-h100-mig-mixed", "accel-gaudi2x8", "lact-amd-rx6600", "tsuku-none"):
+            self.start(machine=MACHINES / machine)
+            for method, parameters in asked.items():
+                self.assert_is(self.call(method, parameters), getattr(interface, f"{method}Answer"), f"{machine}: {method}")
+            self.end_daemon()
+        with self.assertRaises(AssertionError):
+            self.assert_is({"consumers": [1]}, interface.ListConsumersAnswer, "")
+
+    def check(self, *words):
+        """What mypy says."""
+        done = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--no-error-summary", "--enable-incomplete-feature=Unpack",
+                               f"--cache-dir={self.folder}/cache", *words], cwd=self.folder, capture_output=True, text=True, timeout=100,
+                              check=False, env={**os.environ, "MYPYPATH": str(SOURCE / "src/python")})
+        self.assertEqual(done.stderr, "")
+        return done.stdout.splitlines()
+
+    def check_program(self, text):
+        pathlib.Path(self.folder, "used.py").write_text(text, encoding="utf-8")
+        return self.check("--follow-imports=silent", "used.py")
+
+    @unittest.skipUnless(HAS_MYPY, "python3-mypy is not installed")
+    def test_hold_for_the_package(self):
+        self.assertEqual(self.check("--no-warn-return-any", "-p", "gpuprobe"), [])
+
+    @unittest.skipUnless(HAS_MYPY, "python3-mypy is not installed")
+    def test_hold_for_a_program(self):
+        right = """
+from typing import List
+from gpuprobe import AsyncClient, Client, NoMatch
+from gpuprobe.interface import Gpu
+
+def names(gpus: List[Gpu]) -> List[str]:
+    return [gpu["name"] or "unknown" for gpu in gpus]
+
+def ask(client: Client) -> None:
+    print(names(client.gpus()["gpus"]), client.select("ollama", min_memory=1)["gpus"][0].upper())
+    for step in client.probe(apis=["cuda"]):
+        print(round(step["progress"] or 0.0))
+    for change in client.changes():
+        if change["state"] == "ready":
+            break
+    try:
+        print(client.plan(1)["host"]["need"] + 1)
+    except NoMatch as problem:
+        print(problem.details)
+
+async def ask_too(client: AsyncClient) -> None:
+    print(names((await client.gpus())["gpus"]), (await client.recommend("torch", only=["cpu"]))["status"].upper())
+    async for change in client.changes():
+        print(change["generation"] + 1)
+"""
+        self.assertEqual(self.check_program(right), [])
+
+    @unittest.skipUnless(HAS_MYPY, "python3-mypy is not installed")
+    def test_refuse_what_the_interface_does_not_have(self):
+        wrong = ['client.select("ollama", minimum_memory=1)', "client.select(1)", 'client.gpus()["gpus"][0]["nam"]', "client.nothing()",
+                 'client.plan("much")', "client.plan(request={'need': 1})", 'client.select().backend', "len(later.select())",
+                 'client.describe()["gpus"] + 1', 'client.select()["backend"].upper()']
+        found = self.check_program("\n".join(["from gpuprobe import AsyncClient, Client", "client, later = Client(), AsyncClient()", *wrong]))
+        told = {int(line.split(":")[1]) for line in found if " error: " in line}
+        self.assertEqual(told, set(range(3, 3 + len(wrong))), found)
 
 
 if __name__ == "__main__":

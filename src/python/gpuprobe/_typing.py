@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For checkers of types alone: a question is asked in one way of both clients, and AsyncClient's is to be awaited."""
+from typing import Any, Awaitable, Callable, Generic, TypeVar, overload
+
+from typing_extensions import Concatenate, ParamSpec
+
+from ._asyncio import AsyncClient
+from ._client import Client
+
+_Taken = ParamSpec("_Taken")
+_Answer = TypeVar("_Answer")
+
+
+class question(Generic[_Taken, _Answer]):
+    def __init__(self, ask: Callable[Concatenate[Any, _Taken], _Answer]) -> None: ...
+    @overload
+    def __get__(self, client: AsyncClient, kind: Any) -> Callable[_Taken, Awaitable[_Answer]]: ...
+    @overload
+    def __get__(self, client: Client, kind: Any) -> Callable[_Taken, _Answer]: ...
+    def __get__(self, client: Any, kind: Any) -> Any: ...
