@@ -167,6 +167,45 @@ class NodePackage(SocketCase):
             self.assertEqual(run(*words).returncode, 2, words)
 
 
+@unittest.skipUnless(NODE and shutil.which("npm") and shutil.which("npx"), "node, npm or npx is not installed")
+class NodeArchive(SocketCase):
+    """What `npm pack` makes, in a project of its own, without a registry."""
+
+    def setUp(self):
+        super().setUp()
+        self.project = pathlib.Path(self.folder, "project")
+        self.project.mkdir()
+        (self.project / "package.json").write_text('{"name":"project","private":true,"type":"module"}', encoding="utf-8")
+        (name,) = json.loads(self.run_in_project("npm", "pack", "--json", str(PACKAGE)).stdout)
+        self.files = {file["path"] for file in name["files"]}
+        self.run_in_project("npm", "install", "--no-audit", "--no-fund", f"./{name['filename']}")
+
+    def run_in_project(self, *words, code=0, socket_path="/nonexistent"):
+        done = subprocess.run(words, cwd=self.project, capture_output=True, text=True, timeout=100, check=False,
+                              env={**os.environ, "HOME": self.folder, "npm_config_offline": "true", "npm_config_cache": f"{self.folder}/cache",
+                                   "npm_config_update_notifier": "false", "GPUPROBE_SOCKET": socket_path})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_holds_what_is_needed_and_no_more(self):
+        self.assertEqual(self.files, {"package.json", "README.md", "gpuprobe.js", "gpuprobe.d.ts", "interface.d.ts", "main.js"})
+
+    def test_runs_with_npx(self):
+        self.start()
+        npx = ["npx", "--no-install", "gpuprobe"]
+        done = self.run_in_project(*npx, "select", "ollama", socket_path=self.path)
+        self.assertEqual(done.stdout, self.gpuprobectl(f"--socket={self.path}", "-j", "select", "ollama").stdout)
+        done = self.run_in_project(*npx, f"--socket={self.path}", "org.gpuprobe.Select", '{"request":{"only":["sycl"]}}', code=3)
+        self.assertIn("NoMatch", json.loads(done.stdout)["error"]["name"])
+        self.assertIn("Usage: gpuprobe", self.run_in_project(*npx, "--help").stdout)
+
+    def test_is_imported_by_its_name(self):
+        self.start()
+        script = 'import { Client } from "gpuprobe"; console.log((await new Client().select("ollama")).backend);'
+        done = self.run_in_project(NODE, "--input-type=module", "-e", script, socket_path=self.path)
+        self.assertEqual(done.stdout, "cuda\n")
+
+
 class Server:
     """A daemon that answers as it is told: `serve` gets each connection, and the number of those before it."""
 
