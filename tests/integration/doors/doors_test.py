@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every door gives the same answer: the socket, the C library, the Python and the Node package, D-Bus, and gpuprobectl over the
-socket, over the bus and by itself.
+"""Every door gives the same answer: the socket, the C library, the Python package (waiting and for asyncio), the Node package,
+D-Bus, and gpuprobectl over the socket, over the bus and by itself; with GPUPROBE_PORTABLE=FILE, the program in one file too.
 
 GPUPROBE_DOORS=500 asks that many questions on every recorded machine, GPUPROBE_DOORS=500:nvidia-h200-1 on one; without it, one
-of each kind on three. The bytes are equal but where a door's types do not let them be:
+of each kind on three. Prints a table of doors. The bytes are equal but where a door's types do not let them be:
 
 - the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
 - on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
@@ -12,6 +12,8 @@ of each kind on three. The bytes are equal but where a door's types do not let t
 - an error of Varlink itself has its name beside the document on the socket, and in it everywhere else;
 - generation, created_usec and free_at_usec are of the moment: a process of its own counts them anew.
 """
+import asyncio
+import collections
 import ctypes
 import itertools
 import json
@@ -32,6 +34,7 @@ from bus_case import MANAGER, NAME, ROOT, Bus, Gio, GLib  # noqa: E402
 import gpuprobe  # noqa: E402
 
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
+PORTABLE = os.environ.get("GPUPROBE_PORTABLE")
 WANTED, _, ONE = os.environ.get("GPUPROBE_DOORS", "").partition(":")
 MOMENTARY = re.compile(r'"generation":\d+|"(created|free_at)_usec":\d+')
 MADE_UP = re.compile(r'"fake:[a-z]+"(?!:)')
@@ -223,8 +226,9 @@ class Doors(SocketCase):
         self.notify.wait_for("READY=1", self.daemon)
         return bus
 
-    def printed(self, where, words):
-        text = self.gpuprobectl(where, "-j", "-q", *words).stdout.removesuffix("\n")
+    def printed(self, where, words, program=BIN / "gpuprobectl"):
+        done = subprocess.run([program, where, "-j", "-q", *words], env=self.environment(), capture_output=True, text=True, timeout=60, check=False)
+        text = done.stdout.removesuffix("\n")
         return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
 
     def by_node(self, asked):
@@ -241,10 +245,26 @@ class Doors(SocketCase):
         except gpuprobe.Refused as refused:
             return compact(refused.details)
 
+    async def by_asyncio(self, asked):
+        answers = []
+        async with gpuprobe.AsyncClient(self.path, daemon_only=True) as client:
+            for method, parameters, _ in asked:
+                try:
+                    answers.append(compact(await client.call(method, parameters)))
+                except gpuprobe.Refused as refused:
+                    answers.append(compact(refused.details))
+        return answers
+
     def assert_same(self, machine, question, door, found, told, is_moment=False):
         if is_moment:
             found, told = MOMENTARY.sub("", found), MOMENTARY.sub("", told)
-        if found != told:
+        self.count(machine, question, door, found == told, found, told)
+
+    def count(self, machine, question, door, is_same, found, told):
+        """Keeps what differs, and how often each door was asked about each machine."""
+        self.asked[door] += 1
+        self.machines[door].add(machine.name)
+        if not is_same:
             self.different.append((machine.name, door, str(question[:2])[:400], shorter(found, told)))
 
     def ask_all(self, machine, count):
@@ -268,9 +288,10 @@ class Doors(SocketCase):
                     self.assert_bus(machine, question, on_bus, text, paths)
                 if count <= 60 or at % 10 == 0:
                     self.assert_programs(machine, question, bus, with_its_name)
+            for question, text, found in zip(asked, told, asyncio.run(self.by_asyncio(asked))):
+                self.assert_same(machine, question, "Python, asyncio", found, text)
             for question, text, line in zip(asked, told, self.by_node(asked) if NODE else []):
-                if json.loads(line) != json.loads(text):
-                    self.different.append((machine.name, "Node", question[:2], shorter(line, text)))
+                self.count(machine, question, "Node", json.loads(line) == json.loads(text), line, text)
         self.end_daemon()
         self.doCleanups()
         self.setUp()
@@ -284,9 +305,7 @@ class Doors(SocketCase):
         found, wanted = on_bus.answer(*question[:2]), wanted_of_bus(question[0], text, paths)
         if isinstance(wanted, dict) and wanted.get("Backend") == "":
             found.pop("Generation", None)
-        if found != wanted:
-            texts = (json.dumps(each, sort_keys=True) for each in (found, wanted))
-            self.different.append((machine.name, "D-Bus", str(question[:2])[:400], shorter(*texts)))
+        self.count(machine, question, "D-Bus", found == wanted, *(json.dumps(each, sort_keys=True) for each in (found, wanted)))
 
     def assert_programs(self, machine, question, bus, text):
         method, parameters, words = question
@@ -295,8 +314,15 @@ class Doors(SocketCase):
         if words:
             doors["gpuprobectl --bus"] = f"--bus={bus.address}"
         for door, where in doors.items():
-            text = MADE_UP.sub('"/"', text) if door.endswith("--bus") else text
-            self.assert_same(machine, question, door, self.printed(where, said), text, door.endswith("replay"))
+            wanted = MADE_UP.sub('"/"', text) if door.endswith("--bus") else text
+            self.assert_same(machine, question, door, self.printed(where, said), wanted, door.endswith("replay"))
+        if PORTABLE:
+            self.assert_same(machine, question, "portable", self.printed(f"--replay={machine}", said, PORTABLE), text, True)
+
+    def table(self):
+        rows = [f"| {door} | {count:,} | {len(self.machines[door])} | {sum(door == each[1] for each in self.different)} |"
+                for door, count in self.asked.items()]
+        return "\n".join(["| door beside the socket | answers compared | captures | differences |", "| --- | --- | --- | --- |", *rows])
 
     def test_look_around_this_machine_alike(self):
         on_bus = BusDoor(self.start_on())
@@ -318,11 +344,11 @@ class Doors(SocketCase):
         self.assertEqual("\n".join(different), "")
 
     def test_give_the_same_answers(self):
-        self.different = []
+        self.different, self.asked, self.machines = [], collections.Counter(), collections.defaultdict(set)
         asked = sum(self.ask_all(machine, int(WANTED or 30)) for machine in machines())
         told = "\n".join(str(each) for each in self.different[:8])
         self.assertEqual(len(self.different), 0, f"of {asked} questions:\n{told}")
-        print(f"{asked} questions, 0 differences")
+        print(self.table())
 
 
 def with_name(method, text):
