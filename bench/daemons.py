@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon on a bus of its own, and what it costs."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+CALL = ["org.gpuprobe.GpuProbe1", "/org/gpuprobe/GpuProbe1", "org.gpuprobe.GpuProbe1.Manager"]
+
+
+@contextlib.contextmanager
+def private_bus(folder):
+    process = subprocess.Popen(
+        ["dbus-daemon", "--session", "--nofork", "--print-address=1", f"--address=unix:path={folder}/bus"],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def socket_beside(address):
+    """The daemon's, in the folder of its bus."""
+    return address.removeprefix("unix:path=").split(",")[0] + ".socket"
+
+
+def ask(address):
+    return subprocess.run(
+        ["busctl", f"--address={address}", "call", *CALL, "SelectBackend", "sa{sv}", "default", "0"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def daemon(binaries, address, *options):
+    process = subprocess.Popen([f"{binaries}/gpuprobed", f"--bus={address}", f"--socket={socket_beside(address)}",
+                                *options])
+    try:
+        give_up = time.monotonic() + 10
+        while (answer := ask(address)).returncode != 0:
+            if process.poll() is not None:
+                raise RuntimeError("gpuprobed ended")
+            if time.monotonic() > give_up:
+                raise RuntimeError(f"gpuprobed does not answer: {answer.stderr.strip()}")
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def resident_kib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return None
+
+
+def round_trips(bench, address):
+    environment = {**os.environ, "DBUS_BENCH_ADDRESS": address, "GPUPROBE_SOCKET": socket_beside(address)}
+    bare = subprocess.Popen([f"{bench}/bench_bare_answer"], env=environment, stdout=subprocess.PIPE)
+    try:
+        bare.stdout.readline()  # it has its name then
+        output = subprocess.run(
+            # Interleaved, so that what else the machine does hits the reference as often as the rest.
+            [f"{bench}/bench_bus_round_trip", "--benchmark_format=json", "--benchmark_repetitions=25",
+             "--benchmark_enable_random_interleaving=true", "--benchmark_report_aggregates_only=true",
+             "--benchmark_min_time=0.1"],
+            check=True, capture_output=True, text=True, env=environment).stdout
+    finally:
+        bare.terminate()
+        bare.wait()
+    return {item["run_name"]: item["real_time"] / 1e9 for item in json.loads(output)["benchmarks"]
+            if item.get("aggregate_name") == "median"}
+
+
+def crowd(bench, address):
+    """Median and 99th percentile of what 500 clients wait for, each of 100 answers."""
+    environment = {**os.environ, "GPUPROBE_SOCKET": socket_beside(address)}
+    told = subprocess.run([f"{bench}/bench_crowd", "500", "100"], check=True, capture_output=True, text=True, env=environment)
+    return [float(word) for word in told.stdout.split()]
+
+
+def quick_start(binaries, address, options):
+    """exec to the first correct answer, over a connection that is there already and only waits."""
+    import dbus.bus
+
+    connection = dbus.bus.BusConnection(address)
+    start = time.monotonic()
+    process = subprocess.Popen([f"{binaries}/gpuprobed", f"--bus={address}", *options])
+    try:
+        while not connection.name_has_owner(CALL[0]):
+            time.sleep(0.0002)
+        proxy = connection.get_object(CALL[0], CALL[1], introspect=False)
+        backend = proxy.SelectBackend("default", dbus.Dictionary({}, signature="sv"), dbus_interface=CALL[2])
+        assert backend["Backend"]
+        return time.monotonic() - start
+    finally:
+        process.terminate()
+        process.wait()
+        connection.close()
