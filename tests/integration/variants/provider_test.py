@@ -4,12 +4,14 @@
 What theirs answer is recorded in tests/data/wheel_variants.json; GPUPROBE_ACCEPT=1 records it anew where $GPUPROBE_WHEELNEXT has
 them."""
 import collections
+import configparser
 import copy
 import importlib.util
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -243,6 +245,56 @@ class StaticList(SocketCase):
                               env={"PATH": self.folder, "PYTHONPATH": ":".join(PATHS), "GPUPROBE_SOCKET": self.path})
         self.assertEqual(done.stdout, "[[], [], []]\n")
         self.assertEqual(done.stderr.count("gpuprobe does not answer"), 1, done.stderr)
+
+
+class BootUnit(SocketCase):
+    """gpuprobe-export@wheel-variants.service as systemd would run it, with the wheels where Debian's package would be."""
+
+    def settings(self):
+        unit = configparser.ConfigParser(interpolation=None, strict=False)
+        unit.optionxform = str
+        # Of several lines of one name the last counts, as it does for systemd after an empty one.
+        unit.read([BIN.parent / "systemd/gpuprobe-export@.service", SOURCE / "systemd/export/wheel-variants.conf"], encoding="utf-8")
+        return unit["Service"]
+
+    def environment_with_wheels(self):
+        """The python of a virtual environment: -I takes nothing from PYTHONPATH."""
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{self.folder}/venv"], check=True, timeout=100)
+        (site,) = pathlib.Path(self.folder, "venv").glob("lib/python3*/site-packages")
+        for project in ("python", "variant_provider"):
+            subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", f"--target={site}",
+                            built(project, self.folder)], capture_output=True, timeout=100, check=True)
+        return f"{self.folder}/venv/bin/python3"
+
+    @unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "no pip, setuptools or wheel")
+    def test_writes_the_list(self):
+        settings = self.settings()
+        python, *words = shlex.split(settings["ExecStart"])
+        self.assertEqual((python, settings["Type"]), ("/usr/bin/python3", "oneshot"))
+        folder = f"/run/{settings['RuntimeDirectory']}"
+        (output,) = [word for word in words if folder in word]
+        self.assertEqual(output, f"--output={folder}/variants.toml")
+        self.assertIn(f"UV_VARIANT_LOCK={folder}/variants.toml", (SOURCE / "docs/wheel-variants.md").read_text(encoding="utf-8"))
+        runtime = pathlib.Path(self.folder, settings["RuntimeDirectory"])
+        runtime.mkdir()
+        command = [self.environment_with_wheels(), *(word.replace(folder, str(runtime)) for word in words)]
+        self.start()
+        done = subprocess.run(command, env={"PATH": "/usr/bin", "GPUPROBE_SOCKET": self.path}, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        read = tomllib.loads((runtime / "variants.toml").read_text(encoding="utf-8"))
+        self.assertEqual(read["provider"][0]["properties"], properties(describe(H200))["nvidia"])
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_is_a_unit_that_systemd_takes(self):
+        unit = pathlib.Path(self.folder, "gpuprobe-export@wheel-variants.service")
+        shutil.copy(BIN.parent / "systemd/gpuprobe-export@.service", unit)
+        drop_in = unit.with_name(f"{unit.name}.d")
+        drop_in.mkdir()
+        shutil.copy(SOURCE / "systemd/export/wheel-variants.conf", drop_in)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60, check=False)
+        complaints = [line for line in done.stderr.splitlines() if "wheel-variants" in line]
+        # gpuprobed.service, which it wants, is not installed here.
+        self.assertEqual([line for line in complaints if "gpuprobed.service" not in line], [])
 
 
 @unittest.skipUnless(real_providers.FOLDER, "GPUPROBE_WHEELNEXT names no folder with variantlib and the vendors' providers")
