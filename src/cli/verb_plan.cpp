@@ -70,7 +70,7 @@ Status check_plan(Arguments& arguments) {
     auto& plan = arguments.plan;
     const auto request = plan_request_from(plan.request);
     if (!request)
-        return Error{request.error()}.in("plan");
+        return request.error();
     if (plan.model_file.has_value() == request->need.has_value())
         return refusal("what for? Give --gguf FILE or --need-mib N").in("plan");
     if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))

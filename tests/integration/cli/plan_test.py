@@ -105,12 +105,12 @@ class PlanAnswers(unittest.TestCase):
 
 class PlanCommandLine(unittest.TestCase):
     BAD = {
-        (): "what for? Give --gguf FILE or --need-mib N",
-        ("--need-mib=1", "--gguf=x"): "what for?",
+        (): "plan: what for? Give --gguf FILE or --need-mib N",
+        ("--need-mib=1", "--gguf=x"): "plan: what for?",
         ("--need-mib=0",): "request: need-mib: it is no number from 1",
         ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
-        ("--need-mib=1", "--beginning"): "--beginning, --print-model and --format are about a model",
-        ("--need-mib=1", "--format=vllm"): "--beginning, --print-model and --format are about a model",
+        ("--need-mib=1", "--beginning"): "plan: --beginning, --print-model and --format are about a model",
+        ("--need-mib=1", "--format=vllm"): "plan: --beginning, --print-model and --format are about a model",
         ("--gguf=x", "--ctx=0"): "request: ctx: '0' is no number from 1",
         ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is no number",
         ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is no number",
@@ -129,7 +129,7 @@ class PlanCommandLine(unittest.TestCase):
             with self.subTest(words=words):
                 done = replay("software-only", *words)
                 self.assertEqual(done.returncode, 2, done.stderr)
-                self.assertIn("gpuprobectl: plan: " + problem, done.stderr)
+                self.assertIn("gpuprobectl: " + problem, done.stderr)
 
 
 class PlanFormats(unittest.TestCase):

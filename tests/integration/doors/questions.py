@@ -67,6 +67,7 @@ def first(gpus):
         ("Query", {"terms": TERMS, "gpus": [gpu]}, None), ("GetMemory", {"gpu": gpu}, None),
         select("default"), select("ollama", explain=True), select("default", only=["sycl"]), select("defualt"),
         select("llama.cpp", backend="rocm", strict=True), select("default", onyl=["cuda"]), select("vllm", gpus=[gpu]),
+        plan("qwen3-32b", kv=["q4_0"], flash_attention="off"),
         recommend("torch"), recommend("torhc"), recommend("llama.cpp", explain=True), recommend("torch", exclude=["nothing"]),
         plan("llama-3.1-8b"), plan("gemma-3-27b", ctx="32k", kv=["q8_0", "q4_0"], streams=2), plan("qwen3-32b", gpus=[gpu], swa_full=True),
         plan("qwen3-32b", ctx="wrong"), plan("llama-3.1-8b", consumer="ollama"), plan("llama-3.1-8b", consumer="olama"), ("Plan", {"request": {"need_mib": 8192, "gpus": [gpu]}}, 
