@@ -71,14 +71,23 @@ SharedText text_of(const MethodAnswer& answer) {
         varlink::reply(answer.error, answer.document, answer.continues));
 }
 
-/// systemd's own limit is 1,024 for programs that use select(2).
-void allow_many_descriptors() {
+/// How many connections there is room for, with as many descriptors for all else. systemd's own
+/// limit is 1,024 descriptors, for programs that use select(2).
+std::size_t allowed_connections() {
     constexpr rlim_t kWanted = 2 * SocketServer::kMaxConnections;
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted)
-        return;
-    limit.rlim_cur = std::min(limit.rlim_max, kWanted);
-    (void)::setrlimit(RLIMIT_NOFILE, &limit);  // fewer callers at once, then
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return SocketServer::kMaxConnections;
+    const rlimit wanted{.rlim_cur = std::min(limit.rlim_max, kWanted), .rlim_max = limit.rlim_max};
+    if (limit.rlim_cur < wanted.rlim_cur && ::setrlimit(RLIMIT_NOFILE, &wanted) == 0)
+        limit = wanted;
+    return std::min<rlim_t>(limit.rlim_cur / 2, SocketServer::kMaxConnections);
+}
+
+const SharedText& too_many() {
+    static const auto refusal =
+        text_of(refusal_of({ErrorCode::TooManyRequests, "too many connections of this user"}));
+    return refusal;
 }
 
 const sockaddr* plain(const sockaddr_un& address) {
@@ -105,9 +114,8 @@ SocketServer::SocketServer(EventLoop& loop,
       authority_{std::move(authority)},
       views_{context.engine},
       turns_{loop, [] {}, [] { return false; }, [] { return std::size_t{0}; }},
-      self_{std::make_shared<SocketServer*>(this)} {
-    allow_many_descriptors();
-}
+      max_connections_{allowed_connections()},
+      self_{std::make_shared<SocketServer*>(this)} {}
 
 SocketServer::~SocketServer() {
     self_.reset();
@@ -197,14 +205,14 @@ bool SocketServer::accept_one() {
     auto peer = peer_of(socket.get());
     if (!peer)
         return true;
-    if (!has_room_for(peer->uid)) {
-        static const auto refusal =
-            text_of(refusal_of({ErrorCode::TooManyRequests, "too many connections of this user"}));
-        (void)::send(socket.get(), refusal->data(), refusal->size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!make_room_for(peer->uid)) {
+        const auto& refusal = *too_many();
+        (void)::send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return true;
     }
-    ++accounts_[peer->uid].connections;
     const auto id = ++last_id_;
+    accounts_[peer->uid].connections.insert(id);
+    connections_ += peer->uid == kRoot ? 0 : 1;
     SocketConnection::Owner& owner = *this;
     auto caller = caller_from(*peer);
     clients_.emplace(id, Client{.connection = std::make_shared<SocketConnection>(
@@ -213,12 +221,28 @@ bool SocketServer::accept_one() {
     return true;
 }
 
-bool SocketServer::has_room_for(uid_t uid) const {
+/// One user has at most half of all places.
+bool SocketServer::make_room_for(uid_t uid) {
     if (uid == kRoot)
         return true;
     const auto account = accounts_.find(uid);
-    return clients_.size() < kMaxConnections &&
-           (account == accounts_.end() || account->second.connections < kMaxConnectionsPerUid);
+    const auto own = account == accounts_.end() ? 0 : account->second.connections.size();
+    if (own >= max_connections_ / 2)
+        return false;
+    return connections_ < max_connections_ || take_from_whoever_has_most(own + 1);
+}
+
+/// Closes the newest connection of the user who has most, where that one keeps as many as `kept`:
+/// so shares become alike, and nobody gets a place that another one then gets back.
+bool SocketServer::take_from_whoever_has_most(std::size_t kept) {
+    const auto has = [](const auto& account) {
+        return account.first == kRoot ? 0 : account.second.connections.size();
+    };
+    const auto most = std::ranges::max_element(accounts_, {}, has);
+    if (most == accounts_.end() || has(*most) <= kept)
+        return false;
+    clients_.at(*most->second.connections.rbegin()).connection->close_with(too_many());
+    return true;
 }
 
 void SocketServer::changed(SocketConnection& connection) {
@@ -257,8 +281,9 @@ void SocketServer::closed(SocketConnection& connection) {
     const auto account = accounts_.find(connection.peer().uid);
     if (const auto held = held_.extract(connection.id()); !held.empty())
         account->second.held_bytes -= held.mapped();
-    --account->second.connections;
-    if (account->second.connections == 0 && account->second.running == 0)
+    account->second.connections.erase(connection.id());
+    connections_ -= account->first == kRoot ? 0 : 1;
+    if (account->second.connections.empty() && account->second.running == 0)
         accounts_.erase(account);
     std::erase(subscribers_, connection.id());
     closed_.push_back(connection.id());
@@ -388,7 +413,7 @@ void SocketServer::give_back_costs(const Asked& asked) {
         return;
     --running_;
     const auto account = accounts_.find(asked.call.uid);
-    if (--account->second.running == 0 && account->second.connections == 0)
+    if (--account->second.running == 0 && account->second.connections.empty())
         accounts_.erase(account);
 }
 

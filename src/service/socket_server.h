@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,10 +26,9 @@ namespace gpuprobe::inline service {
 /// that nobody waits for all calls of another user.
 class SocketServer final : private SocketConnection::Owner {
 public:
-    static constexpr std::size_t kMaxConnections = 4096;  ///< root has no limit
-    static constexpr std::size_t kMaxConnectionsPerUid = 2048;
-    static constexpr Bytes kMaxHeldPerUid = mib(16);  ///< unfinished calls and unread answers
-    static constexpr std::size_t kMaxRunning = 64;    ///< costly calls
+    static constexpr std::size_t kMaxConnections = 4096;  ///< of all but root, who has no limit
+    static constexpr Bytes kMaxHeldPerUid = mib(16);      ///< unfinished calls and unread answers
+    static constexpr std::size_t kMaxRunning = 64;        ///< costly calls
     static constexpr std::size_t kMaxRunningPerUid = 8;
     static constexpr Bytes kMaxKept = kib(256);  ///< larger answers are made anew
     static constexpr Duration kUse = std::chrono::seconds{2};
@@ -61,7 +61,7 @@ private:
     };
     /// What one user has.
     struct Account {
-        std::size_t connections = 0;
+        std::set<std::uint64_t> connections = {};  ///< ids, the oldest first
         std::size_t held_bytes = 0;
         std::size_t running = 0;  ///< costly calls
     };
@@ -80,7 +80,8 @@ private:
     void serve_ready();
     void accept_some();
     bool accept_one();
-    [[nodiscard]] bool has_room_for(uid_t uid) const;
+    [[nodiscard]] bool make_room_for(uid_t uid);
+    [[nodiscard]] bool take_from_whoever_has_most(std::size_t kept);
     void serve(const Waiting& waiting);
     /// One call on its way to an answer.
     struct Asked {
@@ -121,6 +122,8 @@ private:
     EventHandle polled_ = {};
     std::map<std::uint64_t, std::size_t> held_ = {};  ///< bytes, by connection, that are not 0
     std::map<uid_t, Account> accounts_ = {};
+    std::size_t max_connections_;
+    std::size_t connections_ = 0;  ///< of all but root
     std::vector<std::uint64_t> closed_ = {};
     std::vector<std::uint64_t> subscribers_ = {};
     EventHandle sweep_ = {};

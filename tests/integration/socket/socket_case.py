@@ -79,7 +79,9 @@ class Client:
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 class SocketCase(unittest.TestCase):
-    """Each test has a folder; start() puts a daemon with a socket into it."""
+    """Each test has a folder; start() puts a daemon with a socket into it, by the words of LAUNCHER."""
+
+    LAUNCHER = ()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="gpuprobe-socket-")
@@ -95,7 +97,7 @@ class SocketCase(unittest.TestCase):
 
     def start(self, *arguments, machine=H200):
         self.daemon = subprocess.Popen(
-            [DAEMON, "--bus=none", f"--socket={self.path}", "--no-cache", f"--replay={machine}", *arguments],
+            [*self.LAUNCHER, DAEMON, "--bus=none", f"--socket={self.path}", "--no-cache", f"--replay={machine}", *arguments],
             env=self.environment(), stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end_daemon)
         self.notify.wait_for("READY=1", self.daemon)

@@ -225,6 +225,60 @@ class Bounds(StrainCase):
             child.communicate("", timeout=DEADLINE)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+class Shares(SocketCase):
+    """Places for 128 connections, half of the descriptors that the daemon may have."""
+
+    LAUNCHER = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
+    USER = """
+import os, socket, sys
+os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
+held = []
+
+def is_answered(connection):
+    text = b""
+    try:
+        connection.sendall(b'{"method":"org.gpuprobe.ListProducts"}' + bytes(1))
+        while not text.endswith(bytes(1)):
+            text += connection.recv(1 << 16) or bytes(1)
+    except OSError:
+        return False
+    return text.startswith(b'{"parameters":')
+
+for line in sys.stdin:
+    for _ in range(int(line)):
+        held.append(socket.socket(socket.AF_UNIX))
+        held[-1].settimeout(20)
+        held[-1].connect(sys.argv[1])
+    held = [each for each in held if is_answered(each)]
+    print(len(held), flush=True)
+"""
+
+    def user(self, uid):
+        """A function that connects so many times more, and returns how many connections are answered."""
+        child = subprocess.Popen([sys.executable, "-c", self.USER, self.path, str(uid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.communicate, "", timeout=DEADLINE)
+
+        def connect(more):
+            print(more, file=child.stdin, flush=True)
+            return int(child.stdout.readline())
+        return connect
+
+    def test_shrink_as_others_come(self):
+        self.start()
+        first, second, third, fourth = map(self.user, range(60001, 60005))
+        self.assertEqual(first(70), 64, "half of all is the most for one")
+        self.assertEqual(second(64), 64)
+        self.assertEqual(third(1), 1, "no place was free")
+        self.assertEqual(sorted((first(0), second(0))), [63, 64])
+        self.assertEqual(third(63), 42)
+        self.assertEqual((first(0), second(0)), (43, 43))
+        self.assertEqual(first(10), 43, "who has most takes nothing from others")
+        self.assertEqual(fourth(64), 32)
+        self.assertEqual([user(0) for user in (first, second, third)], [32] * 3)
+        self.assertIn("torch", self.call("ListProducts")["products"], "root has a place besides")
+
+
 @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps memory")
 class Rest(SocketCase):
     """What nobody needs is given back: the goal is 8 MiB with eight GPUs."""
