@@ -488,8 +488,16 @@ static int put_failure(const char* name, const char* document, char** json) {
 
 // What a reply says: 0 and its document, or an error and that one's.
 static int unpack(const char* reply, char** json) {
-    char* error = gpuprobe_value(reply, "/error");
-    char* document = gpuprobe_value(reply, "/parameters");
+    char* error = NULL;
+    char* document = NULL;
+    struct walk walk = {0};
+    // One look at the whole: answers are long.
+    for (int has = *reply == '{' && step(&walk, reply); has; has = step(&walk, NULL)) {
+        if (!error && is_part(&walk, "error", 5))
+            error = gpuprobe_value(walk.value, "");
+        else if (!document && is_part(&walk, "parameters", 10))
+            document = copy_of(walk.value, walk.behind);
+    }
     int code = -EPROTO;
     if (error) {
         const int put = put_failure(error, document && *document == '{' ? document : "{}", json);
