@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and their references as bars, in SVG."""
+"""Figures and their references as bars, and what grows as lines, in SVG."""
+import math
 from xml.sax.saxutils import escape
 
 BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 130
 OURS, OTHERS, LIMIT = "#2f6f4f", "#b9bec4", "#a8443a"
+CHART = 150  # the height of one with lines
 
 
 def amount(value, unit):
@@ -39,11 +41,31 @@ def group(row, top):
     return parts, y + GAP
 
 
-def svg(rows, title, about):
-    """`about`: the machine, and the day."""
+def chart(growth, top):
+    """Lines over counts that double, all on one scale from 0; `growth` has what, unit, of, counts and series: (name, values, colour)."""
+    longest = max(value for _, values, _ in growth.series for value in values)
+    first, last = math.log2(growth.counts[0]), math.log2(growth.counts[-1])
+
+    def place(count, value):
+        return 60 + (LEFT + WIDTH - 60) * (math.log2(count) - first) / (last - first), top + 30 + CHART * (1 - value / longest)
+    bottom = top + 30 + CHART
+    parts = [text(0, top + 12, growth.what, 'font-weight="bold"'), text(52, top + 36, amount(longest, growth.unit), 'text-anchor="end"'),
+             text(52, bottom + 4, "0", 'text-anchor="end"'), f'<path d="M60 {top + 30}V{bottom}H{LEFT + WIDTH}" stroke="{OTHERS}" fill="none"/>']
+    parts += [text(place(count, 0)[0], bottom + 16, str(count), 'text-anchor="middle"') for count in growth.counts]
+    parts.append(text(LEFT + WIDTH + 14, bottom + 16, growth.of))
+    for name, values, colour in growth.series:
+        points = [place(*point) for point in zip(growth.counts, values)]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{line}" stroke="{colour}" stroke-width="2" fill="none"/>')
+        parts.append(text(points[-1][0] + 6, points[-1][1] + 4, f"{name} {amount(values[-1], growth.unit)}", f'fill="{colour}"'))
+    return parts, bottom + 40
+
+
+def svg(rows, title, about, draw=group):
+    """`about`: the machine, and the day; `draw`: group for figures with their references, chart for what grows."""
     parts, y = [text(0, 16, title, 'font-size="14" font-weight="bold"'), text(0, 34, about, 'fill="#5c6166"')], 56
     for row in rows:
-        drawn, y = group(row, y)
+        drawn, y = draw(row, y)
         parts += drawn
     size = f"{LEFT + WIDTH + RIGHT} {y}"
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-10 -4 {size}" font-family="sans-serif" font-size="12">\n'

@@ -45,6 +45,26 @@ class Plot(unittest.TestCase):
             self.assertEqual(plot.amount(value, "s"), text)
 
 
+class Growth(unittest.TestCase):
+    def lines(self, *series):
+        chart = types.SimpleNamespace(what="a <figure>", unit="s", of="GPUs", counts=(1, 2, 4, 16), series=series)
+        drawn = ElementTree.fromstring(plot.svg([chart], "title", "machine", plot.chart))
+        self.texts = [each.text for each in drawn.iter(SVG + "text")]
+        return [[tuple(map(float, point.split(","))) for point in line.get("points").split()] for line in drawn.iter(SVG + "polyline")]
+
+    def test_doubling_is_a_step_of_one_length(self):
+        ((first, second, third, last),) = self.lines(("start", [1, 1, 1, 1], "black"))
+        self.assertAlmostEqual(second[0] - first[0], third[0] - second[0])
+        self.assertAlmostEqual(last[0] - third[0], 2 * (second[0] - first[0]), delta=0.2)
+
+    def test_lines_have_one_scale_that_begins_at_0(self):
+        ours, other = self.lines(("Select", [0, 1, 2, 4], "black"), ("Ping", [1, 1, 1, 1], "grey"))
+        self.assertAlmostEqual(ours[0][1] - ours[-1][1], plot.CHART, delta=0.2)
+        self.assertEqual(ours[1][1], other[1][1])
+        self.assertAlmostEqual(ours[0][1] - other[0][1], plot.CHART / 4, delta=0.2)
+        self.assertIn("Ping 1 s", self.texts)
+
+
 class Run(unittest.TestCase):
     def test_says_how_to_make_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
