@@ -44,7 +44,7 @@ class Recipes(unittest.TestCase):
         self.assertIn(f'\nversion = "{version}"\n', (SOURCE / "src/python/pyproject.toml").read_text(encoding="utf-8"))
         self.assertEqual(json.loads((SOURCE / "src/node/package.json").read_text(encoding="utf-8"))["version"], version)
 
-    @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --system")
+    @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --engines")
     def test_rpmbuild_packages_all_that_is_installed(self):
         """Of this build, in its own prefix: rpmbuild fails on a file that no package has, and on one that is not there."""
         prefix, units = setting("CMAKE_INSTALL_PREFIX"), setting("GPUPROBE_UNIT_DIR")
@@ -66,7 +66,7 @@ class Recipes(unittest.TestCase):
         self.assertIn("/gpuprobe/client.h\n", held["gpuprobe-devel"])
         self.assertIn("/cockpit/gpuprobe/index.html\n", held["cockpit-gpuprobe"])
 
-    @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --system")
+    @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --engines")
     def test_makepkg_packages_all_that_is_installed(self):
         def make(folder):
             self.run_command(SOURCE / "tools/packaging/make", "arch", self.folder / folder,
@@ -81,7 +81,7 @@ class Recipes(unittest.TestCase):
         self.assertNotIn("cockpit", held["gpuprobe"])
         self.assertIn("/cockpit/gpuprobe/index.html\n", held["cockpit-gpuprobe"])
 
-    @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --system")
+    @unittest.skipUnless(shutil.which("makepkg"), "makepkg is not installed: tools/install-dependencies --engines")
     def test_makepkg_reads_the_pkgbuild(self):
         for name in ("PKGBUILD", "gpuprobe.install"):
             shutil.copy(FOLDER / name, self.folder)
