@@ -3,7 +3,8 @@
 
 In a block marked `console`, a line "$ command" is run and what follows it must be what it prints; a line "…" there
 stands for any lines, and "…" within a line for any text. A block marked `sh` is run as it is and must succeed.
-A daemon that answers for the captured H200 serves the system bus of the commands, as in the examples.
+README's are run in the shell that it says to start. For the other pages, a daemon that answers for the captured H200 serves
+the system bus of the commands, as in the examples.
 """
 import contextlib
 import os
@@ -20,14 +21,18 @@ BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 # Run by their own tests, which take minutes; Debian 12 has no varlinkctl, and the machine with Debian 13 runs it (tests/system/guest).
-ELSEWHERE = ("varlinkctl", "tools/quickstart", "tools/test", "git clone", "sudo ")
+ELSEWHERE = ("varlinkctl", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
 
 
-def blocks():
-    for file in [*sorted(SOURCE.glob("*.md")), *sorted((SOURCE / "docs").glob("*.md"))]:
-        for language, text in FENCE.findall(file.read_text(encoding="utf-8")):
-            if language in ("console", "sh"):
-                yield file.name, language, text
+README = SOURCE / "README.md"
+OTHERS = [page for page in (*sorted(SOURCE.glob("*.md")), *sorted((SOURCE / "docs").glob("*.md"))) if page != README]
+
+
+def commands(page):
+    """(command, wanted lines or None) of what is run here."""
+    for language, text in FENCE.findall(page.read_text(encoding="utf-8")):
+        pairs = {"console": steps, "sh": lambda text: [(text.strip(), None)]}.get(language, lambda _: [])(text)
+        yield from ((command, wanted) for command, wanted in pairs if not command.removeprefix("./").startswith(ELSEWHERE))
 
 
 def steps(text):
@@ -80,12 +85,9 @@ class Console(unittest.TestCase):
 
     def test_every_command_prints_what_the_page_shows(self):
         ran = 0
-        for page, language, text in blocks():
-            pairs = steps(text) if language == "console" else [(text.strip(), None)]
-            for command, wanted in pairs:
-                if command.removeprefix("./").startswith(ELSEWHERE):
-                    continue
-                with self.subTest(page=page, command=command):
+        for page in OTHERS:
+            for command, wanted in commands(page):
+                with self.subTest(page=page.name, command=command):
                     result = self.run_command(command)
                     ran += 1
                     if wanted is None:
@@ -93,6 +95,56 @@ class Console(unittest.TestCase):
                     elif not re.match(pattern_of(wanted), result.stdout):
                         self.assertEqual(result.stdout, "\n".join(wanted) + "\n")
         self.assertGreater(ran, 10)
+
+
+class Tour(unittest.TestCase):
+    """README's commands, typed one after another into tools/tour."""
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.environment = {"GPUPROBE_BIN": str(BIN), "PATH": "/usr/bin:/bin", "HOME": folder.name, "LANG": "C.UTF-8", "COLUMNS": "100"}
+
+    def tour(self, *words, typed=""):
+        return subprocess.run([SOURCE / "tools/tour", *words], cwd=SOURCE, env=self.environment, input=typed, timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_every_command_prints_what_readme_shows(self):
+        self.assertIn("```sh\n./tools/tour\n```", README.read_text(encoding="utf-8"))
+        pairs = list(commands(README))
+        self.assertGreater(len(pairs), 15)
+        done = self.tour(typed="".join(f"{{ {command}\n}} </dev/null\nprintf '\\f'\n" for command, _ in pairs))
+        self.assertEqual(done.returncode, 0, done.stdout)
+        banner, answers = done.stdout.split("\n", 1)
+        self.assertIn("until 'exit'", banner)
+        answers = answers.split("\f")
+        self.assertEqual((len(answers), answers[-1]), (len(pairs) + 1, ""))
+        for (command, wanted), answer in zip(pairs, answers):
+            with self.subTest(command=command):
+                if not re.match(pattern_of(wanted), answer):
+                    self.assertEqual(answer, "\n".join(wanted) + "\n")
+
+    def test_ends_as_its_command_and_leaves_nothing(self):
+        done = self.tour("sh", "-c", 'echo "$DBUS_SYSTEM_BUS_ADDRESS"; exit 7')
+        self.assertEqual(done.returncode, 7, done.stdout)
+        self.assertFalse(pathlib.Path(done.stdout.strip().removeprefix("unix:path=")).parent.exists())
+
+    def test_here_it_is_this_machine(self):
+        told = self.tour("--here", "gpuprobectl", "describe", "-j")
+        self.assertEqual(told.returncode, 0, told.stdout)
+        self.assertNotIn("replay", told.stdout)
+
+    def test_says_what_its_daemon_said(self):
+        broken = pathlib.Path(self.environment["HOME"], "bin")
+        broken.mkdir()
+        (broken / "gpuprobectl").symlink_to(BIN / "gpuprobectl")
+        (broken / "gpuprobed").write_text("#!/bin/sh\necho no such machine >&2\nexit 1\n", encoding="utf-8")
+        (broken / "gpuprobed").chmod(0o755)
+        self.environment["GPUPROBE_BIN"] = str(broken)
+        done = self.tour("true")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"\Atools/tour: the daemon did not start:\n(.*\n)*no such machine\n\Z")
 
 
 class Quickstart(unittest.TestCase):
