@@ -158,6 +158,7 @@ class Quickstart(unittest.TestCase):
         for wanted in ("default cpu" if not pathlib.Path("/dev/nvidia0").exists() else "default",
                        "Candidates", "requested=auto", '"Backend"', "busctl call"):
             self.assertIn(wanted, result.stdout)
+        self.assertRegex(result.stdout, r"\n==> done in \d+ min \d+ s; what to type next\n")
         self.assertIn(". tools/env", result.stdout.split("what to type next")[1])
 
     def test_refuses_what_it_does_not_know(self):
@@ -165,6 +166,92 @@ class Quickstart(unittest.TestCase):
             result = subprocess.run([SOURCE / "tools/quickstart", *words], capture_output=True, text=True, timeout=20)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertIn("--package", result.stderr)
+
+
+class Announced(unittest.TestCase):
+    """What tools/quickstart says before anything is downloaded or compiled, in a tree of 200 files that is not built."""
+    APT_GET = """#!/bin/sh
+[ "$1" = update ] && exit
+for share in 0.0 12.5 25.0 60.1 100.0; do echo "dlstatus:1:$share:words" >&3; done
+echo "pmstatus:package:33.3:words" >&3
+echo "much that nobody reads"
+[ -z "$BROKEN" ] || { echo "E: no space left" >&2; exit 100; }
+"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name)
+        for name in ("tools", "src", "bin"):
+            (self.tree / name).mkdir()
+        for name in ("quickstart", "install-dependencies", "install-packages"):
+            shutil.copy(SOURCE / "tools" / name, self.tree / "tools")
+        for number in range(200):
+            (self.tree / f"src/{number}.cpp").touch()
+        (self.tree / "package.deb").touch()
+        self.program("apt-get", self.APT_GET)
+        self.program("dpkg-query", "#!/bin/sh\nexit 1\n")
+        self.program("nproc", "#!/bin/sh\necho 2\n")
+        self.program("id", "#!/bin/sh\necho 0\n")
+        self.program("tools/build", "#!/bin/sh\necho '[1/2] one'; echo '[2/2] two'; exit 1\n", self.tree)
+
+    def program(self, name, text, folder=None):
+        path = (folder or self.tree / "bin") / name
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+
+    def quickstart(self, *words, **settings):
+        environment = {"PATH": f"{self.tree}/bin:/usr/bin:/bin", "HOME": str(self.tree), **settings}
+        return subprocess.run([self.tree / "tools/quickstart", *words], env=environment, stdout=subprocess.PIPE, check=False,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=60)
+
+    def test_the_time_of_all_of_it_comes_first(self):
+        done = self.quickstart()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"""\A
+==> this takes about 5 minutes: \d\d packages and what they need, from Debian, 2; compiling on 2 processors, 3; then this machine answers
+
+==> 1 of 3: packages
+==> installing with apt-get: build-essential .*
+    download 0 %
+    download 25 %
+    download 50 %
+    download 100 %
+    install 25 %
+
+==> 2 of 3: the build, in build/release
+\[1/2\] one
+\[2/2\] two
+\Z""")
+
+    def test_so_it_does_for_a_package(self):
+        done = self.quickstart("--package", str(self.tree / "package.deb"), BROKEN="yes")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("\n==> this takes about a minute: "), done.stdout)
+        self.assertIn("    download 100 %\n", done.stdout)
+        self.assertTrue(done.stdout.endswith("much that nobody reads\nE: no space left\n"), done.stdout)
+
+    def test_a_build_that_is_there_takes_seconds(self):
+        self.program("dpkg-query", "#!/bin/sh\necho installed\n")
+        (self.tree / "build/release/src").mkdir(parents=True)
+        self.program("gpuprobectl", "#!/bin/sh\n", self.tree / "build/release/src")
+        told = self.quickstart().stdout
+        self.assertTrue(told.startswith("\n==> this takes seconds: "), told)
+        self.assertNotIn("apt-get", told)
+
+    def test_says_what_is_missing_to_who_may_not_install(self):
+        self.program("id", "#!/bin/sh\necho 1000\n")
+        (self.tree / "bin/apt-get").unlink()
+        done = self.quickstart("--package", str(self.tree / "package.deb"), PATH=f"{self.tree}/bin:{self.without_sudo()}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"neither root nor sudo to install them:\n  {self.tree}/package.deb\n", done.stdout)
+
+    def without_sudo(self):
+        folder = self.tree / "programs"
+        folder.mkdir()
+        for name in ("bash", "env", "dirname", "realpath"):
+            (folder / name).symlink_to(shutil.which(name))
+        return folder
 
 
 class Environment(unittest.TestCase):
