@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/release, of a clone that has a tag: what it makes, that it makes the same again, and who signed it."""
+import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import tarfile
 import tempfile
 import unittest
+import zipfile
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 TAG = "v0.1.0"
-MADE = {"gpuprobe-0.1.0.tar.gz", "gpuprobe-0.1.0-py3-none-any.whl", "gpuprobe_variant_provider-0.1.0-py3-none-any.whl",
-        "gpuprobe-0.1.0.tgz", "SHA256SUMS"}
-
-NEEDED = ["CMakeLists.txt", "README.md", "debian", "tools", "src/python", "src/node", "src/variant_provider"]
+PYTHON = {f"python/{package}-0.1.0{form}" for package in ("gpuprobe", "gpuprobe_variant_provider") for form in (".tar.gz", "-py3-none-any.whl")}
+MADE = PYTHON | {"gpuprobe-0.1.0.tar.gz", "gpuprobe-0.1.0.tgz", "SHA256SUMS"}
+NEEDED = ["CMakeLists.txt", "README.md", "debian", "tools", "src/python", "src/node", "src/variant_provider", "data/kubernetes"]
 
 
 def missing():
@@ -21,6 +23,10 @@ def missing():
         if not shutil.which(program):
             return f"{program} is not installed: tools/install-dependencies --test"
     return "" if (SOURCE / ".git").exists() else "this tree is not git's"
+
+
+def files_in(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 @unittest.skipIf(missing(), missing())
@@ -56,7 +62,7 @@ class Release(unittest.TestCase):
     def test_is_the_same_again_and_elsewhere(self):
         one, other = self.folder / "one", self.folder / "other"
         self.release(TAG, one, "--only", "source,python,node")
-        self.assertEqual({path.name for path in one.iterdir()}, MADE)
+        self.assertEqual(files_in(one), MADE)
         subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=one, check=True)
         another = self.folder / "another clone"
         self.git("clone", "--quiet", self.clone, another)
@@ -64,6 +70,56 @@ class Release(unittest.TestCase):
         self.release("0.1.0", other, "--only", "node,python,source", clone=another, mask=0o077, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
         for name in MADE:
             self.assertEqual((one / name).read_bytes(), (other / name).read_bytes(), name)
+
+    def test_a_wheel_of_the_source_distribution_is_the_wheel(self):
+        made = self.folder / "made"
+        self.release(TAG, made, "--only", "python")
+        for archive in made.glob("python/*.tar.gz"):
+            again = self.folder / "again"
+            subprocess.run(["/usr/bin/python3", "-m", "pip", "--quiet", "wheel", "--no-deps", "--no-index", "--no-build-isolation",
+                            "--wheel-dir", again, archive], check=True, env=self.environment, capture_output=True, timeout=100)
+            with tarfile.open(archive) as held:
+                top = archive.name.removesuffix(".tar.gz")
+                self.assertEqual({name.partition("/")[0] for name in held.getnames()}, {top})
+                self.assertEqual({(member.uid, member.gid, member.uname) for member in held.getmembers()}, {(0, 0, "")})
+        for wheel in made.glob("python/*.whl"):
+            with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again / wheel.name) as other:
+                self.assertEqual({name: one.read(name) for name in one.namelist()}, {name: other.read(name) for name in other.namelist()})
+
+    def clone_with(self, **programs):
+        """A clone whose tag has other programs in tools/: those there take an hour."""
+        clone = self.folder / "with other programs"
+        self.git("clone", "--quiet", self.clone, clone)
+        for name, text in programs.items():
+            (clone / "tools" / name).write_text("#!/bin/sh\nset -e\n" + text, encoding="utf-8")
+        self.git("-C", clone, "commit", "--quiet", "--all", "--message=other programs")
+        self.git("-C", clone, "tag", "--delete", TAG)
+        self.git("-C", clone, "tag", TAG)
+        return clone
+
+    def test_packages_are_without_what_differs_by_machine(self):
+        clone = self.clone_with(package='mkdir -p "$3"\ncd "$3"\necho "$2" >gpuprobe.deb\ndate +%N >gpuprobe.changes\ndate +%N >gpuprobe.buildinfo\n')
+        made = self.folder / "made"
+        self.release(TAG, made, "--only", "deb", "--check", clone=clone)
+        self.assertEqual(files_in(made), {"SHA256SUMS", *(f"debian-{suite}/gpuprobe.deb" for suite in ("bookworm", "trixie", "testing"))})
+
+    @unittest.skipUnless(shutil.which("buildah"), "buildah is not installed: tools/install-dependencies --engines")
+    def test_the_image_holds_the_portable_program(self):
+        clone = self.clone_with(portable='file=${0%/*}/gpuprobe-linux-$(uname -m)\necho "the program" >"$file"\necho "$file"\n')
+        made = self.folder / "made"
+        self.release(TAG, made, "--only", "portable,image", "--check", clone=clone)
+        program, image = (f"gpuprobe-{what}-{platform.machine()}{form}" for what, form in (("linux", ""), ("image", ".tar")))
+        self.assertEqual(files_in(made), {program, image, "SHA256SUMS"})
+        with tarfile.open(made / image) as archive:
+            def blob(about):
+                return archive.extractfile("./blobs/" + about["digest"].replace(":", "/"))
+            (listed,) = json.load(archive.extractfile("./index.json"))["manifests"]
+            manifest = json.load(blob(listed))
+            (layer,) = manifest["layers"]
+            with tarfile.open(fileobj=blob(layer)) as held:
+                (member,) = held.getmembers()
+                self.assertEqual((member.name, member.mode & 0o7777, held.extractfile(member).read()), ("gpuprobe", 0o755, b"the program\n"))
+            self.assertEqual(json.load(blob(manifest["config"]))["config"]["Entrypoint"], ["/gpuprobe"])
 
     def test_the_source_is_what_the_tag_holds(self):
         self.release(TAG, self.folder / "made", "--only", "source")
