@@ -325,6 +325,15 @@ class NoDaemon(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
+    def test_a_name_that_nothing_has_is_a_failure_not_an_answer(self):
+        """Whatever may be named: status 3 would be an answer, about what this machine can do."""
+        machine = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1"
+        for words in (["show", "nosuch"], ["env", "nosuch"], ["select", "nosuch"], ["recommend", "nosuch"], ["bench", "nosuch"],
+                      ["probe", "nosuch"], ["plan", "--need-mib=1", "--gpus=nosuch"], ["export", "pip", "nosuch"]):
+            done = run(machine, *words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), words)
+            self.assertRegex(done.stderr, r"\Agpuprobectl: no .*'nosuch'", words)
+
     def test_help_goes_to_standard_output(self):
         done = run("help", "select")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -60,6 +60,17 @@ class CapturedMachines(unittest.TestCase):
                         seen += 1
         self.assertGreater(seen, 10)
 
+    def test_equal_warnings_and_fixes_are_told_once(self):
+        seen = 0
+        for machine in MACHINES:
+            for words in (["status"], ["select", "llama.cpp", "--explain"], ["recommend", "torch", "--explain"], ["doctor"]):
+                done = run(f"--replay={machine}", *words)
+                told = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith(("•", "warning:", "fix:"))]
+                told += filter(None, done.stderr.splitlines())
+                seen += len(told)
+                self.assertEqual(len(told), len(set(told)), f"{machine.name}: {words}: {told}")
+        self.assertGreater(seen, 300)
+
 
 if __name__ == "__main__":
     unittest.main()
