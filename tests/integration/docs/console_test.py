@@ -224,6 +224,17 @@ echo "much that nobody reads"
 \[2/2\] two
 \Z""")
 
+    def test_each_step_is_shown_when_it_is_done(self):
+        self.program("dpkg-query", "#!/bin/sh\necho installed\n")
+        self.program("tools/build", f"#!/bin/sh\necho '[1/2] one'; cat {self.tree}/fifo; exit 1\n", self.tree)
+        os.mkfifo(self.tree / "fifo")
+        environment = {"PATH": f"{self.tree}/bin:/usr/bin:/bin", "HOME": str(self.tree)}
+        child = subprocess.Popen([self.tree / "tools/quickstart"], env=environment, stdout=subprocess.PIPE, text=True)
+        with child:
+            self.assertIn("[1/2] one\n", iter(child.stdout.readline, ""))
+            (self.tree / "fifo").write_text("[2/2] two\n", encoding="utf-8")
+            self.assertEqual(child.stdout.read(), "[2/2] two\n")
+
     def test_so_it_does_for_a_package(self):
         done = self.quickstart("--package", str(self.tree / "package.deb"), BROKEN="yes")
         self.assertNotEqual(done.returncode, 0)
