@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/terminal.svg is what a terminal of 112 columns shows of the capture that README's tour is about.
+"""docs/terminal.svg is what a terminal of 112 columns shows of the capture that README's tour is about; the pictures of
+docs/first-contact.md are what tests/system/quickstart recorded, in tests/data/first_contact.
 
-GPUPROBE_ACCEPT=1 draws it anew."""
+GPUPROBE_ACCEPT=1 draws them anew."""
 import os
 import pathlib
 import re
 import sys
+import textwrap
 import unittest
 from xml.sax.saxutils import escape
 
@@ -13,9 +15,10 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tests/integration/cli"))
 from cli_case import run_in_terminal  # noqa: E402
 
-PICTURE = SOURCE / "docs/terminal.svg"
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 COLUMNS, WIDTH, HEIGHT = 112, 8.4, 19
+# Of each part of a recording: so many lines of its beginning and of its end.
+SHOWN = 7, 2
 # By the number of "select graphic rendition" (ECMA-48, 8.3.117): of a dark terminal.
 COLOURS = {"31": "#ff8f85", "32": "#7fd88f", "33": "#f0c674", "36": "#8abeb7"}
 
@@ -34,9 +37,12 @@ def spans(line):
             'font-weight="bold"' if "1" in numbers else "", 'opacity="0.65"' if "2" in numbers else "")))
 
 
-def drawn(prompts):
-    """SVG of commands and their output."""
-    lines = [line for command, output in prompts for line in (f"\x1b[32m$\x1b[0m \x1b[1m{command}\x1b[0m", *output.rstrip().split("\n"), "")]
+def typed(command):
+    return f"\x1b[32m$\x1b[0m \x1b[1m{command}\x1b[0m"
+
+
+def drawn(lines):
+    """SVG of the lines of a terminal."""
     size = f"{COLUMNS * WIDTH + 40:.0f} {len(lines) * HEIGHT + 30}"
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="monospace" font-size="14" fill="#e6e6e6">',
              '<rect width="100%" height="100%" rx="8" fill="#17191d"/>']
@@ -51,17 +57,47 @@ def drawn(prompts):
     return "\n".join(parts) + "\n</svg>\n"
 
 
+def recorded(file):
+    """(the time since the start, line) of a recording; of what a command or a part prints, the beginning and the end."""
+    parts = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        seconds, text = line.split("\t", 1)
+        if not parts or text.startswith(("$ ", "==> ")):
+            parts.append([])
+        parts[-1].append((f"{int(float(seconds)) // 60}:{int(float(seconds)) % 60:02}", text))
+    for part in parts:
+        yield from part if len(part) <= SHOWN[0] + SHOWN[1] + 1 else (*part[:SHOWN[0]], ("", "…"), *part[-SHOWN[1]:])
+
+
+def with_times(file):
+    """Lines of the terminal: a long one goes on in a second, and a time stands where it changes."""
+    before = ""
+    for time, text in recorded(file):
+        for piece in textwrap.wrap(text, COLUMNS - 8, subsequent_indent="    ", max_lines=2, placeholder=" …", drop_whitespace=False) or [""]:
+            yield f"\x1b[2m{time if time != before else '':>6}\x1b[0m  " + (typed(piece[2:]) if piece.startswith("$ ") else piece)
+            before = time or before
+
+
 class Terminal(unittest.TestCase):
+    def check(self, picture, name):
+        file = SOURCE / "docs" / name
+        if os.environ.get("GPUPROBE_ACCEPT"):
+            file.write_text(picture, encoding="utf-8")
+        self.assertEqual(picture, file.read_text(encoding="utf-8"), "GPUPROBE_ACCEPT=1 draws it anew")
+
+    def test_first_contacts_are_what_was_recorded(self):
+        recordings = sorted((SOURCE / "tests/data/first_contact").glob("*.txt"))
+        self.assertTrue(recordings)
+        for file in recordings:
+            self.check(drawn(list(with_times(file))), f"{file.stem}.svg")
+
     def test_is_what_the_picture_shows(self):
-        prompts = []
+        lines = []
         for words in ([], ["select", "llama.cpp", "--explain"], ["recommend", "torch"]):
             code, output = run_in_terminal(COLUMNS, "--replay", str(MACHINE), *words)
             self.assertEqual(code, 0, output)
-            prompts.append((" ".join(["gpuprobectl", *words]), output))
-        picture = drawn(prompts)
-        if os.environ.get("GPUPROBE_ACCEPT"):
-            PICTURE.write_text(picture, encoding="utf-8")
-        self.assertEqual(picture, PICTURE.read_text(encoding="utf-8"), "GPUPROBE_ACCEPT=1 draws it anew")
+            lines += [typed(" ".join(["gpuprobectl", *words])), *output.rstrip().split("\n"), ""]
+        self.check(drawn(lines), "terminal.svg")
 
 
 if __name__ == "__main__":
