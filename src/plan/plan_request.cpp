@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/parse.h"
+#include "base/value_json.h"
 #include "plan/cache_types.h"
 
 namespace gpuprobe::inline plan {
@@ -21,18 +22,17 @@ ReadProblem read_number(const Value& value,
                         std::uint64_t most,
                         std::uint64_t& out) {
     auto number = value.as_unsigned();
-    std::string given = "it";
-    if (const auto* text = value.as_string()) {
+    const auto* text = value.as_string();
+    if (text) {
         const bool is_thousands = text->ends_with('k') || text->ends_with('K');
         const std::uint64_t unit = is_thousands ? 1024 : 1;
         number = parse_number<std::uint64_t>(
             std::string_view{*text}.substr(0, text->size() - (is_thousands ? 1 : 0)));
         number = number && *number <= most / unit ? std::optional{*number * unit} : std::nullopt;
-        given = "'" + scrubbed(*text, 32) + "'";
     }
     if (!number || *number < least || *number > most)
-        return given + " is no number from " + std::to_string(least) + " to " +
-               std::to_string(most);
+        return "'" + scrubbed(text ? *text : json_line(value), 32) + "' is no number from " +
+               std::to_string(least) + " to " + std::to_string(most);
     out = *number;
     return {};
 }

@@ -107,7 +107,7 @@ class PlanCommandLine(unittest.TestCase):
     BAD = {
         (): "plan: what for? Give --gguf FILE or --need-mib N",
         ("--need-mib=1", "--gguf=x"): "plan: what for?",
-        ("--need-mib=0",): "request: need-mib: it is no number from 1",
+        ("--need-mib=0",): "request: need-mib: '0' is no number from 1",
         ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
         ("--need-mib=1", "--beginning"): "plan: --beginning, --print-model and --format are about a model",
         ("--need-mib=1", "--format=vllm"): "plan: --beginning, --print-model and --format are about a model",

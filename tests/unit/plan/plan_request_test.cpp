@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
     BadPlanRequest,
     ::testing::Values(
         BadRow{"Unknown", R"({"context": 1})", "context: unknown key"},
-        BadRow{"NoContext", R"({"ctx": 0})", "ctx: it is no number from 1 to 4294967296"},
-        BadRow{"NoNumber", R"({"ctx": true})", "ctx: it is no number from 1 to 4294967296"},
+        BadRow{"NoContext", R"({"ctx": 0})", "ctx: '0' is no number from 1 to 4294967296"},
+        BadRow{"NoNumber", R"({"ctx": true})", "ctx: 'true' is no number from 1 to 4294967296"},
         BadRow{"Mode", R"({"flash-attention": "maybe"})",
                "flash-attention: expected auto, on or off"},
         BadRow{"NoTypes", R"({"kv": []})", "kv: one type, or one for keys and one for values"},
