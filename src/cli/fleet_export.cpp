@@ -12,6 +12,7 @@
 #include "cli/export_file.h"
 #include "cli/recommendation.h"
 #include "engine/live_memory.h"
+#include "explain/doctor.h"
 #include "explain/explain.h"
 #include "report/compute_view.h"
 #include "report/staleness.h"
@@ -155,6 +156,7 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     auto exported = format.write({.report = view.report(),
                                   .rules = rules,
                                   .answers = TRY(answers_for(context)),
+                                  .findings = summary_of(examine(report, {})),
                                   .version = std::string{kVersion},
                                   .node = arguments.fleet.node.value_or(own_name()),
                                   .observed = observed_at(report, now),

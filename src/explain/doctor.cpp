@@ -266,6 +266,16 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
     return Examination{report, surroundings}.findings();
 }
 
+Value summary_of(const std::vector<Finding>& findings) {
+    Value summary{Value::Array{}};
+    for (const auto& finding : findings)
+        if (finding.severity >= Severity::Warning)
+            summary.push_back(Value{Value::Object{{"id", finding.id},
+                                                  {"severity", to_value(finding.severity)},
+                                                  {"gpus", to_value(finding.gpus)}}});
+    return summary;
+}
+
 Severity gravest(const std::vector<Finding>& findings) {
     auto worst = Severity::Ok;
     for (const auto& finding : findings)

@@ -84,6 +84,10 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
 /// far as that is known without a report. nullopt where no cause does, or nothing helps.
 std::optional<std::string> usual_fix(const Reason& reason);
 
+/// `[{"id", "severity", "gpus"}]` of those that are worth a warning, in their order: for programs
+/// that count them.
+Value summary_of(const std::vector<Finding>& findings);
+
 /// The gravest of them; Ok without any.
 Severity gravest(const std::vector<Finding>& findings);
 

@@ -92,6 +92,7 @@ Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& le
     for (const auto& gpu : exported_gpus(subject, left_out))
         gpus.push_back(gpu_document(gpu));
     document["gpus"] = Value{std::move(gpus)};
+    document["findings"] = subject.findings;
     Value best{Value::Object{}};
     Value variants{Value::Object{}};
     for (const auto& verdicts : verdicts_of(subject, left_out)) {
@@ -128,6 +129,7 @@ Exported write_json(const ExportSubject& subject) {
     for (const auto& gpu : exported_gpus(subject, result.left_out))
         gpus.push_back(full_gpu_document(gpu));
     document["gpus"] = Value{std::move(gpus)};
+    document["findings"] = subject.findings;
     document["products"] = products_document(subject, result.left_out);
     result.text = json_pretty(document);
     return result;

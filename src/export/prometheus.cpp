@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 
 #include "base/parse.h"
 #include "export/exported_gpu.h"
@@ -211,6 +212,20 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
     return metric;
 }
 
+/// By what is wrong, not by GPU: a machine has few causes and may have many GPUs.
+GaugeText findings_of(const Value& findings) {
+    GaugeText found{
+        "gpuprobe_finding",
+        "GPUs that a finding of gpuprobectl doctor is about; 1 for the machine itself."};
+    std::map<std::pair<std::string, std::string>, std::size_t> gpus;
+    for (const auto& finding : *findings.as_array())
+        gpus[{*finding.at("id").as_string(), *finding.at("severity").as_string()}] +=
+            std::max<std::size_t>(finding.at("gpus").as_array()->size(), 1);
+    for (const auto& [what, count] : gpus)
+        found.add({{"finding", what.first}, {"severity", what.second}}, count);
+    return found;
+}
+
 std::string about_the_probe(const Report& report) {
     GaugeText time{"gpuprobe_last_probe_timestamp_seconds",
                    "Unix time at which the report behind this file was completed."};
@@ -236,7 +251,8 @@ Exported write_prometheus(const ExportSubject& subject) {
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
     auto text = build.text() + host_gauge(exported_host(subject.report)).text() +
                 info_of(gpus).text() + units_of(gpus).text() + memory_of(gpus).text() +
-                usable_of(gpus).text() + accelerators_text(subject.report.accelerators);
+                usable_of(gpus).text() + accelerators_text(subject.report.accelerators) +
+                findings_of(subject.findings).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);
     if (variants.count() > kMaxVerdictSeries)

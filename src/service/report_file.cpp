@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "base/version.h"
+#include "explain/doctor.h"
 #include "export/formats.h"
 
 namespace gpuprobe::inline service {
@@ -17,8 +18,10 @@ void ReportFile::update() {
     const auto& report = engine_.report();
     if (report.state == ReportState::Starting || report.state == ReportState::Probing)
         return;
-    const auto exported =
-        write_json({.report = report, .rules = rules_, .version = std::string{kVersion}});
+    const auto exported = write_json({.report = report,
+                                      .rules = rules_,
+                                      .findings = summary_of(examine(report, {})),
+                                      .version = std::string{kVersion}});
     if (!exported.text || says_the_same(*exported.text, written_))
         return;
     if (const auto written = write_atomically(path_, *exported.text); !written)

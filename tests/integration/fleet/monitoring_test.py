@@ -44,7 +44,7 @@ def filled(template, labels, value):
 GPU = {"instance": MACHINE, "gpu": "0000:18:00.0"}
 INFO = {**GPU, "card": "card0", "uuid": "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c", "vendor": "nvidia", "model": "NVIDIA H200",
         "arch": "sm_90", "target": "sm_90", "kind": "discrete", "driver": "nvidia", "driver_version": "580.95.05", "vulkan": "1.4.312"}
-# What changes (a part of the series, and its value from then on) and which alerts there are then, with their labels.
+# What changes (a part of the series, or after "+" one that is new, and its value from then on) and which alerts there are then, with their labels.
 SITUATIONS = {
     "nothing happens": ({}, {}),
     "a GPU falls off the bus": ({'gpu="0000:18:00.0"': None}, {"GpuMissing": INFO}),
@@ -52,6 +52,11 @@ SITUATIONS = {
     "every API stops working": (
         {'gpuprobe_gpu_usable{instance="node7:9100",gpu="0000:c5:00.0"': "0"},
         {"GpuApiLost": {**GPU, "gpu": "0000:c5:00.0", "api": "vulkan"}, "GpuUnused": {**GPU, "gpu": "0000:c5:00.0"}}),
+    "a cause is found": (
+        {'+gpuprobe_finding{instance="node7:9100",finding="no-driver",severity="error"}': "1"},
+        {"GpuFinding": {"instance": MACHINE, "finding": "no-driver"}}),
+    "something is worth a warning": (
+        {'+gpuprobe_finding{instance="node7:9100",finding="rebar-off",severity="warning"}': "1"}, {}),
     "a driver crashes": ({"gpuprobe_last_probe_success": "0"}, {"GpuDriverCrashed": {"instance": MACHINE}}),
     "memory shrinks": ({'memory_bytes{instance="node7:9100",gpu="0000:18:00.0"': str(1 << 36)}, {"GpuMemoryShrunk": GPU}),
     "a build no longer runs": (
@@ -69,6 +74,9 @@ def test_of(changes, wanted):
     for name, value in series().items():
         changed = [after for part, after in changes.items() if part in name]
         inputs.append({"series": name, "values": values(value, changed[0] if changed else value)})
+    for name, value in changes.items():
+        if name.startswith("+"):
+            inputs.append({"series": name[1:], "values": values("_", value)})
     if 'driver_version="580.95.05"' in changes:
         info = next(name for name in series() if 'model="NVIDIA H200"' in name)
         inputs.append({"series": info.replace("580.95.05", "590.48.01"), "values": f"_x{CHANGE - 1} 1x{END - CHANGE}"})

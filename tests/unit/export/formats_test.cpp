@@ -47,6 +47,24 @@ TEST(Prometheus, SaysThatAProbeWasCutShort) {
     EXPECT_TRUE(has_line(write_prometheus(subject_of(report)), "gpuprobe_last_probe_success 0"));
 }
 
+TEST(Prometheus, CountsTheGpusOfEachFinding) {
+    const auto report = report_of({h200()});
+    auto subject = subject_of(report);
+    const auto finding = [](const char* id, std::vector<std::string> gpus) {
+        return Value{
+            Value::Object{{"id", id}, {"severity", "error"}, {"gpus", to_value(std::move(gpus))}}};
+    };
+    subject.findings = Value{
+        Value::Array{finding("no-driver", {"pci:0000:01:00.0", "pci:0000:02:00.0"}),
+                     finding("no-driver", {"pci:0000:03:00.0"}), finding("weak-confinement", {})}};
+    const auto exported = write_prometheus(subject);
+    EXPECT_TRUE(has_line(exported, R"(gpuprobe_finding{finding="no-driver",severity="error"} 3)"));
+    EXPECT_TRUE(
+        has_line(exported, R"(gpuprobe_finding{finding="weak-confinement",severity="error"} 1)"));
+    EXPECT_EQ(write_prometheus(subject_of(report)).text->find("gpuprobe_finding"),
+              std::string::npos);
+}
+
 TEST(Prometheus, TellsWhatIsKnownOfAccelerators) {
     auto report = report_of({h200()});
     report.accelerators = {
