@@ -149,6 +149,23 @@ class FlashAttn(ConsumerCase):
         self.check("flash-attn")
 
 
+class Jax(ConsumerCase):
+    def test_both_agree_or_say_why(self):
+        self.check("jax")
+
+    def asked_by_name(self, backend, machine):
+        answer = self.answer(self.capture(MADE[machine]()), "select", "jax", f"--backend={backend}")
+        return answer.get("backend"), answer.get("environment", {}).get("JAX_PLATFORMS")
+
+    def test_takes_the_words_of_jax_platforms(self):
+        for backend, machine, wanted in (("gpu", "rtx-5090-driver-580", ("cuda", "cuda,cpu")), ("gpu", "mi300x", ("rocm", "rocm,cpu")),
+                                         ("cpu", "mi300x", ("cpu", "cpu")), ("cuda", "mi300x", (None, None)),
+                                         ("gpu", "no-gpu", (None, None)), ("tpu", "rtx-5090-driver-580", (None, None)),
+                                         ("oneapi", "arc-a770", (None, None))):
+            with self.subTest(backend=backend, machine=machine):
+                self.assertEqual(self.asked_by_name(backend, machine), wanted)
+
+
 class Lemonade(ConsumerCase):
     def test_both_agree_or_say_why(self):
         self.check("lemonade")

@@ -73,7 +73,7 @@ TEST(ConsumerSet, HasNothingUnderANameThatNobodyHas) {
     EXPECT_EQ(set.selection("nobody"), nullptr);
     EXPECT_EQ(set.product("nobody"), nullptr);
     EXPECT_EQ(set.product("default"), nullptr);
-    EXPECT_EQ(set.selection("jax"), nullptr);
+    EXPECT_EQ(set.selection("shimmy"), nullptr);
 }
 
 TEST(ConsumerSet, ReadsAllThreeForms) {
