@@ -171,6 +171,19 @@ class Lemonade(ConsumerCase):
         self.check("lemonade")
 
 
+class LlamaApp(ConsumerCase):
+    def test_both_agree_or_say_why(self):
+        self.check("llama.app")
+
+    def test_the_installer_passes_over_what_comes_before_the_choice(self):
+        for machine, backend, skipped in (("rtx-5090-driver-580", "cuda", ""), ("mi300x", "rocm", "CUDA"),
+                                          ("arc-a770", "vulkan", "CUDA ROCM SYCL"), ("no-gpu", "cpu", "CUDA ROCM SYCL VULKAN")):
+            with self.subTest(machine):
+                answer = self.answer(self.capture(MADE[machine]()), "select", "llama.app")
+                told = sorted(name.removeprefix("SKIP_") for name in answer["environment"] if name.startswith("SKIP_"))
+                self.assertEqual((answer["backend"], told), (backend, skipped.split()))
+
+
 class LlamaCpp(ConsumerCase):
     def test_both_agree_or_say_why(self):
         self.check("llama.cpp")
