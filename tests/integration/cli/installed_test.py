@@ -4,15 +4,15 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
 from cli_case import SOURCE, run
 
-sys.path.insert(0, str(SOURCE / "tests/support"))
+sys.path[:0] = [str(SOURCE / "tests/support"), str(SOURCE / "tests/runtimes")]
 import gpu_files  # noqa: E402  (beside the fuzz harnesses' seeds)
+import npm  # noqa: E402  (beside the runtimes' tests)
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # driver 580, CUDA 13.0, compute capability 9.0
 
@@ -163,23 +163,8 @@ class PublishedBuild(unittest.TestCase):
     """@node-llama-cpp/linux-x64-cuda as its registry has it: PTX 9.1 for Hopper, and CUDA 13 that it does not bring."""
 
     def test_does_not_run_behind_driver_580(self):
-        npm = shutil.which("npm")
-        if not npm:
-            self.skipTest("npm is not installed")
-        cache = pathlib.Path(os.environ.get("GPUPROBE_RUNTIMES", pathlib.Path(tempfile.gettempdir()) /
-                                            f"gpuprobe-runtimes-{os.getuid()}"))
-        cache.mkdir(mode=0o700, exist_ok=True)
-        archive = cache / "node-llama-cpp-linux-x64-cuda-3.22.1.tgz"
-        if not archive.exists():
-            with tempfile.TemporaryDirectory(dir=cache) as fresh:
-                done = subprocess.run([npm, "pack", "--silent", "@node-llama-cpp/linux-x64-cuda@3.22.1"], cwd=fresh,
-                                      capture_output=True, text=True, timeout=100, check=False)
-                if done.returncode != 0:
-                    self.skipTest(f"the registry does not answer: {done.stderr.strip()[-200:]}")
-                os.replace(pathlib.Path(fresh) / archive.name, archive)
+        package = npm.package("@node-llama-cpp/linux-x64-cuda", "3.22.1")
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(["tar", "-xzf", str(archive), "-C", folder], check=True)
-            package = pathlib.Path(folder) / "package"
             machine = without_libraries(folder)
             done = run(f"--replay={machine}", "-j", "select", "node-llama-cpp", f"--installed={package}")
             answer = json.loads(done.stdout)
