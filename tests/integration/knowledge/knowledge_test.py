@@ -77,6 +77,14 @@ class KnowledgeCase(unittest.TestCase):
         self.assertEqual(list(self.state.glob("*.bundle*")), [])
         return result.stderr
 
+    def answer(self, *words):
+        result = self.ctl("--direct", "--no-cache", *words, "-j")
+        return json.loads(result.stdout)
+
+    @staticmethod
+    def stale(reasons):
+        return sorted(reason["detail"]["document"] for reason in reasons if reason["code"] == "stale-document")
+
 
 class Bundles(KnowledgeCase):
     def test_are_verified_installed_and_rolled_back(self):
@@ -255,14 +263,6 @@ class Expired(KnowledgeCase):
         torch["product"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
         (folder / "consumers/torch.json").write_text(json.dumps(torch))
 
-    def answer(self, *words):
-        result = self.ctl("--direct", "--no-cache", *words, "-j")
-        return json.loads(result.stdout)
-
-    @staticmethod
-    def stale(reasons):
-        return sorted(reason["detail"]["document"] for reason in reasons if reason["code"] == "stale-document")
-
     def test_is_said_of_every_answer(self):
         base = ["chips", "selectors"]
         self.assertEqual(self.stale(self.answer("describe")["notes"]), base)
@@ -285,6 +285,44 @@ class Expired(KnowledgeCase):
         shutil.rmtree(self.root / "etc/gpuprobe/knowledge")
         self.assertEqual(self.stale(self.answer("select")["warnings"]), [])
         self.assertEqual(self.stale(self.answer("describe")["notes"]), [])
+
+
+class Frozen(KnowledgeCase):
+    """A machine from which newer bundles are withheld: the one that it has stays in use beyond its day, and every answer says so."""
+
+    def setUp(self):
+        super().setUp()
+        self.installed(expires="2026-02-01")
+
+    def installed(self, expires):
+        """As `update` has left it on the day on which it was fresh."""
+        (self.state / "current.bundle").write_bytes(self.tool.make_bundle(
+            self.keys / "us.pem", self.documents, version="2030.1.1", issued="2026-01-01", expires=expires))
+
+    def test_is_said_of_every_answer(self):
+        self.assertEqual(self.version(), ("bundle", "2030.1.1"))
+        self.assertEqual(self.stale(self.answer("status")["notes"]), ["release"])
+        for words in (("select", "torch"), ("recommend", "torch")):
+            self.assertEqual(self.stale(self.answer(*words)["warnings"]), ["release"], words)
+        expired = {each["document"] for each in self.status()["documents"] if each["expired"]}
+        self.assertEqual(expired, {"release"})
+        self.assertIn("2026-02-01 (expired)", self.ctl("knowledge", "status").stdout)
+        told = self.ctl("--direct", "--no-cache", "select", "torch")
+        self.assertIn("has expired", told.stdout + told.stderr)
+
+    def test_is_said_of_none_that_is_fresh(self):
+        self.installed(expires="2040-01-01")
+        self.assertEqual(self.version(), ("bundle", "2030.1.1"))
+        self.assertEqual(self.stale(self.answer("select")["warnings"]), [])
+
+    def test_is_not_ended_by_another_that_has_expired(self):
+        late = self.home / "late"
+        late.write_bytes(self.tool.make_bundle(self.keys / "us.pem", self.documents, version="2030.1.2", issued="2026-01-01",
+                                               expires="2026-03-01"))
+        self.assertIn("has expired on 2026-03-01", self.ctl("knowledge", "update", str(late)).stderr)
+        self.assertEqual(self.version(), ("bundle", "2030.1.1"))
+        self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.3"))).stderr, "")
+        self.assertEqual(self.stale(self.answer("select")["warnings"]), [])
 
 
 class ManifestsFromPipes(KnowledgeCase):
