@@ -10,9 +10,10 @@ import unittest
 
 from cli_case import SOURCE, run
 
-sys.path[:0] = [str(SOURCE / "tests/support"), str(SOURCE / "tests/runtimes")]
+sys.path[:0] = [str(SOURCE / "tests" / each) for each in ("support", "runtimes", "integration/scenarios")]
 import gpu_files  # noqa: E402  (beside the fuzz harnesses' seeds)
 import npm  # noqa: E402  (beside the runtimes' tests)
+from made_machine import GB, ONEAPI, Machine  # noqa: E402  (beside the scenarios)
 
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"  # driver 580, CUDA 13.0, compute capability 9.0
 
@@ -29,7 +30,7 @@ def without_libraries(folder):
     return machine
 
 
-class Installed(unittest.TestCase):
+class InstalledCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -50,6 +51,8 @@ class Installed(unittest.TestCase):
     def library(self, name="libggml-cuda.so", needs=("libcuda.so.1",), **more):
         return gpu_files.library(self.build, name, needs, **more)
 
+
+class Installed(InstalledCase):
     def test_needs_ptx_that_the_driver_knows(self):
         new = self.library(sections={".nv_fatbin": gpu_files.cuda([86], [75, 90], (9, 1))})
         answer = self.ask(new)
@@ -157,6 +160,56 @@ class Installed(unittest.TestCase):
             done = run(f"--replay={self.machine}", "select", "node-llama-cpp", f"--installed={path}")
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(says, done.stderr)
+
+
+class InstalledForIntel(InstalledCase):
+    """On an Arc A770 with Intel's compute driver: what a SYCL build needs is in its sonames and in the names of its sections."""
+
+    SYCL = "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"
+
+    def arc(self, name, libraries=(), level_zero=True):
+        machine = Machine(libc_version="2.39", libraries=libraries).intel(device="56a0", integrated=False, level_zero=level_zero,
+                                                                           memory=16 * GB)
+        return machine.write(self.folder / name)
+
+    def verdict(self, path, machine):
+        answer = self.ask(path, "llama.cpp", machine)
+        return answer["backend"], sorted(self.reasons(answer, "sycl"))
+
+    def test_needs_the_oneapi_runtime(self):
+        path = self.library("libggml-sycl.so", ["libsycl.so.8", "libsvml.so"])
+        without, with_it = self.arc("without"), self.arc("with", ONEAPI)
+        answer = self.ask(path, "llama.cpp", without)
+        self.assertNotEqual(answer["backend"], "sycl")
+        detail = self.reasons(answer, "sycl")["library-missing"]
+        self.assertEqual((detail["want"], detail["build"]), (["libsycl.so.8"], "libggml-sycl.so"))
+        self.assertEqual(self.ask(path, "llama.cpp", with_it)["backend"], "sycl")
+        # Another version of it is none, and one that comes with the build is enough.
+        self.assertEqual(self.verdict(path, self.arc("older", ["libsycl.so.7"]))[1], ["library-missing"])
+        for name in ("libsycl.so.8", "libsvml.so"):
+            gpu_files.library(self.build, name, soname=name)
+        self.assertEqual(self.ask(path, "llama.cpp", without)["backend"], "sycl")
+
+    def test_needs_level_zero(self):
+        path = self.library("libown.so", ["libze_loader.so.1"])
+        self.assertEqual(self.ask(path, "llama.cpp", self.arc("with"))["backend"], "sycl")
+        # The loader is the driver's, which the answers of its API show: no list of libraries does.
+        backend, reasons = self.verdict(path, self.arc("without", ["libze_loader.so.1"], level_zero=False))
+        self.assertNotEqual(backend, "sycl")
+        self.assertIn("loader-missing", reasons)
+        self.assertIn("not-built", self.reasons(self.ask(path, "llama.cpp", self.folder / "with"), "vulkan"))
+
+    def test_spirv_is_for_intel(self):
+        for section in (self.SYCL, self.SYCL + "-unknown-unknown", "__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen"):
+            path = self.library("libx.so", (), sections={section: b"\3\2#\7"})
+            self.assertEqual(self.ask(path, "llama.cpp", self.arc(section))["backend"], "sycl", section)
+            answer = self.ask(path, "llama.cpp")  # the H200
+            self.assertEqual((answer["backend"], "not-built" in self.reasons(answer)), ("cpu", True), section)
+
+    def test_another_section_is_no_code(self):
+        for section in ("__CLANG_OFFLOAD_BUNDLE__sycl-native_cpu", ".spirv"):
+            path = self.library("libx.so", (), sections={section: b"\3\2#\7"})
+            self.assertIn("not-built", self.verdict(path, self.arc(section))[1], section)
 
 
 class PublishedBuild(unittest.TestCase):
