@@ -18,6 +18,9 @@ CONSUMERS = ROOT / "data" / "knowledge" / "consumers"
 PRODUCTS = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jax", "lemonade", "llama.app", "llama.cpp",
             "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "sglang", "shimmy", "stable-diffusion.cpp",
             "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
+OUR_OWN = {"default", "measured"}  # no project's policy
+# Files of a repository, which change: they are named by repository, commit and path.
+MOVING = re.compile(r"https://(github\.com/[^/]+/[^/]+/(blob|tree|raw)/|raw\.githubusercontent\.com/|github\.com/[^/]+/[^/]+/?$)")
 MAX_LIFE = datetime.timedelta(days=200)
 
 
@@ -40,8 +43,12 @@ def consumer(name):
     return load(CONSUMERS / f"{name}.json")
 
 
+def everyone():
+    return {path: load(path) for path in sorted(CONSUMERS.glob("*.json"))}
+
+
 def with_product():
-    return {path: document for path in sorted(CONSUMERS.glob("*.json")) if "product" in (document := load(path))}
+    return {path: document for path, document in everyone().items() if "product" in document}
 
 
 def variants(document):
@@ -57,8 +64,12 @@ def devices(variant):
 
 
 def problems_in_source(document):
-    """Each fact has a permanent place: a file at a commit, or a page."""
+    """Each fact has a permanent place: a file at a commit, or a page that is no code. What a project decides is code."""
     source = document.get("source", {})
+    if document.get("name") in OUR_OWN:
+        if source or not document.get("description", "").startswith("gpuprobe's own"):
+            yield "says of no project, and not that it is ours"
+        return
     if not source.get("url", "").startswith("https://"):
         yield "no page of the project"
     if not source.get("facts"):
@@ -67,8 +78,12 @@ def problems_in_source(document):
         at_commit = all(fact.get(key) for key in ("repo", "commit", "path"))
         if not fact.get("of") or not (at_commit or fact.get("url", "").startswith("https://")):
             yield f"a fact without a place: {fact}"
+        if not at_commit and MOVING.match(fact.get("url", "")):
+            yield f"code without a commit: {fact['url']}"
         if "commit" in fact and not re.fullmatch("[0-9a-f]{7,40}", fact["commit"]):
             yield f"no commit: {fact['commit']}"
+    if not any(fact.get("commit") for fact in source.get("facts", [])):
+        yield "nothing of it was read in code"
 
 
 def problems_in_variants(document):
@@ -101,11 +116,16 @@ def problems_in_needs(document):
 def problems_in(document, stem):
     if document.get("name") != stem:
         yield f"its name is {document.get('name')}, its file's {stem}"
+    yield from problems_in_source(document)
+    if "product" in document:
+        yield from problems_in_product(document)
+
+
+def problems_in_product(document):
     product = document["product"]
     life = instant(product["expires"]) - instant(product["issued"])
     if not datetime.timedelta(0) < life <= MAX_LIFE:
         yield f"good for {life}"
-    yield from problems_in_source(document)
     yield from problems_in_variants(document)
     yield from problems_in_needs(document)
     for platform, content in product["platforms"].items():
@@ -119,8 +139,8 @@ class Consumers(unittest.TestCase):
     def test_each_product_is_there(self):
         self.assertEqual({path.stem for path in with_product()}, PRODUCTS)
 
-    def test_each_product_says_all_that_a_reader_needs(self):
-        for path, document in with_product().items():
+    def test_each_says_all_that_a_reader_needs(self):
+        for path, document in everyone().items():
             with self.subTest(path.name):
                 self.assertEqual(list(problems_in(document, path.stem)), [])
 
@@ -166,6 +186,10 @@ class Mistakes(unittest.TestCase):
         "no source": lambda c: c.pop("source"),
         "no facts": lambda c: c["source"].update(facts=[]),
         "fact without a place": lambda c: c["source"]["facts"].append({"of": "something"}),
+        "file of a branch": lambda c: c["source"]["facts"].append(
+            {"of": "something", "url": "https://github.com/ggml-org/llama.cpp/blob/master/README.md"}),
+        "repository for a place": lambda c: c["source"]["facts"].append({"of": "something", "url": "https://github.com/ggml-org/llama.cpp"}),
+        "nothing read in code": lambda c: c["source"].update(facts=[{"of": "something", "url": "https://example.org/page"}]),
         "branch for a commit": lambda c: c["source"]["facts"][0].update(commit="main"),
         "never expires": lambda c: c["product"].update(expires="2036-01-01T00:00:00Z"),
         "expired when issued": lambda c: c["product"].update(expires=c["product"]["issued"]),
@@ -187,6 +211,18 @@ class Mistakes(unittest.TestCase):
                 document = consumer("llama.cpp")
                 spoil(document)
                 self.assertEqual(len(list(problems_in(document, "llama.cpp"))) > 0, True)
+
+    def test_a_selection_without_a_source_is_seen(self):
+        document = consumer("tsuku")
+        self.assertEqual(list(problems_in(document, "tsuku")), [])
+        del document["source"]
+        self.assertNotEqual(list(problems_in(document, "tsuku")), [])
+
+    def test_one_of_our_own_with_a_source_is_seen(self):
+        document = consumer("default")
+        self.assertEqual(list(problems_in(document, "default")), [])
+        document["source"] = consumer("tsuku")["source"]
+        self.assertNotEqual(list(problems_in(document, "default")), [])
 
     def test_a_key_that_appears_twice_is_seen(self):
         with self.assertRaises(ValueError):
