@@ -15,7 +15,7 @@ CTL = str(pathlib.Path(os.environ["GPUPROBE_BIN"]) / "gpuprobectl")
 TOOL = SOURCE / "tools/knowledge/refresh"
 sys.path.insert(0, str(TOOL.parent))
 from manifest_import.documents import Refusal  # noqa: E402
-from manifest_import.indexes import github_release, glibc_of, newest_wheels, pypi_project, version_of  # noqa: E402
+from manifest_import.indexes import github_release, glibc_of, newest_wheels, ollama_presets, pypi_project, version_of  # noqa: E402
 from manifest_import.refresh import Renewal  # noqa: E402
 
 RELEASES = "https://github.com/o/n/releases/download"
@@ -222,6 +222,94 @@ class ByGallery(RefreshCase):
                                    "refresh: localai: capability amd is new, or another's image; it is not taken"])
 
 
+class ByPresets(RefreshCase):
+    def presets(self, **changed):
+        base = lambda folder: {"hidden": True, "cacheVariables": {"OLLAMA_RUNNER_DIR": folder}}
+        cuda = lambda parent, words: {"inherits": [parent], "cacheVariables": {"CMAKE_CUDA_ARCHITECTURES": words}}
+        rows = {"cuda_base": base("cuda_v13"), "cuda_linux": cuda("cuda_base", "75-virtual;80;90a;120-real"),
+                "cuda_windows": cuda("cuda_base", "75"), "cuda_user_arch": {"inherits": "cuda_base"},
+                "old_base": base("cuda_v12"), "old": cuda("old_base", "50-virtual;70"),
+                "rocm_base": base("rocm_v7"), "rocm_linux": {"inherits": ["rocm_base"], "cacheVariables": {
+                    "AMDGPU_TARGETS": "gfx90a:xnack+;gfx90a:xnack-;gfx1100"}},
+                "vulkan": {"cacheVariables": {"OLLAMA_RUNNER_DIR": "vulkan", "GGML_VULKAN": "ON"}},
+                "cpu": {"cacheVariables": {"OLLAMA_RUNNER_DIR": ""}}, **changed}
+        return {"version": 3, "configurePresets": [{"name": name, **row} for name, row in rows.items() if row]}
+
+    def setUp(self):
+        super().setUp()
+        build = lambda family, folder, device: {"family": family, "requires": {"device": device},
+                                                "artifact": {"type": "dir", "ref": f"lib/ollama/{folder}", "x-archive": "o-amd64.tar.zst"}}
+        several = [{"backend": "cuda", "driver_min": "550", "cuda": {"toolkit": "12.8", "sass": ["7.0"]}},
+                   {"backend": "cuda", "driver_min": "570", "cuda": {"toolkit": "12.8", "ptx": ["5.0"]}}]
+        self.document = consumer("ollama", {
+            "cuda_v13": build("cuda", "cuda_v13", {"backend": "cuda", "cuda": {"toolkit": "13.0", "sass": ["8.0", "12.0"], "ptx": ["7.5"]}}),
+            "cuda_v12": build("cuda", "cuda_v12", several),
+            "rocm": build("rocm", "rocm_v7", {"backend": "hip", "gfx": ["gfx90a", "gfx1100"]}),
+            "vulkan": build("vulkan", "vulkan", {"backend": "vulkan"}),
+            "cpu": {"family": "cpu", "artifact": {"type": "dir", "ref": "lib/ollama/cpu", "x-archive": "o-amd64.tar.zst"}}})
+        self.document["source"]["url"] = "https://github.com/o/n/releases/tag/v1.0"
+        self.has(self.document)
+
+    def renewed(self, **changed):
+        self.listed("ollama/CMakePresets.json", self.presets(**changed))
+        document, remarks, _ = self.written("ollama")
+        return self.variants(document), remarks
+
+    def test_those_of_the_document_change_nothing(self):
+        variants, remarks = self.renewed()
+        self.assertEqual((variants, remarks), (self.variants(self.document), []))
+
+    def test_takes_the_code_of_a_folder(self):
+        variants, remarks = self.renewed(
+            cuda_linux={"inherits": ["cuda_base"], "cacheVariables": {"CMAKE_CUDA_ARCHITECTURES": "80-virtual;103-virtual"}},
+            rocm_linux={"inherits": ["rocm_base"], "cacheVariables": {"AMDGPU_TARGETS": "gfx942"}})
+        self.assertEqual(variants["cuda_v13"]["requires"]["device"], {"backend": "cuda", "cuda": {"toolkit": "13.0", "ptx": ["8.0", "10.3"]}})
+        self.assertEqual(variants["rocm"]["requires"]["device"], {"backend": "hip", "gfx": ["gfx942"]})
+        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/cuda_v13: ptx 8.0 10.3 now", "refresh: ollama: linux-x86_64/rocm: gfx gfx942 now"])
+
+    def test_leaves_gpus_of_different_drivers_to_a_person(self):
+        variants, remarks = self.renewed(old={"inherits": "old_base", "cacheVariables": {"CMAKE_CUDA_ARCHITECTURES": "50-virtual;70;75"}})
+        self.assertEqual(variants["cuda_v12"], self.variants(self.document)["cuda_v12"])
+        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/cuda_v12: the preset has sass 7.0 7.5, ptx 5.0; it is not taken, as the "
+                                   "document's GPUs need different drivers"])
+
+    def test_names_folders_that_are_gone_or_new(self):
+        variants, remarks = self.renewed(vulkan=None, new={"cacheVariables": {"OLLAMA_RUNNER_DIR": "sycl"}})
+        self.assertEqual(sorted(variants), ["cpu", "cuda_v12", "cuda_v13", "rocm"])
+        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/vulkan is left out: no preset for Linux makes vulkan",
+                                   "refresh: ollama: folder sycl is new; what it needs beside its code is not known, so it is not taken"])
+
+    def test_the_first_that_is_inherited_wins(self):
+        rows = self.presets(one={"cacheVariables": {"OLLAMA_RUNNER_DIR": "a", "AMDGPU_TARGETS": "gfx1"}},
+                            two={"cacheVariables": {"OLLAMA_RUNNER_DIR": "b", "AMDGPU_TARGETS": "gfx2"}},
+                            both={"inherits": ["two", "one"], "cacheVariables": {"OLLAMA_RUNNER_DIR": "c"}})
+        self.assertEqual(ollama_presets(json.dumps(rows).encode())["c"].gfx, ["gfx2"])
+
+    def test_presets_that_are_none(self):
+        circle = {"configurePresets": [{"name": "a", "inherits": "b"}, {"name": "b", "inherits": "a"}]}
+        for rows, problem in ((circle, "no preset for Linux"), ({"configurePresets": []}, "no preset for Linux"),
+                              ({"configurePresets": [{"name": "a", "inherits": "gone"}]}, "gone is not there"),
+                              ({"configurePresets": [{"name": "a", "inherits": [3]}]}, "expected a name"),
+                              ({"configurePresets": [{"name": "a", "cacheVariables": []}]}, "expected object"),
+                              ({"configurePresets": [{"name": str(number)} for number in range(300)]}, "over 256 presets"),
+                              ({"configurePresets": [{}]}, "name: missing"), ([], "expected object")):
+            with self.subTest(problem), self.assertRaisesRegex(Refusal, problem):
+                ollama_presets(json.dumps(rows).encode())
+
+    def test_the_release_has_the_archives(self):
+        self.listed("github/o+n.json", {"tag_name": "v1.1", "assets": [asset("o-amd64.tar.zst")]})
+        document, remarks, _ = self.written("ollama")
+        self.assertEqual((document["product"]["version"], document["source"]["url"]), ("1.1", "https://github.com/o/n/releases/tag/v1.1"))
+        self.assertEqual(remarks, [])
+        rocm = self.variants(self.document)["rocm"]["artifact"]
+        rocm["x-archive"] = "o-amd64-rocm.tar.zst"
+        self.has(self.document)
+        document, remarks, _ = self.written("ollama")
+        self.assertEqual(sorted(self.variants(document)), ["cpu", "cuda_v12", "cuda_v13", "vulkan"])
+        self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/rocm is left out: o-amd64-rocm.tar.zst is not in release v1.1, or has no "
+                                   "digest there"])
+
+
 class Refusals(RefreshCase):
     def assert_refused(self, problem):
         done = self.run_tool("--write")
@@ -232,7 +320,7 @@ class Refusals(RefreshCase):
         self.has(consumer("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1"))
         for path, text, problem in (("github/o+n.json", "<html>", "o+n.json: not JSON"), ("github/o+n.json", {"assets": []}, "tag_name: missing"),
                                     ("pytorch/cu1.html", "no links", "cu1.html: neither HTML"), ("pypi/a.json", {"info": {}}, "info.name: missing"),
-                                    ("pypi/a.json", "[]", "expected object")):
+                                    ("pypi/a.json", "[]", "expected object"), ("ollama/CMakePresets.json", "{}", "no preset for Linux")):
             with self.subTest(path=path, problem=problem):
                 self.listed(path, text)
                 self.assert_refused(problem)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What projects' own indexes list: a release of GitHub, an index of wheels, a project of PyPI.
+"""What projects' own indexes list: a release of GitHub, an index of wheels, a project of PyPI, Ollama's presets.
 
 Sources: the REST API of GitHub ("Get a release by tag name"); PEP 503 and 691; PEP 600 for manylinux;
-https://docs.pypi.org/api/json/
+https://docs.pypi.org/api/json/; cmake-presets(7), and CUDA_ARCHITECTURES and HIP_ARCHITECTURES of cmake-properties(7)
 """
 
 import dataclasses
@@ -10,10 +10,11 @@ import html.parser
 import re
 import urllib.parse
 
-from .documents import Refusal, decoded, parse_json
+from .documents import Refusal, decoded, parse_json, scrubbed
 
 MAX_INDEX = 16 << 20  # bytes; PyTorch's index of torch has some 2 MB
 MAX_FILES = 65536
+MAX_PRESETS = 256
 LINUX = re.compile(r"(?:^|\.)(?:many)?linux[0-9a-z_]*?_(x86_64|aarch64)(?:\.|$)")
 GLIBC = re.compile(r"manylinux_([0-9]{1,3})_([0-9]{1,3})_(x86_64|aarch64)")
 LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
@@ -106,3 +107,64 @@ def pypi_project(data):
             glibc[architecture] = min(version, glibc.get(architecture, version))
     info = project.at("info")
     return Project(info.required("name"), info.required("version"), glibc, is_for_all)
+
+
+@dataclasses.dataclass
+class Code:
+    """What a folder of Ollama's has code for; all empty where its preset names nothing, as for Vulkan."""
+
+    sass: list
+    ptx: list
+    gfx: list
+
+
+def capability_of(word):
+    """The compute capability of 75, 75-real or 75-virtual as text; None for code of one chip or family, as 90a."""
+    number = re.fullmatch("([0-9]{1,3})([0-9])(-real|-virtual)?", word)
+    return f"{number[1]}.{number[2]}" if number else None
+
+
+def code_of(variables):
+    """PTX stands for itself alone: beside machine code of the same capability it is for chips that Ollama does not give the folder."""
+    words = [word for word in variables.get("CMAKE_CUDA_ARCHITECTURES", "").split(";") if capability_of(word)]
+    targets = [word.split(":")[0] for word in variables.get("AMDGPU_TARGETS", "").split(";") if word]
+    return Code([capability_of(word) for word in words if not word.endswith("-virtual")],
+                [capability_of(word) for word in words if word.endswith("-virtual")], list(dict.fromkeys(targets)))
+
+
+def inherited(preset):
+    parents = preset.at("inherits").value or []
+    parents = [parents] if isinstance(parents, str) else parents
+    if not isinstance(parents, list) or not all(isinstance(each, str) for each in parents):
+        preset.at("inherits").refuse("expected a name, or several")
+    return parents
+
+
+def variables_of(presets, name, known):
+    """Its own and those that it inherits, of which the first wins. `known` keeps them, and ends a circle."""
+    if name not in known:
+        known[name] = found = {}
+        for parent in reversed(inherited(presets[name])):
+            if parent not in presets:
+                presets[name].at("inherits").refuse(f"{scrubbed(parent, 64)} is not there")
+            found.update(variables_of(presets, parent, known))
+        own = presets[name].optional("cacheVariables", "object", {})
+        found.update({key: value for key, value in own.items() if isinstance(value, str)})
+    return known[name]
+
+
+def ollama_presets(data):
+    """folder → Code, of the presets that are built for Linux: not those of Windows, and none that the builder completes."""
+    listed = parse_json(data, MAX_INDEX).items("configurePresets")
+    if len(listed) > MAX_PRESETS:
+        raise Refusal(f"over {MAX_PRESETS} presets")
+    presets = {preset.required("name"): preset for preset in listed}
+    folders, known = {}, {}
+    for name, preset in presets.items():
+        variables = variables_of(presets, name, known)
+        folder = variables.get("OLLAMA_RUNNER_DIR", "")
+        if folder and not preset.optional("hidden", "boolean", False) and not re.search("windows|darwin|user_arch", name):
+            folders[folder] = code_of(variables)
+    if not folders:
+        raise Refusal("no preset for Linux has OLLAMA_RUNNER_DIR")
+    return folders

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes products of consumers again from their projects' own indexes: what there is to fetch, in which version.
 
-What a build needs is said by no index. It stays as the document has it, a build whose name is new is not taken, and one
-that is gone is left out.
+What a build needs is said by no index but Ollama's, which has what each folder has code for. It stays as the document has it, a
+build whose name is new is not taken, and one that is gone is left out.
 """
 
 import copy
@@ -81,6 +81,8 @@ def files_of(artifact):
 
 
 def renew_by_release(renewal, repository, release):
+    if renewal.document["source"]["url"].startswith(f"https://github.com/{repository}/releases/tag/v"):
+        renew_archives(renewal, release)
     old, known = renewal.old.get("version", ""), []
     for platform, name, variant in renewal.variants():
         files = [(file, asset_of(url, repository, old)) for file, url in files_of(variant["artifact"])]
@@ -97,6 +99,21 @@ def renew_by_release(renewal, repository, release):
             if repository in place.get("url", ""):
                 place["url"] = place["url"].replace(old, release.tag)
         note_new_assets(renewal, release, known)
+
+
+def renew_archives(renewal, release):
+    """A folder in an archive of the release that the product is about: the archive's name has no version."""
+    for platform, name, variant in renewal.variants():
+        archive = variant["artifact"].get("x-archive")
+        if archive is None:
+            continue
+        renewal.was_read = True
+        if archive not in release.assets:
+            renewal.leave_out(platform, name, f"{archive} is not in release {release.tag}, or has no digest there")
+    if renewal.was_read:
+        renewal.now["version"] = release.tag.removeprefix("v")
+        source = renewal.document["source"]
+        source["url"] = source["url"].rpartition("/")[0] + "/" + release.tag
 
 
 def note_new_assets(renewal, release, known):
@@ -193,3 +210,55 @@ def renew_by_gallery(renewal, gallery):
         renewal.remark(f"capability {key} is new, or another's image; it is not taken")
     for each in skipped:
         renewal.remark(f"of the gallery, {each}")
+
+
+# Ollama ---------------------------------------------------------------------------------------------------------------
+
+def renew_by_presets(renewal, folders):
+    """folders: the name of a folder of libraries → the code that its preset names."""
+    known = set()
+    for platform, name, variant in renewal.variants():
+        folder = variant["artifact"].get("ref", "").rpartition("/")[2]
+        if variant["family"] == "cpu":
+            continue
+        renewal.was_read = True
+        known.add(folder)
+        if folder not in folders:
+            renewal.leave_out(platform, name, f"no preset for Linux makes {folder}")
+        else:
+            renew_code(renewal, f"{platform}/{name}", variant["requires"]["device"], folders[folder])
+    for folder in sorted(set(folders) - known):
+        renewal.remark(f"folder {folder} is new; what it needs beside its code is not known, so it is not taken")
+
+
+def renew_code(renewal, place, device, code):
+    """Puts the preset's code in place of the document's. Where the GPUs of one build need different drivers, the document says
+    which: a person has to."""
+    alternatives = device if isinstance(device, list) else [device]
+    there = merged_code(alternatives)
+    if there == {key: set(words) for key, words in vars(code).items()}:
+        return
+    if len(alternatives) > 1:
+        renewal.remark(f"{place}: the preset has {told(code)}; it is not taken, as the document's GPUs need different drivers")
+        return
+    renewal.remark(f"{place}: {told(code)} now")
+    put(device, "gfx", code.gfx)
+    if "cuda" in device:
+        put(device["cuda"], "sass", code.sass)
+        put(device["cuda"], "ptx", code.ptx)
+
+
+def merged_code(alternatives):
+    of = lambda key: {word for each in alternatives for word in {**each, **each.get("cuda", {})}.get(key, [])}
+    return {key: of(key) for key in ("sass", "ptx", "gfx")}
+
+
+def told(code):
+    return ", ".join(f"{key} {' '.join(words)}" for key, words in vars(code).items() if words) or "no code"
+
+
+def put(members, key, words):
+    if words:
+        members[key] = words
+    else:
+        members.pop(key, None)
