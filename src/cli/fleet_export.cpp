@@ -156,11 +156,11 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     auto exported = format.write({.report = view.report(),
                                   .rules = rules,
                                   .answers = TRY(answers_for(context)),
-                                  .findings = summary_of(examine(report, {})),
                                   .version = std::string{kVersion},
                                   .node = arguments.fleet.node.value_or(own_name()),
                                   .observed = observed_at(report, now),
-                                  .expires = now + kExportLife});
+                                  .expires = now + kExportLife,
+                                  .findings = summary_of(examine(report, {}))});
     for (const auto& stale : stale_among(report.notes))
         exported.notes.push_back({.code = stale.code, .text = explained(stale).text});
     auto result = TRY(done_with(context, format, exported, report, now));

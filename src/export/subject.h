@@ -19,12 +19,12 @@ struct ExportSubject {
     const Report& report;
     const Rules& rules;
     std::vector<Recommendation> answers = {};  ///< one per product, with all candidates
+    std::string version = {};                  ///< of the program that writes
+    std::string node = {};                     ///< the machine's name in its cluster
+    std::optional<WallTime> observed = {};     ///< when the machine was so
+    std::optional<WallTime> expires = {};      ///< when a reader is to forget what it read
     /// What keeps GPUs from being used: `[{"id", "severity", "gpus"}]`, by the report alone.
     Value findings = Value{Value::Array{}};
-    std::string version = {};               ///< of the program that writes
-    std::string node = {};                  ///< the machine's name in its cluster
-    std::optional<WallTime> observed = {};  ///< when the machine was so
-    std::optional<WallTime> expires = {};   ///< when a reader is to forget what it read
 };
 
 /// Why something is not in an export, or was not written at all.

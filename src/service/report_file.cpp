@@ -20,8 +20,8 @@ void ReportFile::update() {
         return;
     const auto exported = write_json({.report = report,
                                       .rules = rules_,
-                                      .findings = summary_of(examine(report, {})),
-                                      .version = std::string{kVersion}});
+                                      .version = std::string{kVersion},
+                                      .findings = summary_of(examine(report, {}))});
     if (!exported.text || says_the_same(*exported.text, written_))
         return;
     if (const auto written = write_atomically(path_, *exported.text); !written)

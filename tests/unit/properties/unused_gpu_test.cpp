@@ -13,6 +13,8 @@ namespace {
 using Codes = std::set<std::string_view>;
 const Codes kForOthers{"vendor-mismatch", "not-in-profile-for-vendor", "display-only"};
 const Codes kOtherBuild{"arch-not-in-build",
+                        "cpu-feature-missing",
+                        "cpu-too-old",
                         "other-kind",
                         "other-libc",
                         "other-l4t",
