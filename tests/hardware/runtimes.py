@@ -3,7 +3,7 @@
 """llama.cpp as it is published for CUDA and for Vulkan, on a machine with a real NVIDIA GPU: do plan, select and run tell rightly?
 
 Usage: tests/hardware/runtimes.py --prepare FOLDER
-       tests/hardware/runtimes.py --bin BIN --runtimes FOLDER [--size small]
+       tests/hardware/runtimes.py --bin BIN --runtimes FOLDER [--size small] [--rounds N]
 
 --prepare needs npm and its registry, and no GPU: it writes cuda.tar.xz and vulkan.tar.xz into FOLDER, the libraries of
 node-llama-cpp's packages that are needed. Of the CUDA one the code for other GPUs than compute capability 9.0 is zeros, which
@@ -164,9 +164,9 @@ def sizes(machine, tally, cases):
                        f"  {error:+6.2f} %", line.strip() if status == 0 else f"ended with {status}: {errors[-200:]}")
 
 
-def told(machine, tally, model):
-    print("\nWhat `gpuprobectl run llama.cpp` told")
-    for backend in machine.libraries:
+def told(machine, tally, model, rounds):
+    print(f"\nWhat `gpuprobectl run llama.cpp` told, each situation {rounds} times")
+    for backend in [backend for _ in range(rounds) for backend in machine.libraries]:
         api = {"cuda": "CUDA", "vulkan": "Vulkan"}[backend]
         program = machine.program(backend, model)
         hide = "CUDA_VISIBLE_DEVICES=" if backend == "cuda" else "GGML_VK_VISIBLE_DEVICES="
@@ -205,6 +205,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path)
     parser.add_argument("--runtimes", type=pathlib.Path)
     parser.add_argument("--size", choices=CASES, default="all")
+    parser.add_argument("--rounds", type=int, default=1, help="of what run tells")
     options = parser.parse_args()
     if options.prepare:
         return prepare(options.prepare.resolve())
@@ -216,7 +217,7 @@ def main():
         shapes.smallest().write(model)
         before = used_mib()
         sizes(machine, tally, CASES[options.size])
-        told(machine, tally, model)
+        told(machine, tally, model, options.rounds)
         computes(machine, tally, model)
         tally.note(abs(used_mib() - before) <= 8, f"memory in use: {before} MiB before, {used_mib()} MiB after")
     print(f"{tally.right} right, {tally.wrong} wrong")
