@@ -46,6 +46,25 @@ void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
     }
 }
 
+/// By device and revision, where pci.ids has one name for all revisions:
+/// "744C,<tab>C8,<tab>AMD Radeon RX 7900 XTX". The one that stands for many says less than pci.ids.
+std::optional<std::string> listed_name(const Sysfs& sysfs, const HardwareDevice& device) {
+    const auto table = sysfs.content("/usr/share/libdrm/amdgpu.ids");
+    if (!table || !device.device_id || !device.revision)
+        return std::nullopt;
+    for (const auto line : split(*table, '\n')) {
+        const auto first = line.find(',');
+        const auto second = line.find(',', first + 1);
+        if (second == std::string_view::npos || line.starts_with('#') ||
+            lower_case(trimmed(line.substr(0, first))) != *device.device_id ||
+            lower_case(trimmed(line.substr(first + 1, second - first - 1))) != *device.revision)
+            continue;
+        const auto name = scrubbed(trimmed(line.substr(second + 1)));
+        return name == "AMD Radeon Graphics" ? std::nullopt : std::optional{name};
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevice& device) {
@@ -71,11 +90,14 @@ std::optional<std::string> amd_serial(std::uint64_t serial) {
 }
 
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
+    if (device.vendor_id == "1002")
+        device.model = listed_name(sysfs, device);
     if (device.driver != "amdgpu")
         return;
     for (auto& reading : amdgpu_memory(sysfs, device))
         device.memory.push_back(std::move(reading));
-    device.model = sysfs.text(device.sysfs_path + "/product_name");
+    if (auto name = sysfs.text(device.sysfs_path + "/product_name"))
+        device.model = std::move(name);
     if (const auto text = sysfs.text(device.sysfs_path + "/unique_id"))
         if (const auto serial = parse_hex<std::uint64_t>(*text))
             device.uuid = amd_serial(*serial);

@@ -6,7 +6,8 @@
 
 namespace gpuprobe::inline inventory {
 
-/// What amdgpu says without waking the GPU: memory sizes, serial, product name, partition mode.
+/// What amdgpu says without waking the GPU: memory sizes, serial, product name, partition mode; and
+/// under any driver the name of an AMD GPU in libdrm's table, data/amdgpu.ids.
 ///
 /// mem_info_* are kept by the driver's memory managers and need no hardware access
 /// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c); gpu_busy_percent, pp_dpm_* and hwmon do,

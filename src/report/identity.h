@@ -21,8 +21,8 @@ void settle_uuids(std::vector<Gpu>& gpus);
 std::optional<PciInfo> pci_of(const Subject& subject);
 
 /// What to call it: an API's marketing name (in the order of ApiTrust::name; Mesa's
-/// code name in parentheses is left off), the kernel driver's model, "Vendor Device" of pci.ids, or
-/// "10de:2335". nullopt when not even ids are known.
+/// code name in parentheses is left off), the kernel driver's model or that of libdrm's table,
+/// "Vendor Device" of pci.ids, or "10de:2335". nullopt when not even ids are known.
 std::optional<std::string> name_of(const Subject& subject);
 
 /// The name as people say it, for screens and menus: of pci.ids' "Navi 31 [Radeon RX 7900 XT]" what

@@ -37,6 +37,24 @@ std::vector<std::string> readings(const HardwareDevice& device) {
     return texts;
 }
 
+TEST(Amdgpu, IsNamedByItsRevision) {
+    const auto named = [](const std::string& revision) {
+        const FakeMachine machine;
+        machine.file("/usr/share/libdrm/amdgpu.ids",
+                     "# device_id,\trevision_id,\tproduct_name\n\n1.0.0\n"
+                     "744C,\tC8,\tAMD Radeon RX 7900 XTX\n744C,\tCC,\tAMD Radeon RX 7900 XT\n"
+                     "744C,\tD0,\tAMD Radeon Graphics\n744C,\tD1\n744C");
+        const auto path = machine.pci("0000:03:00.0", "1002", "744c", "030000", "vfio-pci");
+        machine.file(path + "/revision", "0x" + revision + "\n");
+        return scanned(machine).devices.at(0).model;
+    };
+    EXPECT_EQ(named("c8"), "AMD Radeon RX 7900 XTX");
+    EXPECT_EQ(named("cc"), "AMD Radeon RX 7900 XT");
+    EXPECT_EQ(named("d0"), std::nullopt);  // it says less than pci.ids
+    EXPECT_EQ(named("d1"), std::nullopt);
+    EXPECT_EQ(named("01"), std::nullopt);
+}
+
 TEST(Amdgpu, GivesMemorySerialAndName) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:03:00.0", "1002", "740f", "038000", "amdgpu");
