@@ -37,8 +37,8 @@ std::vector<std::string> quoted_keys(const std::map<std::string, int>& counts) {
 std::string record_of(const ExportedGpu& gpu) {
     auto text = "[ id=" + classad_string(gpu.place) + "; vendor=" + classad_string(gpu.vendor) +
                 "; kind=" + classad_string(name_of(gpu.gpu->kind)) + ";";
-    if (gpu.gpu->name)
-        text += " model=" + classad_string(*gpu.gpu->name) + ";";
+    if (gpu.model)
+        text += " model=" + classad_string(*gpu.model) + ";";
     if (const auto unit = unit_word(gpu))
         text += " unit=" + classad_string(*unit) + ";";
     if (gpu.arch)

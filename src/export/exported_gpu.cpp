@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/compute_view.h"
+#include "report/identity.h"
 #include "report/vendor.h"
 
 namespace gpuprobe::inline exports {
@@ -116,6 +117,9 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
         const auto* found = facts->gpu();
         ExportedGpu gpu{.gpu = found, .facts = *facts};
         gpu.place = place_of(*found);
+        gpu.model = short_name_of(*found);
+        if (!gpu.model)
+            gpu.model = found->name;
         gpu.vendor = closed_vendor(found->vendor);
         gpu.arch = arch_word(found->architecture);
         gpu.card = card_of(*found);

@@ -24,7 +24,7 @@ Value gpu_document(const ExportedGpu& gpu) {
     Value document{Value::Object{}};
     document["id"] = gpu.place;
     document["vendor"] = gpu.vendor;
-    document["model"] = to_value(gpu.gpu->name);
+    document["model"] = to_value(gpu.model);
     document["kind"] = to_value(gpu.gpu->kind);
     if (const auto unit = unit_word(gpu))
         document["unit"] = *unit;

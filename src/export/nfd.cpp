@@ -30,8 +30,8 @@ std::string raw_features(const ExportSubject& subject, const std::vector<Exporte
     int index = 0;
     for (const auto& gpu : gpus) {
         const auto start = "gpu." + std::to_string(index++) + ".";
-        if (gpu.gpu->name)
-            text += raw_feature(start + "model", *gpu.gpu->name);
+        if (gpu.model)
+            text += raw_feature(start + "model", *gpu.model);
         text += raw_feature(start + "place", gpu.place);
     }
     return text;

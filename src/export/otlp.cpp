@@ -39,7 +39,7 @@ Value::Array gpu_attributes(const ExportedGpu& gpu) {
     add_attribute(attributes, "hw.id", gpu.place);
     add_attribute(attributes, "hw.type", "gpu");
     add_attribute(attributes, "hw.name", gpu.card);
-    add_attribute(attributes, "hw.model", gpu.gpu->name);
+    add_attribute(attributes, "hw.model", gpu.model);
     add_attribute(attributes, "hw.vendor", gpu.gpu->vendor);
     add_attribute(attributes, "hw.driver_version", gpu.gpu->driver.version);
     return attributes;

@@ -82,7 +82,7 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
                     {"card", gpu.card.value_or("")},
                     {"uuid", gpu.gpu->identity.nvidia_uuid.value_or("")},
                     {"vendor", gpu.vendor},
-                    {"model", gpu.gpu->name.value_or("")},
+                    {"model", gpu.model.value_or("")},
                     {"arch", gpu.arch.value_or("")},
                     {"target", gpu.target.value_or("")},
                     {"kind", std::string{name_of(gpu.gpu->kind)}},

@@ -16,7 +16,7 @@ TEST(Prometheus, EscapesWhatALabelCannotHold) {
     gpu.name = "A \"card\" \\ of\nodd name";
     const auto report = report_of({gpu});
     const auto text = write_prometheus(subject_of(report)).text.value_or("");
-    EXPECT_NE(text.find(R"(model="A \"card\" \\ of)"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"(model="NVIDIA A \"card\" \\ of)"), std::string::npos) << text;
     for (const auto line : split(text, '\n'))
         EXPECT_TRUE(line.empty() || line.starts_with("#") || line.starts_with("gpuprobe_")) << line;
 }
