@@ -93,7 +93,7 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments);
     const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
     if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
-        arguments.replay || arguments.capture_folder)
+        arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
     // What is said of the daemon's answer is in documents too.
     knowledge::Library::use(

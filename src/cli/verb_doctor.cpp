@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,12 +18,14 @@
 #include "engine/capture.h"
 #include "explain/doctor.h"
 #include "explain/screen.h"
+#include "probe/run_folder.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kMaxTitle = 1024;
+constexpr Bytes kMaxCapturedFile = mib(4);
 
 Tone tone_of(Severity severity) {
     switch (severity) {
@@ -177,21 +180,58 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
     return severity >= limit ? ExitCode::Found : ExitCode::Answered;
 }
 
-/// Findings and report, with stand-ins for what identifies a card, as one document in a file.
+/// A file of a capture, which is at `place`. In its own documents numbers stay, which the machine's
+/// files may have as texts that identify a card.
+Result<std::string> masked_file(const std::string& path,
+                                const std::string& place,
+                                engine::Redaction& mask) {
+    const auto text = TRY(RootedFiles{}.read(place, kMaxCapturedFile));
+    if (path.starts_with("root/") || !path.ends_with(".json"))
+        return mask.masked(text);
+    return json_pretty(mask.masked_document(TRY(parse_json(text, kMaxCapturedFile))));
+}
+
+/// A capture as one object: texts by their paths, folders that end with a slash, and links, which
+/// are objects with the member `link`.
+Result<Value> captured(Client& client, engine::Redaction& mask) {
+    namespace fs = std::filesystem;
+    std::error_code problem;
+    const auto folder =
+        TRY(RunFolder::make(fs::temp_directory_path(problem).string(), "gpuprobe-doctor"));
+    TRY(client.capture(folder.path(), false));
+    Value files{Value::Object{}};
+    for (auto entry = fs::recursive_directory_iterator{folder.path(), problem};
+         entry != fs::recursive_directory_iterator{}; entry.increment(problem)) {
+        const auto path = entry->path().lexically_relative(folder.path()).string();
+        if (entry->is_symlink(problem))
+            files[path]["link"] = Value{fs::read_symlink(entry->path(), problem).string()};
+        else if (entry->is_directory(problem))
+            files[path + "/"] = Value{Value::Object{}};
+        else
+            files[path] = Value{TRY(masked_file(path, entry->path().string(), mask))};
+    }
+    return files;
+}
+
+/// Findings, report and capture, with stand-ins for what identifies a card, as one document in a
+/// file.
 Status write_report(const std::string& file,
                     const Report& report,
-                    const std::vector<Finding>& findings) {
+                    const std::vector<Finding>& findings,
+                    Client& client) {
+    engine::Redaction mask;
     auto bundle = to_value(diagnosis_of(findings));
     bundle["report"] = to_value(report);
-    engine::Redaction mask;
-    return write_atomically(file, json_pretty(mask.masked_document(std::move(bundle))));
+    bundle = mask.masked_document(std::move(bundle));
+    bundle["capture"] = TRY(captured(client, mask));
+    return write_atomically(file, json_pretty(bundle));
 }
 
 Result<ExitCode> run_doctor(Context& context) {
     const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
     if (context.arguments.bundle)
-        TRY(write_report(*context.arguments.bundle, report, findings));
+        TRY(write_report(*context.arguments.bundle, report, findings, context.client));
     if (context.arguments.wants_script)
         print(fix_script(findings));
     else if (context.wants_json())
@@ -199,6 +239,13 @@ Result<ExitCode> run_doctor(Context& context) {
     else
         print(doctor_text(report, findings, context.screen));
     return exit_code_of(gravest(findings), context.arguments.warnings_count);
+}
+
+/// A daemon's clients cannot read what a capture holds.
+Status check_doctor(Arguments& arguments) {
+    if (arguments.bundle && (arguments.bus || arguments.socket))
+        return refusal("doctor: --report reads this machine itself: leave --bus and --socket out");
+    return Done{};
 }
 
 }  // namespace
@@ -221,8 +268,10 @@ Exit status 6 when an error was found; warnings and things to know do not count.
                          .take = put<&Arguments::wants_script>},
                         {.names = "--report",
                          .value = {.name = "FILE", .names = kFiles},
-                         .help = "write findings and report, without identities, for a bug report",
+                         .help = "write findings, report and capture, without identities, for a "
+                                 "bug report",
                          .take = put<&Arguments::bundle>}},
+            .check = check_doctor,
             .run = run_doctor};
 }
 

@@ -80,6 +80,28 @@ class Machines(unittest.TestCase):
         uuid = bundle["report"]["gpus"][0]["identity"]["nvidia_uuid"]
         self.assertTrue(uuid.startswith("GPU-00000000-0000-4000-8000-"), uuid)
 
+    def test_a_report_can_be_replayed(self):
+        """Whoever gets it sees the machine as it was, but for what identifies a card."""
+        for name in ("nvidia-h200-1", "rocm-mi300x-spx", "wsl2-nvidia"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                run(f"--replay={SOURCE}/tests/data/machines/{name}", "doctor", f"--report={folder}/report.json")
+                bundle = json.loads(pathlib.Path(folder, "report.json").read_text(encoding="utf-8"))
+                for path, content in bundle["capture"].items():
+                    place = pathlib.Path(folder, "capture", path)
+                    (place if path.endswith("/") else place.parent).mkdir(parents=True, exist_ok=True)
+                    if isinstance(content, str):
+                        place.write_text(content, encoding="utf-8")
+                    elif "link" in content:
+                        place.symlink_to(content["link"])
+                again = json.loads(run(f"--replay={folder}/capture", "doctor", "-j").stdout)
+                self.assertEqual(again["findings"], bundle["findings"])
+
+    def test_a_report_is_not_a_daemons(self):
+        for door in ("--socket=/nonexistent", "--bus=session"):
+            done = run(door, "doctor", "--report=/nonexistent/file")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("leave --bus and --socket out", done.stderr)
+
     def test_warnings_count_when_asked_for(self):
         machine = SOURCE / "tests/data/machines/nvidia-h200-1"
         self.assertEqual(run(f"--replay={machine}", "doctor").returncode, 0)
