@@ -200,8 +200,9 @@ Result<Value> captured(Client& client, engine::Redaction& mask) {
         TRY(RunFolder::make(fs::temp_directory_path(problem).string(), "gpuprobe-doctor"));
     TRY(client.capture(folder.path(), false));
     Value files{Value::Object{}};
-    for (auto entry = fs::recursive_directory_iterator{folder.path(), problem};
-         entry != fs::recursive_directory_iterator{}; entry.increment(problem)) {
+    std::error_code cut_short;
+    for (auto entry = fs::recursive_directory_iterator{folder.path(), cut_short};
+         entry != fs::recursive_directory_iterator{}; entry.increment(cut_short)) {
         const auto path = entry->path().lexically_relative(folder.path()).string();
         if (entry->is_symlink(problem))
             files[path]["link"] = Value{fs::read_symlink(entry->path(), problem).string()};
@@ -210,6 +211,8 @@ Result<Value> captured(Client& client, engine::Redaction& mask) {
         else
             files[path] = Value{TRY(masked_file(path, entry->path().string(), mask))};
     }
+    if (cut_short)
+        return errno_error(folder.path(), cut_short.value());
     return files;
 }
 

@@ -87,8 +87,8 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
 }
 
 /// `not-told-apart` for the accepted candidates whose GPU is named with the very words that name
-/// another one, which the program then sees as well. No words at all name every GPU alike, for a
-/// program that can be told: others are of no use to whoever asks which backend it is.
+/// another one, which the program then sees as well. An empty environment names every GPU alike;
+/// that counts for programs that read or pass on a variable, and not for rules of an installer's.
 class LikeNames {
 public:
     explicit LikeNames(const Reach& reach) : can_be_told_{!reach.variables.empty()} {}

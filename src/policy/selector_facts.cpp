@@ -185,7 +185,7 @@ std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report)
            std::ranges::count_if(report.notes, left_out);
 }
 
-/// Whether the GPUs stand in the order in which the API lists them; not where it lists one not.
+/// Whether the API lists all of the GPUs, in the order in which they stand here.
 bool is_in_order_of(std::string_view api, const Selection& selection) {
     std::vector<std::uint32_t> places;
     for (const auto* gpu : selection.gpus)
