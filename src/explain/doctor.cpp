@@ -39,9 +39,6 @@ Value item_of(const Met& met) {
     return item;
 }
 
-/// What Place::words() makes of a placeholder alone that stands for nothing here.
-constexpr std::string_view kNothingKnown = "?";
-
 /// A GPU or an accelerator, as far as causes ask; neither for what is of the machine.
 struct Device {
     std::optional<std::string> id = {};

@@ -45,7 +45,7 @@ Piece filled_piece(std::string_view pattern, const WordLookup& lookup) {
             break;
         const auto close = std::min(pattern.find('}'), pattern.size() - 1);
         const auto member = lookup(pattern.substr(1, close - 1));
-        piece.text += member.value_or("?");
+        piece.text += member.value_or(std::string{kNothingKnown});
         piece.is_complete = piece.is_complete && member;
         pattern.remove_prefix(close + 1);
     }

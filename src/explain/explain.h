@@ -53,6 +53,9 @@ ExplainedList explained(const VariantCandidate& candidate,
 /// Adds an item unless the list has it already.
 void add_once(std::vector<std::string>& items, const std::string& item);
 
+/// What stands in a text for a placeholder that nothing is known of.
+constexpr std::string_view kNothingKnown = "?";
+
 /// What stands for a placeholder, without its braces; nullopt when that is unknown.
 using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
 
