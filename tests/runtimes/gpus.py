@@ -75,13 +75,12 @@ class Machine:
              f"--vulkan-drivers={self.manifests}", f"--opencl-vendors={self.folder}/none", f"--worker={BIN}/gpuprobe-worker"],
             stdin=subprocess.DEVNULL, stderr=(self.folder / "daemon.log").open("w"), cwd=self.folder)
         end = time.monotonic() + 60
-        while not (self.folder / "socket").exists():
+        # The socket is there a moment before anybody listens.
+        while (done := self.ask("probe")).returncode != 0:
             if self.daemon.poll() is not None or time.monotonic() > end:
-                raise RuntimeError((self.folder / "daemon.log").read_text())
+                self.__exit__()
+                raise RuntimeError(done.stderr + (self.folder / "daemon.log").read_text())
             time.sleep(0.05)
-        done = self.ask("probe")
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
         return self
 
     def __exit__(self, *_):
