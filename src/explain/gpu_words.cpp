@@ -35,8 +35,8 @@ std::string vendor_title(std::string_view vendor) {
 }
 
 std::string gpu_title(const Gpu& gpu) {
-    if (auto name = short_name_of(gpu))
-        return *std::move(name);
+    if (auto title = title_of(gpu))
+        return *std::move(title);
     const auto vendor = gpu.vendor ? vendor_title(*gpu.vendor) : std::string{};
     if (gpu.pci && gpu.pci->vendor_id && gpu.pci->device_id)
         return vendor + (vendor.empty() ? "[" : " [") + *gpu.pci->vendor_id + ":" +
@@ -60,6 +60,14 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
         if (unit.id == id)
             return named(unit);
     return scrubbed(id);
+}
+
+std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
+                                            const Report* report) {
+    std::vector<std::string> titles;
+    for (const auto& id : ids)
+        titles.push_back(named_gpu_title(id, report));
+    return titles.empty() ? std::nullopt : std::optional{joined(titles, ", ")};
 }
 
 std::string driver_title(const DriverInfo& driver, const Screen& screen) {

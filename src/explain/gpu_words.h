@@ -17,6 +17,9 @@ namespace gpuprobe::inline explain {
 std::string gpu_title(const Gpu& gpu);
 /// "NVIDIA H200 (pci:0000:00:06.0)"; the id alone where `report` is null or lacks it. Scrubbed.
 std::string named_gpu_title(const std::string& id, const Report* report);
+/// Several of them, with commas; nullopt of none.
+std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
+                                            const Report* report);
 /// "NVIDIA" for "nvidia"; the word itself for a vendor without a usual spelling.
 std::string vendor_title(std::string_view vendor);
 /// "nvidia 580.159.04 (open)"; a dash when no driver is bound.

@@ -117,7 +117,7 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
         const auto* found = facts->gpu();
         ExportedGpu gpu{.gpu = found, .facts = *facts};
         gpu.place = place_of(*found);
-        gpu.model = short_name_of(*found);
+        gpu.model = title_of(*found);
         if (!gpu.model)
             gpu.model = found->name;
         gpu.vendor = closed_vendor(found->vendor);

@@ -17,7 +17,7 @@ struct ExportedGpu {
     const Gpu* gpu = nullptr;  // borrowed from the report
     Facts facts;
     std::string place = {};                 ///< "0000:18:00.0"; off PCI the id
-    std::optional<std::string> model = {};  ///< short_name_of(); of a GPU without a name its ids
+    std::optional<std::string> model = {};  ///< its title; of a GPU without one its ids
     std::string vendor = {};                ///< nvidia, amd, intel or other
     std::optional<std::string> arch = {};   ///< see arch_word()
     std::optional<std::string> card = {};   ///< "card1"

@@ -124,7 +124,7 @@ void explain(const Candidate& candidate, GpuPlan& plan) {
 GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
     const auto load = load_of(request, candidate.backend);
     GpuPlan plan{.gpu = candidate.gpu->id,
-                 .name = candidate.gpu->name,
+                 .name = candidate.gpu->title ? candidate.gpu->title : candidate.gpu->name,
                  .budget = candidate.budget,
                  .physical = candidate.gpu->memory.physical,
                  .need = whole_of(load, candidate.slot),

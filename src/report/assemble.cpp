@@ -126,6 +126,7 @@ Gpu gpu_of(const Subject& subject,
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
         add_hardware(*subject.hardware, machine.host, gpu);
+    gpu.title = title_of(gpu);
     gpu.partitions = units_of(subject);
     auto memory = memory_of(subject, gpu.kind, machine.host, now);
     gpu.memory = std::move(memory.memory);

@@ -16,10 +16,11 @@ bool is_mig(const Unit& unit) {
     return unit.name.starts_with("mig-");
 }
 
-std::optional<std::string> name_of(const Gpu& gpu, const Unit& unit) {
-    if (!gpu.name || !is_mig(unit))
-        return gpu.name;
-    return *gpu.name + " MIG" + (unit.profile ? " " + *unit.profile : "");
+/// Of a unit: the name or the title of its GPU, and which part it is where programs list it so.
+std::optional<std::string> with_part(const std::optional<std::string>& name, const Unit& unit) {
+    if (!name || !is_mig(unit))
+        return name;
+    return *name + " MIG" + (unit.profile ? " " + *unit.profile : "");
 }
 
 /// Nodes of its own, and those that no other unit has for itself.
@@ -184,7 +185,8 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
 Gpu gpu_of(const Gpu& whole, const Unit& unit) {
     auto gpu = whole;
     gpu.id = unit.id.value_or(whole.id + "/" + unit.name);
-    gpu.name = name_of(whole, unit);
+    gpu.name = with_part(whole.name, unit);
+    gpu.title = with_part(whole.title, unit);
     gpu.nodes = nodes_of(whole, unit);
     gpu.primary = false;
     gpu.memory = memory_of(whole, unit);

@@ -23,6 +23,7 @@ enum class FactOf {
     EveryDevice,  ///< the named members of DeviceFacts
     Device,       ///< DeviceFacts::extra; in a report both are in one object, ApiView::device
     View,         ///< what the report itself adds to ApiView::device; no API may send it
+    WholeGpu,     ///< what the report makes of all that is told of a GPU: a member of Gpu
     Runtime,      ///< ProbeResult::runtime: the API as a whole
     Hardware,     ///< HardwareDevice::extra: what the kernel says
 };
@@ -93,6 +94,12 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     // ---- what the report adds
     {"alternatives", View, "", List, Own,
      R"(`[{"driver", "device"}]`: the same GPU by other drivers of this API)"},
+    // ---- the report's own of a GPU
+    {"title", WholeGpu, "", Text, Model,
+     "the name as people say it, for screens and menus: short, with its maker's in front; null "
+     "where only ids are known",
+     "`name`: of pci.ids' `Navi 31 [Radeon RX 7900 XT]` what is in brackets, without the signs of "
+     "trade marks and a company's full name"},
     // ---- pci
     {"vendor_name", Device, "pci", Text, Model, "vendor's name", "`pci.ids`, or udev's hwdb"},
     {"subsystem_name", Device, "pci", Text, Model, "board's name", "`pci.ids`, or udev's hwdb"},

@@ -276,7 +276,9 @@ bool is_ids(const Gpu& gpu) {
 
 }  // namespace
 
-std::optional<std::string> short_name_of(const Gpu& gpu) {
+std::optional<std::string> title_of(const Gpu& gpu) {
+    if (gpu.title)
+        return gpu.title;
     if (!gpu.name || is_ids(gpu))
         return std::nullopt;
     const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_maker(gpu)))});

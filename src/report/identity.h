@@ -25,10 +25,11 @@ std::optional<PciInfo> pci_of(const Subject& subject);
 /// "Vendor Device" of pci.ids, or "10de:2335". nullopt when not even ids are known.
 std::optional<std::string> name_of(const Subject& subject);
 
-/// The name as people say it, for screens and menus: of pci.ids' "Navi 31 [Radeon RX 7900 XT]" what
-/// is in brackets, without the trade marks' signs and a company's full name, and with the maker in
-/// front of what does not name it: "AMD Radeon RX 7900 XT". nullopt where only ids are known.
-std::optional<std::string> short_name_of(const Gpu& gpu);
+/// The fact `title`, the name as people say it, for screens and menus: of pci.ids' "Navi 31 [Radeon
+/// RX 7900 XT]" what is in brackets, without the trade marks' signs and a company's full name, and
+/// with the maker in front of what does not name it: "AMD Radeon RX 7900 XT". nullopt where only
+/// ids are known. A report of a program before this fact gets it from the name.
+std::optional<std::string> title_of(const Gpu& gpu);
 
 /// The vendor's word; see report/vendor.h.
 std::optional<std::string> vendor_of(const Subject& subject);

@@ -207,6 +207,7 @@ struct Gpu {
     std::optional<GpuBasis> basis = {};      ///< null in reports of programs before this
     std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …, see report/vendor.h
     std::optional<std::string> name = {};
+    std::optional<std::string> title = {};  ///< title_of(); the fact `title`
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
     std::vector<DeviceNode> nodes = {};
@@ -229,6 +230,7 @@ void describe(Visitor& visit, Gpu& gpu) {
     visit("basis", gpu.basis);
     visit("vendor", gpu.vendor);
     visit("name", gpu.name);
+    visit("title", gpu.title);
     visit("pci", gpu.pci);
     visit("driver", gpu.driver);
     visit("nodes", gpu.nodes);

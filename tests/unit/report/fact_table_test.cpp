@@ -260,6 +260,9 @@ std::string table_under(const std::string& heading) {
         return tables_of_all_devices();
     if (heading == "Who sees it, and what is news")
         return table_of_what_facts_tell();
+    if (heading == "The GPU as a whole")
+        return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::WholeGpu; }),
+                        "source");
     if (heading == "runtime")
         return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::Runtime; }),
                         "told by");

@@ -181,7 +181,7 @@ TEST(IdentityOf, HasTheNodeOfTheKernelsTopologyOrElseOfHsa) {
     EXPECT_EQ(gpu_at(report, "pci:0000:0b:00.0").identity.kfd_node, std::nullopt);
 }
 
-struct ShortNameCase {
+struct TitleCase {
     const char* test;
     const char* name;
     const char* vendor;
@@ -189,43 +189,43 @@ struct ShortNameCase {
     const char* listed_maker = nullptr;
     GpuKind kind = GpuKind::Discrete;
 };
-class ShortName : public testing::TestWithParam<ShortNameCase> {};
+class Title : public testing::TestWithParam<TitleCase> {};
 
-TEST_P(ShortName, IsWhatPeopleSay) {
+TEST_P(Title, IsWhatPeopleSay) {
     Gpu gpu{.kind = GetParam().kind, .vendor = GetParam().vendor, .name = GetParam().name};
     if (GetParam().listed_maker)
         gpu.apis["pci"].device = Value{Value::Object{{"vendor_name", GetParam().listed_maker}}};
-    EXPECT_EQ(short_name_of(gpu), GetParam().want);
+    EXPECT_EQ(title_of(gpu), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Table,
-    ShortName,
+    Title,
     testing::Values(
-        ShortNameCase{"Bracket",
+        TitleCase{"Bracket",
                       "Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT]", "amd",
                       "AMD Radeon RX 7900 XT"},
-        ShortNameCase{"NoBracket", "Advanced Micro Devices, Inc. [AMD/ATI] Phoenix1", "amd",
+        TitleCase{"NoBracket", "Advanced Micro Devices, Inc. [AMD/ATI] Phoenix1", "amd",
                       "AMD Phoenix1", "Advanced Micro Devices, Inc. [AMD/ATI]"},
-        ShortNameCase{"Company", "NVIDIA Corporation AD103 [GeForce RTX 4080]", "nvidia",
+        TitleCase{"Company", "NVIDIA Corporation AD103 [GeForce RTX 4080]", "nvidia",
                       "NVIDIA GeForce RTX 4080"},
-        ShortNameCase{"MakerIsThere", "NVIDIA H200", "nvidia", "NVIDIA H200"},
-        ShortNameCase{"Signs", "AMD Radeon (TM) RX 480 Graphics", "amd",
+        TitleCase{"MakerIsThere", "NVIDIA H200", "nvidia", "NVIDIA H200"},
+        TitleCase{"Signs", "AMD Radeon (TM) RX 480 Graphics", "amd",
                       "AMD Radeon RX 480 Graphics"},
-        ShortNameCase{"TwoSigns", "Intel(R) Arc(TM) A770 Graphics", "intel",
+        TitleCase{"TwoSigns", "Intel(R) Arc(TM) A770 Graphics", "intel",
                       "Intel Arc A770 Graphics"},
-        ShortNameCase{"MakerIsMissing", "Tesla T4", "nvidia", "NVIDIA Tesla T4"},
-        ShortNameCase{"EmptyBracket", "Thing []", "amd", "Thing []"},
-        ShortNameCase{"UnknownMaker", "Some GPU", "acme", "Some GPU"},
-        ShortNameCase{"OfTheHost", "GPU of the host", "microsoft", "GPU of the host", nullptr,
+        TitleCase{"MakerIsMissing", "Tesla T4", "nvidia", "NVIDIA Tesla T4"},
+        TitleCase{"EmptyBracket", "Thing []", "amd", "Thing []"},
+        TitleCase{"UnknownMaker", "Some GPU", "acme", "Some GPU"},
+        TitleCase{"OfTheHost", "GPU of the host", "microsoft", "GPU of the host", nullptr,
                       GpuKind::Virtual}),
     [](const auto& one) { return std::string{one.param.test}; });
 
-TEST(ShortNameOfIds, IsNone) {
+TEST(TitleOfIds, IsNone) {
     Gpu gpu{.vendor = "amd",
             .name = "1002:744c",
             .pci = PciInfo{.vendor_id = "1002", .device_id = "744c"}};
-    EXPECT_EQ(short_name_of(gpu), std::nullopt);
+    EXPECT_EQ(title_of(gpu), std::nullopt);
 }
 
 }  // namespace
