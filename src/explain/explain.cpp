@@ -9,6 +9,8 @@
 #include "base/value_json.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
+#include "explain/probe_words.h"
 #include "explain/sizes.h"
 #include "explain/wording_table.h"
 #include "report/api_table.h"
@@ -164,7 +166,7 @@ std::string where_it_runs(const VariantCandidate& candidate) {
     std::vector<std::string> gpus;
     for (const auto& gpu : candidate.gpus)
         gpus.push_back(scrubbed(gpu));
-    return gpus.empty() ? "can be used" : "runs on " + joined(gpus, ", ");
+    return gpus.empty() ? "can be used" : phrase("runs on {gpus}", {{"gpus", joined(gpus, ", ")}});
 }
 
 /// Reasons inside a reason: why, or what helps first.
@@ -207,6 +209,10 @@ std::optional<std::string> detail_word(const Value& detail,
         return signal_name(static_cast<int>(*number));
     if (const auto number = member.as_int(); number && format == "time")
         return time_text(WallTime{Duration{*number}});
+    if (const auto* word = member.as_string(); word && format == "harm")
+        if (const auto harm = enum_from<Harm>(*word))
+            return harm_words(
+                *harm, static_cast<std::uint32_t>(detail.at("times").as_unsigned().value_or(1)));
     if (const auto* word = member.as_string(); word && format == "number")  // of /dev/nvidia3
         return scrubbed(word->substr(word->find_last_not_of("0123456789") + 1));
     if (const auto* word = member.as_string(); word && format == "vendor")

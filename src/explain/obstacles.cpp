@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline explain {
@@ -25,7 +26,8 @@ bool is_by_nature(const Reason& reason) {
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
-            return "only in software, on the CPU: " + scrubbed(software.name.value_or("unnamed"));
+            return phrase("only in software, on the CPU: {name}",
+                          {{"name", scrubbed(software.name.value_or("unnamed"))}});
     return "";
 }
 
@@ -34,20 +36,20 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
     if (runtime == report.runtimes.end())
         return report.gpus.empty() ? "no GPU" : "not known on any GPU here";
     switch (runtime->second.outcome) {
-        case Outcome::Answered:
-            return "its driver shows no GPU";
         case Outcome::Absent:
             return "its loader or driver is not installed";
+        case Outcome::Answered:
+            return explained(because("no-device")).text;
         case Outcome::Failed:
-            return "its driver said no";
+            return explained(because("driver-failed")).text;
         case Outcome::TimedOut:
-            return "its driver did not answer in time";
+            return explained(because("driver-timed-out")).text;
         case Outcome::Crashed:
-            return "its driver crashed when asked";
+            return explained(because("driver-crashed")).text;
         case Outcome::Skipped:
             break;
     }
-    return "it was not asked";
+    return explained(because("skipped")).text;
 }
 
 /// For a backend that no GPU says anything about.
@@ -55,7 +57,7 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
     const auto vendor = vendor_of_backend(backend);
     if (!vendor.empty() && !has_gpu_of(report, vendor))
-        obstacle.text = "no " + vendor_title(vendor) + " GPU";
+        obstacle.text = phrase("no {vendor} GPU", {{"vendor", vendor_title(vendor)}});
     else
         obstacle.text = software_sentence(report, api_below(backend));
     if (obstacle.text.empty())

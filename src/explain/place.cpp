@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "explain/explain.h"
+#include "explain/phrase.h"
 #include "explain/shell_quote.h"
 
 namespace gpuprobe::inline explain {
@@ -131,25 +132,34 @@ std::string Place::install_words(const std::string& role) const {
     const auto* known = places.role(role);
     const auto says = known ? known->says : role;
     if (known && !is_made_for(*known))
-        return says + " is made for " + *known->machine + " alone";
+        return phrase("{package} is made only for {machine}",
+                      {{"package", says}, {"machine", *known->machine}});
     if (known && is_elsewhere(*known))
-        return (host_.wsl ? "in Windows, install or update " : "on the host, install ") + says;
+        return phrase(host_.wsl ? "in Windows, install or update {package}"
+                                : "on the host, install {package}",
+                      {{"package", says}});
     if (host_.sandbox && *host_.sandbox != "toolbox")
         if (const auto own = engine("install", says))
             return *own;
     const auto packages = package(role);
     const auto* remarks = told(&Distribution::notes, role);
-    const auto note = remarks ? *remarks : std::string{};
-    const auto remark = note.empty() ? "" : " (" + note + ")";
+    const auto note = remarks && !remarks->empty() ? std::optional{*remarks} : std::nullopt;
+    const auto noted = [&note](std::string words) {
+        return phrase("{words}[ ({note})]", {{"words", std::move(words)}, {"note", note}});
+    };
     if (row_ && row_->image && !is_inside())
-        return with(*row_->image, packages && !packages->empty() ? *packages : says) + remark;
+        return noted(with(*row_->image, packages && !packages->empty() ? *packages : says));
     if (const auto command = install_command(role))
-        return *command + remark;
+        return noted(*command);
     if (packages)
-        return row_->name + " has no package of " + says + (note.empty() ? "" : ": " + note);
+        return phrase("{distribution} has no package of {package}[: {note}]",
+                      {{"distribution", row_->name}, {"package", says}, {"note", note}});
     const auto* example = row_ ? nullptr : places.find(kExample, "", "");
-    const auto names = example ? package_of(*example, role, {.arch = host_.arch}) : std::nullopt;
-    return "install " + says + (names && !names->empty() ? " (in Debian: " + *names + ")" : "");
+    auto names = example ? package_of(*example, role, {.arch = host_.arch}) : std::nullopt;
+    if (names && names->empty())
+        names.reset();
+    return phrase("install {package}[ (in Debian: {names})]",
+                  {{"package", says}, {"names", names}});
 }
 
 std::optional<std::string> Place::engine(const std::string& name, std::string_view object) const {

@@ -2,27 +2,52 @@
 #include "explain/probe_words.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
 
 #include "base/parse.h"
 #include "base/signal_name.h"
 #include "explain/explain.h"
+#include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "explain/table.h"
 
 namespace gpuprobe::inline explain {
 namespace {
 
-std::string past_tense(const ProbeEntry& probe) {
-    switch (probe.outcome) {
+std::string_view problem_wording(Outcome outcome) {
+    switch (outcome) {
         case Outcome::Crashed:
-            return probe.signal ? "crashed with " + signal_name(*probe.signal) : "crashed";
+            return "{api}: [{driver}|the driver] crashed[ with {signal}][ while verifying "
+                   "{verified}]"
+                   "[ while measuring {measured}][ after {time}][: {note}]";
         case Outcome::TimedOut:
-            return "did not answer in time";
-        case Outcome::Failed:
-            return "failed";
+            return "{api}: [{driver}|the driver] did not answer in time[ while verifying "
+                   "{verified}]"
+                   "[ while measuring {measured}][ after {time}][: {note}]";
         default:
-            return std::string{name_of(probe.outcome)};
+            return "{api}: [{driver}|the driver] failed[ while verifying {verified}]"
+                   "[ while measuring {measured}][ after {time}][: {note}]";
     }
+}
+
+/// What happened to the driver, once and more often.
+struct HarmWording {
+    Harm harm;
+    std::string_view once;
+    std::string_view often;
+};
+constexpr std::array<HarmWording, 4> kHarm = {
+    {{Harm::Crashed, "it crashed", "it crashed {number} times"},
+     {Harm::TimedOut, "it hung", "it hung {number} times"},
+     {Harm::MachineWentDown, "the machine went down while it was asked",
+      "the machine went down while it was asked"},
+     {Harm::DaemonWentDown, "the daemon went down while it was asked",
+      "the daemon went down while it was asked {number} times"}}};
+
+std::optional<std::string> known(std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional{scrubbed(text)};
 }
 
 }  // namespace
@@ -33,38 +58,30 @@ bool went_wrong(const ProbeEntry& probe) {
 }
 
 std::string problem_sentence(const ProbeEntry& probe) {
-    auto text = scrubbed(probe.api) + ": ";
-    text += probe.driver.empty() ? "the driver" : scrubbed(probe.driver);
-    text += " " + past_tense(probe);
-    if (probe.stage != "query")
-        text += " while it was " + std::string{probe.stage == "verify" ? "verified" : "measured"} +
-                (probe.device ? " on " + scrubbed(*probe.device) : "");
-    if (probe.duration)
-        text += " after " + duration_text(*probe.duration, "u");
-    if (probe.note)
-        text += ": " + scrubbed(*probe.note);
-    return text;
+    const auto device = std::optional{scrubbed(probe.device.value_or("a device"))};
+    return phrase(
+        problem_wording(probe.outcome),
+        {{"api", scrubbed(probe.api)},
+         {"driver", known(probe.driver)},
+         {"signal", probe.signal ? std::optional{signal_name(*probe.signal)} : std::nullopt},
+         {"verified", probe.stage == "verify" ? device : std::nullopt},
+         {"measured", probe.stage == "measure" ? device : std::nullopt},
+         {"time",
+          probe.duration ? std::optional{duration_text(*probe.duration, "u")} : std::nullopt},
+         {"note", probe.note ? std::optional{scrubbed(*probe.note)} : std::nullopt}});
 }
 
-std::string harm_words(const QuarantinedProbe& held) {
-    const auto times = held.times > 1 ? " " + std::to_string(held.times) + " times" : std::string{};
-    switch (held.why) {
-        case Harm::Crashed:
-            return "it crashed" + times;
-        case Harm::TimedOut:
-            return "it hung" + times;
-        case Harm::MachineWentDown:
-            return "the machine went down while it was asked";
-        case Harm::DaemonWentDown:
-            break;
-    }
-    return "the daemon went down while it was asked" + times;
+std::string harm_words(Harm harm, std::uint32_t times) {
+    const auto* wording = std::ranges::find(kHarm, harm, &HarmWording::harm);
+    return plural(std::max(times, 1U), wording->once, wording->often);
 }
 
 std::string quarantine_sentence(const QuarantinedProbe& held) {
-    return scrubbed(held.api) + ": " +
-           (held.driver.empty() ? "the driver" : scrubbed(held.driver)) +
-           " is in quarantine until " + time_text(held.until) + ": " + harm_words(held);
+    return phrase("{api}: [{driver}|the driver] is in quarantine until {until}: {why}",
+                  {{"api", scrubbed(held.api)},
+                   {"driver", known(held.driver)},
+                   {"until", time_text(held.until)},
+                   {"why", harm_words(held.why, held.times)}});
 }
 
 std::string driver_file(const ProbeEntry& probe, const Screen& screen) {
@@ -78,7 +95,7 @@ std::string ending(const ProbeEntry& probe) {
     if (probe.signal)
         text = signal_name(*probe.signal);
     else if (probe.exit_code && *probe.exit_code != 0)
-        text = "exit code " + std::to_string(*probe.exit_code);
+        text = phrase("exit code {code}", {{"code", std::to_string(*probe.exit_code)}});
     if (probe.note)
         text += (text.empty() ? "" : ": ") + *probe.note;
     return text;
@@ -116,16 +133,18 @@ std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& scr
 }
 
 std::string probe_summary(const std::vector<ProbeEntry>& probes) {
-    std::string counts;
+    std::vector<std::string> counts;
     for (const auto& entry : names_of(Outcome{})) {
         const auto count = std::count_if(
             probes.begin(), probes.end(),
             [&entry](const ProbeEntry& probe) { return probe.outcome == entry.value; });
         if (count > 0)
-            counts += (counts.empty() ? ": " : ", ") + std::to_string(count) + " " +
-                      std::string{entry.name};
+            counts.push_back(phrase("{number} {outcome}", {{"number", std::to_string(count)},
+                                                           {"outcome", std::string{entry.name}}}));
     }
-    return std::to_string(probes.size()) + (probes.size() == 1 ? " probe" : " probes") + counts;
+    return plural(
+        probes.size(), "{number} probe[: {counts}]", "{number} probes[: {counts}]",
+        {{"counts", counts.empty() ? std::nullopt : std::optional{joined(counts, ", ")}}});
 }
 
 }  // namespace gpuprobe::inline explain

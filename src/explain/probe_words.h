@@ -16,7 +16,7 @@ std::string problem_sentence(const ProbeEntry& probe);
 /// "vulkan: /usr/share/…/radeon_icd.json is in quarantine until 2026-11-21 19:30 UTC: it crashed".
 std::string quarantine_sentence(const QuarantinedProbe& held);
 /// "it crashed 2 times", "the machine went down while it was asked".
-std::string harm_words(const QuarantinedProbe& held);
+std::string harm_words(Harm harm, std::uint32_t times);
 /// The last part of a driver's path; the whole where it is none, a dash when there is no driver.
 std::string driver_file(const ProbeEntry& probe, const Screen& screen);
 /// Exit code or signal and the probe's own note.

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "explain/phrase.h"
+
 namespace gpuprobe::inline explain {
 namespace {
 
@@ -28,6 +30,10 @@ std::string day_text(WallTime at) {
     const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(at)};
     return padded(int{day.year()}, 4) + "-" + padded(unsigned{day.month()}, 2) + "-" +
            padded(unsigned{day.day()}, 2);
+}
+
+std::string age_in(std::string_view sentence, std::int64_t number) {
+    return phrase(sentence, {{"number", std::to_string(number)}});
 }
 
 /// Rounded to that many digits behind the point, whatever the locale.
@@ -69,12 +75,12 @@ std::string age_text(WallTime at, WallTime now) {
     if (age < seconds{1})
         return "just now";
     if (age < minutes{2})
-        return counted(age / seconds{1}, "s ago");
+        return age_in("{number} s ago", age / seconds{1});
     if (age < hours{2})
-        return counted(age / minutes{1}, "min ago");
+        return age_in("{number} min ago", age / minutes{1});
     if (age < hours{48})
-        return counted(age / hours{1}, "h ago");
-    return "on " + day_text(at);
+        return age_in("{number} h ago", age / hours{1});
+    return phrase("on {day}", {{"day", day_text(at)}});
 }
 
 std::string time_text(WallTime at) {

@@ -700,7 +700,7 @@ TEST(Examine, NamesNoPackageThatIsMadeForAnotherProcessor) {
     };
     EXPECT_EQ(fix("x86_64"), "for Level Zero: sudo apt install libze-intel-gpu1 libze1");
     EXPECT_EQ(fix("aarch64"),
-              "for Level Zero: Level Zero for Intel's GPUs is made for x86_64 alone");
+              "for Level Zero: Level Zero for Intel's GPUs is made only for x86_64");
 }
 
 /// A chip that chips.json knows is meant by each of its device ids.
@@ -787,9 +787,9 @@ TEST(Examine, TellsConfidentialMachinesFromThoseWithAFabric) {
     EXPECT_NE(only(examine(report, {}), "fabric-manager-not-ready").fix.value_or("").find("-srs 1"),
               std::string::npos);
     for (const auto& finding : examine(report, {}))
-        EXPECT_TRUE(finding.sentence.starts_with("CUDA says that the system is not ready"));
+        EXPECT_TRUE(finding.sentence.starts_with("CUDA reports that the system is not ready"));
     EXPECT_EQ(explained(because("system-not-ready")).text,
-              "CUDA says that the system is not ready");
+              "CUDA reports that the system is not ready");
 }
 
 TEST(Examine, FindsALostGpuInWhatItsDriverSays) {

@@ -50,11 +50,9 @@ TEST(Wording, SaysOfAnotherVendorWhatIsKnown) {
     const auto sentence = [](Value::Object members) {
         return explained(because("vendor-mismatch", std::move(members))).text;
     };
-    EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}),
-              "needs a GPU of another vendor: NVIDIA");
-    EXPECT_EQ(sentence({{"have", "amd"}, {"want", "nvidia"}}),
-              "for GPUs of another vendor than AMD");
-    EXPECT_EQ(sentence({}), "needs a GPU of another vendor");
+    EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}), "only for NVIDIA GPUs");
+    EXPECT_EQ(sentence({{"have", "amd"}, {"want", "nvidia"}}), "not for AMD GPUs");
+    EXPECT_EQ(sentence({}), "not for GPUs from this vendor");
 }
 
 TEST(Wording, SurvivesPatternsThatAreCut) {
@@ -155,11 +153,12 @@ TEST(Wording, TakesNoFixWhereSeveralCouldBeMeant) {
 TEST(Wording, ExplainsAPermissionWithItsFix) {
     const auto explanation = explained(
         {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});
-    EXPECT_EQ(explanation.text, "no permission for /dev/kfd, which belongs to group render");
+    EXPECT_EQ(explanation.text,
+              "no permission to open /dev/kfd, which belongs to the group render");
     EXPECT_EQ(explanation.fix,
               "join its group, then log in again: sudo usermod -aG render \"$USER\"");
     EXPECT_EQ(explained({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
-              "give it to the group render by a rule of udev's, as systemd's own rules do: see "
+              "give it to the group render with a udev rule, as systemd's own rules do: see "
               "udevadm info /dev/kfd");
 }
 
@@ -174,7 +173,7 @@ TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
     EXPECT_EQ(told.text, "pci:0000:01:00.0 is left unused: " + explained(closed).text);
     EXPECT_EQ(told.fix, explained(closed).fix);
     const auto untold = unused(Value{});
-    EXPECT_EQ(untold.text, "pci:0000:01:00.0 is left unused: nothing here is made for it");
+    EXPECT_EQ(untold.text, "pci:0000:01:00.0 is left unused: there is nothing here for it");
     EXPECT_EQ(untold.fix, std::nullopt);
     EXPECT_EQ(unused(Value{"no list"}).text, untold.text);
 }
@@ -251,13 +250,13 @@ std::string told(std::vector<Reason> reasons) {
 /// Of a GPU that can't be used, or that was not heard, nobody misses a fact.
 TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
     EXPECT_EQ(told({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
-              "no driver for it");
+              "no kernel driver is bound to it");
     EXPECT_EQ(told({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
               "asking would wake a sleeping GPU");
     EXPECT_EQ(told({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
-              "no driver for it; not known: gfx");
+              "no kernel driver is bound to it; not known: gfx");
     EXPECT_EQ(told({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
-              "taken for this GPU by vendor and model only; not known: gfx");
+              "matched to this GPU only by vendor and model; not known: gfx");
     EXPECT_EQ(told({unknown("pci:1", "gfx")}), "not known: gfx");
     EXPECT_EQ(told({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
               "glibc is too old; not known: kernel");

@@ -80,7 +80,7 @@ TEST(Obstacles, WithoutGpuNameTheSoftwareThatAnswers) {
               "rocm | - | no AMD GPU\n"
               "sycl | - | no Intel GPU\n"
               "vulkan, webgpu | - | only in software, on the CPU: llvmpipe\n"
-              "opencl | - | its driver crashed when asked\n");
+              "opencl | - | the driver crashed when asked\n");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(Answer, ExplainsEveryCandidate) {
     ASSERT_EQ(reasons.size(), 1U);
     EXPECT_EQ(reasons[0].at("Code").get<std::string>(), "no-permission");
     EXPECT_EQ(reasons[0].at("Text").get<std::string>(),
-              "no permission for /dev/kfd, which belongs to group render");
+              "no permission to open /dev/kfd, which belongs to the group render");
     EXPECT_EQ(reasons[0].at("Fix").get<std::string>(),
               "join its group, then log in again: sudo usermod -aG render \"$USER\"");
     const auto detail = reasons[0].at("Detail").get<bus::Dictionary>();
