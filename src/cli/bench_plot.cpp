@@ -11,6 +11,7 @@
 
 #include "base/parse.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "report/promise.h"
 
@@ -210,7 +211,8 @@ std::string circumstances(const Report& report, const std::vector<BenchRow>& row
                          ? report.gpus.end()
                          : std::ranges::find(report.gpus, first->gpu.value_or(""), &Gpu::id);
     if (gpu != report.gpus.end() && gpu->driver.name)
-        parts.push_back("driver " + driver_title(gpu->driver, Screen{}));
+        parts.push_back(
+            phrase("driver {driver}", {{"driver", driver_title(gpu->driver, Screen{})}}));
     if (report.host.kernel)
         parts.push_back(fmt::format("{} {} {}", report.host.os.value_or("linux"),
                                     *report.host.kernel, report.host.arch.value_or("")));
@@ -219,7 +221,7 @@ std::string circumstances(const Report& report, const std::vector<BenchRow>& row
         if (row.measurement && row.measurement->at)
             at = std::max(at.value_or(*row.measurement->at), *row.measurement->at);
     if (at)
-        parts.push_back("measured " + time_text(*at));
+        parts.push_back(phrase("measured {when}", {{"when", time_text(*at)}}));
     return scrubbed(fmt::format("{}", fmt::join(parts, " · ")));
 }
 

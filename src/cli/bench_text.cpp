@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "explain/explain.h"
 #include "explain/obstacles.h"
+#include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "explain/table.h"
 
@@ -67,32 +68,35 @@ std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
         {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
 }
 
-/// "cuda on pci:0000:00:06.0 was not measured: …".
+/// "cuda on pci:0000:00:06.0 was not measured (failed): …".
 void add_remark(const BenchRow& row,
-                std::string_view what,
+                std::string_view sentence,
+                std::string_view outcome,
                 const std::optional<std::string>& note,
                 const std::vector<Reason>& reasons,
                 std::string& lines) {
-    const auto why = explained(reasons).text;
-    auto text = fmt::format("{} on {} {}", row.backend, scrubbed(bench_place(row)), what);
-    if (!why.empty())
-        text += ": " + why;
-    else if (note)
-        text += ": " + scrubbed(*note);
-    lines += text + "\n";
+    auto why = std::optional{explained(reasons).text};
+    if (why->empty())
+        why = note ? std::optional{scrubbed(*note)} : std::nullopt;
+    lines += phrase(sentence, {{"backend", row.backend},
+                               {"place", scrubbed(bench_place(row))},
+                               {"outcome", std::string{outcome}},
+                               {"why", why}}) +
+             "\n";
 }
 
 void add_remarks(const BenchRow& row, std::string& lines) {
     const auto& checked = row.verification;
     if (checked && checked->result != VerificationResult::Verified)
-        add_remark(row, fmt::format("was not verified ({})", name_of(checked->result)),
-                   checked->note, checked->reasons, lines);
+        add_remark(row, "{backend} on {place} was not verified ({outcome})[: {why}]",
+                   name_of(checked->result), checked->note, checked->reasons, lines);
     const auto& measured = row.measurement;
     if (measured && measured->outcome != Outcome::Answered)
-        add_remark(row, fmt::format("was not measured ({})", name_of(measured->outcome)),
-                   measured->note, measured->reasons, lines);
+        add_remark(row, "{backend} on {place} was not measured ({outcome})[: {why}]",
+                   name_of(measured->outcome), measured->note, measured->reasons, lines);
     else if (measured && !measured->reasons.empty())
-        add_remark(row, "was not measured again", measured->note, measured->reasons, lines);
+        add_remark(row, "{backend} on {place} was not measured again[: {why}]", "", measured->note,
+                   measured->reasons, lines);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "cli/pick_gpu.h"
 #include "cli/terminal.h"
 #include "engine/consumer_folders.h"
+#include "explain/phrase.h"
 #include "inventory/installed_build.h"
 #include "inventory/linker_cache.h"
 #include "policy/environment.h"
@@ -91,17 +92,18 @@ Status read_build(const Context& context, Value& request) {
         return Done{};
     for (const auto* key : {"needs", "brings", "code"})
         if (request.find(key))
-            return Error{ErrorCode::InvalidRequest,
-                         fmt::format("--installed reads from {} what --{} would say: give one of "
-                                     "them",
-                                     scrubbed(*path), key)};
+            return Error{
+                ErrorCode::InvalidRequest,
+                phrase("--installed reads from {path} what --{option} would say: give only "
+                       "one of them",
+                       {{"path", scrubbed(*path)}, {"option", key}})};
     auto build = read_installed_build(*path, linker_of(context.arguments));
     if (!build)
         return std::move(build).error().in("--installed");
     std::erase_if(*request.as_object(), [](const auto& member) { return member.key == "variant"; });
     tell_build(*build, request);
     for (const auto& unread : build->unread)
-        remark(context.arguments, "not read: " + unread);
+        remark(context.arguments, phrase("not read: {what}", {{"what", unread}}));
     return Done{};
 }
 

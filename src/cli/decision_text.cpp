@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 #include "explain/screen.h"
 #include "explain/shell_quote.h"
 
@@ -64,14 +65,11 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 }
 
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen) {
-    std::string text =
-        toned(screen, Tone::Good, scrubbed(decision.backend.value_or("nothing matches")));
-    bool is_first = true;
-    for (const auto& id : decision.gpus) {
-        text += (is_first ? " on " : ", ") + named_gpu_title(id, report);
-        is_first = false;
-    }
-    text += "\n";
+    auto text = phrase("{backend}[ on {gpus}]",
+                       {{"backend", toned(screen, Tone::Good,
+                                          scrubbed(decision.backend.value_or("nothing matches")))},
+                        {"gpus", named_gpu_titles(decision.gpus, report)}}) +
+                "\n";
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     text += warnings_text(decision.warnings, screen);

@@ -9,6 +9,7 @@
 #include "cli/own_workers.h"
 #include "cli/places.h"
 #include "engine/consumer_folders.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -51,9 +52,12 @@ void tell_given_up(const Report& report, const DirectOptions& options) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.patience).count();
     for (const auto& probe : report.probes)
         if (probe.outcome == Outcome::TimedOut && report.source == ReportSource::Live)
-            options.slow(probe.api + (probe.driver.empty() ? "" : " " + probe.driver) +
-                         " did not answer within " + std::to_string(seconds) +
-                         " s and is left out; --patience=SECONDS waits longer");
+            options.slow(phrase(
+                "{api}[ {driver}] did not answer within {seconds} s and is left out; "
+                "--patience=SECONDS waits longer",
+                {{"api", probe.api},
+                 {"driver", probe.driver.empty() ? std::nullopt : std::optional{probe.driver}},
+                 {"seconds", std::to_string(seconds)}}));
 }
 
 }  // namespace

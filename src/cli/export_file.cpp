@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/staged_file.h"
+#include "explain/phrase.h"
 #include "policy/manifest.h"
 
 namespace gpuprobe::inline cli {
@@ -64,7 +65,8 @@ std::optional<ExportRemark> collision_beside(const ExportFormat& format,
         if (const auto text = files.read(other, kMaxExportFile);
             text && text->find(format.marker) != std::string::npos)
             return ExportRemark{.code = "collision",
-                                .text = other + " says the same things: remove one of them"};
+                                .text = phrase("{file} says the same things: remove one of them",
+                                               {{"file", other}})};
     }
     return std::nullopt;
 }
@@ -76,14 +78,18 @@ Status check_export_path(const ExportFormat& format, std::string_view path) {
     if (format.written_first == WrittenFirst::NoFile)
         return Error{
             ErrorCode::InvalidRequest,
-            "export " + name + ": to standard output only: whoever runs the cluster installs it"};
+            phrase(
+                "export {format}: only to standard output, as whoever runs the cluster installs it",
+                {{"format", name}})};
     const auto file = path.substr(path.rfind('/') + 1);
     if (file.starts_with('.') || file.empty())
         return Error{ErrorCode::InvalidRequest,
-                     "--output: '" + scrubbed(file, 64) + "' is hidden or no file"};
+                     phrase("--output: '{file}' is hidden or is not a file",
+                            {{"file", scrubbed(file, 64)}})};
     if (!file.ends_with(format.suffix))
-        return Error{ErrorCode::InvalidRequest, "--output: " + name + " is read from files in " +
-                                                    std::string{format.suffix} + " only"};
+        return Error{ErrorCode::InvalidRequest,
+                     phrase("--output: {format} is read only from files that end in {suffix}",
+                            {{"format", name}, {"suffix", std::string{format.suffix}}})};
     return Done{};
 }
 
@@ -102,8 +108,9 @@ Result<Placed> place_export(const ExportFormat& format,
         if (auto lost = lost_lines(*there, text); !lost.empty())
             return Placed{
                 .refusal = ExportRemark{.code = "unsettled",
-                                        .text = path + " is left as it is: a probe was cut "
-                                                       "short, and a second one may differ"},
+                                        .text = phrase("{file} is left as it is: a probe was cut "
+                                                       "short, and another one may differ",
+                                                       {{"file", path}})},
                 .would_lose = std::move(lost)};
     const auto folder = file.parent_path();
     if (!RootedFiles{}.exists(folder.native()))

@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "explain/phrase.h"
 #include "explain/screen.h"
 #include "explain/sizes.h"
 #include "report/fact_table.h"
@@ -54,7 +55,8 @@ std::string array_text(const Value::Array& items) {
     for (std::size_t i = 0; i < std::min(items.size(), kMaxItemsShown); ++i)
         text += (i == 0 ? "" : is_list(items[i]) ? "; " : ", ") + item_text(items[i]);
     if (items.size() > kMaxItemsShown)
-        text += " and " + std::to_string(items.size() - kMaxItemsShown) + " more";
+        return phrase("{items} and {more} more",
+                      {{"items", text}, {"more", std::to_string(items.size() - kMaxItemsShown)}});
     return text;
 }
 

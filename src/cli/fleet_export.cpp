@@ -14,6 +14,7 @@
 #include "engine/live_memory.h"
 #include "explain/doctor.h"
 #include "explain/explain.h"
+#include "explain/phrase.h"
 #include "report/compute_view.h"
 #include "report/staleness.h"
 
@@ -128,7 +129,9 @@ void tell_lines(const Arguments& arguments, char sign, const std::vector<std::st
     for (std::size_t index = 0; index < lines.size() && index < kMaxTold; ++index)
         remark(arguments, fmt::format("{}{}", sign, scrubbed(lines[index])));
     if (lines.size() > kMaxTold)
-        remark(arguments, fmt::format("{} and {} more", sign, lines.size() - kMaxTold));
+        remark(arguments, phrase("{sign} and {more} more",
+                                 {{"sign", std::string{sign}},
+                                  {"more", std::to_string(lines.size() - kMaxTold)}}));
 }
 
 void tell(const Arguments& arguments, const Exported& exported, const ExportRun& result) {
@@ -137,8 +140,9 @@ void tell(const Arguments& arguments, const Exported& exported, const ExportRun&
     for (const auto& left_out : exported.left_out)
         remark(arguments, fmt::format("{}: {}", left_out.code, scrubbed(left_out.text, 1024)));
     if (result.outcome == "differs")
-        remark(arguments, fmt::format("{} differs{}{}", scrubbed(*arguments.fleet.check, 512),
-                                      result.reason ? ": " : "", result.reason.value_or("")));
+        remark(arguments,
+               phrase("{file} differs[: {why}]",
+                      {{"file", scrubbed(*arguments.fleet.check, 512)}, {"why", result.reason}}));
     tell_lines(arguments, '-', result.lost);
     tell_lines(arguments, '+', result.gained);
 }

@@ -45,10 +45,10 @@ std::vector<Option> output_options() {
              return Done{};
          }},
         {.names = "-q,--quiet",
-         .help = "no remarks on standard error; select prints the backend alone",
+         .help = "no remarks on standard error; select prints only the backend",
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
-         .help = "long output goes to the terminal, not through $GPUPROBE_PAGER, $PAGER or less",
+         .help = "do not show long output in $GPUPROBE_PAGER, $PAGER or less",
          .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
     };
 }
@@ -57,11 +57,11 @@ std::vector<Option> source_options() {
     return {
         {.names = "--bus",
          .value = {.name = "BUS", .offers = "system session"},
-         .help = "system, session or an address, and no other way",
+         .help = "ask only on this bus: system, session or an address",
          .take = put<&Arguments::bus>},
         {.names = "--socket",
          .value = {.name = "PATH", .names = kFiles},
-         .help = "where the daemon listens; without one the usual place, the bus, then the machine",
+         .help = "the daemon's socket; without it the usual one, the bus and the machine are tried",
          .take = put<&Arguments::socket>},
         {.names = "--direct",
          .help = "ask the machine from this process, without the daemon",
@@ -81,11 +81,11 @@ std::vector<Option> source_options() {
          .repeats = true},
         {.names = "--knowledge-root",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "the root below which documents of knowledge are, with --direct and knowledge",
+         .help = "the root folder of knowledge documents, with --direct and knowledge",
          .take = put<&Arguments::knowledge_root>},
         {.names = "--patience",
          .value = {.name = "SECONDS"},
-         .help = "with --direct: how long a driver may take, 5 if not said",
+         .help = "with --direct: how long a driver may take; 5 without it",
          .take = [](Arguments& arguments, const std::string& word) -> Status {
              const auto seconds = parse_number<int>(word);
              if (!seconds || *seconds < 1 || *seconds > kMostPatience)
@@ -107,7 +107,7 @@ std::vector<Option> source_options() {
 const std::vector<OptionGroup>& global_options() {
     static const std::vector<OptionGroup> groups{
         {.title = "Output", .options = output_options()},
-        {.title = "Whom to ask", .options = source_options()},
+        {.title = "Where to ask", .options = source_options()},
         {.title = "This program",
          .options = {{.names = "-h,--help",
                       .help = "this page, or the one on the verb",

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
+#include "explain/phrase.h"
 #include "explain/shell_quote.h"
 
 namespace gpuprobe::inline cli {
@@ -19,10 +20,10 @@ std::string assignment(const std::string& name, const std::string& value) {
 
 /// "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0".
 std::string comment(const GpuSelector& selector) {
-    auto line = "# " + selector.api;
-    if (selector.partition)
-        line += ", partition " + *selector.partition;
-    line += selector.kind == SelectorKind::Index ? ", by position:" : ":";
+    const auto sentence = selector.kind == SelectorKind::Index
+                              ? "# {api}[, partition {partition}], by position:"
+                              : "# {api}[, partition {partition}]:";
+    auto line = phrase(sentence, {{"api", selector.api}, {"partition", selector.partition}});
     for (const auto& [name, value] : needs_of(selector))
         line += " " + assignment(name, value);
     if (selector.argument)

@@ -9,6 +9,7 @@
 #include "cli/bench_rows.h"
 #include "explain/explain.h"
 #include "explain/obstacles.h"
+#include "explain/phrase.h"
 #include "explain/screen.h"
 #include "explain/sizes.h"
 
@@ -29,28 +30,34 @@ std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& promised = {}) {
     if (!rate)
         return "";
-    auto text = fmt::format("{} {}", what, rate_text(static_cast<double>(*rate), unit));
-    if (const auto share = share_text(rate, promised); !share.empty())
-        text += fmt::format(" ({} of {})", share, rate_text(static_cast<double>(*promised)));
-    return text;
+    const auto share = share_text(rate, promised);
+    const bool is_promised = !share.empty();
+    return phrase(
+        what, {{"rate", rate_text(static_cast<double>(*rate), unit)},
+               {"share", is_promised ? std::optional{share} : std::nullopt},
+               {"promised", is_promised ? std::optional{rate_text(static_cast<double>(*promised))}
+                                        : std::nullopt}});
 }
 
 std::string figures(const Measurement& measured, const Promise& promise) {
     std::string text;
-    add_part(text, rate_words("reads", measured.memory_read, "B/s", promise.memory));
-    add_part(text, rate_words("copies", measured.memory_copy, "B/s", promise.memory));
-    add_part(text, rate_words("fp32", measured.fp32, "op/s", promise.fp32));
-    add_part(text, rate_words("fp16", measured.fp16, "op/s"));
-    add_part(text, rate_words("int8", measured.int8, "op/s"));
+    add_part(text, rate_words("reads {rate}[ ({share} of {promised})]", measured.memory_read, "B/s",
+                              promise.memory));
+    add_part(text, rate_words("copies {rate}[ ({share} of {promised})]", measured.memory_copy,
+                              "B/s", promise.memory));
+    add_part(text, rate_words("fp32 {rate}[ ({share} of {promised})]", measured.fp32, "op/s",
+                              promise.fp32));
+    add_part(text, rate_words("fp16 {rate}", measured.fp16, "op/s"));
+    add_part(text, rate_words("int8 {rate}", measured.int8, "op/s"));
     return text;
 }
 
 std::string measurement_words(const Measurement& measured, const Promise& promise) {
     if (measured.outcome == Outcome::Answered)
         return figures(measured, promise);
-    auto text = fmt::format("not measured ({}", name_of(measured.outcome));
     const auto why = explained(measured.reasons).text;
-    return text + (why.empty() ? ")" : ": " + why + ")");
+    return phrase(why.empty() ? "not measured ({outcome})" : "not measured ({outcome}: {why})",
+                  {{"outcome", std::string{name_of(measured.outcome)}}, {"why", why}});
 }
 
 /// The GPU of a row, for what its clocks promise.
@@ -107,14 +114,15 @@ std::string measured_words(const std::optional<Verification>& verification,
     if (verification)
         text = verification->result == VerificationResult::Verified
                    ? "verified"
-                   : fmt::format("not verified ({})", name_of(verification->result));
+                   : phrase("not verified ({result})",
+                            {{"result", std::string{name_of(verification->result)}}});
     if (!measurement)
         return text;
     add_part(text, measurement_words(*measurement, promise), "; ");
     if (measurement->outcome == Outcome::Answered && !promise.memory && !promise.fp32)
-        add_part(text, "promise n/a", "; ");
+        add_part(text, "its peak is not known", "; ");
     if (score)
-        add_part(text, "score " + rate_text(*score), "; ");
+        add_part(text, phrase("score {score}", {{"score", rate_text(*score)}}), "; ");
     return text;
 }
 
@@ -136,13 +144,20 @@ std::string measured_section(const Report& report, const Screen& screen) {
         width = std::max(width, display_width(one.backend));
     std::string lines;
     for (const auto& one : told) {
-        const auto others = one.others > 0 ? fmt::format(" and {} more", one.others) : "";
+        const auto sentence =
+            one.others > 0 ? "{place} and {more} more: {words}" : "{place}: {words}";
         lines += hanging(screen, "  " + padded_right(one.backend, width) + "  ",
-                         kMeasuredIndent + width + 2, one.place + others + ": " + one.words);
+                         kMeasuredIndent + width + 2,
+                         phrase(sentence, {{"place", one.place},
+                                           {"more", std::to_string(one.others)},
+                                           {"words", one.words}}));
     }
     if (as_well > 1)
-        lines += fmt::format("  {} more computed right{}gpuprobectl bench shows all\n", as_well - 1,
-                             screen.dot());
+        lines +=
+            "  " +
+            phrase("{more} more computed correctly{dot}gpuprobectl bench shows all",
+                   {{"more", std::to_string(as_well - 1)}, {"dot", std::string{screen.dot()}}}) +
+            "\n";
     return lines.empty() ? "" : "\n" + toned(screen, Tone::Strong, "Computed") + "\n" + lines;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/handle.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -110,8 +111,9 @@ Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is
         auto header = read_header(folder + gguf_part_name(part, number), is_beginning);
         if (!header)
             return std::move(header).error().in(
-                "one of " + std::to_string(part.count) +
-                (is_beginning ? " parts, each by its beginning" : " parts"));
+                phrase(is_beginning ? "one of {count} parts, each by its beginning"
+                                    : "one of {count} parts",
+                       {{"count", std::to_string(part.count)}}));
         headers.push_back(std::move(*header));
     }
     auto whole = joined(std::move(headers));
@@ -126,19 +128,24 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     const auto folder = folder_of(path);
     const auto part = gguf_part(std::string_view{path}.substr(folder.size()));
     if (part && part->count > kMaxGgufParts)
-        return Error{ErrorCode::TooLarge, path + ": one of " + std::to_string(part->count) +
-                                              " parts, and at most " +
-                                              std::to_string(kMaxGgufParts) + " are read"};
+        return Error{ErrorCode::TooLarge,
+                     phrase("{file}: one of {count} parts, but at most {most} are read",
+                            {{"file", path},
+                             {"count", std::to_string(part->count)},
+                             {"most", std::to_string(kMaxGgufParts)}})};
     if (part && part->count > 1)
         return read_parts(folder, *part, is_beginning);
     auto gguf = TRY(read_header(path, is_beginning));
     const auto parts = gguf.number("split.count").value_or(1);
     if (parts > 1)
-        return Error{ErrorCode::Malformed,
-                     path + ": one of " + std::to_string(parts) + " parts, " +
-                         (path == kStandardInput
-                              ? "and standard input has no others: give the file"
-                              : "which are found by names like model-00001-of-00002.gguf")};
+        return Error{
+            ErrorCode::Malformed,
+            phrase(
+                path == kStandardInput
+                    ? "{file}: one of {count} parts, but standard input has only one: give the file"
+                    : "{file}: one of {count} parts, which are found by names like "
+                      "model-00001-of-00002.gguf",
+                {{"file", path}, {"count", std::to_string(parts)}})};
     return gguf;
 }
 

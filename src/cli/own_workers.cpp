@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "explain/phrase.h"
+
 namespace gpuprobe::inline cli {
 namespace {
 
@@ -29,7 +31,8 @@ Result<std::string> worker_program(const std::optional<std::string>& given) {
         tried += (tried.empty() ? "" : ", ") + path.string();
     }
     return Error{ErrorCode::NotFound,
-                 "no probe worker at " + tried + "; name it with --worker PATH"};
+                 phrase("there is no probe worker at {paths}; name it with --worker PATH",
+                        {{"paths", tried}})};
 }
 
 }  // namespace

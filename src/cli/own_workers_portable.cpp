@@ -19,6 +19,7 @@
 #include "base/parse.h"
 #include "cli/own_workers.h"
 #include "cli/places.h"
+#include "explain/phrase.h"
 
 extern "C" {
 extern const char gpuprobe_worker_start[];
@@ -143,9 +144,10 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     const auto pid = start_version(path, output->write.get());
     output->write.reset();
     if (!pid && pid.error().code == ErrorCode::NotFound)
-        return Refusal{.text = std::string{"this machine has no "} + kDynamicLinker +
-                               ", the dynamic linker that loads drivers",
-                       .is_final = true};
+        return Refusal{
+            .text = phrase("this machine has no {linker}, the dynamic linker that loads drivers",
+                           {{"linker", kDynamicLinker}}),
+            .is_final = true};
     if (!pid)
         return Refusal{.text = pid.error().text};
     const auto text = output_of(output->read.get(), *pid);
@@ -153,7 +155,8 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return std::nullopt;
     const auto said = trimmed(text).empty() ? "it says nothing" : std::string{trimmed(text)};
-    return Refusal{.text = "this machine can't run the worker: " + said, .is_final = true};
+    return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", said}}),
+                   .is_final = true};
 }
 
 /// The first place where the worker runs. Errors: ProbeFailed, with what each place said.

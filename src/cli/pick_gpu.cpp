@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -55,10 +56,11 @@ bool is_part_of(const Gpu& gpu, const Unit& unit, const Gpus& wholes, std::strin
 Error unknown(const Report& report, std::string_view selector) {
     if (report.gpus.empty())
         return {ErrorCode::UnknownDevice,
-                fmt::format("no GPU '{}': this machine has no GPU", selector)};
+                fmt::format("there is no GPU '{}': this machine has none", selector)};
     return {ErrorCode::UnknownDevice,
-            fmt::format("no GPU '{}'; there is {}", selector,
-                        gpu_listing(matching(report, [](const Gpu&) { return true; })))};
+            phrase("there is no GPU '{asked}'; this machine has {gpus}",
+                   {{"asked", std::string{selector}},
+                    {"gpus", gpu_listing(matching(report, [](const Gpu&) { return true; }))}})};
 }
 
 }  // namespace
@@ -109,7 +111,8 @@ Result<const Gpu*> only_one(const Gpus& meant, const Report& report, std::string
     if (meant.size() == 1)
         return meant.front();
     return Error{ErrorCode::UnknownDevice,
-                 fmt::format("'{}' could mean {}", selector, gpu_listing(meant))};
+                 phrase("'{asked}' could mean {gpus}",
+                        {{"asked", std::string{selector}}, {"gpus", gpu_listing(meant)}})};
 }
 
 }  // namespace

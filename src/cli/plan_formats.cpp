@@ -153,9 +153,9 @@ Result<std::string> plan_arguments_for(std::string_view program,
         return for_ollama(request, choice);
     if (program == "vllm")
         return for_vllm(request, choice);
-    return Error{ErrorCode::InvalidRequest, fmt::format("plan: '{}' is no program that is known: "
-                                                        "llama.cpp, ollama or vllm",
-                                                        scrubbed(program, 32))};
+    return Error{ErrorCode::InvalidRequest,
+                 fmt::format("plan: '{}' is not a known program: llama.cpp, ollama or vllm",
+                             scrubbed(program, 32))};
 }
 
 }  // namespace gpuprobe::inline cli

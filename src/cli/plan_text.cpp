@@ -7,6 +7,7 @@
 
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "explain/table.h"
 #include "plan/size_math.h"
@@ -48,15 +49,21 @@ std::string headline(const PlanRequest& request, const Plan& plan, const Screen&
     if (!request.model)
         return size_text(*request.need);
     const auto& model = *request.model;
-    auto text = toned(screen, Tone::Strong, model.name.value_or("a model without a name"));
-    text += fmt::format(" ({}, {} layers){}context {}{}cache {}{}batch {}", model.architecture,
-                        model.layers.size(), screen.dot(), request.run.context, screen.dot(),
-                        cache_types(request.run), screen.dot(), request.run.batch);
-    if (request.run.streams > 1)
-        text += fmt::format("{}{} streams", screen.dot(), request.run.streams);
+    const auto& run = request.run;
+    std::vector<std::string> parts{
+        plural(
+            model.layers.size(), "{model} ({architecture}, {number} layer)",
+            "{model} ({architecture}, {number} layers)",
+            {{"model", toned(screen, Tone::Strong, model.name.value_or("a model without a name"))},
+             {"architecture", model.architecture}}),
+        phrase("context {tokens}", {{"tokens", std::to_string(run.context)}}),
+        phrase("cache {types}", {{"types", cache_types(run)}}),
+        phrase("batch {tokens}", {{"tokens", std::to_string(run.batch)}})};
+    if (run.streams > 1)
+        parts.push_back(plural(run.streams, "{number} stream", "{number} streams"));
     if (!plan.has_flash_attention)
-        text += fmt::format("{}no flash attention", screen.dot());
-    return text;
+        parts.emplace_back("no flash attention");
+    return joined(parts, screen.dot());
 }
 
 std::string parts_text(const Plan& plan, const Screen& screen) {
@@ -73,8 +80,9 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
         table.add({{.text = "driver's context"},
                    {.text = size_text(overhead)},
                    {.text = "per GPU, at most"}});
-    table.add(
-        {{.text = "embedding"}, {.text = size_text(need.embedding)}, {.text = "on the host"}});
+    table.add({{.text = "embedding"},
+               {.text = size_text(need.embedding)},
+               {.text = "in the machine's memory"}});
     auto bare = screen;
     bare.has_legend = false;
     return table.text(bare, 2);
@@ -121,16 +129,16 @@ std::string reasons_text(const Plan& plan, const Screen& screen) {
 }
 
 std::string shares_text(const SetPlan& set, bool has_layers) {
-    std::string text;
-    for (const auto& share : set.shares) {
-        if (share.need.count == 0)
-            continue;
-        text +=
-            fmt::format("{}{} on {}", text.empty() ? "" : ", ", size_text(share.need), share.gpu);
-        if (has_layers)
-            text += fmt::format(" ({} layers)", share.layers);
-    }
-    return text;
+    std::vector<std::string> shares;
+    for (const auto& share : set.shares)
+        if (share.need.count > 0 && has_layers)
+            shares.push_back(plural(share.layers, "{size} on {gpu} ({number} layer)",
+                                    "{size} on {gpu} ({number} layers)",
+                                    {{"size", size_text(share.need)}, {"gpu", share.gpu}}));
+        else if (share.need.count > 0)
+            shares.push_back(
+                phrase("{size} on {gpu}", {{"size", size_text(share.need)}, {"gpu", share.gpu}}));
+    return joined(shares, ", ");
 }
 
 /// "2 GPUs", or "2 of 3 GPUs" where one carries nothing.
@@ -138,8 +146,11 @@ std::string carriers_text(const SetPlan& set) {
     const auto carriers =
         std::ranges::count_if(set.shares, [](const Share& share) { return share.need.count > 0; });
     const auto all = std::ssize(set.gpus);
-    return carriers == 0 || carriers == all ? fmt::format("{} GPUs", all)
-                                            : fmt::format("{} of {} GPUs", carriers, all);
+    const auto number = static_cast<std::uint64_t>(all);
+    if (carriers == 0 || carriers == all)
+        return plural(number, "{number} GPU", "{number} GPUs");
+    return plural(number, "{carriers} of {number} GPU", "{carriers} of {number} GPUs",
+                  {{"carriers", std::to_string(carriers)}});
 }
 
 std::string together_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
@@ -147,13 +158,16 @@ std::string together_text(const PlanRequest& request, const Plan& plan, const Sc
         return "";
     std::string text = "\nTogether\n";
     for (const auto& set : plan.together) {
-        auto line = fmt::format("{} on {}", name_of(set.fit), carriers_text(set));
-        if (request.model)
-            line += fmt::format(", layers {}, max context {}", layers_text(set.layers, screen),
-                                context_text(set.max_context, screen));
-        const auto shares = shares_text(set, request.model.has_value());
-        if (!shares.empty())
-            line += ": " + shares;
+        const bool has_model = request.model.has_value();
+        auto shares = shares_text(set, has_model);
+        const auto line = phrase(
+            has_model ? "{answer} on {gpus}, layers {layers}, max context {context}[: {shares}]"
+                      : "{answer} on {gpus}[: {shares}]",
+            {{"answer", std::string{name_of(set.fit)}},
+             {"gpus", carriers_text(set)},
+             {"layers", layers_text(set.layers, screen)},
+             {"context", context_text(set.max_context, screen)},
+             {"shares", shares.empty() ? std::nullopt : std::optional{std::move(shares)}}});
         const auto lead = fmt::format("  {}  ", set.backend);
         text += hanging(screen, lead, lead.size(), line, tone_of(set.fit));
     }
@@ -162,10 +176,17 @@ std::string together_text(const PlanRequest& request, const Plan& plan, const Sc
 
 std::string host_text(const HostPlan& host, const Screen& screen) {
     const auto answer = toned(screen, tone_of(host.fit), name_of(host.fit));
-    if (!host.available)
-        return fmt::format("\nWithout a GPU: {}; {} is needed\n", answer, size_text(host.need));
-    return fmt::format("\nWithout a GPU: {}, {} of {} that the host has available\n", answer,
-                       size_text(host.need), size_text(*host.available));
+    const auto sentence =
+        host.available
+            ? "Without a GPU: {answer}, {need} of {available} that the machine has available"
+            : "Without a GPU: {answer}; {need} is needed";
+    return "\n" +
+           phrase(sentence,
+                  {{"answer", answer},
+                   {"need", size_text(host.need)},
+                   {"available",
+                    host.available ? std::optional{size_text(*host.available)} : std::nullopt}}) +
+           "\n";
 }
 
 }  // namespace
@@ -180,9 +201,9 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
             host_text(plan.host, screen);
     if (screen.has_legend)
         text += "\n" + hanging(screen, "", 0,
-                               fmt::format("An estimate: budgets leave {} free, and the program "
-                                           "that loads the model knows better.",
-                                           size_text(request.margin)));
+                               phrase("This is an estimate: the budgets leave {margin} free, and "
+                                      "only the program that loads the model knows exactly.",
+                                      {{"margin", size_text(request.margin)}}));
     return text;
 }
 

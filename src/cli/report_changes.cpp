@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -97,8 +98,10 @@ std::string change_text(const Change& change) {
         return fmt::format("{:<12} {}  {}{}", change.event, scrubbed(*change.gpu),
                            scrubbed(change.name.value_or("")), members);
     if (change.event == "state")
-        return fmt::format("{:<12} {}, generation {}", change.event, change.state,
-                           change.generation);
+        return phrase("{event} {state}, generation {generation}",
+                      {{"event", fmt::format("{:<12}", change.event)},
+                       {"state", std::string{change.state}},
+                       {"generation", std::to_string(change.generation)}});
     return fmt::format("{:<12} {}", change.event, change.generation);
 }
 

@@ -12,6 +12,7 @@
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/obstacles.h"
+#include "explain/phrase.h"
 #include "explain/probe_words.h"
 #include "explain/sizes.h"
 #include "policy/backend_words.h"
@@ -24,17 +25,15 @@ namespace {
 const std::vector<std::string> kShownAbove{"index", "name", "vendor_id", "device_id", "pci"};
 
 std::string pci_ids(const PciInfo& pci) {
-    std::string text;
+    std::string ids;
     if (pci.vendor_id && pci.device_id)
-        text += fmt::format("[{}:{}]", *pci.vendor_id, *pci.device_id);
+        ids = fmt::format("[{}:{}]", *pci.vendor_id, *pci.device_id);
+    std::optional<std::string> board;
     if (pci.subsystem_vendor_id && pci.subsystem_device_id)
-        text +=
-            fmt::format(" subsystem [{}:{}]", *pci.subsystem_vendor_id, *pci.subsystem_device_id);
-    if (pci.pci_class)
-        text += ", class " + *pci.pci_class;
-    if (pci.revision)
-        text += ", revision " + *pci.revision;
-    return text;
+        board = fmt::format("[{}:{}]", *pci.subsystem_vendor_id, *pci.subsystem_device_id);
+    return phrase(
+        "{ids}[ subsystem {board}][, class {class}][, revision {revision}]",
+        {{"ids", ids}, {"board", board}, {"class", pci.pci_class}, {"revision", pci.revision}});
 }
 
 void add_pci(FactList& facts, const std::optional<PciInfo>& pci) {
@@ -70,7 +69,8 @@ std::string node_text(const DeviceNode& node) {
     if (!node.reason)
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")
-        return text + ": no permission" + (node.group ? ", belongs to group " + *node.group : "");
+        return phrase("{node}: no permission[, belongs to the group {group}]",
+                      {{"node", text}, {"group", node.group}});
     return text + ": " + explained(Reason{.code = *node.reason}).text;
 }
 
@@ -89,10 +89,11 @@ FactList driver(const DriverInfo& driver,
 }
 
 std::string free_text(const GpuMemory& memory, WallTime now, const Screen& screen) {
-    auto text = size_or_dash(memory.free, screen);
-    if (memory.free && memory.free_at)
-        text += ", " + age_text(*memory.free_at, now);
-    return text;
+    const bool is_dated = memory.free && memory.free_at;
+    return phrase(
+        "{size}[, {age}]",
+        {{"size", size_or_dash(memory.free, screen)},
+         {"age", is_dated ? std::optional{age_text(*memory.free_at, now)} : std::nullopt}});
 }
 
 FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
@@ -128,12 +129,13 @@ FactList identity(const Gpu& gpu) {
 }
 
 std::string verdict_text(const BackendView& view) {
-    const auto why = explained(view.reasons);
-    if (view.usable == true)
-        return std::string{"usable"} + (view.verified ? ", verified" : "") +
-               (why.text.empty() ? "" : ": " + why.text);
-    const std::string verdict = view.usable ? "not usable" : "not known";
-    return verdict + (why.text.empty() ? "" : ": " + why.text);
+    auto why = explained(view.reasons);
+    const auto sentence = !view.usable    ? "not known[: {why}]"
+                          : !*view.usable ? "not usable[: {why}]"
+                          : view.verified ? "usable, verified[: {why}]"
+                                          : "usable[: {why}]";
+    return phrase(sentence,
+                  {{"why", why.text.empty() ? std::nullopt : std::optional{std::move(why.text)}}});
 }
 
 void add_backend(FactList& facts, const std::string& name, const BackendView& view) {
@@ -170,18 +172,20 @@ FactList computed(const Gpu& gpu, const Report& report) {
 }
 
 std::string api_title(const std::string& api, const ApiView& view) {
-    std::string title = api + ": " + std::string{name_of(view.outcome)};
-    if (view.version)
-        title += ", version " + *view.version;
-    if (view.index)
-        title += fmt::format(", device {}", *view.index);
-    if (view.joined_by == "weak")
-        title += ", matched by weak evidence";
-    return scrubbed(title);
+    const auto sentence = view.joined_by == "weak"
+                              ? "API {api}: {outcome}[, version {version}][, device {index}], "
+                                "matched by weak evidence"
+                              : "API {api}: {outcome}[, version {version}][, device {index}]";
+    return scrubbed(phrase(
+        sentence,
+        {{"api", api},
+         {"outcome", std::string{name_of(view.outcome)}},
+         {"version", view.version},
+         {"index", view.index ? std::optional{std::to_string(*view.index)} : std::nullopt}}));
 }
 
 FactList api_facts(const std::string& api, const ApiView& view) {
-    FactList facts{"API " + api_title(api, view)};
+    FactList facts{api_title(api, view)};
     facts.add_known("driver", view.driver);
     const auto why = explained(view.reasons);
     if (!why.text.empty())
@@ -271,8 +275,12 @@ std::optional<std::string> power_words(const AcceleratorPower& power) {
     };
     if (!power.draw && !power.limit)
         return std::nullopt;
-    return (power.draw ? watts(*power.draw) + " " : "") +
-           (power.limit ? "of " + watts(*power.limit) + " " : "") + "W";
+    const auto sentence = !power.limit ? "{draw} W"
+                          : power.draw ? "{draw} of {limit} W"
+                                       : "of {limit} W";
+    return phrase(sentence,
+                  {{"draw", power.draw ? std::optional{watts(*power.draw)} : std::nullopt},
+                   {"limit", power.limit ? std::optional{watts(*power.limit)} : std::nullopt}});
 }
 
 std::optional<std::string> temperature_words(const AcceleratorPower& power, const Screen& screen) {

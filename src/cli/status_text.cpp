@@ -10,6 +10,7 @@
 #include "cli/measured_words.h"
 #include "explain/gpu_words.h"
 #include "explain/obstacles.h"
+#include "explain/phrase.h"
 #include "explain/probe_words.h"
 #include "explain/screen.h"
 #include "explain/table.h"
@@ -35,9 +36,13 @@ private:
     std::vector<std::string> hints_ = {};
 };
 
-std::string counted_or_no(std::size_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count == 0 ? "No" : std::to_string(count), noun,
-                       count == 1 ? "" : "s");
+std::string count_words(std::size_t gpus) {
+    return gpus == 0 ? "No GPUs" : plural(gpus, "{number} GPU", "{number} GPUs");
+}
+
+/// How many else there are, where there are any.
+std::optional<std::string> number_of(std::size_t others) {
+    return others > 0 ? std::optional{std::to_string(others)} : std::nullopt;
 }
 
 const Gpu* gpu_of(const Report& report, const Decision* choice) {
@@ -56,23 +61,22 @@ std::string choice_words(const Report& report, const Decision* choice, const Scr
     if (!choice->backend)
         return toned(screen, Tone::Bad, "no backend to choose");
     const bool is_cpu = choice->gpus.empty();
-    auto words =
-        "default " + toned(screen, is_cpu ? Tone::Unsure : Tone::Good, scrubbed(*choice->backend));
-    const auto* gpu = gpu_of(report, choice);
-    if (!is_cpu && gpu)
-        words += " on " + toned(screen, Tone::Strong, scrubbed(gpu_title(*gpu)));
-    if (choice->gpus.size() > 1)
-        words += fmt::format(" and {} more", choice->gpus.size() - 1);
-    return words;
+    const auto* gpu = is_cpu ? nullptr : gpu_of(report, choice);
+    return phrase(
+        "default {backend}[ on {gpu}][ and {more} more]",
+        {{"backend", toned(screen, is_cpu ? Tone::Unsure : Tone::Good, scrubbed(*choice->backend))},
+         {"gpu", gpu ? std::optional{toned(screen, Tone::Strong, scrubbed(gpu_title(*gpu)))}
+                     : std::nullopt},
+         {"more", number_of(is_cpu ? 0 : choice->gpus.size() - 1)}});
 }
 
 std::string headline(const Report& report, const Decision* choice, const Screen& screen) {
-    auto line = toned(screen, Tone::Strong, counted_or_no(report.gpus.size(), "GPU"));
+    auto line = toned(screen, Tone::Strong, count_words(report.gpus.size()));
     if (!report.gpus.empty() && !any_backend_works(report))
         line += std::string{screen.dot()} +
                 toned(screen, Tone::Bad,
-                      "nothing is known to work on " +
-                          std::string{report.gpus.size() == 1 ? "it" : "them"});
+                      plural(report.gpus.size(), "nothing is known to work on it",
+                             "nothing is known to work on them"));
     const auto words = choice_words(report, choice, screen);
     return line + (words.empty() ? "" : std::string{screen.dot()} + words) + "\n";
 }
@@ -93,15 +97,18 @@ std::string host_line(const Report& report, const Screen& screen) {
     if (host.libc.name)
         add_part(parts, *host.libc.name + " " + host.libc.version.value_or(""));
     if (host.virtualization)
-        add_part(parts, *host.virtualization + " guest");
+        add_part(parts, phrase("{kind} guest", {{"kind", *host.virtualization}}));
     if (host.container)
-        add_part(parts, *host.container + " container");
+        add_part(parts, phrase("{kind} container", {{"kind", *host.container}}));
     if (host.wsl)
         add_part(parts, "WSL");
-    add_part(parts, fmt::format("report {}, {}{}", report.generation, name_of(report.state),
-                                report.source == ReportSource::Live
-                                    ? ""
-                                    : fmt::format(", from {}", name_of(report.source))));
+    const bool is_live = report.source == ReportSource::Live;
+    add_part(parts,
+             phrase("report {number}, {state}[, from {source}]",
+                    {{"number", std::to_string(report.generation)},
+                     {"state", std::string{name_of(report.state)}},
+                     {"source", is_live ? std::nullopt
+                                        : std::optional<std::string>{name_of(report.source)}}}));
     std::string line;
     for (const auto& part : parts)
         line += (line.empty() ? "" : std::string{screen.dot()}) + std::string{trimmed(part)};
@@ -144,8 +151,8 @@ std::string gpu_table(const Report& report, const Screen& screen) {
     for (std::size_t i = 0; i < rows.size();) {
         const auto end = report.gpus.size() > kMaxRows ? end_of_likes(rows, i) : i + 1;
         auto row = rows[i];
-        if (end > i + 1)
-            row.front().text += fmt::format(" and {} more", end - i - 1);
+        row.front().text = phrase("{gpu}[ and {more} more]", {{"gpu", std::move(row.front().text)},
+                                                              {"more", number_of(end - i - 1)}});
         table.add(std::move(row));
         i = end;
     }
@@ -165,11 +172,11 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     for (const auto& obstacle : all) {
         const auto name = padded_right(scrubbed(obstacle.backend), name_width);
         const auto tone = obstacle.is_uncertain ? Tone::Unsure : Tone::Plain;
-        auto place = obstacle.gpu ? scrubbed(*obstacle.gpu) : std::string{};
-        if (obstacle.gpu)
-            place += obstacle.others > 0 ? fmt::format(" and {} more: ", obstacle.others) : ": ";
-        lines += hanging(screen, "  " + toned(screen, tone, name) + "  ",
-                         kScreenIndent + name_width + 2, place + obstacle.text);
+        const auto gpu = obstacle.gpu ? std::optional{scrubbed(*obstacle.gpu)} : std::nullopt;
+        lines += hanging(
+            screen, "  " + toned(screen, tone, name) + "  ", kScreenIndent + name_width + 2,
+            phrase(obstacle.others > 0 ? "{gpu} and {more} more: {why}" : "[{gpu}: ]{why}",
+                   {{"gpu", gpu}, {"more", number_of(obstacle.others)}, {"why", obstacle.text}}));
     }
     return lines;
 }
@@ -268,7 +275,8 @@ std::string problem_section(const Report& report,
     }
     for (const auto& held : report.quarantine) {
         lines += problem_line(screen, quarantine_sentence(held));
-        hints.add({"ask again: gpuprobectl quarantine clear " + scrubbed(held.api)});
+        hints.add({phrase("have it asked again: gpuprobectl quarantine clear {api}",
+                          {{"api", scrubbed(held.api)}})});
     }
     for (const auto& gpu : report.gpus) {
         const auto findings =

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
@@ -24,9 +25,9 @@ struct DoubtWords {
     std::string_view text;
 };
 constexpr std::array<DoubtWords, 4> kDoubts = {
-    {{Doubt::NotReadable, "one of its processes may not be looked into"},
-     {Doubt::NodeOpen, "a device's driver does not tell what a process has of it"},
-     {Doubt::EndedTooSoon, "it ended before NVIDIA's library could tell of it"},
+    {{Doubt::NotReadable, "there is no permission to look into one of its processes"},
+     {Doubt::NodeOpen, "the driver of a device does not say how much a process uses"},
+     {Doubt::EndedTooSoon, "it ended before NVIDIA's library reported it"},
      {Doubt::TooMany, "it has more processes than are looked at"}}};
 
 const Gpu* find_gpu(const Report& report, std::string_view id) {
@@ -57,30 +58,33 @@ std::string device_title(std::string_view id, const Report& report) {
     return scrubbed(alike > 1 ? fmt::format("{} ({})", title, id) : title, 128);
 }
 
-std::string apis_text(const std::vector<std::string>& apis) {
-    std::vector<std::string_view> labels;
+/// "CUDA or HIP"; nullopt where nothing is known of it.
+std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
+    std::vector<std::string> labels;
     for (const auto& word : apis) {
         const auto* api = find_api(word);
-        labels.push_back(api ? api->label : std::string_view{word});
+        labels.emplace_back(api ? api->label : std::string_view{word});
     }
-    return labels.empty() ? "" : fmt::format(" through {}", fmt::join(labels, " or "));
+    return labels.empty() ? std::nullopt : std::optional{joined_with_or(labels)};
 }
 
 std::string device_text(const DeviceUse& use, const Report& report) {
-    auto text = device_title(use.device, report);
-    return use.memory ? text + ", " + size_text(*use.memory) : text;
+    return phrase("{device}[, {memory}]",
+                  {{"device", device_title(use.device, report)},
+                   {"memory", use.memory ? std::optional{size_text(*use.memory)} : std::nullopt}});
 }
 
-/// What differs from the choice; empty where nothing does, or nobody knows.
-std::string contrast(const SeenUse& seen, const ChosenUse& chosen, const Report& report) {
+/// What was chosen where it is not what was seen; nullopt where it is, or nobody knows.
+std::optional<std::string> contrast(const SeenUse& seen,
+                                    const ChosenUse& chosen,
+                                    const Report& report) {
     if (is_as_chosen(seen, chosen, report).value_or(true))
-        return "";
+        return std::nullopt;
     const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
         return std::ranges::none_of(chosen.gpus,
                                     [&use](const auto& id) { return whole_id(id) == use.device; });
     });
-    return fmt::format(" although {} was chosen",
-                       ids_differ ? chosen_text(chosen, report) : chosen.backend);
+    return ids_differ ? chosen_text(chosen, report) : scrubbed(chosen.backend, 64);
 }
 
 std::optional<bool> none_is(bool wanted, const SeenUse& seen) {
@@ -143,33 +147,42 @@ std::string doubts_text(const std::set<Doubt>& doubts) {
 }
 
 std::string devices_text(const std::vector<DeviceUse>& devices, const Report& report) {
-    std::string text;
+    std::vector<std::string> groups;
+    std::vector<std::string> alike;  // used through the same APIs, which are told once
     for (std::size_t place = 0; place < devices.size(); ++place) {
         const auto& use = devices[place];
-        const bool is_last = place + 1 == devices.size();
-        text += (place > 0 ? " and " : "") + device_text(use, report);
-        if (is_last || devices[place + 1].apis != use.apis)
-            text += apis_text(use.apis);
+        alike.push_back(device_text(use, report));
+        if (place + 1 < devices.size() && devices[place + 1].apis == use.apis)
+            continue;
+        groups.push_back(phrase("{devices}[ through {apis}]", {{"devices", joined_with_and(alike)},
+                                                               {"apis", api_labels(use.apis)}}));
+        alike.clear();
     }
-    return text;
+    return joined_with_and(groups);
 }
 
 std::string chosen_text(const ChosenUse& chosen, const Report& report) {
     std::vector<std::string> titles;
     for (const auto& id : chosen.gpus)
         titles.push_back(device_title(id, report));
-    const auto backend = scrubbed(chosen.backend, 64);
-    return titles.empty() ? backend : fmt::format("{} on {}", backend, fmt::join(titles, " and "));
+    return phrase(
+        "{backend}[ on {gpus}]",
+        {{"backend", scrubbed(chosen.backend, 64)},
+         {"gpus", titles.empty() ? std::nullopt : std::optional{joined_with_and(titles)}}});
 }
 
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report) {
     if (!seen.devices.empty())
-        return "took " + devices_text(seen.devices, report) + contrast(seen, chosen, report);
+        return phrase("took {devices}[ although {chosen} was chosen]",
+                      {{"devices", devices_text(seen.devices, report)},
+                       {"chosen", contrast(seen, chosen, report)}});
     if (!seen.doubts.empty())
-        return "it cannot be told whether a GPU was used: " + doubts_text(seen.doubts);
+        return phrase("it is not known whether a GPU was used: {doubts}",
+                      {{"doubts", doubts_text(seen.doubts)}});
     if (api_below(chosen.backend).empty())
         return "took no GPU, as chosen";
-    return fmt::format("took no GPU although {} was chosen", scrubbed(chosen.backend, 64));
+    return phrase("took no GPU although {chosen} was chosen",
+                  {{"chosen", scrubbed(chosen.backend, 64)}});
 }
 
 Value devices_document(const std::vector<DeviceUse>& devices, const Report& report) {

@@ -79,7 +79,7 @@ differ. It takes about a second for each line.
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = joined({{.names = "--plot",
                             .value = {.name = "FILE", .names = kFiles},
-                            .help = "the same as bars, an SVG picture",
+                            .help = "draw the same as bars, in an SVG picture",
                             .take = put<&Arguments::plot>}},
                           trial_options()),
         .run = run_bench};

@@ -83,7 +83,7 @@ Status check_call(Arguments& arguments) {
 
 Verb call_verb() {
     return {.name = "call",
-            .overview = {{"call METHOD", "what the daemon's socket answers"}},
+            .overview = {{"call METHOD", "call a method of the daemon's socket"}},
             .usage = {"call METHOD [PARAMETERS] [OPTION…]"},
             .about = R"(
 Calls a method of org.gpuprobe and prints its answer as JSON, or {"error":…}. PARAMETERS is a JSON

@@ -17,6 +17,7 @@
 #include "cli/verbs.h"
 #include "engine/capture.h"
 #include "explain/doctor.h"
+#include "explain/phrase.h"
 #include "explain/screen.h"
 #include "probe/run_folder.h"
 #include "report/report.h"
@@ -45,8 +46,12 @@ std::size_t count_of(const std::vector<Finding>& findings, Severity severity) {
     return static_cast<std::size_t>(std::ranges::count(findings, severity, &Finding::severity));
 }
 
-std::string counted(std::size_t number, std::string_view word) {
-    return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
+std::string count_words(std::size_t number, Severity severity) {
+    if (severity == Severity::Error)
+        return plural(number, "{number} error", "{number} errors");
+    if (severity == Severity::Warning)
+        return plural(number, "{number} warning", "{number} warnings");
+    return plural(number, "{number} thing to know", "{number} things to know");
 }
 
 bool is_known_to_work(const Report& report) {
@@ -63,12 +68,12 @@ std::string headline(const Report& report,
     std::string text;
     for (const auto severity : {Severity::Error, Severity::Warning})
         if (const auto number = count_of(findings, severity))
-            text += (text.empty() ? "" : ", ") + counted(number, name_of(severity));
+            text += (text.empty() ? "" : ", ") + count_words(number, severity);
     if (text.empty())
         text = is_known_to_work(report) ? "nothing keeps the GPUs from being used"
-                                        : "nothing is wrong, and nothing is known to work";
+                                        : "nothing is wrong, but nothing is known to work";
     if (const auto number = count_of(findings, Severity::Info))
-        text += fmt::format("{}{} to know", screen.dot(), counted(number, "thing"));
+        text.append(screen.dot()).append(count_words(number, Severity::Info));
     return toned(screen, tone_of(worst == Severity::Info ? Severity::Ok : worst), text) + "\n";
 }
 
@@ -115,7 +120,7 @@ std::vector<Titled> titles(const Report& report) {
         devices.push_back({id, fmt::format("{}  {}", scrubbed(id), scrubbed(name.value_or("")))});
     };
     for (const auto& gpu : report.gpus)
-        add(gpu.id, gpu.name);
+        add(gpu.id, gpu_title(gpu));
     for (const auto& accelerator : report.accelerators)
         add(accelerator.id, accelerator.name);
     return devices;
@@ -165,7 +170,7 @@ std::string fix_script(const std::vector<Finding>& findings) {
         for (const auto& command : finding.commands)
             text += told.insert(command).second ? command + "\n" : "# (as above)\n";
     }
-    return told.empty() ? text + "\n# Nothing here can be mended by a script.\n" : text;
+    return told.empty() ? text + "\n# Nothing here can be fixed by a script.\n" : text;
 }
 
 /// Nothing surrounds a captured machine.
@@ -259,8 +264,8 @@ Verb doctor_verb() {
             .usage = {"doctor [--strict] [--fix-script] [--report FILE] [OPTION…]"},
             .about = R"(
 Every known reason why a GPU is not used: permissions, missing loaders and drivers, versions that
-do not fit, containers, variables of this environment. For each what was found and what helps here:
-on this distribution, in this container.
+do not fit, containers, variables of this environment. For each it says what was found and what helps
+here: on this distribution, in this container.
 Exit status 6 when an error was found; warnings and things to know do not count.
 )",
             .options = {{.names = "--strict",

@@ -128,7 +128,7 @@ Verb env_verb() {
     return {.name = "env",
             .overview = {{"env [CONSUMER]",
                           "the same as KEY=VALUE lines, for eval or EnvironmentFile="},
-                         {"env GPU", "what makes any program use this GPU, likewise"}},
+                         {"env GPU", "the variables that make any program use this GPU"}},
             .usage = {"env [CONSUMER] [OPTION…]", "env GPU [--all] [OPTION…]"},
             .about = R"page(
 The environment of the choice as KEY=VALUE lines:
@@ -136,24 +136,24 @@ The environment of the choice as KEY=VALUE lines:
   eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
   gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
 
-It uses what was chosen and hides every other GPU from whatever the consumer reads; where the CPU
-was chosen, or --backend=none given, it hides them all.
+It selects what was chosen and hides every other GPU, in all variables that the consumer reads; if
+the CPU was chosen, or --backend=none was given, it hides all GPUs.
 
-With a GPU, what makes programs use that one and no other: for each API the best name that stays
-true after a restart, else its position with the environment in which that counts. A terminal shows
-the other ways as comments; -j prints all of them with the GPU's UUIDs. Exit status 3 when nothing
-names it.
+With a GPU, it is what makes programs use only that one: for each API the best name that stays the
+same after a restart, or else its position, with the variables that fix the order. A terminal also
+shows the other ways, as comments; -j prints all of them with the GPU's UUIDs. Exit status 3 when
+the GPU cannot be named.
 )page",
             .operands = {{.word = {.name = "CONSUMER", .names = kConsumers | kGpus},
                           .take = take_consumer}},
-            .options = joined({{.names = "--build",
-                                .help = "variables to build ggml with for that choice, not to run "
-                                        "with",
-                                .take = put<&Arguments::select, &SelectArguments::for_build>},
-                               {.names = "--all",
-                                .help = "with a GPU, the other ways to name it as comments",
-                                .take = put<&Arguments::shows_all>}},
-                              choice_options()),
+            .options =
+                joined({{.names = "--build",
+                         .help = "variables for building ggml for that choice, not for running it",
+                         .take = put<&Arguments::select, &SelectArguments::for_build>},
+                        {.names = "--all",
+                         .help = "with a GPU: also the other ways to name it, as comments",
+                         .take = put<&Arguments::shows_all>}},
+                       choice_options()),
             .check = check_env,
             .run = run_env};
 }

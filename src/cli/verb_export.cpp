@@ -12,6 +12,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 #include "explain/explain.h"
+#include "explain/phrase.h"
 #include "explain/shell_quote.h"
 #include "policy/exports.h"
 #include "policy/select.h"
@@ -48,7 +49,8 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
         return std::optional<Recommendation>{};
     auto answer = TRY(recommended(context));
     if (!answer.variant)
-        return Error{ErrorCode::NoMatch, "no variant of '" + scrubbed(answer.product) + "' fits"};
+        return Error{ErrorCode::NoMatch, phrase("no variant of '{product}' fits",
+                                                {{"product", scrubbed(answer.product)}})};
     return std::optional{std::move(answer)};
 }
 
@@ -94,8 +96,9 @@ Result<ExitCode> export_to_tool(Context& context) {
     const auto answer = TRY(answer_if_asked(context));
     const auto result = TRY(exported(context, answer));
     if (!result.problem.empty())
-        return Error{ErrorCode::NoMatch,
-                     "export " + context.arguments.recommend.format + ": " + result.problem};
+        return Error{ErrorCode::NoMatch, phrase("export {format}: {problem}",
+                                                {{"format", context.arguments.recommend.format},
+                                                 {"problem", result.problem}})};
     const auto stale = stale_among(answer ? answer->warnings : TRY(context.client.report()).notes);
     if (context.wants_json()) {
         Value document{Value::Object{}};
@@ -140,15 +143,15 @@ Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
         for (const auto& form : kForms)
             text += fmt::format("  {:<11}  {}\n", form.name, form.summary);
         text += R"(
-Or this machine for an engine that runs many, with what it can run of each PRODUCT:
+Or describes this machine to an engine that runs many, with what it can run of each PRODUCT:
 
 )";
         for (const auto& format : export_formats())
             text += fmt::format("  {:<11}  {}\n", format.name, format.summary);
         return text + R"(
-A file is replaced as a whole, and only when there is news; a probe that was cut short takes nothing
-away from it. Exit status 1 when --check finds a difference other than dates, 3 when something was
-left out or refused, and why on standard error.
+A file is replaced as a whole, and only when something has changed; a probe that was cut short
+removes nothing from it. Exit status 1 when --check finds a difference other than dates, 3 when
+something was left out or refused; standard error says why.
 )";
     }();
     return page;
@@ -164,7 +167,7 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     if (fleet.installs && format.usual.empty())
         return refusal(fmt::format("export {}: has no usual place; give --output", format.name));
     if (fleet.installs && fleet.output)
-        return refusal("export: --install is into the usual place: leave --output out");
+        return refusal("export: --install writes to the usual place: leave --output out");
     if (fleet.installs)
         fleet.output = format.usual;
     if (fleet.every && (!fleet.output || *fleet.output == "-"))
@@ -180,18 +183,19 @@ Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
     if (wanted.format.empty())
-        return refusal("export: in which form? " + format_names());
+        return refusal(phrase("export: which format? {names}", {{"names", format_names()}}));
     if (wanted.manifest && fleet.products.size() > 1)
-        return refusal("export: a manifest is of one product");
+        return refusal("export: a manifest is about one product");
     if (!fleet.products.empty())
         wanted.product = fleet.products.front();
     if (const auto* format = export_format(wanted.format))
         return check_fleet(fleet, *format);
     if (fleet.products.size() > 1)
-        return refusal("export " + wanted.format + ": of one product");
+        return refusal(phrase("export {format}: give one product", {{"format", wanted.format}}));
     if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every)
-        return refusal("export " + wanted.format +
-                       ": has no --output, --install, --check, --every or --node");
+        return refusal(
+            phrase("export {format}: it has no --output, --install, --check, --every or --node",
+                   {{"format", wanted.format}}));
     return Done{};
 }
 
@@ -204,7 +208,7 @@ Status take_every(Arguments& arguments, const std::string& word) {
     constexpr int kMost = 7 * 24 * 60 * 60;
     const auto seconds = parse_number<int>(word);
     if (!seconds || *seconds < 1 || *seconds > kMost)
-        return refusal(fmt::format("{}: not a number from 1 to {}", word, kMost));
+        return refusal(fmt::format("{} is not a number from 1 to {}", word, kMost));
     arguments.fleet.every = seconds;
     return Done{};
 }
@@ -212,10 +216,10 @@ Status take_every(Arguments& arguments, const std::string& word) {
 std::vector<Option> fleet_options() {
     return {{.names = "--output",
              .value = {.name = "FILE", .names = kFiles},
-             .help = "into this file, so that no reader sees a part of it",
+             .help = "write to this file, which is never seen half-written",
              .take = put<&Arguments::fleet, &FleetArguments::output>},
             {.names = "--install",
-             .help = "into the file where the engine looks (docs/fleet.md)",
+             .help = "write to the file where the engine looks (docs/fleet.md)",
              .take = put<&Arguments::fleet, &FleetArguments::installs>},
             {.names = "--check",
              .value = {.name = "FILE", .names = kFiles},
@@ -227,7 +231,7 @@ std::vector<Option> fleet_options() {
              .take = take_every},
             {.names = "--node",
              .value = {.name = "NAME"},
-             .help = "this machine's name for Slurm and OpenTelemetry, where it is another",
+             .help = "this machine's name for Slurm and OpenTelemetry, if it differs",
              .take = put<&Arguments::fleet, &FleetArguments::node>}};
 }
 

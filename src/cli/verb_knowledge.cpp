@@ -6,6 +6,7 @@
 #include "cli/verbs.h"
 #include "engine/knowledge_update.h"
 #include "explain/explain.h"
+#include "explain/phrase.h"
 #include "explain/table.h"
 #include "policy/consumer_set.h"
 
@@ -125,25 +126,34 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
         const auto version = text_of(library->version());
         return told(
             arguments, version, std::nullopt,
-            fmt::format("knowledge {} ({}) is in use\n", version, name_of(library->origin())));
+            phrase("knowledge {version} ({origin}) is in use",
+                   {{"version", version}, {"origin", std::string{name_of(library->origin())}}}) +
+                "\n");
     }
     const auto bundle = TRY(engine::checked_bundle(*arguments.knowledge.file, folders, now));
     const auto& version = bundle.bundle.head.version;
     if (action == "update")
         TRY(engine::install(bundle, folders));
     return told(arguments, version, bundle.key,
-                fmt::format("knowledge {}, {} documents, signed by {}{}\n", version,
-                            bundle.bundle.head.documents.size(), scrubbed(bundle.key),
-                            action == "update" ? ": in use" : ""));
+                plural(bundle.bundle.head.documents.size(),
+                       action == "update"
+                           ? "knowledge {version}, {number} document, signed by {key}: in use"
+                           : "knowledge {version}, {number} document, signed by {key}",
+                       action == "update"
+                           ? "knowledge {version}, {number} documents, signed by {key}: in use"
+                           : "knowledge {version}, {number} documents, signed by {key}",
+                       {{"version", version}, {"key", scrubbed(bundle.key)}}) +
+                    "\n");
 }
 
 Status check_knowledge(Arguments& arguments) {
     const auto& knowledge = arguments.knowledge;
     const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";
     if (takes_file && !knowledge.file)
-        return refusal("knowledge " + knowledge.action + ": which bundle?");
+        return refusal(phrase("knowledge {action}: which bundle?", {{"action", knowledge.action}}));
     if (!takes_file && knowledge.file)
-        return refusal("knowledge " + knowledge.action + ": takes no file");
+        return refusal(
+            phrase("knowledge {action}: it takes no file", {{"action", knowledge.action}}));
     return Done{};
 }
 
@@ -156,10 +166,10 @@ Verb knowledge_verb() {
         .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
                   "knowledge rollback"},
         .about = R"(
-What is known of chips, drivers, distributions, causes and consumers is in documents: compiled in, of
-the package gpuprobe-knowledge, of a bundle, or an administrator's. status says of each which one is in
-use. verify checks a bundle, its signature and every document; update does that and puts it into use, as
-root; rollback returns to the one before. A running daemon notices.
+What is known about chips, drivers, distributions, causes and consumers is in documents: compiled in,
+from the package gpuprobe-knowledge, from a bundle, or an administrator's. status says which one of each
+is in use. verify checks a bundle, its signature and every document; update also puts it into use, as
+root; rollback returns to the one before. A running daemon notices the change.
 )",
         .operands = {{.word = {.name = "ACTION",
                                .offers = "status verify update rollback",

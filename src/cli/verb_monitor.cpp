@@ -12,6 +12,7 @@
 #include "cli/socket_client.h"
 #include "cli/verbs.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -73,7 +74,7 @@ Status follow(const Context& context, Report& known) {
         auto ended = client->watch([&] { tell_changes(context, *client, known); });
         if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
             return ended;
-        remark(context.arguments, "the daemon left; waiting for it to come back");
+        remark(context.arguments, "the daemon has ended; waiting for it to come back");
         again = TRY(wait_for_daemon(context.arguments));
         client = again.get();
         tell_changes(context, *client, known);
@@ -84,8 +85,8 @@ Status follow(const Context& context, Report& known) {
 Result<ExitCode> run_monitor(Context& context) {
     auto known = TRY(context.client.report());
     if (!context.wants_json())
-        remark(context.arguments, fmt::format("watching {} GPU{}; Ctrl-C ends", known.gpus.size(),
-                                              known.gpus.size() == 1 ? "" : "s"));
+        remark(context.arguments, plural(known.gpus.size(), "watching {number} GPU; Ctrl-C ends it",
+                                         "watching {number} GPUs; Ctrl-C ends it"));
     const auto ended = follow(context, known);
     if (!ended && ended.error().code == ErrorCode::Cancelled)
         return ExitCode::Answered;
@@ -99,8 +100,8 @@ Verb monitor_verb() {
             .overview = {{"monitor", "follow hot-plug and changes"}},
             .usage = {"monitor [OPTION…]"},
             .about = R"(
-Prints a line when a GPU comes, goes or changes, until interrupted. A daemon that leaves, as in an
-upgrade, is waited for: 30 seconds, or --patience. With -j each line is a JSON document.
+Prints a line when a GPU comes, goes or changes, until interrupted. When the daemon ends, as in an
+upgrade, it is waited for: 30 seconds, or --patience. With -j each line is a JSON document.
 )",
             .run = run_monitor};
 }

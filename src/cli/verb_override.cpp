@@ -6,6 +6,7 @@
 #include "cli/choice.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "explain/phrase.h"
 #include "explain/table.h"
 
 namespace gpuprobe::inline cli {
@@ -64,8 +65,9 @@ Result<ExitCode> done(Context& context, const char* what, bool happened) {
         document[what] = happened;
         print_json(context.arguments, document);
     } else if (!context.arguments.is_quiet) {
-        print(fmt::format("{}: {}\n", scrubbed(consumer, 64),
-                          happened ? fmt::format("override {}", what) : "there was no override"));
+        print(phrase(happened ? "{consumer}: override {what}" : "{consumer}: there was no override",
+                     {{"consumer", scrubbed(consumer, 64)}, {"what", what}}) +
+              "\n");
     }
     return ExitCode::Answered;
 }
@@ -94,13 +96,13 @@ Status check_override(Arguments& arguments) {
 Verb override_verb() {
     return {
         .name = "override",
-        .overview = {{"override", "set, clear or list what you decided for a consumer"}},
+        .overview = {{"override", "set, clear or list your own choice for a consumer"}},
         .usage = {"override set CONSUMER OPTION…", "override clear CONSUMER", "override [list]"},
         .about = R"(
-What select and recommend answer CONSUMER from now on, until it is cleared. An override reorders or
-narrows the choice; it never makes a backend usable that is not, and its --backend holds where the
-consumer asks for none itself. Of the daemon it needs an administrator; with --direct it is yours
-alone.
+Sets what select and recommend answer for CONSUMER until it is cleared. An override reorders or
+narrows the choice; it never makes an unusable backend usable, and its --backend counts only if the
+consumer asks for none itself. In the daemon it needs an administrator; with --direct it is only for
+you.
 )",
         .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},

@@ -74,7 +74,7 @@ Status check_plan(Arguments& arguments) {
     if (plan.model_file.has_value() == request->need.has_value())
         return refusal("what for? Give --gguf FILE or --need-mib N").in("plan");
     if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))
-        return refusal("--beginning, --print-model and --format are about a model").in("plan");
+        return refusal("--beginning, --print-model and --format need a model").in("plan");
     return Done{};
 }
 
@@ -89,14 +89,14 @@ std::vector<Option> plan_options() {
          .help = "a model in GGUF; of a split one, any part; - is standard input",
          .take = put<&Arguments::plan, &PlanArguments::model_file>},
         {.names = "--beginning",
-         .help = "FILE is the beginning of a model: plan before the rest is there",
+         .help = "FILE is only the beginning of a model: plan before the rest is there",
          .take = put<&Arguments::plan, &PlanArguments::is_beginning>},
         {.names = "--format",
          .value = {.name = "PROGRAM", .offers = "llama.cpp ollama vllm", .takes_others = false},
          .help = "print the arguments for that program instead",
          .take = put<&Arguments::plan, &PlanArguments::format>},
         {.names = "--print-model",
-         .help = "print the model as Plan takes it on bus and socket, and plan nothing",
+         .help = "print the model as the method Plan takes it, without planning",
          .take = put<&Arguments::plan, &PlanArguments::prints_model>},
     };
     for (const auto& key : plan_keys())
@@ -112,7 +112,7 @@ Verb plan_verb() {
             .usage = {"plan --gguf=FILE [OPTION…]", "plan --need-mib=N [OPTION…]"},
             .about = R"(
 Whether a model fits on each GPU, and on several together: "fits" with a tenth to spare, "tight"
-without, "no", or "unknown" where nobody tells how much memory there is. With it the layers that
+without, "no", or "unknown" when it is not known how much memory there is. With it the layers that
 can go to the GPU (llama.cpp's --n-gpu-layers) and the longest context at which all of them do. It
 is an estimate; only the header of FILE is read, and the other parts of a split model are found.
 Exit status 3 when no GPU and no set of them is known to hold it.

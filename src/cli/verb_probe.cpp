@@ -61,8 +61,8 @@ Verb probe_verb() {
         .usage = {"probe [GPU…] [OPTION…]"},
         .about = R"(
 Asks the drivers again and shows how each probe ended. The stage 'query', the default, runs nothing
-on a GPU; 'verify' runs a small kernel on each GPU through each API that lists it and checks every
-word of what it computed; 'measure' finds bandwidth and arithmetic rate, each for itself.
+on a GPU; 'verify' runs a small test computation on each GPU through each API that lists it, and
+checks every word of the result; 'measure' measures bandwidth and arithmetic rates.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = joined(

@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "explain/phrase.h"
 #include "explain/probe_words.h"
 #include "explain/sizes.h"
 #include "explain/table.h"
@@ -12,7 +13,8 @@ namespace gpuprobe::inline cli {
 namespace {
 
 std::string reason_of(const QuarantinedProbe& probe) {
-    return harm_words(probe) + (probe.note ? ": " + *probe.note : "");
+    return phrase("{why}[: {note}]",
+                  {{"why", harm_words(probe.why, probe.times)}, {"note", probe.note}});
 }
 
 Result<ExitCode> list_quarantines(Context& context) {
@@ -68,7 +70,7 @@ Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;
     const bool names_one = quarantine.api || quarantine.driver;
     if (quarantine.action == "clear" && quarantine.is_all == names_one)
-        return refusal("quarantine: clear which? An API, --driver, or --all alone");
+        return refusal("quarantine: clear which? Give an API, --driver, or only --all");
     return Done{};
 }
 
@@ -81,8 +83,8 @@ Verb quarantine_verb() {
             .usage = {"quarantine [list]", "quarantine clear [API] [--driver=PATH] [--all]"},
             .about = R"(
 The drivers that are not asked for now because they crashed or hung twice, or because the machine
-went down while they were being asked. An update of the driver ends that, and so does time: 10
-minutes at first, then longer. 'clear' has them asked again; of the daemon it needs an
+went down while they were being asked. Updating the driver ends that, and so does waiting: 10
+minutes at first, then longer. 'clear' has them asked again; in the daemon it needs an
 administrator.
 )",
             .operands = {{.word = {.name = "ACTION", .offers = "list clear", .takes_others = false},

@@ -24,6 +24,7 @@
 #include "engine/consumer_folders.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
+#include "explain/phrase.h"
 #include "explain/screen.h"
 #include "explain/shell_quote.h"
 #include "policy/environment.h"
@@ -59,21 +60,23 @@ std::string_view refusal_words(const Recommendation& answer) {
         return "nothing fits";
     const bool is_unknown = std::ranges::find(answer.warnings, "platform-unknown", &Reason::code) !=
                             answer.warnings.end();
-    return is_unknown ? "it is not known which system this is, and builds differ by it"
+    return is_unknown ? "the platform of this machine is not known, and builds differ by it"
                       : "nothing for a machine like this";
 }
 
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
         return toned(screen, Tone::Bad, refusal_words(answer)) + "\n";
-    auto text = toned(screen, Tone::Good, scrubbed(*answer.variant));
-    for (std::size_t i = 0; i < answer.gpus.size(); ++i)
-        text += (i == 0 ? " on " : ", ") + named_gpu_title(answer.gpus[i], report);
-    if (answer.verdict == Verdict::Uncertain)
-        text += toned(screen, Tone::Unsure, ", perhaps: not everything that it needs is known");
-    if (answer.status == RecommendStatus::DefaultUnverified)
-        text += toned(screen, Tone::Unsure, " by default: nothing is known to fit");
-    return text + "\n";
+    const bool is_default = answer.status == RecommendStatus::DefaultUnverified;
+    const bool is_uncertain = answer.verdict == Verdict::Uncertain;
+    const auto sentence =
+        is_default     ? "{variant}[ on {gpus}] by default: nothing is known to fit"
+        : is_uncertain ? "{variant}[ on {gpus}], perhaps: not everything that it needs is known"
+                       : "{variant}[ on {gpus}]";
+    const auto tone = is_default || is_uncertain ? Tone::Unsure : Tone::Good;
+    return phrase(sentence, {{"variant", toned(screen, tone, scrubbed(*answer.variant))},
+                             {"gpus", named_gpu_titles(answer.gpus, report)}}) +
+           "\n";
 }
 
 /// What is not known of the variant that is taken.
@@ -192,7 +195,7 @@ Result<ExitCode> print_forced(Context& context,
     const auto candidate = std::ranges::find(answer.candidates, name, &VariantCandidate::variant);
     if (!variant || candidate == answer.candidates.end())
         return Error{ErrorCode::InvalidRequest,
-                     fmt::format("--force: '{}' is no variant here", scrubbed(name, 64))};
+                     fmt::format("--force: there is no variant '{}' here", scrubbed(name, 64))};
     auto forced = answer;
     forced.variant = variant->name;
     forced.artifact = variant->artifact;
@@ -207,8 +210,9 @@ Result<ExitCode> print_forced(Context& context,
         return ExitCode::Answered;
     }
     if (candidate->verdict == Verdict::Rejected)
-        remark(context.arguments, fmt::format("{} is forced, although: {}", scrubbed(name, 64),
-                                              explained(*candidate).text));
+        remark(context.arguments,
+               phrase("{variant} is forced, although it is rejected: {why}",
+                      {{"variant", scrubbed(name, 64)}, {"why", explained(*candidate).text}}));
     print(context.arguments.is_quiet ? scrubbed(*forced.variant) + "\n"
                                      : recommendation_text(forced, nullptr, context.screen));
     return ExitCode::Answered;
@@ -313,21 +317,21 @@ Verb recommend_verb() {
                       "which of its variants to install, and why not the others"}},
         .usage = {"recommend PRODUCT [OPTION…]", "recommend [PRODUCT] --manifest=FILE [OPTION…]"},
         .about = R"(
-The variant of PRODUCT that fits this machine, and what to try next. NAMES are of variants or of
-families; family:NAME is the family alone. Exit status 3 when none fits.
+The variant of PRODUCT that fits this machine, and what to try next. NAMES are variants or
+families; family:NAME means only the family. Exit status 3 when none fits.
 )",
         .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
                       .take = put<&Arguments::recommend, &RecommendArguments::product>}},
-        .options = joined(variant_options(),
-                          {explain_variants_option(),
-                           {.names = "--chain",
-                            .help = "the names alone, in the order in which to try them",
-                            .take = put<&Arguments::recommend, &RecommendArguments::chain>},
-                           {.names = "--force",
-                            .value = {.name = "NAME"},
-                            .help = "this variant whatever the verdict; says what speaks "
-                                    "against it",
-                            .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
+        .options =
+            joined(variant_options(),
+                   {explain_variants_option(),
+                    {.names = "--chain",
+                     .help = "only the names, in the order in which to try them",
+                     .take = put<&Arguments::recommend, &RecommendArguments::chain>},
+                    {.names = "--force",
+                     .value = {.name = "NAME"},
+                     .help = "this variant whatever the verdict; what speaks against it is told",
+                     .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
         .check = check_recommend,
         .run = run_recommend};
 }

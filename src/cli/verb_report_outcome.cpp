@@ -43,7 +43,7 @@ Status check_report_outcome(Arguments& arguments) {
 Status take_gpu_used(Arguments& arguments, const std::string& word) {
     arguments.outcome.gpus = comma_list(word);
     if (arguments.outcome.gpus.size() != 1)
-        return refusal("one GPU; leave it out where it was any");
+        return refusal("name one GPU, or leave --gpu out");
     return Done{};
 }
 
@@ -54,7 +54,7 @@ Verb report_outcome_verb() {
             .overview = {{"report-outcome", "say that a choice worked, or failed"}},
             .usage = {"report-outcome CONSUMER ok|failed OPTION…"},
             .about = R"(
-Tells how a choice went. What failed is not offered to you again for a week, unless its driver
+Reports how a choice went. What failed is not offered to you again for a week, unless its driver
 changes or you report that it works. What root reports counts for everybody.
 )",
             .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer},

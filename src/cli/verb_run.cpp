@@ -19,6 +19,7 @@
 #include "cli/verbs.h"
 #include "engine/consumer_folders.h"
 #include "explain/explain.h"
+#include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "report/staleness.h"
 
@@ -114,11 +115,21 @@ Tone tone_of(const Attempt& attempt) {
     return *attempt.as_chosen ? Tone::Good : Tone::Bad;
 }
 
-std::string end_text(const Attempt& attempt) {
-    const auto how = attempt.end.signal
-                         ? "was ended by " + signal_name(*attempt.end.signal)
-                         : fmt::format("ended with status {}", attempt.end.status.value_or(0));
-    return fmt::format("{} after {}", how, duration_text(attempt.lasted, "u"));
+/// How it ended, and one of these: what is tried next in place of what was chosen, or what it took.
+std::string end_text(const Attempt& attempt,
+                     const std::optional<std::string>& chosen,
+                     const std::optional<std::string>& next,
+                     const std::optional<std::string>& outcome) {
+    const auto sentence =
+        attempt.end.signal
+            ? "[{chosen} ]was ended by {signal} after {time}[; trying {next}][; {outcome}]"
+            : "[{chosen} ]ended with status {status} after {time}[; trying {next}][; {outcome}]";
+    return phrase(sentence, {{"chosen", chosen},
+                             {"signal", signal_name(attempt.end.signal.value_or(0))},
+                             {"status", std::to_string(attempt.end.status.value_or(0))},
+                             {"time", duration_text(attempt.lasted, "u")},
+                             {"next", next},
+                             {"outcome", outcome}});
 }
 
 bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
@@ -235,8 +246,8 @@ void report(Run& run, Attempt& attempt) {
     if (attempt.chosen.gpus.size() == 1)
         told["gpu"] = attempt.chosen.gpus.front();
     if (*outcome == "failed")
-        told["detail"] =
-            end_text(attempt) + "; " + outcome_text(attempt.seen, attempt.chosen, run.report);
+        told["detail"] = end_text(attempt, std::nullopt, std::nullopt,
+                                  outcome_text(attempt.seen, attempt.chosen, run.report));
     if (const auto done = run.context.client.report_outcome(told); done)
         attempt.reported = outcome;
     else
@@ -293,8 +304,8 @@ Result<ExitCode> run_ways(Run& run) {
             break;
         }
         tell(run.context,
-             fmt::format("{} {}; trying {}", chosen_text(attempt.chosen, run.report),
-                         end_text(attempt), chosen_text(ways[place + 1].chosen, run.report)),
+             end_text(attempt, chosen_text(attempt.chosen, run.report),
+                      chosen_text(ways[place + 1].chosen, run.report), std::nullopt),
              Tone::Unsure);
     }
     for (auto& attempt : run.attempts)
@@ -364,24 +375,24 @@ Verb run_verb() {
     return {
         .name = "run",
         .overview = {{"run CONSUMER -- …",
-                      "start a program with its choice, and see if it keeps it"}},
+                      "start a program with its choice, and see what it uses"}},
         .usage = {"run [CONSUMER] [OPTION…] -- PROGRAM [ARGUMENT…]"},
         .about = R"page(
-Starts PROGRAM, without a shell, with the environment that 'env CONSUMER' prints, and looks which
-GPU and how much of its memory it and everything it starts take, and through which API. When it has
+Starts PROGRAM, without a shell, with the environment that 'env CONSUMER' prints, and watches which
+GPU it and everything that it starts use, how much of its memory, and through which API. When it has
 ended, or ten seconds after it took a GPU, one line on standard error says so:
 
   gpuprobectl: took NVIDIA H200, 18.2 GiB through CUDA
   gpuprobectl: took no GPU although cuda was chosen
 
 Standard input, output and error are the program's; signals are passed on to it. The exit status is
-the program's, and where a signal ended it, that signal ends this too. Else: 127 when PROGRAM is not
-found, 126 when it cannot be run, 125 when nothing could be chosen, 124 when it ended well and
---expect was not met, 123 when it ended well and whether --expect was met could not be seen.
+the program's, and if a signal ended it, that signal ends this too. Otherwise: 127 when PROGRAM is
+not found, 126 when it cannot be run, 125 when nothing could be chosen, 124 when it ended well but
+--expect was not met, 123 when it ended well but it could not be seen whether --expect was met.
 
 Memory is the most that was seen at one moment. Descendants are found by the variable GPUPROBE_RUN,
 which is set for that. How the choice went is reported as report-outcome does it: that it worked,
-or that it failed where another way did not fail or the GPU was in use.
+or that it failed, if another way did not fail or the GPU was in use.
 )page",
         .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
         .options = joined(

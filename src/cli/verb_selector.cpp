@@ -9,6 +9,7 @@
 #include "cli/recommendation.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
+#include "explain/phrase.h"
 #include "export/selector.h"
 #include "export/verdicts.h"
 
@@ -32,10 +33,11 @@ Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::
                                 : platform.key == name;
         });
     if (found == manifest.platforms.end())
-        return Error{
-            ErrorCode::InvalidRequest,
-            fmt::format("{} has no platform {}; it has {}", scrubbed(manifest.name, 64),
-                        name.empty() ? kUsualArch : scrubbed(name, 64), platform_names(manifest))};
+        return Error{ErrorCode::InvalidRequest,
+                     phrase("{product} has no platform {name}; it has {names}",
+                            {{"product", scrubbed(manifest.name, 64)},
+                             {"name", name.empty() ? std::string{kUsualArch} : scrubbed(name, 64)},
+                             {"names", platform_names(manifest)}})};
     return &*found;
 }
 
@@ -45,8 +47,10 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
     std::string names;
     for (const auto& variant : platform.variants)
         names += (names.empty() ? "" : ", ") + variant.name;
-    return Error{ErrorCode::InvalidRequest, fmt::format("no variant '{}' of {}; there are {}",
-                                                        scrubbed(name, 64), platform.key, names)};
+    return Error{
+        ErrorCode::InvalidRequest,
+        phrase("{platform} has no variant '{name}'; it has {names}",
+               {{"name", scrubbed(name, 64)}, {"platform", platform.key}, {"names", names}})};
 }
 
 Result<FleetQuery> verdict_query(const SelectorEngine& engine,
@@ -54,9 +58,9 @@ Result<FleetQuery> verdict_query(const SelectorEngine& engine,
                                  const Variant& variant) {
     if (!engine.ask_verdict)
         return Error{ErrorCode::NoMatch,
-                     fmt::format("no export tells {} of verdicts", engine.name)};
+                     fmt::format("no export gives verdicts to {}", engine.name)};
     if (!is_fleet_name(manifest.name) || !is_fleet_name(variant.name))
-        return Error{ErrorCode::NoMatch, "no export tells of a variant of that name"};
+        return Error{ErrorCode::NoMatch, "no export gives a verdict on a variant of that name"};
     return FleetQuery{.text = engine.ask_verdict(manifest.name, variant.name)};
 }
 
@@ -93,16 +97,18 @@ void print_query(const Arguments& arguments, const FleetQuery& query, bool is_gi
 
 void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     for (const auto& weaker : query.weaker)
-        remark(arguments, fmt::format("{}: {}", is_given ? "not asked" : "cannot be asked",
-                                      scrubbed(weaker.text, 512)));
+        remark(arguments, phrase(is_given ? "not asked: {what}" : "cannot be asked: {what}",
+                                 {{"what", scrubbed(weaker.text, 512)}}));
     for (const auto& stronger : query.stronger)
-        remark(arguments, "left out: " + scrubbed(stronger.text, 512));
-    if (!is_given)
-        remark(
-            arguments,
-            fmt::format(
-                "--allow-weaker asks without; --verdict asks what machines said{}",
-                selector_engine(arguments.fleet.engine)->ask_verdict ? "" : ", of another engine"));
+        remark(arguments, phrase("left out: {what}", {{"what", scrubbed(stronger.text, 512)}}));
+    if (is_given)
+        return;
+    const bool has_verdicts = selector_engine(arguments.fleet.engine)->ask_verdict != nullptr;
+    remark(arguments,
+           has_verdicts
+               ? "--allow-weaker asks without it; --verdict asks what the machines said"
+               : "--allow-weaker asks without it; with another engine, --verdict asks what "
+                 "the machines said");
 }
 
 Result<ExitCode> run_selector(const Arguments& arguments) {
@@ -153,14 +159,14 @@ const std::string& engine_names() {
 const std::string& about_selector() {
     static const std::string page = [] {
         std::string text = R"(
-What an engine that runs many machines is asked for those on which VARIANT of PRODUCT runs:
+The query by which an engine that runs many machines finds those on which VARIANT of PRODUCT runs:
 
 )";
         for (const auto& engine : selector_engines())
             text += fmt::format("  {:<8} {}\n", engine.name, engine.summary);
         return text + R"(
-Exit status 3 when an engine has no words for a part of what the variant needs. What is asked beyond
-the need, because the engine compares less finely, is said on standard error.
+Exit status 3 when an engine cannot be asked for a part of what the variant needs. What is asked
+beyond the need, because the engine compares less finely, is told on standard error.
 )";
     }();
     return page;
@@ -169,10 +175,10 @@ the need, because the engine compares less finely, is said on standard error.
 std::vector<Option> selector_options() {
     return {{.names = "--engine",
              .value = {.name = "NAME", .offers = engine_names(), .takes_others = false},
-             .help = "whom to ask",
+             .help = "the engine to ask",
              .take = put<&Arguments::fleet, &FleetArguments::engine>},
             {.names = "--allow-weaker",
-             .help = "leave out what the engine has no words for, and say what that is",
+             .help = "leave out what the engine cannot be asked, and say what that is",
              .take = put<&Arguments::fleet, &FleetArguments::allows_weaker>},
             {.names = "--verdict",
              .help = "ask what machines said of the variant when they exported PRODUCT",
@@ -195,7 +201,8 @@ std::vector<Option> selector_options() {
 
 Verb selector_verb() {
     return {.name = "selector",
-            .overview = {{"selector VARIANT", "what to ask a fleet for machines that run it"}},
+            .overview = {{"selector VARIANT",
+                          "the query that finds the machines of a fleet that run it"}},
             .usage = {"selector PRODUCT VARIANT --engine=NAME [OPTION…]"},
             .about = about_selector(),
             .operands = {{.word = {.name = "PRODUCT", .names = kProducts},

@@ -93,8 +93,8 @@ Verb show_verb() {
         .usage = {"show GPU… [OPTION…]"},
         .about = R"(
 Everything known about one GPU or several: hardware, driver, nodes, memory and where its size was
-read, and what each API says. An accelerator that is no GPU goes by its id, its PCI address or the
-path of one of its nodes, and is shown with its power and temperature.
+read, and what each API says. An accelerator that is not a GPU is named by its id, its PCI address
+or the path of one of its nodes, and is shown with its power and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .check = check_show,

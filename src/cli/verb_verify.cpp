@@ -13,6 +13,7 @@
 #include "base/sha256.h"
 #include "cli/recommendation.h"
 #include "cli/verbs.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -44,10 +45,10 @@ Result<const Variant*> chosen_variant(const Manifest& manifest, const std::strin
         }
     if (found.size() == 1)
         return found.front();
-    return Error{
-        ErrorCode::InvalidRequest,
-        fmt::format("{} '{}' in the manifest", found.empty() ? "no variant" : "no single variant",
-                    scrubbed(name, 64))};
+    return Error{ErrorCode::InvalidRequest,
+                 phrase(found.empty() ? "the manifest has no variant '{name}'"
+                                      : "the manifest has several variants '{name}'",
+                        {{"name", scrubbed(name, 64)}})};
 }
 
 /// Manifests with a hash that is a placeholder are refused when they are read.
@@ -81,9 +82,12 @@ Result<Found> hashed(const std::string& path) {
 
 std::string difference(const Expected& expected, const Found& found) {
     if (expected.size && *expected.size != found.size)
-        return fmt::format("{} bytes, and the manifest says {}", found.size, *expected.size);
+        return phrase(
+            "it has {size} bytes, but the manifest says {expected}",
+            {{"size", std::to_string(found.size)}, {"expected", std::to_string(*expected.size)}});
     if (expected.sha256 != found.sha256)
-        return fmt::format("SHA-256 {}, and the manifest says {}", found.sha256, expected.sha256);
+        return phrase("its SHA-256 is {sum}, but the manifest says {expected}",
+                      {{"sum", found.sha256}, {"expected", expected.sha256}});
     return "";
 }
 
@@ -110,8 +114,10 @@ Result<ExitCode> run_verify(const Arguments& arguments) {
     if (!problem.empty())
         return Error{ErrorCode::Malformed, scrubbed(*wanted.file, 512) + ": " + problem};
     if (!arguments.is_quiet)
-        print(fmt::format("{}: is {} of {}\n", scrubbed(*wanted.file, 512), variant.name,
-                          manifest.name));
+        print(phrase("{file} is {variant} of {product}", {{"file", scrubbed(*wanted.file, 512)},
+                                                          {"variant", variant.name},
+                                                          {"product", manifest.name}}) +
+              "\n");
     return ExitCode::Answered;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/device_watch.h"
 #include "cli/use_text.h"
 #include "cli/verbs.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -22,7 +23,9 @@ constexpr Duration kWatchPatience = std::chrono::seconds{5};
 std::string line_of(const SeenUse& seen, const Report& report) {
     if (!seen.devices.empty())
         return devices_text(seen.devices, report);
-    return seen.doubts.empty() ? "no GPU" : "not known: " + doubts_text(seen.doubts);
+    return seen.doubts.empty()
+               ? "no GPU"
+               : phrase("not known: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
 }
 
 /// One process that is looked at for as long as it runs.
@@ -57,8 +60,8 @@ private:
             return ended();
         if (!watcher.sees_root() && uses.empty() && watch_.is_settled())
             return give_up({ErrorCode::NotAuthorized,
-                            fmt::format("watch: process {} may not be looked into by you; the user "
-                                        "it runs as may, and root",
+                            fmt::format("watch: you have no permission to look into process {}; "
+                                        "the user that it runs as has, and root",
                                         pid_)});
         const auto now = clock_.monotonic();
         const bool is_ready = watch_.is_settled() || now >= until_;
@@ -135,7 +138,8 @@ Status check_watch(Arguments& arguments) {
     if (!arguments.run.pid)
         return refusal("watch: which process? Its number is needed");
     if (*arguments.run.pid == 0 || *arguments.run.pid > kMaxPid)
-        return refusal(fmt::format("watch: {} is no number of a process", *arguments.run.pid));
+        return refusal(
+            fmt::format("watch: {} cannot be the number of a process", *arguments.run.pid));
     return Done{};
 }
 
@@ -151,8 +155,8 @@ Which GPUs the process and everything it has started use now, how much memory th
 through which API. On a terminal a line that is kept up to date until the process ends; elsewhere,
 and with --once, one line. With -j one JSON document, or one a second.
 
-Own processes can be looked into, and as root all; of others only KFD and NVIDIA's driver tell. What
-cannot be seen is said to be not known.
+You can look into your own processes, and root into all; of others only KFD and NVIDIA's driver
+report. What cannot be seen is said to be not known.
 )page",
         .operands = {{.word = {.name = "PID"}, .take = put<&Arguments::run, &RunArguments::pid>}},
         .options = {{.names = "--once",

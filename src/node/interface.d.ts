@@ -348,13 +348,13 @@ export type SelectRequest = {
   explain?: boolean | null;
   /** backends to try first */
   prefer?: string[] | null;
-  /** these backends or none */
+  /** only these backends */
   only?: string[] | null;
   /** backends or GPU ids never to use */
   deny?: string[] | null;
-  /** these GPUs or none */
+  /** only these GPUs */
   gpus?: string[] | null;
-  /** this backend or none; 'none' for no GPU */
+  /** only this backend; 'none' for no GPU */
   backend?: string | null;
   /** memory a GPU must offer: 8GiB, 8GB, 8192MiB */
   min_memory?: number | null;
@@ -364,7 +364,7 @@ export type SelectRequest = {
   any_vendor?: boolean | null;
   /** what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942' */
   require?: string[] | null;
-  /** only what computed a checked result: probe --stage=verify */
+  /** only what was verified: probe --stage=verify */
   require_verified?: boolean | null;
   /** documented, or measured: the fastest of what bench has measured */
   rank?: string | null;
@@ -372,7 +372,7 @@ export type SelectRequest = {
   platform?: string | null;
   /** make up a GPU for each of these backends */
   fake?: string[] | null;
-  /** refuse to */
+  /** never make up a GPU */
   forbid_fake?: boolean | null;
   /** the caller's own variables, of which those that hide a GPU are told, and some let the program use more */
   environment?: { [key: string]: string } | null;
@@ -393,13 +393,13 @@ export type Verdict = "accepted" | "uncertain" | "rejected" | "unknown";
 export type RecommendRequest = {
   /** these first */
   prefer?: string[] | null;
-  /** these or none */
+  /** only these */
   only?: string[] | null;
   /** not these: after a failure, family:cuda or the like */
   exclude?: string[] | null;
   /** memory that every GPU must offer */
   need_mib?: number | null;
-  /** of a GPU only what computed a checked result: probe --stage=verify */
+  /** of a GPU only what was verified: probe --stage=verify */
   require_verified?: boolean | null;
   /** the caller's own variables, of which some let the program use more GPUs */
   environment?: { [key: string]: string } | null;
@@ -422,7 +422,7 @@ export type VariantCandidate = {
 };
 
 export type PlanRequest = {
-  /** no model, but so many MiB of whatever */
+  /** instead of a model: so many MiB of anything */
   need_mib?: number | null;
   /** tokens of context of one stream: 4096, 32k */
   ctx?: number | null;

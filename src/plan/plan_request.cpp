@@ -109,7 +109,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
 constexpr ReadableKey<PlanRequest> kTable[] = {
     {{.key = "need-mib",
       .type = RequestType::Mebibytes,
-      .meaning = "no model, but so many MiB of whatever",
+      .meaning = "instead of a model: so many MiB of anything",
       .option = "--need-mib",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, 1, r.need); }},

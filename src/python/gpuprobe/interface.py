@@ -356,13 +356,13 @@ class SelectRequest(TypedDict, total=False):
     explain: Optional[bool]
     # backends to try first
     prefer: Optional[List[str]]
-    # these backends or none
+    # only these backends
     only: Optional[List[str]]
     # backends or GPU ids never to use
     deny: Optional[List[str]]
-    # these GPUs or none
+    # only these GPUs
     gpus: Optional[List[str]]
-    # this backend or none; 'none' for no GPU
+    # only this backend; 'none' for no GPU
     backend: Optional[str]
     # memory a GPU must offer: 8GiB, 8GB, 8192MiB
     min_memory: Optional[int]
@@ -372,7 +372,7 @@ class SelectRequest(TypedDict, total=False):
     any_vendor: Optional[bool]
     # what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942'
     require: Optional[List[str]]
-    # only what computed a checked result: probe --stage=verify
+    # only what was verified: probe --stage=verify
     require_verified: Optional[bool]
     # documented, or measured: the fastest of what bench has measured
     rank: Optional[str]
@@ -380,7 +380,7 @@ class SelectRequest(TypedDict, total=False):
     platform: Optional[str]
     # make up a GPU for each of these backends
     fake: Optional[List[str]]
-    # refuse to
+    # never make up a GPU
     forbid_fake: Optional[bool]
     # the caller's own variables, of which those that hide a GPU are told, and some let the program use more
     environment: Optional[Dict[str, str]]
@@ -399,13 +399,13 @@ class Candidate(TypedDict):
 class RecommendRequest(TypedDict, total=False):
     # these first
     prefer: Optional[List[str]]
-    # these or none
+    # only these
     only: Optional[List[str]]
     # not these: after a failure, family:cuda or the like
     exclude: Optional[List[str]]
     # memory that every GPU must offer
     need_mib: Optional[int]
-    # of a GPU only what computed a checked result: probe --stage=verify
+    # of a GPU only what was verified: probe --stage=verify
     require_verified: Optional[bool]
     # the caller's own variables, of which some let the program use more GPUs
     environment: Optional[Dict[str, str]]
@@ -428,7 +428,7 @@ class VariantCandidate(TypedDict):
 
 
 class PlanRequest(TypedDict, total=False):
-    # no model, but so many MiB of whatever
+    # instead of a model: so many MiB of anything
     need_mib: Optional[int]
     # tokens of context of one stream: 4096, 32k
     ctx: Optional[int]

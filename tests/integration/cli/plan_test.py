@@ -109,8 +109,8 @@ class PlanCommandLine(unittest.TestCase):
         ("--need-mib=1", "--gguf=x"): "plan: what for?",
         ("--need-mib=0",): "request: need-mib: '0' is no number from 1",
         ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
-        ("--need-mib=1", "--beginning"): "plan: --beginning, --print-model and --format are about a model",
-        ("--need-mib=1", "--format=vllm"): "plan: --beginning, --print-model and --format are about a model",
+        ("--need-mib=1", "--beginning"): "plan: --beginning, --print-model and --format need a model",
+        ("--need-mib=1", "--format=vllm"): "plan: --beginning, --print-model and --format need a model",
         ("--gguf=x", "--ctx=0"): "request: ctx: '0' is no number from 1",
         ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is no number",
         ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is no number",
@@ -310,7 +310,7 @@ class PlanParts(unittest.TestCase):
             done = subprocess.run([CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "--gguf=-"], stdin=first,
                                   capture_output=True, text=True, check=False, env=environment())
         self.assertEqual(done.returncode, 1)
-        self.assertIn("one of 3 parts, and standard input has no others: give the file", done.stderr)
+        self.assertIn("one of 3 parts, but standard input has only one: give the file", done.stderr)
 
     def test_of_two_models_are_not_mixed(self):
         with self.part(2).open("rb") as second:

@@ -379,8 +379,8 @@ class WithNvidiasNodes(unittest.TestCase):
         for outcome in ("failed", "absent"):
             with self.subTest(outcome=outcome):
                 self.assertEqual(self.run_held("llama.cpp", "--expect=cuda", outcome=outcome),
-                                 (123, "gpuprobectl: it cannot be told whether a GPU was used: it ended before "
-                                       "NVIDIA's library could tell of it\n"))
+                                 (123, "gpuprobectl: it is not known whether a GPU was used: it ended before "
+                                       "NVIDIA's library reported it\n"))
 
     def test_a_worker_that_crashes_or_hangs_costs_nothing_else(self):
         for deed in ("crash", "hang"):
@@ -391,7 +391,7 @@ class WithNvidiasNodes(unittest.TestCase):
                 done = subprocess.run(self.command("llama.cpp", program=python(self.HOLD, "0.5", "0")),
                                       env=self.environment(), capture_output=True, text=True, timeout=60, check=False)
                 self.assertEqual(done.returncode, 0)
-                self.assertIn("it cannot be told", done.stderr)
+                self.assertIn("it is not known whether", done.stderr)
                 self.assertLess(time.monotonic() - began, 5)
 
     def test_watch_tells_the_same(self):
@@ -566,7 +566,7 @@ class Watches(unittest.TestCase):
 
         done = self.watch(str(child.pid), preexec_fn=become_nobody)
         self.assertEqual((done.returncode, done.stdout), (5, ""))
-        self.assertIn(f"process {child.pid} may not be looked into by you", done.stderr)
+        self.assertIn(f"you have no permission to look into process {child.pid}", done.stderr)
 
 
 if __name__ == "__main__":

@@ -94,16 +94,18 @@ TEST(BenchText, HasARowForEachAndSaysWhyOneHasNoFigures) {
         "–     950      –     –       –       –      –\n"
         "\n"
         "opencl on software was not verified (miscomputed)\n"
-        "opencl on software was not measured (skipped): the machine runs on its battery\n");
+        "opencl on software was not measured (skipped): the machine is running on battery\n");
 }
 
 TEST(BenchText, SaysWhereFiguresAreOld) {
     auto report = machine();
     report.gpus[0].backends["cuda"].measurement->reasons = {because("busy", {{"percent", 97}})};
     const auto text = bench_text(bench_rows(report, {kId}), Screen{});
-    EXPECT_NE(text.find("cuda on pci:0000:00:06.0 was not measured again: others use it: 97 % of "
-                        "its time\n"),
-              std::string::npos)
+    EXPECT_NE(
+        text.find(
+            "cuda on pci:0000:00:06.0 was not measured again: other programs are using it: 97 % "
+            "of the time\n"),
+        std::string::npos)
         << text;
 }
 
@@ -115,7 +117,7 @@ TEST(MeasuredWords, CompareWithWhatTheApiPromises) {
         "verified; reads 4.19 TB/s (85 % of 4.92 T), copies 3.90 TB/s (79 % of 4.92 T), fp32 "
         "62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 527");
     EXPECT_EQ(measured_words(std::nullopt, Measurement{.fp32 = 950}, std::nullopt, {}),
-              "fp32 950 op/s; promise n/a");
+              "fp32 950 op/s; its peak is not known");
     EXPECT_EQ(measured_words(std::nullopt, std::nullopt, std::nullopt, {}), "");
 }
 

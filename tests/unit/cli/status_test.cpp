@@ -60,7 +60,7 @@ TEST(Status, TellsTheFastestAndWhatComputedWrong) {
     EXPECT_NE(text.find("  cuda  pci:0000:07:00.0: not verified (miscomputed)\n"),
               std::string::npos)
         << text;
-    EXPECT_NE(text.find("  6 more computed right"), std::string::npos) << text;
+    EXPECT_NE(text.find("  6 more computed correctly"), std::string::npos) << text;
 }
 
 }  // namespace
