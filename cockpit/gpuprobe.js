@@ -47,8 +47,9 @@ function machine() {
 function keepObjects(objects) {
     idOf = Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object.Id]));
     state.objects = Object.fromEntries(Object.values(objects).map(object => [object.Id, object]));
+    // A daemon of before the property Apis has none.
     for (const object of Object.values(objects))
-        for (const view of Object.values(object.Backends))
+        for (const view of [...Object.values(object.Backends), ...Object.values(object.Apis ?? {})])
             learn(view.Reasons);
 }
 
@@ -59,7 +60,7 @@ function titled(report) {
 
 function headline() {
     const { gpus } = state.report;
-    const count = cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length || _("No"));
+    const count = gpus.length ? cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length) : _("No GPUs");
     const works = gpus.some(gpu => Object.values(gpu.backends).some(view => view.usable));
     const doubt = cockpit.ngettext("nothing is known to work on it", "nothing is known to work on them", gpus.length);
     return [count, gpus.length && !works ? doubt : "", choiceWords()].filter(Boolean).join(" · ");
@@ -117,7 +118,7 @@ async function saveCapture(event) {
     announce(_("The machine is being captured."));
     try {
         save(await bus.capture(), "application/gzip", "gpuprobe-capture.tar.gz");
-        announce(_("The capture is there."));
+        announce(_("The capture is ready."));
     } catch (error) {
         announce(cockpit.format(_("No capture: $0"), error.message));
     }
@@ -240,9 +241,9 @@ function absent(error) {
         isMissing ? null : h("p", {}, error.message),
         h("p", {}, _("Start its service, and have it start with the machine:")),
         copyable("sudo systemctl enable --now gpuprobed.service", _("the command that starts it")),
-        h("p", {}, _("Where there is no such service, install it:")),
+        h("p", {}, _("If there is no such service, install it:")),
         copyable("sudo apt install gpuprobe", _("the command that installs it")),
-        h("p", {}, _("Where it ends by itself, its log says why:")),
+        h("p", {}, _("If it ends by itself, its log says why:")),
         copyable("journalctl -u gpuprobed.service", _("the command that shows its log")),
         h("button", { id: "retry", type: "button", click: start }, _("Try again"))));
     window.clearTimeout(retrying);

@@ -22,6 +22,15 @@ void add_words(const Reason& reason, const ReasonPlace& place, bus::Dictionary& 
         entry.emplace("Fix", sdbus::Variant{bus::bus_text(*words.fix)});
 }
 
+/// The record with its reasons in words.
+template <class Record>
+bus::Dictionary with_words(const Record& record, const ReasonPlace& place) {
+    const bus::Spelling spelling{
+        .add_words = [&place](const Reason& reason, const bus::ReasonOwner& /*owner*/,
+                              bus::Dictionary& entry) { add_words(reason, place, entry); }};
+    return bus::dictionary_of(record, spelling);
+}
+
 std::size_t reason_count(const Recommendation& recommendation) {
     std::size_t count = 0;
     for (const auto& candidate : recommendation.candidates)
@@ -124,14 +133,21 @@ std::map<std::string, bus::Dictionary> backends_from(
     const std::string& gpu,
     const std::vector<Finding>& findings) {
     std::map<std::string, bus::Dictionary> answer;
-    for (const auto& [name, view] : backends) {
-        const ReasonPlace place{
-            .findings = &findings, .gpu = gpu, .api = std::string{api_below(name)}};
-        const bus::Spelling spelling{
-            .add_words = [&place](const Reason& reason, const bus::ReasonOwner& /*owner*/,
-                                  bus::Dictionary& entry) { add_words(reason, place, entry); }};
-        answer.emplace(bus::bus_text(name), bus::dictionary_of(view, spelling));
-    }
+    for (const auto& [name, view] : backends)
+        answer.emplace(
+            bus::bus_text(name),
+            with_words(view,
+                       {.findings = &findings, .gpu = gpu, .api = std::string{api_below(name)}}));
+    return answer;
+}
+
+std::map<std::string, bus::Dictionary> apis_from(const std::map<std::string, ApiAnswer>& apis,
+                                                 const std::string& gpu,
+                                                 const std::vector<Finding>& findings) {
+    std::map<std::string, bus::Dictionary> answer;
+    for (const auto& [name, said] : apis)
+        answer.emplace(bus::bus_text(name),
+                       with_words(said, {.findings = &findings, .gpu = gpu, .api = name}));
     return answer;
 }
 

@@ -11,6 +11,7 @@
 #include "policy/decision.h"
 #include "policy/recommendation.h"
 #include "report/report.h"
+#include "service/gpu_properties.h"
 #include "wire/record.h"
 
 /// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
@@ -46,6 +47,11 @@ std::map<std::string, bus::Dictionary> backends_from(
     const std::map<std::string, BackendView>& backends,
     const std::string& gpu,
     const std::vector<Finding>& findings);
+
+/// The same for APIs: Outcome, Reasons.
+std::map<std::string, bus::Dictionary> apis_from(const std::map<std::string, ApiAnswer>& apis,
+                                                 const std::string& gpu,
+                                                 const std::vector<Finding>& findings);
 
 /// The message of Error.NoMatch, one line for people.
 std::string no_match_message(const Decision& decision);

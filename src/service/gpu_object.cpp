@@ -193,6 +193,9 @@ std::map<std::string, bus::Dictionary> GpuObject::Backends() {
     return bus::guard(
         [this] { return backends_from(properties_.backends, id_, properties_.findings); });
 }
+std::map<std::string, bus::Dictionary> GpuObject::Apis() {
+    return bus::guard([this] { return apis_from(properties_.apis, id_, properties_.findings); });
+}
 std::map<std::string, std::string> GpuObject::Environment() {
     return properties_.environment;
 }

@@ -65,6 +65,7 @@ private:
     std::uint64_t MemoryTotal() override;
     std::string Health() override;
     std::map<std::string, bus::Dictionary> Backends() override;
+    std::map<std::string, bus::Dictionary> Apis() override;
     std::map<std::string, std::string> Environment() override;
     std::map<sdbus::ObjectPath, bus::Dictionary> Units() override;
     std::string PowerState() override;

@@ -49,6 +49,13 @@ std::vector<Unit> units_of(const std::string& id, const Report& report) {
     return units;
 }
 
+std::map<std::string, ApiAnswer> apis_of(const Gpu& gpu) {
+    std::map<std::string, ApiAnswer> answers;
+    for (const auto& [api, view] : gpu.apis)
+        answers.emplace(api, ApiAnswer{.outcome = view.outcome, .reasons = view.reasons});
+    return answers;
+}
+
 std::vector<Finding> findings_of(const std::string& id, const std::vector<Finding>& findings) {
     std::vector<Finding> own;
     std::ranges::copy_if(findings, std::back_inserter(own), [&id](const Finding& finding) {
@@ -81,6 +88,7 @@ GpuProperties properties_of(const Gpu& gpu,
         .memory_total = offered_memory(gpu.memory).value_or(Bytes{}).count,
         .health = shown(gpu.health),
         .backends = gpu.backends,
+        .apis = apis_of(gpu),
         .findings = findings_of(gpu.id, findings),
         .environment = environment_of(gpu.id, open_to_all),
         .units = units_of(gpu.id, open_to_all),
@@ -105,6 +113,8 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     compare("Health", &GpuProperties::health);
     if (before.backends != after.backends || before.findings != after.findings)
         names.emplace_back("Backends");
+    if (before.apis != after.apis || before.findings != after.findings)
+        names.emplace_back("Apis");
     compare("Environment", &GpuProperties::environment);
     compare("Units", &GpuProperties::units);
     return names;

@@ -7,11 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/record.h"
 #include "base/value.h"
 #include "explain/doctor.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline service {
+
+/// What an API says of a GPU, without the facts: some of those are not for all.
+struct ApiAnswer {
+    Outcome outcome = Outcome::Absent;
+    std::vector<Reason> reasons = {};
+    bool operator==(const ApiAnswer&) const = default;
+};
+RECORD_MEMBERS(ApiAnswer, outcome, reasons)
 
 /// What the properties of a Gpu object say. D-Bus has no null: unknown is "" or 0 here.
 struct GpuProperties {
@@ -27,7 +36,8 @@ struct GpuProperties {
     std::uint64_t memory_total = 0;  ///< bytes
     std::string health = {};
     std::map<std::string, BackendView> backends = {};
-    std::vector<Finding> findings = {};  ///< the doctor's of this GPU: what helps, in Backends
+    std::map<std::string, ApiAnswer> apis = {};
+    std::vector<Finding> findings = {};  ///< the doctor's of this GPU: what helps, in both
     std::map<std::string, std::string> environment = {};
     std::vector<Unit> units = {};
 };

@@ -102,6 +102,13 @@ class Interface(BusCase):
         self.assertEqual(facts["Driver"], "amdgpu")
         self.assertEqual(facts["PowerState"], "active")
         self.assertIn("vulkan", facts["Backends"])
+        for gpu in json.loads(self.manager("Describe"))["gpus"]:
+            self.assertEqual(set(facts["Apis"]), set(gpu["apis"]))
+            for api, view in gpu["apis"].items():
+                said = facts["Apis"][api]
+                self.assertEqual(said["Outcome"], view["outcome"])
+                self.assertEqual([reason["Code"] for reason in said["Reasons"]], [reason["code"] for reason in view["reasons"]])
+                self.assertTrue(all(reason["Text"] for reason in said["Reasons"]), api)
         described = json.loads(self.call(PATH, GPU, "Describe"))
         self.assertEqual(described, json.loads(self.manager("Describe"))["gpus"][0])
         self.assertEqual(facts["MemoryTotal"], described["memory"]["physical"] or 0)
@@ -149,7 +156,7 @@ class Interface(BusCase):
                 self.assertTrue(reason["Code"] and reason["Text"])
         cuda = next(each for each in answer["Candidates"] if each["Backend"] == "cuda")
         self.assertEqual([(reason["Code"], reason["Text"], reason["Detail"]["needs"]) for reason in cuda["Reasons"]],
-                         [("vendor-mismatch", "needs a GPU of another vendor: NVIDIA", "nvidia")])
+                         [("vendor-mismatch", "only for NVIDIA GPUs", "nvidia")])
         self.assert_refused("org.gpuprobe.GpuProbe1.Error.InvalidRequest", self.select,
                             {"explain": GLib.Variant("s", "yes")})
 

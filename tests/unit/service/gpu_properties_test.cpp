@@ -58,7 +58,9 @@ TEST(ChangedProperties, NameWhatDiffersAndNothingElse) {
     auto gpu = radeon();
     gpu.driver.name = "vfio-pci";
     gpu.backends["vulkan"].usable = true;
-    const std::vector<std::string> want{"Driver", "Backends"};
+    gpu.apis["vulkan"].reasons = {because("not-listed")};
+    gpu.apis["vulkan"].age = std::chrono::seconds{1};
+    const std::vector<std::string> want{"Driver", "Backends", "Apis"};
     EXPECT_EQ(changed_properties(before, properties_of(gpu, {}, {})), want);
 }
 
