@@ -51,16 +51,21 @@ function candidateRows(candidates, machine) {
         verdictMark(row.Verdict), texts(row.Reasons)]);
 }
 
+/** A sentence of what is chosen, and of the GPUs that it runs on, if any. */
+const CHOSEN = [_("$0"), _("$0 on $1")];
+const UNCERTAIN = [_("$0, perhaps: not everything that it needs is known"), _("$0 on $1, perhaps: not everything that it needs is known")];
+const BY_DEFAULT = [_("$0 by default: nothing is known to fit"), _("$0 on $1 by default: nothing is known to fit")];
+
 /** "cuda on NVIDIA H200 × 4". */
-function onGpus(what, paths, machine) {
+function onGpus([alone, withGpus], what, paths, machine) {
     const ids = (paths ?? []).map(path => machine.ids[path] ?? path);
-    return ids.length ? cockpit.format(_("$0 on $1"), what, gpuList(ids, machine.gpus)) : what;
+    return cockpit.format(ids.length ? withGpus : alone, what, gpuList(ids, machine.gpus));
 }
 
 function choiceAnswer(answer, machine) {
     const rows = candidateRows(answer.Candidates, machine);
     const answers = Object.entries(answer.Answers ?? {});
-    const headline = answer.Backend ? onGpus(answer.Backend, answer.Gpus, machine) : _("Nothing matches.");
+    const headline = answer.Backend ? onGpus(CHOSEN, answer.Backend, answer.Gpus, machine) : _("Nothing matches.");
     return [
         h("p", { class: "answer" }, mark(answer.Backend ? "good" : "bad", headline)),
         answer.Decision ? h("p", { class: "faint" }, h("code", {}, answer.Decision)) : null,
@@ -80,7 +85,7 @@ function artifactNode(artifact) {
     const lines = [...(artifact.urls ?? []), artifact.ref, artifact.url].filter(Boolean);
     if (!lines.length)
         return null;
-    const words = artifact.type ? cockpit.format(_("Take it from this $0"), artifact.type) : _("Take it from here");
+    const words = artifact.type ? cockpit.format(_("Get it from this $0"), artifact.type) : _("Get it from here");
     return [h("h3", {}, words), lines.map(line => copyable(line, _("the address")))];
 }
 
@@ -89,20 +94,14 @@ function refusalWords(answer) {
     if (answer.Status !== "no-platform")
         return _("Nothing fits.");
     const isUnknown = (answer.Warnings ?? []).some(warning => warning.Code === "platform-unknown");
-    return isUnknown ? _("It is not known which system this is, and builds differ by it.") : _("Nothing for a machine like this.");
-}
-
-/** What is not certain of the variant that is taken. */
-function doubtWords({ Verdict, Status }) {
-    return [Verdict === "uncertain" ? _(", perhaps: not everything that it needs is known") : "",
-        Status === "default-unverified" ? _(" by default: nothing is known to fit") : ""].join("");
+    return isUnknown ? _("The platform of this machine is not known, and builds differ by it.") : _("Nothing for a machine like this.");
 }
 
 function installHeadline(answer, machine) {
     if (!answer.Variant)
         return mark("bad", refusalWords(answer));
-    const doubt = doubtWords(answer);
-    return mark(doubt ? "unsure" : "good", onGpus(answer.Variant, answer.Gpus, machine) + doubt);
+    const sentences = answer.Status === "default-unverified" ? BY_DEFAULT : answer.Verdict === "uncertain" ? UNCERTAIN : CHOSEN;
+    return mark(sentences === CHOSEN ? "good" : "unsure", onGpus(sentences, answer.Variant, answer.Gpus, machine));
 }
 
 function installAnswer(answer, machine) {
@@ -113,7 +112,7 @@ function installAnswer(answer, machine) {
         h("p", { class: "faint" }, [answer.Product, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
         answer.Hint ? h("p", {}, answer.Hint) : null,
         warningsNode(answer.Warnings),
-        answer.Fallback?.length ? h("p", {}, cockpit.format(_("Then $0, where that fails."), answer.Fallback.join(", "))) : null,
+        answer.Fallback?.length ? h("p", {}, cockpit.format(_("Then $0, if that fails."), answer.Fallback.join(", "))) : null,
         artifactNode(answer.Artifact),
         environmentNode(answer.Environment),
         rows.length ? h("h3", {}, _("Variants")) : null,

@@ -26,6 +26,11 @@ export function h(tag, attributes = {}, ...children) {
     return element;
 }
 
+/** A sentence with $0, $1 … in it as text and elements: an element may stand wherever another language has it. */
+export function sentence(text, ...parts) {
+    return text.split(/(\$\d)/).map(piece => /^\$\d$/.test(piece) ? parts[Number(piece.slice(1))] : piece);
+}
+
 /** What is drawn into each container, as text: what did not change is not drawn again. */
 const drawn = new WeakMap();
 

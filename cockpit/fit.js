@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does this model fit? The header of a dropped file is read here; what it needs is gpuprobe's to know.
 
-import { announce, bar, draw, facts, h, mark, table, title } from "./dom.js";
+import { announce, bar, draw, facts, h, mark, sentence, table, title } from "./dom.js";
 import { inWords, size, unique } from "./words.js";
 import { GgufError, readHeader } from "./gguf.js";
 import * as bus from "./bus.js";
@@ -10,7 +10,7 @@ const _ = cockpit.gettext;
 
 /** Tone, word, and what the word means. */
 const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight"), _("it leaves less than a tenth to spare")],
-    no: ["bad", _("no")], unknown: ["unsure", _("unknown"), _("nobody tells how much memory there is")] };
+    no: ["bad", _("no")], unknown: ["unsure", _("unknown"), _("it is not known how much memory there is")] };
 const CACHES = ["f16", "q8_0", "q4_0", "bf16", "f32"];
 const CONTEXTS = [4096, 8192, 16384, 32768, 65536, 131072];
 
@@ -41,20 +41,22 @@ function gpuRow(gpu, isAlone) {
 function carriers(set) {
     const some = set.shares.filter(share => share.need > 0).length;
     const all = set.gpus.length;
-    return some === 0 || some === all ? cockpit.format(_("$0 GPUs"), all) : cockpit.format(_("$0 of $1 GPUs"), some, all);
+    return some === 0 || some === all ? cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", all), all)
+        : cockpit.format(cockpit.ngettext("$0 of $1 GPU", "$0 of $1 GPUs", all), some, all);
 }
 
 function shareWords(set) {
     return set.shares.filter(share => share.need > 0)
-        .map(share => cockpit.format(_("$0 on $1 ($2 layers)"), size(share.need), share.gpu, share.layers)).join(", ");
+        .map(share => cockpit.format(cockpit.ngettext("$0 on $1 ($2 layer)", "$0 on $1 ($2 layers)", share.layers),
+            size(share.need), share.gpu, share.layers)).join(", ");
 }
 
 function togetherNode(sets) {
+    const text = set => shareWords(set) ? _("$0 on $1, layers $2, max context $3: $4") : _("$0 on $1, layers $2, max context $3");
+    const words = set => sentence(text(set), fitMark(set.fit), carriers(set), layers(set.layers) || "–", set.max_context ?? "–",
+        shareWords(set));
     return sets.length ? [h("h3", {}, _("Together")), h("ul", { class: "plain" }, sets.map(set => h("li", {},
-        h("strong", {}, `${set.backend} `), fitMark(set.fit), cockpit.format(_(" on $0"), carriers(set)),
-        set.layers ? cockpit.format(_(", layers $0"), layers(set.layers)) : "",
-        set.max_context ? cockpit.format(_(", max context $0"), set.max_context) : "",
-        shareWords(set) ? `: ${shareWords(set)}` : "")))] : null;
+        h("strong", {}, `${set.backend} `), words(set))))] : null;
 }
 
 function gpusNode(gpus) {
@@ -64,15 +66,16 @@ function gpusNode(gpus) {
 }
 
 function hostNode({ fit, need, available }) {
-    return h("p", {}, h("strong", {}, _("Without a GPU: ")), fitMark(fit),
-        Number.isFinite(available) ? cockpit.format(_(", $0 of $1 that the host has available"), size(need), size(available))
-            : cockpit.format(_("; $0 is needed"), size(need)));
+    return h("p", {}, Number.isFinite(available)
+        ? sentence(_("Without a GPU: $0, $1 of $2 that the machine has available"), fitMark(fit), size(need), size(available))
+        : sentence(_("Without a GPU: $0; $1 is needed"), fitMark(fit), size(need)));
 }
 
 /** "(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens". */
 function runWords({ model: { architecture, layers: count, trained_context: trained }, run, flash_attention: flash }) {
     const cache = unique([run.key_type, run.value_type]).join(",");
-    return [cockpit.format(_("($0, $1 layers)"), architecture, count), cockpit.format(_("context $0"), run.context),
+    return [cockpit.format(cockpit.ngettext("($0, $1 layer)", "($0, $1 layers)", count), architecture, count),
+        cockpit.format(_("context $0"), run.context),
         cockpit.format(_("cache $0"), cache), cockpit.format(_("batch $0"), run.batch),
         flash === false ? _("no flash attention") : "",
         trained ? cockpit.format(_("trained for $0 tokens"), trained) : ""].filter(Boolean).join(" · ");
@@ -87,7 +90,7 @@ function partsNode(need, gpus) {
         [_("Cache of the context"), size(need.cache)],
         [_("Computation"), cockpit.format(_("$0 per GPU"), size(need.compute))],
         [_("Driver's context"), overhead > 0 ? cockpit.format(_("$0 per GPU, at most"), size(overhead)) : null],
-        [_("Embedding"), cockpit.format(_("$0 on the host"), size(need.embedding))],
+        [_("Embedding"), cockpit.format(_("$0 in the machine's memory"), size(need.embedding))],
     ]);
 }
 
@@ -95,13 +98,14 @@ function planNode(plan, isWhole) {
     const { need } = plan;
     return [
         h("p", { class: "answer" }, plan.model.name ?? model.names, " ", h("span", { class: "faint" }, runWords(plan))),
-        isWhole ? null : h("p", { class: "why" }, _("The file ends before its weights do: it may be a download that broke off.")),
+        isWhole ? null : h("p", { class: "why" }, _("The file ends before its weights do: it may be an incomplete download.")),
         need ? partsNode(need, plan.gpus) : null,
         gpusNode(plan.gpus),
         togetherNode(plan.together),
         hostNode(plan.host),
         h("p", { class: "faint" }, cockpit.format(
-            _("An estimate: budgets leave $0 free, and the program that loads the model knows better."), size(plan.margin))),
+            _("This is an estimate: the budgets leave $0 free, and only the program that loads the model knows exactly."),
+            size(plan.margin))),
     ];
 }
 
@@ -149,8 +153,8 @@ function dropZone() {
         dragover: event => { event.preventDefault(); zone.classList.add("over") },
         dragleave: () => zone.classList.remove("over"),
         drop: event => { event.preventDefault(); zone.classList.remove("over"); take([...event.dataTransfer.files]) },
-    }, h("label", { for: "fit-file" }, _("Drop a model in GGUF here, or choose its file. Of a split one, all parts.")), input,
-    h("p", { class: "faint" }, _("The header is read in your browser, and nothing but its sizes leaves it.")));
+    }, h("label", { for: "fit-file" }, _("Drop a model in GGUF here, or choose its file; if it is split, choose all its parts.")), input,
+    h("p", { class: "faint" }, _("The header is read in your browser, and only the sizes in it are sent.")));
     return zone;
 }
 

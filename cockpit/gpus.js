@@ -18,12 +18,12 @@ function memoryOf(gpu, now) {
 function memoryNode(gpu, now) {
     const { kind, total, free } = memoryOf(gpu, now);
     if (total === null)
-        return h("p", { class: "faint" }, _("Its memory is not known."));
-    const shared = kind === "unified" || kind === "carveout" ? _(" of the host's memory") : "";
+        return h("p", { class: "faint" }, _("The size of its memory is not known."));
+    const isShared = kind === "unified" || kind === "carveout";
     if (free === null)
-        return h("p", {}, cockpit.format(_("Memory: $0$1"), size(total), shared));
+        return h("p", {}, cockpit.format(isShared ? _("Memory: $0 of the machine's memory") : _("Memory: $0"), size(total)));
     const used = Math.max(0, total - free);
-    const words = cockpit.format(_("$0 of $1$2 in use"), size(used), size(total), shared);
+    const words = cockpit.format(isShared ? _("$0 of $1 of the machine's memory in use") : _("$0 of $1 in use"), size(used), size(total));
     const share = used / total;
     return h("div", { class: "memory" },
         h("div", { class: "line" }, h("span", {}, _("Memory")), h("span", {}, words)),
@@ -81,7 +81,7 @@ function backendsNode(gpu) {
         own.length ? h("ul", { class: "chips", "aria-label": _("Backends") }, own.map(backendNode)) : null,
         own.length ? null : h("p", {}, _("Nothing is known to work on it.")),
         others.length && own.length
-            ? h("p", { class: "faint" }, cockpit.format(_("$0: needs a GPU of another vendor"), list(others))) : null,
+            ? h("p", { class: "faint" }, cockpit.format(_("$0: not for GPUs from this vendor"), list(others))) : null,
         whyNotNode(gpu, own),
     ];
 }
@@ -135,7 +135,7 @@ function environmentNode(gpu, object) {
     if (!lines.length)
         return null;
     return h("details", { id: `environment-${safeId(gpu.id)}` },
-        h("summary", {}, _("Variables that make programs use this GPU alone")),
+        h("summary", {}, _("Variables that make programs use only this GPU")),
         copyable(lines.join("\n"), _("the variables")));
 }
 
@@ -206,21 +206,25 @@ function softwareNode(software) {
 }
 
 const HARM = {
-    crashed: _("it crashed"), "timed-out": _("it hung"), "machine-went-down": _("the machine went down while it was asked"),
-    "daemon-went-down": _("the daemon went down while it was asked"),
+    crashed: times => cockpit.ngettext("it crashed", "it crashed $0 times", times),
+    "timed-out": times => cockpit.ngettext("it hung", "it hung $0 times", times),
+    "machine-went-down": () => _("the machine went down while it was asked"),
+    "daemon-went-down": times => cockpit.ngettext("the daemon went down while it was asked",
+        "the daemon went down while it was asked $0 times", times),
 };
 
 /** As gpuprobectl status has it (explain/probe_words.cpp). */
 function quarantineWords({ api, driver, why, times, until_usec: until }) {
-    const often = times > 1 && why !== "machine-went-down" ? cockpit.format(_(" $0 times"), times) : "";
-    return cockpit.format(_("$0: $1 is in quarantine until $2: $3$4"), api, driver || _("the driver"), utc(until), HARM[why] ?? why, often);
+    const words = cockpit.format(HARM[why]?.(times) ?? why, times);
+    return driver ? cockpit.format(_("$0: $1 is in quarantine until $2: $3"), api, driver, utc(until), words)
+        : cockpit.format(_("$0: the driver is in quarantine until $1: $2"), api, utc(until), words);
 }
 
 function quarantineNode(quarantine) {
     return quarantine.length ? [
         h("h3", {}, _("Drivers in quarantine")),
         h("ul", { class: "plain entries" }, quarantine.map(entry => h("li", {}, h("p", {}, quarantineWords(entry)),
-            fixNode(cockpit.format(_("ask again: gpuprobectl quarantine clear $0"), entry.api))))),
+            fixNode(cockpit.format(_("have it asked again: gpuprobectl quarantine clear $0"), entry.api))))),
     ] : null;
 }
 

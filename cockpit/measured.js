@@ -10,8 +10,8 @@ const _ = cockpit.gettext;
 const QUANTITIES = [
     ["memory_read", _("Reads its memory"), "B/s"],
     ["memory_copy", _("Copies within its memory"), "B/s"],
-    ["host_to_device", _("Up: from the host's memory to the GPU's"), "B/s"],
-    ["device_to_host", _("Down: from the GPU's memory to the host's"), "B/s"],
+    ["host_to_device", _("Up: from the machine's memory to the GPU's"), "B/s"],
+    ["device_to_host", _("Down: from the GPU's memory to the machine's"), "B/s"],
     ["fp32", _("Computes in fp32"), "op/s"],
     ["fp16", _("Computes in fp16"), "op/s"],
     ["int8", _("Computes in int8"), "op/s"],

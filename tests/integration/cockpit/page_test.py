@@ -35,7 +35,7 @@ class FourAlike(PageCase):
         self.assertEqual(self.ask("count", selector="#gpus article"), 4)
         card = self.text("#gpus article:first-of-type")
         for words in ("NVIDIA H200", "pci:0000:00:06.0", "nvidia 580.159.04 (open)", "active",
-                      "615 MiB of 140.4 GiB in use", "✓ cuda", "✗ vulkan", "rocm and sycl: needs a GPU of another vendor"):
+                      "615 MiB of 140.4 GiB in use", "✓ cuda", "✗ vulkan", "rocm and sycl: not for GPUs from this vendor"):
             self.assertIn(words, card)
         self.take_pictures("h200x4")
 
@@ -56,7 +56,7 @@ class FourAlike(PageCase):
         self.ask("click", selector="#gpus article:first-of-type details[id^=apis] summary")
         said = self.text("#gpus article:first-of-type details[id^=apis]")
         for words in ("cuda\n✓ answered\n13.0\nNVIDIA H200\n139.8 GiB", "nvml\n✓ answered\n13.580.159.04",
-                      "needs a GPU of another vendor: Intel"):
+                      "only for Intel GPUs"):
             self.assertIn(words, said)
         self.take_picture("apis", "#gpus article:first-of-type")
         self.assert_accessible()
@@ -88,8 +88,8 @@ class FourAlike(PageCase):
     def test_are_what_a_build_is_recommended_for(self):
         self.show()
         answer = self.text("#install-answer")
-        for words in ("✓ cu132 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cpu, where that fails.",
-                      "rocm7.2\trocm\t✗ rejected\tfor GPUs of another vendor than NVIDIA"):
+        for words in ("✓ cu132 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cpu, if that fails.",
+                      "rocm7.2\trocm\t✗ rejected\tnot for NVIDIA GPUs"):
             self.assertIn(words, answer)
         self.take_picture("install", "#install")
         self.ask("choose", selector="#install-product", value="llama.cpp")
@@ -129,15 +129,15 @@ class Fixes(PageCase):
             ("sudo nvidia-modprobe -u -c0", "", "sudo nvidia-modprobe -u -c0"),
             ("see whether it is seated: lspci -nn | grep -Ei 'vga|3d|display'", "see whether it is seated",
              "lspci -nn | grep -Ei 'vga|3d|display'"),
-            ("create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C makes it), or switch MIG off: sudo nvidia-smi -mig 0",
-             "create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C makes it), or switch MIG off", "sudo nvidia-smi -mig 0"),
+            ("create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C creates it), or switch MIG off: sudo nvidia-smi -mig 0",
+             "create one (sudo nvidia-smi mig -lgip lists the sizes, -cgi SIZE -C creates it), or switch MIG off", "sudo nvidia-smi -mig 0"),
         ):
             self.assertEqual(self.parts(fix), (words, [command]))
 
     def test_words_are_not_taken_for_a_command(self):
         self.show()
         for fix in ("load the GPU's kernel driver", "start it with one: --gpus all", "look for it in the kernel log (journalctl -k)",
-                    "update the driver; then gpuprobectl probe, until it has said the same three times",
+                    "update the driver; then run gpuprobectl probe until the answer has been the same three times",
                     "on the host: sudo systemctl restart gpuprobe-worker.socket, then gpuprobectl probe",
                     "sudo rpm-ostree install a, in use from the next start", "repair it; gpuprobectl knowledge status says what is used",
                     "give a manifest: sed s/a:b/c/ x | sudo tee y", "sudo", "journalctl: look there",
@@ -225,9 +225,9 @@ class HybridLaptop(PageCase):
         self.assertIn("integrated", intel)
         self.assertTrue(intel.startswith("Intel [8086:a788]"), intel)
         self.assertIn("i915", intel)
-        self.assertIn("Its memory is not known.", intel)
+        self.assertIn("The size of its memory is not known.", intel)
         self.assertIn("gpuprobectl probe\nCopy", self.text("#helps"))
-        self.see("#install", "It is not known which system this is, and builds differ by it.")
+        self.see("#install", "The platform of this machine is not known, and builds differ by it.")
         self.take_pictures("hybrid")
 
 
@@ -258,13 +258,13 @@ class HalfAsked(PageCase):
     def test_tells_what_is_not_known_from_no(self):
         self.show()
         self.assertEqual(self.reasons(1), {
-            "Not usable: vulkan and webgpu": ["vulkan and webgpu: MIG is on, and its instances compute without graphics"],
+            "Not usable: vulkan and webgpu": ["vulkan and webgpu: MIG is on, and MIG instances have no graphics APIs"],
             "Not known: opencl": ["opencl: it has not been asked yet"]})
         self.assertEqual(self.reasons(2), {
             "Not known: opencl, vulkan and webgpu": ["opencl, vulkan and webgpu: it has not been asked yet"]})
         self.assertEqual(self.reasons(3), {
             "Not usable: cuda, opencl, vulkan and webgpu":
-                ["cuda, opencl, vulkan and webgpu: MIG is on, and the GPU has no instance that programs could use"]})
+                ["cuda, opencl, vulkan and webgpu: MIG is on, but the GPU has no instance for programs to use"]})
         self.assertNotIn("Why not", self.text("#gpus"))
         self.assert_accessible()
         self.take_picture("mixed", "#gpus")
@@ -284,7 +284,7 @@ class Divided(PageCase):
         self.assertIn("Divided into 2 parts", parts)
         self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", parts)
         self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", parts)
-        self.see("#gpus article", "! two sources differ about its memory")  # what CUDA shows is not what NVML lists
+        self.see("#gpus article", "! two sources give different sizes for its memory")  # what CUDA shows is not what NVML lists
         self.take_pictures("mig")
 
 
@@ -295,7 +295,7 @@ class StrixHalo(PageCase):
         self.show()
         card = self.text("#gpus article")
         self.assertIn("Radeon 8060S Graphics", card)
-        self.assertIn("of the host's memory", card)
+        self.assertIn("of the machine's memory", card)
         self.assertIn("integrated", card)
         npu = self.text("#accelerators article")
         self.assertTrue(npu.startswith("1022:17f0"), npu)

@@ -74,6 +74,25 @@ class Same(PageCase):
             backend, words = title.split(": ")
             self.assertRegex(shown, rf"(?m)^ +{backend} +{words}(:|$)")
 
+    def test_what_each_api_says(self):
+        """Reasons of an API that no backend repeats are told in words too."""
+        for machine in ("nvidia-h200-2", "nvidia-h100-mig-mixed", "soc-jetson-orin-jp6", "hwloc-epyc-corona"):
+            with self.subTest(machine):
+                self.open_machine(machine)
+                gpus = json.loads(ctl(machine, "describe", "-j"))["gpus"]
+                shown = re.sub(r"\s+", " ", "\n".join(ctl(machine, "show", gpu["id"]) for gpu in gpus))
+                only = {reason["code"] for gpu in gpus for view in gpu["apis"].values() for reason in view["reasons"]
+                        if all(reason not in backend["reasons"] for backend in gpu["backends"].values())}
+                rows = self.ask("run", script="""[...document.querySelectorAll("#gpus details[id^=apis] tbody tr")]
+                    .map(row => ["Outcome", "Because"].map(one => row.querySelector(`[data-label="${one}"]`).textContent))""")
+                told = [words for outcome, words in rows if words]
+                self.assertTrue(only and told)
+                for outcome, words in rows:
+                    for code in only:
+                        self.assertNotIn(words, (code, code.replace("-", " ")))
+                    if not outcome.endswith("absent"):
+                        self.assertIn(words, shown)
+
     def test_choice(self):
         for machine in self.MACHINES[:5]:
             with self.subTest(machine):
@@ -117,7 +136,7 @@ class Same(PageCase):
         told = self.ask("run", script=f"""import("./gpus.js").then(gpus =>
             gpus.machineNode({json.dumps(report)}, "", []).flat(Infinity).filter(Boolean).map(one => one.textContent).join("\\n"))""")
         source = (SOURCE / "src/explain/probe_words.cpp").read_text(encoding="utf-8")
-        sentences = re.findall(r"cuda: the driver is in quarantine until 2026-11-26 04:12 UTC: (\D+?)ask again", told, re.I)
+        sentences = re.findall(r"cuda: the driver is in quarantine until 2026-11-26 04:12 UTC: (\D+?)have it asked again", told, re.I)
         self.assertEqual(len(sentences), 4, told)
         for sentence in sentences:
             self.assertIn(f'"{sentence}"', source)
@@ -129,14 +148,14 @@ class Rare(unittest.TestCase):
 
     SENTENCES = {
         ("choice.js", "cli/verb_recommend.cpp"): ("nothing fits", "nothing for a machine like this", " by default: nothing is known to fit",
-            ", perhaps: not everything that it needs is known", "it is not known which system this is, and builds differ by it"),
+            ", perhaps: not everything that it needs is known", "the platform of this machine is not known, and builds differ by it"),
         ("choice.js", "cli/decision_text.cpp"): ("nothing matches", "candidates", "answers", "the consumer's words", "what helps"),
         ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
         ("gpuprobe.js", "cli/status_text.cpp"): ("no backend to choose", "nothing is known to work on"),
         ("gpuprobe.js", "cli/open_client.cpp"): ("no daemon answers on the system bus",),
-        ("gpus.js", "explain/wording_table.h"): ("its memory is not known", "needs a gpu of another vendor"),
+        ("gpus.js", "explain/wording_table.h"): ("the size of its memory is not known", "not for gpus from this vendor"),
         ("fit.js", "cli/plan_text.cpp"): ("no gpu that computes", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
-            "an estimate: budgets leave ", "and the program", "that the host has available"),
+            "an estimate: the budgets leave ", "only the program", "that the machine has available"),
         ("fit.js", "plan/plan.h"): ('"fits"', '"tight"', '"no"', '"unknown"'),
     }
 
