@@ -56,9 +56,9 @@ bool is_part_of(const Gpu& gpu, const Unit& unit, const Gpus& wholes, std::strin
 Error unknown(const Report& report, std::string_view selector) {
     if (report.gpus.empty())
         return {ErrorCode::UnknownDevice,
-                fmt::format("there is no GPU '{}': this machine has none", selector)};
+                fmt::format("no GPU '{}': this machine has none", selector)};
     return {ErrorCode::UnknownDevice,
-            phrase("there is no GPU '{asked}'; this machine has {gpus}",
+            phrase("no GPU '{asked}'; this machine has {gpus}",
                    {{"asked", std::string{selector}},
                     {"gpus", gpu_listing(matching(report, [](const Gpu&) { return true; }))}})};
 }

@@ -57,7 +57,7 @@ ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
 ReadProblem read_gpus(const Value& value, PlanRequest& request) {
     auto problem = read_words(value, request.gpus);
     if (problem.empty() && std::ranges::all_of(request.gpus, &std::string::empty))
-        return "expected at least one GPU; leave it out where any will do";
+        return "expected at least one GPU; leave it out if any will do";
     return problem;
 }
 

@@ -101,7 +101,7 @@ ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
 ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::string>>& out) {
     auto problem = read_names(value, out.emplace());
     if (problem.empty() && out->empty())
-        return "expected at least one name; leave it out where any will do";
+        return "expected at least one name; leave it out if any will do";
     return problem;
 }
 

@@ -53,7 +53,7 @@ class QuarantineVerb(unittest.TestCase):
 
     def test_mistakes_are_named(self):
         rows = ((("quarantine", "clear"), "which"),
-                (("quarantine", "clear", "cuda", "--all"), "--all alone"),
+                (("quarantine", "clear", "cuda", "--all"), "only --all"),
                 (("quarantine", "evict"), "evict"))
         for words, problem in rows:
             with self.subTest(words=words):

@@ -57,7 +57,7 @@ TEST(PickGpu, ListsWhatAnAmbiguousStartCouldMean) {
 
 TEST(PickGpu, NamesWhatThereIsWhenNothingFits) {
     for (const char* selector : {"2", "", "/dev/nvidia7", "pci:0000:99:00.0", "zzz"})
-        EXPECT_TRUE(picked(selector).starts_with("error: there is no GPU '")) << selector;
+        EXPECT_TRUE(picked(selector).starts_with("error: no GPU '")) << selector;
     EXPECT_NE(picked("2").find("this machine has pci:0000:01:00.0 (Card), pci:"),
               std::string::npos);
 }
@@ -67,7 +67,7 @@ TEST(PickGpu, SaysThatThereIsNoGpuAtAll) {
     const auto found = pick_gpu(report, "0");
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code, ErrorCode::UnknownDevice);
-    EXPECT_EQ(found.error().text, "there is no GPU '0': this machine has none");
+    EXPECT_EQ(found.error().text, "no GPU '0': this machine has none");
 }
 
 }  // namespace
