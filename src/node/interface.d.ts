@@ -103,6 +103,7 @@ export type Gpu = {
   basis: GpuBasis | null;
   vendor: string | null;
   name: string | null;
+  title: string | null;
   pci: PciInfo | null;
   driver: DriverInfo;
   nodes: DeviceNode[];

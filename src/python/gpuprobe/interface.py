@@ -114,6 +114,7 @@ class Gpu(TypedDict):
     basis: Optional[GpuBasis]
     vendor: Optional[str]
     name: Optional[str]
+    title: Optional[str]
     pci: Optional[PciInfo]
     driver: DriverInfo
     nodes: List[DeviceNode]
