@@ -252,6 +252,13 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"slowdowns", Device, "nvml", Texts, Moment,
      "why its clocks are lower than they could be: `power-cap`, `slowdown`, `sync-boost`, "
      "`thermal`, `hw-thermal`, `power-brake`; of NVML's clocks event reasons"},
+    {"ecc_uncorrected", Device, "nvml", Number, Own,
+     "errors of its memory that ECC could not correct, since its driver was started"},
+    {"remap_pending", Device, "nvml", Flag, Own,
+     "a row or page of its memory waits for a reset to be replaced"},
+    {"remap_failed", Device, "nvml", Flag, Own, "a row of its memory could not be replaced"},
+    {"licensed", Device, "nvml", Flag, Own,
+     "whether a virtual GPU has the licence of its software; null for others"},
     {"mig_mode", Device, "nvml", Flag, Own, "partitioned now"},
     {"mig_devices", Device, "nvml", List, Identity,
      R"(`[{"index", "name", "uuid", "gpu_instance", "compute_instance", "gpu_slices", )"

@@ -87,6 +87,27 @@ enum ClocksReason : unsigned long long {
     kPowerBrake = 0x80,
 };
 
+/// Counted since the driver was started: NVML_VOLATILE_ECC; those of two bits or more.
+constexpr int kVolatile = 0;
+constexpr int kUncorrected = 1;
+
+/// What of a virtual GPU's software is licensed; the fourth version of the function.
+struct LicensableFeature {
+    int code = 0;
+    unsigned state = 0;  ///< not 0: it has its licence
+    char info[128] = {};
+    char product[128] = {};
+    unsigned enabled = 0;  ///< not 0: it is what this GPU is for
+    unsigned expires[4] = {};
+};
+static_assert(sizeof(LicensableFeature) == 284);
+struct LicensableFeatures {
+    int is_supported = 0;  ///< not 0: on a virtual GPU
+    unsigned count = 0;
+    LicensableFeature features[3];
+};
+static_assert(sizeof(LicensableFeatures) == 860);
+
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Return()> init{*this, "nvmlInit_v2"};
@@ -136,6 +157,14 @@ struct Symbols : SymbolTable {
         *this, "nvmlDeviceGetPowerManagementDefaultLimit"};
     OptionalSymbol<Return(Device, unsigned long long*)> clocks_reasons{
         *this, "nvmlDeviceGetCurrentClocksThrottleReasons"};
+    OptionalSymbol<Return(Device, int, int, unsigned long long*)> ecc_errors{
+        *this, "nvmlDeviceGetTotalEccErrors"};
+    OptionalSymbol<Return(Device, unsigned*, unsigned*, unsigned*, unsigned*)> remapped_rows{
+        *this, "nvmlDeviceGetRemappedRows"};
+    OptionalSymbol<Return(Device, unsigned*)> pages_pending{
+        *this, "nvmlDeviceGetRetiredPagesPendingStatus"};
+    OptionalSymbol<Return(Device, LicensableFeatures*)> licensable{
+        *this, "nvmlDeviceGetGridLicensableFeatures_v4"};
 };
 
 }  // namespace gpuprobe::backends::nvml

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 
 #include "backends/denied_node.h"
@@ -149,6 +150,38 @@ Value slowdowns(const Symbols& api, Device device) {
     return found;
 }
 
+/// Of memory with ECC alone; GPUs before Ampere retire pages, later ones remap rows.
+void add_memory_errors(const Symbols& api, Device device, DeviceFacts& facts) {
+    unsigned long long errors = 0;
+    if (api.ecc_errors &&
+        api.ecc_errors(device, nvml::kUncorrected, nvml::kVolatile, &errors) == kSuccess)
+        facts.extra["ecc_uncorrected"] = Value{errors};
+    unsigned corrected = 0;
+    unsigned uncorrected = 0;
+    unsigned pending = 0;
+    unsigned failed = 0;
+    if (api.remapped_rows &&
+        api.remapped_rows(device, &corrected, &uncorrected, &pending, &failed) == kSuccess) {
+        facts.extra["remap_pending"] = pending != 0;
+        facts.extra["remap_failed"] = failed != 0;
+    } else if (api.pages_pending && api.pages_pending(device, &pending) == kSuccess) {
+        facts.extra["remap_pending"] = pending != 0;
+    }
+}
+
+/// Null where it is no virtual GPU, or nothing of it needs a licence.
+Value licensed(const Symbols& api, Device device) {
+    nvml::LicensableFeatures has;
+    if (!api.licensable || api.licensable(device, &has) != kSuccess || has.is_supported == 0)
+        return {};
+    Value all;
+    for (const auto& feature :
+         std::span{has.features}.first(std::min<std::size_t>(has.count, std::size(has.features))))
+        if (feature.enabled != 0)
+            all = Value{all.as_bool().value_or(true) && feature.state != 0};
+    return all;
+}
+
 DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -165,6 +198,8 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     facts.extra["power_limit"] = watts(api.power_limit, device);
     facts.extra["default_power_limit"] = watts(api.default_power_limit, device);
     facts.extra["slowdowns"] = slowdowns(api, device);
+    facts.extra["licensed"] = licensed(api, device);
+    add_memory_errors(api, device, facts);
     add_mig(api, device, facts);
     return facts;
 }

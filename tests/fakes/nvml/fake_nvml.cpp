@@ -185,6 +185,34 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(int*, unsigned long long* reasons)
     *reasons = 0x44;  // the power cap, and the hardware's heat
     return kSuccess;
 }
+int nvmlDeviceGetTotalEccErrors(int*, int type, int counter, unsigned long long* errors) {
+    *errors = type == 1 && counter == 0 ? 3 : 1000;
+    return kSuccess;
+}
+int nvmlDeviceGetRemappedRows(
+    int*, unsigned* corrected, unsigned* uncorrected, unsigned* pending, unsigned* failed) {
+    *corrected = *failed = 0;
+    *uncorrected = *pending = 1;
+    return kSuccess;
+}
+struct FakeFeature {
+    int code;
+    unsigned state;
+    char info[128], product[128];
+    unsigned enabled, expires[4];
+};
+struct FakeFeatures {
+    int supported;
+    unsigned count;
+    FakeFeature features[3];
+};
+/// Two of a virtual GPU's, of which the one that is in use has no licence.
+int nvmlDeviceGetGridLicensableFeatures_v4(int*, FakeFeatures* has) {
+    *has = {1, fake::lies("endless-devices") ? 0xffffffff : 2, {}};
+    has->features[0] = {1, 1, "", "NVIDIA Virtual PC", 0, {}};
+    has->features[1] = {3, 0, "", "NVIDIA Virtual Compute Server", 1, {}};
+    return kSuccess;
+}
 int nvmlDeviceGetUtilizationRates(int*, FakeUtilization* rates) {
     rates->gpu = 37;
     rates->memory = 12;

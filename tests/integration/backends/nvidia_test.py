@@ -108,6 +108,8 @@ class Nvml(unittest.TestCase):
         self.assertEqual(first["gpu_utilization"], 37)
         self.assertEqual((first["persistence_mode"], first["power_limit"], first["default_power_limit"]), (0, 350, 700))
         self.assertEqual(first["slowdowns"], ["power-cap", "hw-thermal"])
+        self.assertEqual((first["ecc_uncorrected"], first["remap_pending"], first["remap_failed"]), (3, True, False))
+        self.assertIs(first["licensed"], False)
         self.assertEqual(first["compute_capability"], "8.9")
 
     def test_repairs_a_name_that_is_not_text(self):
