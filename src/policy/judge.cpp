@@ -92,17 +92,19 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
     if (!has_reason(view.reasons, "no-permission"))
         for (auto& closed : shut_nodes(info_of(api).backend, facts.report().nodes, gpu))
             trial.reject(std::move(closed));
-    const auto drivers = words(info_of(api).kernel_drivers);
+    const auto drivers = info_of(api).kernel_drivers;
     if (!gpu.driver.name)
-        trial.doubt(because("requirement-unknown",
-                            {{"requirement", "kernel-driver=" + std::string{drivers.front()}}}));
-    else if (std::ranges::find(drivers, *gpu.driver.name) == drivers.end())
+        trial.doubt(
+            because("requirement-unknown",
+                    {{"requirement", "kernel-driver=" + std::string{words(drivers).front()}}}));
+    else if (!works_with(drivers, *gpu.driver.name))
         trial.reject(because("kernel-driver-unfit",
                              {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
     const auto& shared = facts.report().nodes;
     const auto is_known = [](const DeviceNode& node) { return node.accessible || node.mode; };
     const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
-    if (api == Api::Hip && !has_kfd && std::ranges::any_of(gpu.nodes, is_known))
+    if (api == Api::Hip && !has_kfd && gpu.driver.name != kTransport &&
+        std::ranges::any_of(gpu.nodes, is_known))
         trial.reject(because("node-missing", {{"node", "/dev/kfd"}}));
 }
 

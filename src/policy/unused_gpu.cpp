@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "report/api_table.h"
+
 namespace gpuprobe::inline policy {
 
 /// WSL shows a card of the host's as a virtual device until a driver has answered.
 bool may_be_missed(const Gpu& gpu) {
     return gpu.kind != GpuKind::DisplayOnly &&
-           (gpu.kind != GpuKind::Virtual || gpu.driver.name == "dxgkrnl");
+           (gpu.kind != GpuKind::Virtual || gpu.driver.name == kTransport);
 }
 
 UnusedGpu::Entry& UnusedGpu::entry_of(const Gpu& gpu) {

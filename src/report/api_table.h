@@ -263,6 +263,15 @@ constexpr bool has_word(std::string_view list, std::string_view word) {
     return false;
 }
 
+/// WSL's kernel driver, which passes the host's GPU on, whoever made it.
+inline constexpr std::string_view kTransport = "dxgkrnl";
+
+/// Whether what works with these kernel drivers works with that one, as far as is known: nouveau
+/// has no CUDA. `drivers` is a list of words by spaces; empty: any.
+constexpr bool works_with(std::string_view drivers, std::string_view kernel_driver) {
+    return drivers.empty() || kernel_driver == kTransport || has_word(drivers, kernel_driver);
+}
+
 /// Some of the rows, in an order of their own.
 template <class Row, std::size_t Max>
 struct RowsOf {

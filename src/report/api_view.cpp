@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/parse.h"
+#include "report/api_table.h"
 #include "report/backend_view.h"
 #include "report/driver_table.h"
 #include "report/fact_key.h"
@@ -134,10 +135,12 @@ Service service_of(const ProbeResult& probe, const Subject& subject) {
         return Service::Never;
     if (known.vendor.empty())
         return Service::Perhaps;
+    const auto bound = subject.hardware ? subject.hardware->driver : std::nullopt;
+    if (bound == kTransport)
+        return Service::Perhaps;
     const auto vendor = vendor_of(subject);
     if (vendor && *vendor != known.vendor)
         return Service::Never;
-    const auto bound = subject.hardware ? subject.hardware->driver : std::nullopt;
     if (bound && !knows_word(known.kernel_drivers, *bound))
         return Service::Never;
     return vendor && bound ? Service::Named : Service::Perhaps;
@@ -190,7 +193,8 @@ Serving serving_probe(const Subject& subject,
 Reason without_server(const Subject& subject, std::string_view api) {
     const auto vendor = vendor_of(subject);
     const auto needed = vendor_of_api(api);
-    if (vendor && needed && *needed != *vendor)
+    const bool is_passed_on = subject.hardware && subject.hardware->driver == kTransport;
+    if (vendor && needed && *needed != *vendor && !is_passed_on)
         return because("vendor-mismatch", {{"vendor", *vendor}, {"needs", *needed}});
     return because("driver-missing", {{"vendor", to_value(vendor)}});
 }

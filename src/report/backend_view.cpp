@@ -114,11 +114,15 @@ BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
 
-/// Whether the API works with that kernel driver, as far as that is known: nouveau has no CUDA.
 bool serves(const Backend& backend, std::string_view kernel_driver) {
     const auto* api = find_api(backend.api);
-    const auto drivers = words(api ? api->kernel_drivers : "");
-    return drivers.empty() || std::ranges::find(drivers, kernel_driver) != drivers.end();
+    return !api || works_with(api->kernel_drivers, kernel_driver);
+}
+
+/// Whether the backend is for the GPUs of another vendor.
+bool is_for_others(const Backend& backend, const Gpu& gpu) {
+    return !backend.vendor.empty() && gpu.vendor && *gpu.vendor != backend.vendor &&
+           gpu.driver.name != kTransport;
 }
 
 /// In MIG mode a GPU is nothing to programs, its instances are.
@@ -141,7 +145,7 @@ bool lacks_graphics(const Gpu& gpu) {
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
-    if (!backend.vendor.empty() && gpu.vendor && *gpu.vendor != backend.vendor)
+    if (is_for_others(backend, gpu))
         return verdict(false, {because("vendor-mismatch",
                                        {{"vendor", *gpu.vendor}, {"needs", backend.vendor}})});
     const auto found = gpu.apis.find(std::string{backend.api});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/api_table.h"
 #include "report/driver_table.h"
 #include "report/fact_key.h"
 #include "report/match.h"
@@ -342,7 +343,7 @@ bool Joiner::found(const ApiDevice& device) {
 
 /// WSL's paravirtual function: the transport of the host's GPU, whose address APIs give.
 bool is_transport(const Subject& subject) {
-    return subject.hardware && subject.claims.empty() && subject.hardware->driver == "dxgkrnl" &&
+    return subject.hardware && subject.claims.empty() && subject.hardware->driver == kTransport &&
            role_of(*subject.hardware) == Role::Gpu;
 }
 

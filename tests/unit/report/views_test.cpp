@@ -92,6 +92,21 @@ TEST(Backends, AreUnknownBeforeAnyProbe) {
     EXPECT_EQ(codes_of(gpu.backends.at("rocm").reasons), Codes{"vendor-mismatch"});
 }
 
+/// Nobody knows whose GPU is behind WSL's driver: what any vendor's API said is told.
+TEST(Backends, OfWslsDriverHaveWhatEachVendorsApiSaid) {
+    auto device = bare_nvidia();
+    device.vendor_id = "1414";
+    device.device_id = "008e";
+    device.driver = "dxgkrnl";
+    const auto gpu = gpu_of(device, {absent_cuda(Outcome::Failed, {because("api-refused")})});
+    EXPECT_EQ(gpu.vendor, "microsoft");
+    EXPECT_EQ(codes_of(gpu.backends.at("cuda").reasons), (Codes{"driver-failed", "api-refused"}));
+    EXPECT_EQ(codes_of(gpu.backends.at("rocm").reasons), Codes{"not-probed"});
+    const auto silent = gpu_of(device, {absent_cuda(Outcome::Answered)});
+    EXPECT_EQ(codes_of(silent.backends.at("cuda").reasons), Codes{"not-listed"})
+        << "whether it should be listed is not known";
+}
+
 TEST(Backends, NameTheNodeThatIsShut) {
     auto device = bare_nvidia();
     device.nodes = {node("/dev/nvidia0", false)};
