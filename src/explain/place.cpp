@@ -182,8 +182,11 @@ std::optional<std::string> Place::word(std::string_view placeholder, const Value
         return detail_word(facts(), of);
     if (name == "command")
         return own_command(of, "");
-    if (name == "kernel-add" || name == "kernel-remove")
-        return own_command(name, of);
+    if (name == "kernel-add" || name == "kernel-remove") {
+        const auto parameter = detail_word(evidence, of).value_or(of);
+        const bool is_plain = parameter.find('\'') == std::string::npos;
+        return is_plain ? own_command(name, parameter) : std::nullopt;
+    }
     if (name != "owner" && name != "reinstall")
         return detail_word(evidence, placeholder);
     const auto object = detail_word(evidence, of);

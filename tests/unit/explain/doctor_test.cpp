@@ -668,6 +668,17 @@ TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
     EXPECT_EQ(case_of(report, "no-driver"), Value{"backports"});
 }
 
+TEST(Examine, TakesAWordOffTheCommandLineAsTheDistributionDoes) {
+    auto report = healthy();
+    report.host.setup = KernelSetup{.parameters = {{"pci=nomsi"}}};
+    report.host.os_release = OsRelease{.id = "debian"};
+    EXPECT_NE(only(examine(report, {}), "msi-off").fix->find("remove pci=nomsi from GRUB_"),
+              std::string::npos);
+    report.host.setup->parameters = {{"pci=nomsi,'x"}};
+    EXPECT_EQ(only(examine(report, {}), "msi-off").fix->find("GRUB_"), std::string::npos)
+        << "a quote would end the word in a command";
+}
+
 TEST(Examine, NamesThePackagesOfTheProcessor) {
     auto report = healthy();
     report.host.os_release = OsRelease{.id = "debian"};
