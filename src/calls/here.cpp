@@ -21,6 +21,7 @@ constexpr std::size_t kMaxListed = 64;
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxOwnGroups = 1024;
 constexpr std::size_t kMaxLogLines = 512;
+constexpr Bytes kMaxAccounts = mib(1);
 /// Source: the Vulkan loader, docs/LoaderLayerInterface.md, "Linux Layer Discovery".
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
@@ -46,28 +47,59 @@ std::vector<std::string> listed(const FileSystem& files,
     return found;
 }
 
-/// Groups that the account has by /etc/group and this process has not: it logged in before.
+/// An account's groups by /etc/group: those that a process has too, and those that it has not, as
+/// it began before.
+struct GroupsOfAccount {
+    std::size_t held = 0;
+    std::vector<std::string> missing = {};
+};
+
+GroupsOfAccount groups_of(const FileSystem& files,
+                          std::string_view account,
+                          const std::vector<std::uint32_t>& own) {
+    GroupsOfAccount groups;
+    const auto text = files.read("/etc/group", kMaxAccounts);
+    for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
+        const auto columns = split(line, ':');
+        const auto id = columns.size() == 4 ? parse_number<gid_t>(columns[2]) : std::nullopt;
+        if (!id || std::ranges::count(split(columns[3], ','), account) == 0)
+            continue;
+        if (std::ranges::find(own, *id) != own.end())
+            ++groups.held;
+        else if (groups.missing.size() < kMaxListed)
+            groups.missing.push_back(scrubbed(columns[0], kMaxText));
+    }
+    return groups;
+}
+
 std::vector<std::string> new_groups(const FileSystem& files) {
-    constexpr Bytes kMaxGroups = mib(1);
     const auto account = user_name(::getuid());
-    const auto text = files.read("/etc/group", kMaxGroups);
     std::vector<gid_t> own(kMaxOwnGroups);
     const int count = ::getgroups(static_cast<int>(own.size()), own.data());
-    if (!account || !text || count < 0)
+    if (!account || count < 0)
         return {};
     own.resize(static_cast<std::size_t>(count));
     own.push_back(::getegid());
-    std::vector<std::string> missing;
-    for (const auto line : split(*text, '\n')) {
+    return groups_of(files, *account, own).missing;
+}
+
+std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
+    const auto text = files.read("/etc/passwd", kMaxAccounts);
+    for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
         const auto columns = split(line, ':');
-        const auto id = columns.size() == 4 ? parse_number<gid_t>(columns[2]) : std::nullopt;
-        if (!id || std::ranges::find(own, *id) != own.end() || missing.size() == kMaxListed)
-            continue;
-        for (const auto member : split(columns[3], ','))
-            if (member == *account)
-                missing.push_back(scrubbed(columns[0], kMaxText));
+        if (columns.size() == 7 && parse_number<uid_t>(columns[2]) == user)
+            return std::string{columns[0]};
     }
-    return missing;
+    return std::nullopt;
+}
+
+/// Of a caller with none of its account's groups nothing is said: a container has taken them away.
+std::vector<std::string> new_groups_of(const FileSystem& files, const Caller& caller) {
+    const auto account = caller.groups ? account_of(files, caller.uid) : std::nullopt;
+    if (!account)
+        return {};
+    auto groups = groups_of(files, *account, *caller.groups);
+    return groups.held > 0 ? std::move(groups.missing) : std::vector<std::string>{};
 }
 
 /// Lines of the kernel's log about graphics drivers, the last ones; none where the log is closed
@@ -108,7 +140,7 @@ Surroundings surroundings_here(const FileSystem& files,
 
 }  // namespace
 
-std::vector<Finding> findings_for(uid_t caller,
+std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
                                   const FileSystem& files) {
@@ -118,7 +150,8 @@ std::vector<Finding> findings_for(uid_t caller,
         const auto found = environment.find(name);
         return found == environment.end() ? nullptr : found->second.c_str();
     });
-    here.is_root = caller == 0;
+    here.is_root = caller.uid == kRoot;
+    here.new_groups = new_groups_of(files, caller);
     return examine(seen, here);
 }
 

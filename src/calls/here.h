@@ -9,13 +9,15 @@
 
 #include "base/files.h"
 #include "explain/doctor.h"
+#include "report/caller.h"
 
 namespace gpuprobe::inline calls {
 
 /// Why GPUs are not used, as the daemon tells a caller on every door: of the report that the caller
 /// may see. `environment` is of the program that the caller asks for. Nothing surrounds a captured
-/// machine. The caller's account is not looked up, which may take a while.
-std::vector<Finding> findings_for(uid_t caller,
+/// machine. The caller's account is looked up in /etc/passwd alone: another directory may take a
+/// while. What the caller's security label keeps it from, no report of the host's says.
+std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
                                   const FileSystem& files);

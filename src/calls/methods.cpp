@@ -147,8 +147,8 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
 
 void diagnose(const DiagnoseParameters& in, const Asking& ask) {
     const auto environment = in.environment.value_or(std::map<std::string, std::string>{});
-    ask.send(
-        diagnosis_of(findings_for(ask.call.uid, environment, ask.machine.seen, ask.machine.files)));
+    const Caller caller{.uid = ask.call.uid, .groups = ask.call.groups};
+    ask.send(diagnosis_of(findings_for(caller, environment, ask.machine.seen, ask.machine.files)));
 }
 
 void query_terms(const QueryParameters& in, const Asking& ask) {

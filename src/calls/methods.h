@@ -38,6 +38,7 @@ struct MethodCall {
     Value parameters = Value{Value::Object{}};
     bool wants_more = false;  ///< answers before the last one too
     uid_t uid = 0;
+    std::optional<std::vector<std::uint32_t>> groups = {};  ///< all; nullopt: nobody knows
 };
 
 /// The machine that is asked about, as the caller sees it; valid for the call of answer() alone.

@@ -149,7 +149,7 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
 Result<std::string> ManagerObject::diagnosis(const std::string& sender,
                                              const Caller& caller) const {
     const auto& seen = *access_.views.report_for(caller).report;
-    const auto findings = findings_for(caller.uid, {}, seen, context_.files);
+    const auto findings = findings_for(caller, {}, seen, context_.files);
     const auto json = json_line(to_value(diagnosis_of(findings)));
     TRY(context_.budget.take(sender, Bytes{json.size()}));
     return bus::bus_text(json, kMaxReport);

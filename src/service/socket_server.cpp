@@ -364,7 +364,8 @@ void SocketServer::serve(const Waiting& waiting) {
                                       .call = {.method = std::move(call->method),
                                                .parameters = std::move(call->parameters),
                                                .wants_more = call->more,
-                                               .uid = connection->peer().uid},
+                                               .uid = connection->peer().uid,
+                                               .groups = connection->peer().groups},
                                       .wants_answer = !call->oneway,
                                       .question = waiting.message});
     asked->traits = traits_of(asked->call).value_or(MethodTraits{});

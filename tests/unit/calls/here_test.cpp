@@ -6,10 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "base/value_json.h"
+#include "report/outcome.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
 namespace {
+
+const Caller kSomebody{.uid = 1000};
 
 Report container_without_gpu(ReportSource source) {
     Report report{.source = source};
@@ -26,10 +29,11 @@ TEST(FindingsFor, LookAtTheMachineAroundTheDaemon) {
     const testing::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     folder.write("etc/cdi/nvidia.yaml", "cdiVersion: 0.6.0\n");
-    const auto live = findings_for(1000, {}, container_without_gpu(ReportSource::Live), files);
+    const auto live = findings_for(kSomebody, {}, container_without_gpu(ReportSource::Live), files);
     EXPECT_NE(evidence_in(live, "container-without-gpu").find("/etc/cdi/nvidia.yaml"),
               std::string::npos);
-    const auto replay = findings_for(1000, {}, container_without_gpu(ReportSource::Replay), files);
+    const auto replay =
+        findings_for(kSomebody, {}, container_without_gpu(ReportSource::Replay), files);
     EXPECT_EQ(evidence_in(replay, "container-without-gpu").find("nvidia.yaml"), std::string::npos);
     EXPECT_NE(evidence_in(replay, "container-without-gpu"), "");
 }
@@ -38,11 +42,41 @@ TEST(FindingsFor, KnowTheEnvironmentThatTheCallerTells) {
     const testing::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     const auto report = container_without_gpu(ReportSource::Live);
-    const auto silent = findings_for(1000, {}, report, files);
-    const auto told = findings_for(1000, {{"VK_ICD_FILENAMES", "/nothing.json"}}, report, files);
+    const auto silent = findings_for(kSomebody, {}, report, files);
+    const auto told =
+        findings_for(kSomebody, {{"VK_ICD_FILENAMES", "/nothing.json"}}, report, files);
     EXPECT_NE(json_line(to_value(silent)), json_line(to_value(told)));
-    const auto other = findings_for(1000, {{"EDITOR", "vi"}}, report, files);
+    const auto other = findings_for(kSomebody, {{"EDITOR", "vi"}}, report, files);
     EXPECT_EQ(json_line(to_value(silent)), json_line(to_value(other)));
+}
+
+Report closed_node() {
+    Report report{.source = ReportSource::Live};
+    report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "amd"});
+    report.gpus.front().findings.push_back(
+        because("no-permission", {{"node", "/dev/dri/renderD128"}, {"group", "render"}}));
+    return report;
+}
+
+std::string fix_for(const Caller& caller, const FileSystem& files) {
+    const auto findings = findings_for(caller, {}, closed_node(), files);
+    const auto found = std::ranges::find(findings, "no-permission", &Finding::id);
+    return found == findings.end() ? "" : found->fix.value_or("");
+}
+
+TEST(FindingsFor, KnowTheGroupsThatALoginLacks) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    folder.write("etc/passwd", "root:x:0:0::/root:/bin/sh\nanna:x:1000:1000::/home/anna:/bin/sh\n");
+    folder.write("etc/group", "render:x:105:anna,otto\nplugdev:x:46:anna\nusers:x:100:\n");
+    const auto is_old = [&](Caller caller) {
+        return fix_for(caller, files).find("log out and in again") != std::string::npos;
+    };
+    EXPECT_TRUE(is_old({.uid = 1000, .groups = {{1000, 46}}}));
+    EXPECT_FALSE(is_old({.uid = 1000, .groups = {{1000, 46, 105}}})) << "it has the group";
+    EXPECT_FALSE(is_old({.uid = 1000, .groups = {{1000}}})) << "a container took them away";
+    EXPECT_FALSE(is_old({.uid = 1000})) << "nobody knows its groups";
+    EXPECT_FALSE(is_old({.uid = 1001, .groups = {{1001, 46}}})) << "it is no account here";
 }
 
 }  // namespace
