@@ -5,13 +5,17 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
+#include <set>
 #include <span>
 
+#include <gpuprobe/gpuprobe.h>
 #include <sys/klog.h>
 #include <unistd.h>
 
 #include "base/accounts.h"
 #include "base/parse.h"
+#include "calls/methods.h"
 #include "policy/causes.h"
 
 namespace gpuprobe::inline calls {
@@ -22,6 +26,10 @@ constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxOwnGroups = 1024;
 constexpr std::size_t kMaxLogLines = 512;
 constexpr Bytes kMaxAccounts = mib(1);
+constexpr Bytes kMaxSpec = mib(1);
+/// Source: file-hierarchy(7); NixOS keeps its programs in the last one.
+constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
+                                     "/run/current-system/sw/bin"};
 /// Source: the Vulkan loader, docs/LoaderLayerInterface.md, "Linux Layer Discovery".
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
@@ -102,6 +110,67 @@ std::vector<std::string> new_groups_of(const FileSystem& files, const Caller& ca
     return groups.held > 0 ? std::move(groups.missing) : std::vector<std::string>{};
 }
 
+/// Versions in "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05".
+std::vector<std::string> drivers_named_in(const FileSystem& files,
+                                          const std::vector<std::string>& specs) {
+    constexpr std::string_view kLibrary = "libcuda.so.";
+    std::set<std::string> versions;
+    for (const auto& path : specs) {
+        const auto text = files.read(path, kMaxSpec);
+        for (auto at = text ? text->find(kLibrary) : std::string::npos; at != std::string::npos;
+             at = text->find(kLibrary, at + 1)) {
+            const auto rest = std::string_view{*text}.substr(at + kLibrary.size());
+            const auto version = rest.substr(0, rest.find_first_not_of("0123456789."));
+            if (version.find('.') != std::string_view::npos && versions.size() < kMaxListed)
+                versions.insert(scrubbed(version, kMaxText));
+        }
+    }
+    return {versions.begin(), versions.end()};
+}
+
+/// Names are looked for where programs are, paths as they are.
+std::vector<std::string> programs_in(const FileSystem& files) {
+    std::vector<std::string> found;
+    const auto is_there = [&files](const std::string& name) {
+        return name.starts_with('/')
+                   ? files.exists(name)
+                   : std::ranges::any_of(kProgramFolders, [&](const char* folder) {
+                         return files.exists(std::string{folder} + "/" + name);
+                     });
+    };
+    std::ranges::copy_if(Causes::current().programs(), std::back_inserter(found), is_there);
+    return found;
+}
+
+/// Whether a Flatpak lets the daemon's name through. Source: flatpak-metadata(5), "[System Bus
+/// Policy]" and `sockets`.
+bool lets_daemon_through(std::string_view flatpak_info) {
+    const auto name = std::string{kInterface} + ".";  // of the bus: "org.gpuprobe.GpuProbe1"
+    std::string_view section;
+    for (const auto line : split(flatpak_info, '\n')) {
+        if (line.starts_with('['))
+            section = trimmed(line);
+        const auto equals = std::min(line.find('='), line.size());
+        const auto key = trimmed(line.substr(0, equals));
+        const auto value = trimmed(line.substr(std::min(equals + 1, line.size())));
+        if (section == "[System Bus Policy]" && key.starts_with(name) &&
+            (value == "talk" || value == "own"))
+            return true;
+        if (section == "[Context]" && key == "sockets" &&
+            std::ranges::count(split(value, ';'), "system-bus") > 0)
+            return true;
+    }
+    return false;
+}
+
+bool has_door(const FileSystem& files) {
+    if (files.exists(GPUPROBE_SOCKET))
+        return true;
+    if (const auto info = files.read("/.flatpak-info", kMaxSpec))
+        return lets_daemon_through(*info);
+    return files.exists("/run/dbus/system_bus_socket");
+}
+
 /// Lines of the kernel's log about graphics drivers, the last ones; none where the log is closed
 /// (kernel.dmesg_restrict). Source: syslog(2).
 std::vector<std::string> kernel_log() {
@@ -130,8 +199,11 @@ Surroundings surroundings_here(const FileSystem& files,
                                const std::function<const char*(const char* name)>& variable) {
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
                       .cdi_specs = listed(files, kCdiFolders, {".json", ".yaml", ".yml"}),
+                      .programs = programs_in(files),
+                      .has_door = has_door(files),
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
                       .kernel_log = kernel_log()};
+    here.cdi_drivers = drivers_named_in(files, here.cdi_specs);
     for (const auto& [name, kind] : Causes::current().variables())
         if (const char* value = variable(name.c_str()))
             here.environment.emplace(name, scrubbed(value, kMaxText));

@@ -52,7 +52,11 @@ struct Surroundings {
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> vulkan_layers = {};  ///< paths of implicit layers' manifests
     std::vector<std::string> cdi_specs = {};      ///< paths of the Container Device Interface's
-    std::optional<bool> has_wsl_libraries = {};   ///< /usr/lib/wsl/lib is there
+    std::vector<std::string> cdi_drivers = {};    ///< versions of NVIDIA's driver that those name
+    std::vector<std::string> programs = {};       ///< those of Causes::programs() that are there
+    /// A daemon of this machine, or of the host, could be asked from here.
+    std::optional<bool> has_door = {};
+    std::optional<bool> has_wsl_libraries = {};  ///< /usr/lib/wsl/lib is there
     std::optional<bool> is_root = {};
     /// Groups of the account that this login does not have yet.
     std::vector<std::string> new_groups = {};
@@ -66,6 +70,9 @@ void describe(Visitor& visit, Surroundings& here) {
     visit("environment", here.environment);
     visit("layers", here.vulkan_layers);
     visit("cdi", here.cdi_specs);
+    visit("cdi_drivers", here.cdi_drivers);
+    visit("programs", here.programs);
+    visit("door", here.has_door);
     visit("wsl_libraries", here.has_wsl_libraries);
     visit("new_groups", here.new_groups);
     visit("security_label", here.security_label);

@@ -15,6 +15,7 @@ constexpr std::string_view kCausesSchema = "gpuprobe.causes/1";
 struct CausesDocument {
     std::string schema = {};
     std::map<std::string, std::string> variables = {};
+    std::vector<std::string> programs = {};
     std::vector<std::string> log = {};
     std::vector<Cause> causes = {};
 };
@@ -51,7 +52,7 @@ void describe(Visitor& visit, Cause& cause) {
 
 namespace {
 
-RECORD_MEMBERS(CausesDocument, schema, variables, log, causes)
+RECORD_MEMBERS(CausesDocument, schema, variables, programs, log, causes)
 
 }  // namespace
 
@@ -77,6 +78,7 @@ Status Causes::add(std::string_view json) {
         causes_.push_back(std::move(cause));
     }
     variables_.merge(document.variables);
+    std::ranges::move(document.programs, std::back_inserter(programs_));
     std::ranges::move(document.log, std::back_inserter(log_words_));
     return Done{};
 }

@@ -71,6 +71,8 @@ public:
     /// Names of the variables that change what a program sees of the GPUs, each with what it does:
     /// "hides-devices", "chooses-drivers" …
     [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
+    /// Programs, and files by their path, that say something of the place by being there.
+    [[nodiscard]] const std::vector<std::string>& programs() const { return programs_; }
     /// What is in the lines of the kernel's log that are about graphics drivers: one of these.
     [[nodiscard]] const std::vector<std::string>& log_words() const { return log_words_; }
 
@@ -78,6 +80,7 @@ private:
     std::vector<Cause> causes_ = {};
     std::map<std::string, std::vector<std::size_t>> by_code_ = {};  ///< of causes_
     std::map<std::string, std::string> variables_ = {};
+    std::vector<std::string> programs_ = {};
     std::vector<std::string> log_words_ = {};
 };
 

@@ -79,5 +79,53 @@ TEST(FindingsFor, KnowTheGroupsThatALoginLacks) {
     EXPECT_FALSE(is_old({.uid = 1001, .groups = {{1001, 46}}})) << "it is no account here";
 }
 
+TEST(FindingsFor, FindASpecificationOfAnotherDriver) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    Report report{.source = ReportSource::Live};
+    report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "nvidia"});
+    report.gpus.front().driver = {.name = "nvidia", .version = "580.95.05"};
+    const auto outdated = [&](const char* library) {
+        folder.write("etc/cdi/nvidia.yaml",
+                     std::string{"- hostPath: /usr/lib/x86_64-linux-gnu/"} + library + "\n");
+        return evidence_in(findings_for(kSomebody, {}, report, files), "cdi-outdated");
+    };
+    EXPECT_NE(outdated("libcuda.so.570.169").find("570.169"), std::string::npos);
+    EXPECT_EQ(outdated("libcuda.so.580.95.05"), "");
+    EXPECT_EQ(outdated("libcuda.so.1"), "") << "a link has no version";
+}
+
+TEST(FindingsFor, SeeWhetherAFlatpakMayAskTheDaemon) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    Report report{.source = ReportSource::Live};
+    report.host.sandbox = "flatpak";
+    const auto is_shut = [&](const std::string& info) {
+        folder.write(".flatpak-info", info);
+        return !evidence_in(findings_for(kSomebody, {}, report, files), "flatpak-without-daemon")
+                    .empty();
+    };
+    EXPECT_TRUE(is_shut("[Application]\nname=org.example.App\n"));
+    EXPECT_FALSE(is_shut("[System Bus Policy]\norg.gpuprobe.GpuProbe1=talk\n"));
+    EXPECT_TRUE(is_shut("[Session Bus Policy]\norg.gpuprobe.GpuProbe1=talk\n"));
+    EXPECT_TRUE(is_shut("[System Bus Policy]\norg.gpuprobe.GpuProbe1=see\n"));
+    EXPECT_FALSE(is_shut("[Context]\nsockets=x11;system-bus;\n"));
+}
+
+TEST(FindingsFor, LookForProgramsAndForFilesByTheirPath) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    Report report{.source = ReportSource::Live};
+    report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "intel"});
+    EXPECT_EQ(evidence_in(findings_for(kSomebody, {}, report, files), "nvidia-removed"), "");
+    folder.write("lib/udev/rules.d/50-remove-nvidia.rules", "");
+    EXPECT_NE(evidence_in(findings_for(kSomebody, {}, report, files), "nvidia-removed"), "");
+    report.gpus.front() = {.id = "pci:0000:03:00.0", .vendor = "nvidia"};
+    report.gpus.front().driver.name = "nvidia";
+    folder.write("usr/local/bin/docker", "");
+    EXPECT_NE(evidence_in(findings_for(kSomebody, {}, report, files), "container-toolkit-missing"),
+              "");
+}
+
 }  // namespace
 }  // namespace gpuprobe

@@ -95,6 +95,10 @@ Example example_of(const Value& description) {
     example.here.kernel_log = texts(here.at("kernel_log"));
     example.here.new_groups = texts(here.at("new_groups"));
     example.here.vulkan_layers = texts(here.at("layers"));
+    example.here.programs = texts(here.at("programs"));
+    example.here.cdi_specs = texts(here.at("cdi"));
+    example.here.cdi_drivers = texts(here.at("cdi_drivers"));
+    example.here.has_door = here.at("door").as_bool();
     example.here.has_wsl_libraries = here.at("wsl_libraries").as_bool();
     if (const auto* label = here.at("security_label").as_string())
         example.here.security_label = *label;
