@@ -2,6 +2,10 @@
 #include "explain/examined.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
 
 #include "knowledge/chips.h"
 #include "policy/path_term.h"
@@ -53,6 +57,40 @@ Value chip_of(const Gpu& gpu) {
     return chip && chip->chip ? Value{*chip->chip} : Value{};
 }
 
+/// What an APU may have of the host's memory: its share in per cent, whether that is more than what
+/// the firmware set aside, and the word for the kernel's command line that makes it three quarters,
+/// in whole GiB. The module is amdttm where amdgpu is that of AMD's own packages.
+void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
+    constexpr std::uint64_t kPagesOfGib = gib(1).count / kib(4).count;
+    const auto& readings = gpu.memory.evidence;
+    const auto gtt = std::ranges::find(readings, "gtt-total", &MemoryReading::what);
+    if (gtt == readings.end() || !host.memory.total)
+        return;
+    const auto total = host.memory.total->count;
+    const auto most = total / 4 * 3 / gib(1).count;
+    const auto loaded = host.setup ? host.setup->loaded : std::nullopt;
+    const std::string module =
+        loaded && std::ranges::count(*loaded, "amdttm") > 0 ? "amdttm" : "ttm";
+    value["gtt"]["total"] = to_value(gtt->bytes);
+    value["gtt"]["of_gib"] = Value{total / gib(1).count};
+    value["gtt"]["percent"] = Value{gtt->bytes.count / (total / 100 + 1)};
+    value["gtt"]["larger"] = gtt->bytes > gpu.memory.physical.value_or(Bytes{});
+    value["gtt"]["most"] = to_value(gib(most));
+    value["gtt"]["word"] = Value{module + ".pages_limit=" + std::to_string(most * kPagesOfGib)};
+}
+
+/// What taints the kernel, of what says something about a driver's state.
+/// Source: torvalds/linux@v6.12, Documentation/admin-guide/tainted-kernels.rst.
+Value taints_of(std::uint64_t bits) {
+    constexpr auto kTaints =
+        std::to_array<std::pair<unsigned, std::string_view>>({{4, "machine-check"}, {7, "died"}});
+    Value words{Value::Array{}};
+    for (const auto& [bit, word] : kTaints)
+        if ((bits >> bit & 1U) != 0)
+            words.push_back(Value{word});
+    return words;
+}
+
 }  // namespace
 
 Value examined(const Report& report, const Surroundings& surroundings, const Place& place) {
@@ -63,8 +101,11 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = said_of(report.gpus[i], gpu);
         gpu["chip"] = chip_of(report.gpus[i]);
+        add_shared_memory(report.gpus[i], report.host, gpu);
     }
     roots["host"] = roots.at("report").at("host");
+    if (report.host.setup && report.host.setup->tainted)
+        roots["host"]["setup"]["taints"] = taints_of(*report.host.setup->tainted);
     roots["here"] = to_value(surroundings);
     for (const auto word : confinement::kWanted)
         if (report.confinement &&

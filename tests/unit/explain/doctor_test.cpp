@@ -679,6 +679,24 @@ TEST(Examine, TakesAWordOffTheCommandLineAsTheDistributionDoes) {
         << "a quote would end the word in a command";
 }
 
+TEST(Examine, TellsAnApuHowMuchMoreMemoryItCouldHave) {
+    auto report = healthy();
+    auto& gpu = gpu_of(report);
+    gpu = {.id = "pci:0000:c5:00.0", .kind = GpuKind::Integrated, .vendor = "amd"};
+    gpu.driver.name = "amdgpu";
+    gpu.memory.evidence = {{.source = "amdgpu-sysfs", .what = "gtt-total", .bytes = gib(62)}};
+    report.host.kernel = "6.18.0";
+    report.host.memory.total = gib(124);
+    const auto word = [&report] {
+        return word_of(only(examine(report, {}), "gtt-half").evidence.at("word"));
+    };
+    EXPECT_EQ(word(), "ttm.pages_limit=24379392") << "93 GiB in pages of 4 KiB";
+    report.host.setup = KernelSetup{.loaded = {{"amdgpu", "amdttm"}}};
+    EXPECT_EQ(word(), "amdttm.pages_limit=24379392");
+    gpu.memory.evidence.front().bytes = gib(100);
+    EXPECT_EQ(std::ranges::count(ids_of(examine(report, {})), "gtt-half"), 0);
+}
+
 TEST(Examine, NamesThePackagesOfTheProcessor) {
     auto report = healthy();
     report.host.os_release = OsRelease{.id = "debian"};
