@@ -327,9 +327,9 @@ class MendedFiles(MendedCase):
             self.assertEqual(machine.run("ldconfig").returncode, 0)
             return "a libcuda.so.1 that the linker finds"
 
-        # The library is the fake of a machine with other cards, whose NVML tells of a limit and of heat.
+        # The library is the fake of a machine with other cards, whose NVML tells of a limit, heat, faulty memory and a licence.
         self.mended(machine, "cuda-library-missing", install,
-                    may_come=("joined-weakly", "lost", "unlisted", "power-limited", "slowed-by-heat"))
+                    may_come=("joined-weakly", "lost", "unlisted", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))
 
     def test_a_stale_manifest_is_removed(self):
         machine = self.machine(AMD, amd)
