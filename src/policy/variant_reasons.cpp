@@ -70,6 +70,8 @@ Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth r
     reason.detail["predicate"] = term.name;
     reason.detail["result"] = name_of(result);
     reason.detail["want"] = Value{};
+    if (reason.is("requirement-unmet"))
+        reason.detail["requirement"] = term.name;
     if (place.alternative)
         reason.detail["alternative"] = static_cast<unsigned long>(*place.alternative);
     return reason;

@@ -191,6 +191,17 @@ TEST(InstalledBuild, TakesPredicatesAmongItsNeeds) {
         "cuda");
 }
 
+/// No code of its own says that a processor is another one: the need itself does.
+TEST(InstalledBuild, NamesTheNeedThatIsNotMet) {
+    auto report = h200("580.159.04", "13.0");
+    report.host.arch = "aarch64";
+    const auto reasons = against(decide(report, R"({"needs": ["arch=x86_64"]})"), "cuda");
+    const auto* why = reason(reasons, "requirement-unmet");
+    ASSERT_NE(why, nullptr);
+    EXPECT_EQ(why->detail.at("requirement"), Value{"arch=x86_64"});
+    EXPECT_EQ(why->detail.at("have"), Value{"aarch64"});
+}
+
 TEST(InstalledBuild, RefusesWordsThatAreNone) {
     for (const auto* json :
          {R"({"code": ["sm90"]})", R"({"code": ["sm_9"]})", R"({"code": ["compute_90@x"]})",
