@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "base/suggestion.h"
 #include "policy/backend_words.h"
+#include "policy/computing_api.h"
 #include "policy/messages.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
@@ -159,9 +160,53 @@ void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& quest
         question.built->insert(backend);
 }
 
+/// A platform's own words as terms: what all its builds need of a machine.
+Conjunction terms_of(const VariantPlatform& platform) {
+    Conjunction terms;
+    const auto add = [&terms](const std::string& predicate) {
+        terms.push_back(parse_predicate(predicate)->alternatives.front());
+    };
+    add("os=linux");
+    add("arch=" + platform.arch);
+    if (platform.libc)
+        add("libc=" + *platform.libc);
+    return terms;
+}
+
+/// Our GPU backends that a platform's builds compute with; the first build of each.
+std::map<std::string, std::string> builds_of(const VariantPlatform& platform) {
+    std::map<std::string, std::string> builds;
+    for (const auto& variant : platform.variants)
+        for (const auto& alternative : variant.needs.devices)
+            for (const auto api : apis_used(variant, alternative))
+                for (const auto& backend : gpu_backends())
+                    if (backend.api == api)
+                        builds.emplace(backend.name, variant.name);
+    return builds;
+}
+
+/// Adds that a backend is not for this machine: it has builds for other platforms, and none for
+/// one that is the machine's or may be.
+void refuse_elsewhere(const Manifest& product, const Facts& host, InstalledNeeds& needs) {
+    InstalledNeeds elsewhere;
+    std::set<std::string> offered;
+    for (const auto& platform : product.platforms) {
+        auto terms = terms_of(platform);
+        const bool is_another = all_hold(terms, host) == Truth::False;
+        for (const auto& [backend, build] : builds_of(platform))
+            if (is_another)
+                elsewhere[backend].push_back({.build = build, .terms = terms});
+            else
+                offered.insert(backend);
+    }
+    std::erase_if(elsewhere, [&offered](const auto& each) { return offered.contains(each.first); });
+    needs.merge(elsewhere);
+}
+
 /// Who does not say which build there is has one of those that are published. What nobody knows of
-/// the GPU is not held against them, nor is the host, which recommend asks about; a backend that is
-/// published nowhere is the profile's alone.
+/// the GPU is not held against them, nor is the host, which recommend asks about. A backend that is
+/// published nowhere is the profile's alone, for whoever has it has made the build; one that is
+/// published for other platforms is not for this one.
 InstalledNeeds published_needs(const Manifest& product, const Report& report) {
     const Facts host{{.report = report}};
     std::vector<std::string> names;
@@ -175,6 +220,7 @@ InstalledNeeds published_needs(const Manifest& product, const Report& report) {
             way.takes_doubt = true;
             std::erase_if(way.terms, [](const Term& term) { return is_about_host(term); });
         }
+    refuse_elsewhere(product, host, needs);
     return needs;
 }
 

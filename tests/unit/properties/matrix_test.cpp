@@ -164,6 +164,45 @@ void add_machine(const Recorded& recorded, Table& table) {
     }
 }
 
+/// The backends that a product computes with on the machines of one processor, and on all.
+std::set<std::string> published(const Manifest& product, const std::optional<std::string>& arch) {
+    std::set<std::string> backends;
+    for (const auto& platform : product.platforms)
+        if (!arch || platform.arch == *arch)
+            for (const auto& variant : platform.variants)
+                backends.merge(backends_of(variant));
+    return backends;
+}
+
+/// A choice of a backend for which there are builds, but none for that processor.
+void expect_builds_for(const std::string& arch, const Manifest& product, const Report& report) {
+    const auto* profile = profile_called(product.name);
+    if (!profile)
+        return;
+    SCOPED_TRACE(product.name + " on " + arch);
+    const auto all = published(product, std::nullopt);
+    const auto here = published(product, arch);
+    for (const auto& candidate : choice(*profile, report).candidates) {
+        const auto backend = own_name(*profile, candidate.backend);
+        EXPECT_FALSE(candidate.gpu && candidate.verdict != Verdict::Rejected &&
+                     all.contains(backend) && !here.contains(backend))
+            << candidate.backend << " on " << *candidate.gpu;
+    }
+}
+
+/// ARM's captures as they are, and every other machine as if its processor were another one.
+TEST(Matrix, OffersOnNoProcessorWhatIsBuiltForOthersOnly) {
+    for (const auto& recorded : recorded_machines()) {
+        SCOPED_TRACE(recorded.name);
+        auto report = report_of(scene_of(recorded));
+        for (const auto* arch : {"x86_64", "aarch64", "ppc64le"}) {
+            report.host.arch = arch;
+            for (const auto& product : products())
+                expect_builds_for(arch, product, report);
+        }
+    }
+}
+
 TEST(Matrix, OfConsumersAndRecordedMachinesHasNothingUnexplained) {
     Table table;
     for (const auto& recorded : recorded_machines())
