@@ -15,8 +15,8 @@ sys.path.insert(0, str(ROOT / "tools/knowledge"))
 from manifest_import.layout import document_text  # noqa: E402
 
 CONSUMERS = ROOT / "data" / "knowledge" / "consumers"
-PRODUCTS = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jax", "lemonade", "llama.app", "llama.cpp",
-            "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "sglang", "shimmy", "stable-diffusion.cpp",
+PRODUCTS = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jan", "jax", "lemonade", "llama.app", "llama.cpp",
+            "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "ramalama", "sglang", "shimmy", "stable-diffusion.cpp",
             "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
 OUR_OWN = {"default", "measured"}  # no project's policy
 # Files of a repository, which change: they are named by repository, commit and path.

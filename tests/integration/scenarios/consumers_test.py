@@ -149,6 +149,11 @@ class FlashAttn(ConsumerCase):
         self.check("flash-attn")
 
 
+class Jan(ConsumerCase):
+    def test_both_agree_or_say_why(self):
+        self.check("jan")
+
+
 class Jax(ConsumerCase):
     def test_both_agree_or_say_why(self):
         self.check("jax")
@@ -207,6 +212,11 @@ class Onnxruntime(ConsumerCase):
 class Paddle(ConsumerCase):
     def test_both_agree_or_say_why(self):
         self.check("paddle")
+
+
+class Ramalama(ConsumerCase):
+    def test_both_agree_or_say_why(self):
+        self.check("ramalama")
 
 
 class Sglang(ConsumerCase):
