@@ -17,10 +17,16 @@ namespace {
 
 constexpr std::size_t kMaxProductName = 128;
 
-/// What an answer rests on that has expired: documents that the report is made with, and a product.
-std::vector<Reason> stale_of(const Manifest* product, const CallerContext& caller) {
+/// What an answer rests on that has expired: documents that the report is made with, and those of a
+/// product and of a selection, once where they are one.
+std::vector<Reason> stale_of(const Manifest* product,
+                             const Profile* profile,
+                             const CallerContext& caller) {
     auto warnings = stale_among(caller.seen.notes);
-    if (auto stale = product ? staleness(*product, caller.now) : std::nullopt)
+    auto stale = product ? staleness(*product, caller.now) : std::nullopt;
+    if (!stale && profile)
+        stale = staleness(*profile, caller.now);
+    if (stale)
         warnings.push_back(std::move(*stale));
     return warnings;
 }
@@ -157,7 +163,7 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     auto decision = TRY(gpuprobe::select(
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now), product));
-    for (auto& stale : stale_of(product, caller))
+    for (auto& stale : stale_of(product, profile, caller))
         decision.warnings.push_back(std::move(stale));
     return decision;
 }
@@ -199,7 +205,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
         is_consumers_own ? selection_view(*profile, choice, caller.seen, experience, &variants)
                          : SelectionView{});
-    for (auto& stale : stale_of(&variants, caller))
+    for (auto& stale : stale_of(&variants, is_consumers_own ? profile : nullptr, caller))
         recommendation.warnings.push_back(std::move(stale));
     return recommendation;
 }

@@ -68,6 +68,8 @@ struct Profile {
     std::string name = {};
     std::string description = {};
     std::optional<Value> source = {};        ///< where its facts are from; nothing is decided by it
+    std::optional<std::string> issued = {};  ///< as Manifest::issued and ::expires
+    std::optional<std::string> expires = {};
     std::vector<std::string> backends = {};  ///< in order of preference; cpu, if any, is last
     /// Vendor → backends it may use, in order for one GPU; empty: every vendor, every backend.
     std::map<std::string, std::vector<std::string>> vendors = {};
@@ -114,6 +116,8 @@ void describe(Visitor& visit, Profile& profile) {
     visit("name", profile.name);
     visit("description", profile.description);
     visit("source", profile.source);
+    visit("issued", profile.issued);
+    visit("expires", profile.expires);
     visit("backends", profile.backends);
     visit("vendors", profile.vendors);
     visit("cpu", profile.cpu);

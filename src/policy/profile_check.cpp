@@ -9,6 +9,7 @@
 #include "policy/backend_words.h"
 #include "policy/environment.h"
 #include "policy/installed.h"
+#include "policy/manifest.h"
 #include "policy/messages.h"
 #include "policy/selector_facts.h"
 #include "policy/term.h"
@@ -323,16 +324,24 @@ ReadProblem messages_problem(const Profile& profile) {
     return {};
 }
 
+ReadProblem dates_problem(const Profile& profile) {
+    for (const auto& [key, date] :
+         {std::pair{"issued", &profile.issued}, {"expires", &profile.expires}})
+        if (*date && !instant_from(**date))
+            return ReadProblem{"no instant"}.in(key);
+    return {};
+}
+
 }  // namespace
 
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"not 1"}.in("schema");
     for (const auto check :
-         {name_problem, order_problem, vendors_problem, translate_problem, reads_problem,
-          environment_problem, floors_problem, as_discrete_problem, integrated_by_problem,
-          brings_problem, statuses_problem, requests_problem, platforms_problem, answers_problem,
-          messages_problem})
+         {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
+          reads_problem, environment_problem, floors_problem, as_discrete_problem,
+          integrated_by_problem, brings_problem, statuses_problem, requests_problem,
+          platforms_problem, answers_problem, messages_problem})
         if (auto problem = check(profile); !problem.empty())
             return problem;
     return {};

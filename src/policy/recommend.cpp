@@ -228,6 +228,16 @@ void warn_of_limits(const Manifest& manifest,
             "rules-too-old", {{"have", rules.serial()}, {"need", text_of(*manifest.rules)}}));
 }
 
+std::optional<Reason> staleness(const std::string& document,
+                                const std::optional<std::string>& issued,
+                                const std::optional<std::string>& expires,
+                                WallTime now) {
+    const auto end = expires ? instant_from(*expires) : std::nullopt;
+    if (!end || now < *end)
+        return std::nullopt;
+    return stale_document(document, issued, *expires);
+}
+
 }  // namespace
 
 Recommendation recommend(const Manifest& manifest,
@@ -268,11 +278,12 @@ Recommendation recommend(const Manifest& manifest,
 }
 
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now) {
-    const auto expires = manifest.expires ? instant_from(*manifest.expires) : std::nullopt;
-    if (!expires || now < *expires)
-        return std::nullopt;
-    return stale_document(manifest.name.empty() ? "manifest" : manifest.name, manifest.issued,
-                          *manifest.expires);
+    return staleness(manifest.name.empty() ? "manifest" : manifest.name, manifest.issued,
+                     manifest.expires, now);
+}
+
+std::optional<Reason> staleness(const Profile& profile, WallTime now) {
+    return staleness(profile.name, profile.issued, profile.expires, now);
 }
 
 }  // namespace gpuprobe::inline policy

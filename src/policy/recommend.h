@@ -64,7 +64,9 @@ Recommendation recommend(const Manifest& manifest,
                          std::span<const FailedVariant> failed = {},
                          const SelectionView& selection = {});
 
-/// "stale-document", when the manifest's date of expiry has passed.
+/// "stale-document", when the date of expiry of a manifest, or of a profile that has one, has
+/// passed.
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
+std::optional<Reason> staleness(const Profile& profile, WallTime now);
 
 }  // namespace gpuprobe::inline policy

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each consumer in data/knowledge/consumers says where its facts are from and, if it has a product, when they age."""
+"""Each consumer in data/knowledge/consumers says where its facts are from, and when they age."""
 
 import datetime
 import json
@@ -118,14 +118,23 @@ def problems_in(document, stem):
         yield f"its name is {document.get('name')}, its file's {stem}"
     yield from problems_in_source(document)
     if "product" in document:
+        yield from problems_in_dates(document["product"])
         yield from problems_in_product(document)
+    elif stem not in OUR_OWN:
+        yield from problems_in_dates(document["selection"])
+
+
+def problems_in_dates(part):
+    if "issued" not in part or "expires" not in part:
+        yield "nobody knows when it ages"
+        return
+    life = instant(part["expires"]) - instant(part["issued"])
+    if not datetime.timedelta(0) < life <= MAX_LIFE:
+        yield f"good for {life}"
 
 
 def problems_in_product(document):
     product = document["product"]
-    life = instant(product["expires"]) - instant(product["issued"])
-    if not datetime.timedelta(0) < life <= MAX_LIFE:
-        yield f"good for {life}"
     yield from problems_in_variants(document)
     yield from problems_in_needs(document)
     for platform, content in product["platforms"].items():
@@ -216,6 +225,11 @@ class Mistakes(unittest.TestCase):
         document = consumer("tsuku")
         self.assertEqual(list(problems_in(document, "tsuku")), [])
         del document["source"]
+        self.assertNotEqual(list(problems_in(document, "tsuku")), [])
+
+    def test_a_selection_that_never_ages_is_seen(self):
+        document = consumer("tsuku")
+        del document["selection"]["expires"]
         self.assertNotEqual(list(problems_in(document, "tsuku")), [])
 
     def test_one_of_our_own_with_a_source_is_seen(self):

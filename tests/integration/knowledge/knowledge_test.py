@@ -262,12 +262,16 @@ class Expired(KnowledgeCase):
         torch = json.loads(self.documents["consumers/torch"])
         torch["product"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
         (folder / "consumers/torch.json").write_text(json.dumps(torch))
+        bitnet = json.loads(self.documents["consumers/bitnet"])
+        bitnet["selection"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
+        (folder / "consumers/bitnet.json").write_text(json.dumps(bitnet))
 
     def test_is_said_of_every_answer(self):
         base = ["chips", "selectors"]
         self.assertEqual(self.stale(self.answer("describe")["notes"]), base)
         self.assertEqual(self.stale(self.answer("select")["warnings"]), base)
         self.assertEqual(self.stale(self.answer("select", "torch")["warnings"]), [*base, "torch"])
+        self.assertEqual(self.stale(self.answer("select", "bitnet")["warnings"]), ["bitnet", *base])
         self.assertEqual(self.stale(self.answer("recommend", "torch")["warnings"]), [*base, "torch"])
         self.assertEqual(self.stale(self.answer("export", "conda")["warnings"]), base)
         self.assertEqual(self.stale(self.answer("export", "uv", "torch")["warnings"]), [*base, "torch"])

@@ -370,6 +370,16 @@ TEST(Staleness, BeginsAtTheInstantOfExpiry) {
     EXPECT_EQ(staleness(Manifest{}, expiry), std::nullopt);
 }
 
+/// Of a selection that has no product beside it.
+TEST(Staleness, IsOfProfilesToo) {
+    const Profile profile{.name = "p", .expires = "2027-02-22T00:00:00Z"};
+    const auto expiry = *instant_from(*profile.expires);
+    EXPECT_EQ(staleness(profile, expiry - Duration{1}), std::nullopt);
+    ASSERT_TRUE(staleness(profile, expiry));
+    EXPECT_EQ(staleness(profile, expiry)->detail.at("document"), Value{"p"});
+    EXPECT_EQ(staleness(Profile{}, expiry), std::nullopt);
+}
+
 TEST(Tegra, IsASystemOnAChipByItsBusOrItsCapability) {
     const auto kind_in = [](const Report& report) {
         const auto known = rules();

@@ -217,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
             "requests: A GPU: expected a lower-case word"},
         Row{"RequestNamedAuto", "requests", R"({"auto":["cuda"]})",
             "requests: auto: expected a lower-case word"},
+        Row{"DayWithoutATime", "expires", R"("2027-05-22")", "expires: no instant"},
         Row{"UnknownRequestPolicy", "unknown_request", R"("ignore")",
             "unknown_request: unknown word"},
         Row{"UnavailableRequestPolicy", "unavailable_request", R"("ignore")",
