@@ -66,6 +66,7 @@ export type Measurement = {
   fp16: number | null;
   int8: number | null;
   launch_usec: number | null;
+  context: number | null;
   spread: { [key: string]: number };
   duration_usec: number | null;
   note: string | null;

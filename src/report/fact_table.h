@@ -333,7 +333,8 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"check", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
      R"(`{"result", "words", "wrong_words", "first_wrong", "note"}` of the stage `verify`)"},
     {"measured", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
-     "rates, their `spread`, `duration_usec` and `note` of the stage `measure`"},
+     "rates, their `spread`, the `context`'s memory, `duration_usec` and `note` of the stage "
+     "`measure`"},
     // ---- an API as a whole
     {"loader", Runtime, "", Text, Model, "the library that was loaded"},
     {"version", Runtime, "", Version, Model,

@@ -15,6 +15,8 @@ constexpr std::size_t kMaxMeasurementNote = 512;
 /// Beyond this no device of these years is: a hundred times the largest accelerator's rate.
 constexpr double kMaxRate = 1e18;
 constexpr double kMaxSpread = 1000;
+/// Beyond this it is no context's: somebody else took memory at the same time.
+constexpr Bytes kMaxContext = gib(8);
 constexpr double kWeightBytes = 4e9;
 constexpr double kPromptOperations = 4 * 14e9;
 
@@ -45,6 +47,12 @@ std::optional<std::uint64_t> rate_in(const Value& value) {
                                   : std::nullopt;
 }
 
+std::optional<Bytes> context_in(const Value& value) {
+    const auto bytes = value.as_unsigned();
+    return bytes && *bytes > 0 && Bytes{*bytes} <= kMaxContext ? std::optional{Bytes{*bytes}}
+                                                               : std::nullopt;
+}
+
 std::map<std::string, double> spread_in(const Value& value) {
     std::map<std::string, double> spread;
     const auto keep = [&](std::string_view key) {
@@ -68,6 +76,7 @@ void read_figures(const Value& value, Measurement& measurement) {
     for (const auto& rate : kRates)
         measurement.*rate.member = rate_in(value.at(rate.key));
     measurement.launch = positive(value.at(kLaunch), kMaxRate);
+    measurement.context = context_in(value.at("context"));
     measurement.spread = spread_in(value.at("spread"));
     if (const auto* note = value.at("note").as_string(); note && !note->empty())
         measurement.note = scrubbed(*note, kMaxMeasurementNote);

@@ -24,6 +24,8 @@ struct Measurement {
     std::optional<std::uint64_t> fp16 = {};            ///< likewise
     std::optional<std::uint64_t> int8 = {};            ///< likewise
     std::optional<double> launch = {};                 ///< microseconds for an empty dispatch
+    /// What a context takes of the device's memory before its first buffer.
+    std::optional<Bytes> context = {};
     /// By the JSON key of a figure: (largest - smallest) / median of its samples.
     std::map<std::string, double> spread = {};
     std::optional<Duration> duration = {};
@@ -43,6 +45,7 @@ void describe(Visitor& visit, Measurement& measurement) {
     visit("fp16", measurement.fp16);
     visit("int8", measurement.int8);
     visit("launch_usec", measurement.launch);
+    visit("context", measurement.context);
     visit("spread", measurement.spread);
     visit("duration_usec", measurement.duration);
     visit("note", measurement.note);

@@ -274,6 +274,7 @@ Bytes buffer_size(const ComputeLimits& limits) {
 Value value_of(const Measured& measured) {
     auto value = to_value(measured.rates);
     value["spread"] = to_value(measured.spreads);
+    value["context"] = to_value(measured.context);
     value["duration_usec"] = to_value(measured.duration);
     value["note"] = to_value(measured.note);
     return value;

@@ -38,8 +38,9 @@ void describe(Visitor& visit, Figures<T>& figures) {
 /// The member `measured` of a device's facts.
 struct Measured {
     Figures<std::uint64_t> rates = {};
-    Figures<double> spreads = {};  ///< (largest - smallest) / median of five
-    Duration duration = {};        ///< of the measuring, without the driver's start
+    Figures<double> spreads = {};       ///< (largest - smallest) / median of five
+    std::optional<Bytes> context = {};  ///< what the context took of the device's memory
+    Duration duration = {};             ///< of the measuring, without the driver's start
     std::optional<std::string> note = {};
 };
 Value value_of(const Measured& measured);

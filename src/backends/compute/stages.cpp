@@ -3,15 +3,14 @@
 
 #include "backends/compute/check.h"
 #include "backends/compute/measure.h"
+#include "base/files.h"
 #include "base/parse.h"
 #include "base/record.h"
 
 namespace gpuprobe::backends {
 namespace {
 
-constexpr std::string_view kPci = "pci:";
 constexpr std::string_view kIndex = "index:";
-constexpr std::string_view kUuid = "uuid:";
 
 /// 256 KiB to the device, and as much on it.
 constexpr std::size_t kWords = 65536;
@@ -35,11 +34,14 @@ Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
     return check;
 }
 
-Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink) {
+Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextMeter& meter) {
     sink.phase("context");
     auto device = TRY(open());
+    const auto context = meter.taken();
     auto figures = measured(*device, [&](std::string_view name) { sink.phase(name); });
-    if (!figures)
+    if (figures)
+        figures->context = context;
+    else
         abandon_if_stuck(device, figures.error());
     return figures;
 }
@@ -53,10 +55,17 @@ Answer device_not_found(const ProbeTarget& target) {
                   .reasons = {because("device-not-found", {{"device", name}})}};
 }
 
-DeviceStage later_stage(std::string_view name) {
-    if (name == "verify")
+/// Empty for a name that is no later stage's. What is measured begins here.
+DeviceStage later_stage(const ProbeTarget& target) {
+    if (target.stage == "verify")
         return verify_device;
-    return name == "measure" ? measure_device : nullptr;
+    if (target.stage != "measure")
+        return {};
+    static const RootedFiles files;  // the meter reads them again
+    return [meter = context_meter_of(files, target)](DeviceFacts facts, const OpenDevice& open,
+                                                     Sink& sink) {
+        return measure_device_by(meter, std::move(facts), open, sink);
+    };
 }
 
 Answer not_offered(const ProbeTarget& target) {
@@ -68,21 +77,20 @@ Answer not_offered(const ProbeTarget& target) {
 }  // namespace
 
 bool is_stage(std::string_view stage) {
-    return stage == "query" || stage == kProcessesStage || later_stage(stage);
+    return stage == "query" || stage == "verify" || stage == "measure" || stage == kProcessesStage;
 }
 
 Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
     if (target.stage == kProcessesStage)
         return backend.processes ? backend.processes(target, sink) : not_offered(target);
-    const auto stage = later_stage(target.stage);
-    if (!stage)
+    if (target.stage == "query")
         return backend.query ? backend.query(target, sink) : not_offered(target);
     if (!backend.compute)
         return not_offered(target);
     auto named = target;
     if (!named.device && backend.device)
         named.device = backend.device;
-    return run_stage(backend.compute, stage, named, sink);
+    return run_stage(backend.compute, later_stage(named), named, sink);
 }
 
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
@@ -92,11 +100,18 @@ Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     return check ? Answer{} : answer_of(check.error());
 }
 
-Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
-    const auto figures = measured_by(open, sink);
+Answer measure_device_by(const ContextMeter& meter,
+                         DeviceFacts facts,
+                         const OpenDevice& open,
+                         Sink& sink) {
+    const auto figures = measured_by(open, sink, meter);
     facts.extra["measured"] = figures ? value_of(*figures) : Value{};
     sink.device(facts);
     return figures ? Answer{} : answer_of(figures.error());
+}
+
+Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
+    return measure_device_by({}, std::move(facts), open, sink);
 }
 
 bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts) {
@@ -113,7 +128,10 @@ bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts) {
     return wanted && facts.index == wanted;
 }
 
-Answer run_stage(Enumerate enumerate, DeviceStage stage, const ProbeTarget& target, Sink& sink) {
+Answer run_stage(Enumerate enumerate,
+                 const DeviceStage& stage,
+                 const ProbeTarget& target,
+                 Sink& sink) {
     std::optional<Answer> answer;
     auto enumerated =
         enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice& open) {

@@ -77,6 +77,7 @@ class Measurement(TypedDict):
     fp16: Optional[int]
     int8: Optional[int]
     launch_usec: Optional[float]
+    context: Optional[int]
     spread: Dict[str, float]
     duration_usec: Optional[int]
     note: Optional[str]

@@ -38,12 +38,14 @@ extern "C" {
 
 int cuDevicePrimaryCtxRetain(void** context, int) {
     *context = &held;
+    ::setenv(fake::kContextVariable, "1", 1);
     return fake::returned("cuDevicePrimaryCtxRetain", kSuccess);
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
     // A leak is a crash.
     if (held != 0)
         std::abort();
+    ::unsetenv(fake::kContextVariable);
     return kSuccess;
 }
 int cuCtxSetCurrent(void*) {

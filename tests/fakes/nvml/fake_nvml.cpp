@@ -128,6 +128,8 @@ int nvmlDeviceGetMemoryInfo_v2(int* device, FakeMemory* memory) {
     memory->total = 24576 * kMebibyte;
     memory->reserved = 512 * kMebibyte;
     memory->free = std::strcmp(kFault, "NoMemory") == 0 ? 512 * kMebibyte : 20480 * kMebibyte;
+    if (std::getenv(fake::kContextVariable))
+        memory->free -= fake::kContextBytes;
     memory->used = memory->total - memory->reserved - memory->free;
     if (is_instance(device))
         *memory = {memory->version, 12288 * kMebibyte, 0, 12000 * kMebibyte, 288 * kMebibyte};

@@ -53,6 +53,13 @@ class ComputesOnCuda(FaultsOfRates, ComputeCase):
         self.assertEqual(answer.phases[-4:], ["context", "build", "dispatch", "end"])
         self.measured(self.ask("measure", "healthy"))
 
+    def test_a_context_takes_what_nvml_says_is_gone(self):
+        answer = self.ask("measure", "healthy", device="pci:0000:c1:00.0")
+        self.measured(answer)
+        self.assertEqual(answer.devices[0]["measured"]["context"], 523 << 20)
+        # NVML knows none at this address.
+        self.assertIsNone(self.ask("measure", "healthy", device="pci:0000:c2:00.0").devices[0]["measured"]["context"])
+
     def test_a_gpu_that_is_full_gets_no_context(self):
         answer = self.ask("verify", "full")
         self.refused(answer, "out-of-memory")

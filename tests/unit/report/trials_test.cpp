@@ -144,6 +144,21 @@ TEST(Verification, BelievesNoCheckThatContradictsItself) {
     }
 }
 
+TEST(Measurement, HasAContextThatIsPlausible) {
+    const auto context_of = [](Value told) {
+        auto found = figures();
+        found["context"] = std::move(told);
+        return cuda_with({trial("measure", "measured", found)}).measurement->context;
+    };
+    EXPECT_EQ(cuda_with({trial("measure", "measured", figures())}).measurement->context,
+              std::nullopt);
+    EXPECT_EQ(context_of(523 << 20), mib(523));
+    EXPECT_EQ(context_of(Value{gib(8).count}), gib(8));
+    EXPECT_EQ(context_of(Value{gib(8).count + 1}), std::nullopt);
+    for (auto nonsense : {Value{0}, Value{-1}, Value{"1"}, Value{1.5}, Value{}})
+        EXPECT_EQ(context_of(nonsense), std::nullopt);
+}
+
 TEST(Measurement, HasFiguresAndAScore) {
     const auto view = cuda_with({trial("measure", "measured", figures())});
     ASSERT_TRUE(view.measurement);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/compute/context_meter.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backends/nvml/nvml.h"
+#include "base/parse.h"
+#include "report/pci_address.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+constexpr std::string_view kMig = "uuid:MIG-";
+constexpr Bytes kMaxLine = kib(4);
+
+/// The number in one of a device's files.
+std::optional<std::uint64_t> number_in(const FileSystem& files, const std::string& path, int base) {
+    const auto text = files.read(path, kMaxLine);
+    if (!text)
+        return std::nullopt;
+    auto digits = trimmed(*text);
+    if (base == 16 && digits.starts_with("0x"))
+        digits.remove_prefix(2);
+    return parse_number<std::uint64_t>(digits, base);
+}
+
+}  // namespace
+
+ContextMeter::ContextMeter(Free free) : free_{std::move(free)} {
+    if (free_)
+        before_ = free_();
+}
+
+std::optional<Bytes> ContextMeter::taken() const {
+    const auto now = before_ ? free_() : std::nullopt;
+    if (!now || *now >= *before_)
+        return std::nullopt;
+    return Bytes{before_->count - now->count};
+}
+
+ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target) {
+    const std::string device = target.device.value_or("");
+    if (device.starts_with(kMig))
+        return ContextMeter{
+            [uuid = device.substr(kUuid.size())] { return nvml_free_memory(uuid); }};
+    const auto address = device.starts_with(kPci)
+                             ? parse_text(std::string_view{device}.substr(kPci.size()),
+                                          std::type_identity<PciAddress>{})
+                             : std::nullopt;
+    if (!address)
+        return {};
+    const auto folder = "/sys/bus/pci/devices/" + text_of(*address);
+    // To ask NVML about another vendor's would wake NVIDIA's GPUs beside it.
+    constexpr std::uint64_t kNvidia = 0x10de;
+    if (number_in(files, folder + "/vendor", 16).value_or(kNvidia) == kNvidia)
+        return ContextMeter{[address = *address] { return nvml_free_memory(address); }};
+    return ContextMeter{[&files, folder]() -> std::optional<Bytes> {
+        const auto total = number_in(files, folder + "/mem_info_vram_total", 10);
+        const auto used = number_in(files, folder + "/mem_info_vram_used", 10);
+        return total && used && *used <= *total ? std::optional{Bytes{*total - *used}}
+                                                : std::nullopt;
+    }};
+}
+
+}  // namespace gpuprobe::backends

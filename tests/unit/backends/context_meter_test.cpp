@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/compute/context_meter.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temporary_folder.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+using testing::TemporaryFolder;
+
+TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
+    std::optional<Bytes> free = gib(10);
+    const ContextMeter meter{[&free] { return free; }};
+    EXPECT_EQ(meter.taken(), std::nullopt) << "nothing";
+    free = Bytes{gib(10).count - mib(523).count};
+    EXPECT_EQ(meter.taken(), mib(523));
+    free = gib(11);
+    EXPECT_EQ(meter.taken(), std::nullopt) << "somebody else gave some back";
+    free.reset();
+    EXPECT_EQ(meter.taken(), std::nullopt) << "nobody tells any more";
+}
+
+TEST(ContextMeter, CannotTellWhereNobodyDid) {
+    std::optional<Bytes> free;
+    const ContextMeter meter{[&free] { return free; }};
+    free = gib(1);
+    EXPECT_EQ(meter.taken(), std::nullopt);
+    EXPECT_EQ(ContextMeter{}.taken(), std::nullopt);
+}
+
+class ContextMeterOfAGpu : public ::testing::Test {
+protected:
+    void tell(const char* vendor, const char* total, const char* used) const {
+        root_.write("sys/bus/pci/devices/0000:03:00.0/vendor", vendor);
+        root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_vram_total", total);
+        root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_vram_used", used);
+    }
+    [[nodiscard]] ContextMeter meter(const char* device) const {
+        return context_meter_of(files_, {.api = "hip", .stage = "measure", .device = device});
+    }
+    TemporaryFolder root_ = {};
+    RootedFiles files_{root_.path()};
+};
+
+TEST_F(ContextMeterOfAGpu, ReadsAmdgpusFiles) {
+    tell("0x1002\n", "17163091968\n", "20971520\n");
+    const auto one = meter("pci:0000:03:00.0");
+    tell("0x1002\n", "17163091968\n", "188743680\n");
+    EXPECT_EQ(one.taken(), mib(160));
+    tell("0x1002\n", "17163091968\n", "99999999999\n");
+    EXPECT_EQ(one.taken(), std::nullopt) << "more than there is";
+}
+
+TEST_F(ContextMeterOfAGpu, CannotTellOfOthers) {
+    tell("0x8086\n", "", "");
+    for (const auto* device : {"pci:0000:03:00.0", "pci:nonsense", "index:0", ""}) {
+        const auto one = meter(device);
+        tell("0x8086\n", "", "1\n");
+        EXPECT_EQ(one.taken(), std::nullopt) << device;
+    }
+}
+
+}  // namespace
+}  // namespace gpuprobe::backends
