@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/value_json.h"
 #include "knowledge/chips.h"
+#include "knowledge/contexts.h"
 #include "knowledge/documents.h"
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
@@ -160,6 +161,8 @@ Status check_document(const std::string& name, std::string_view json) {
         return check_table<knowledge::Selectors>(json);
     if (name == "distributions")
         return check_table<knowledge::Places>(json);
+    if (name == "contexts")
+        return check_table<knowledge::Contexts>(json);
     if (name == "setup")
         return check_table<knowledge::SetupWords>(json);
     const auto head = TRY(knowledge::head_of(json));

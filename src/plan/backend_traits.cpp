@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "knowledge/contexts.h"
 #include "plan/architecture.h"
+#include "plan/size_math.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline plan {
@@ -11,23 +13,9 @@ namespace {
 
 constexpr BackendTraits kOthers{};
 constexpr auto kBackends = std::to_array<BackendTraits>(
-    {{.backend = "cuda",
-      .context = mib(530),
-      .pipeline_copies = 4,
-      .widens_cache = true,
-      .limits_heads = true,
-      .source = "llama.cpp v0.5.0 on an H200, driver 580.159.04: nvidia-smi less its buffers"},
-     {.backend = "rocm",
-      .context = mib(530),
-      .pipeline_copies = 4,
-      .widens_cache = true,
-      .limits_heads = true,
-      .source = "not measured: taken to be CUDA's, whose code it shares"},
-     {.backend = "sycl", .context = mib(50), .source = "not measured: taken to be Vulkan's"},
-     {.backend = "vulkan",
-      .context = mib(50),
-      .pipeline_copies = 4,
-      .source = "llama.cpp v0.5.0 on an H200, driver 580.159.04: nvidia-smi less its buffers"}});
+    {{.backend = "cuda", .pipeline_copies = 4, .widens_cache = true, .limits_heads = true},
+     {.backend = "rocm", .pipeline_copies = 4, .widens_cache = true, .limits_heads = true},
+     {.backend = "vulkan", .pipeline_copies = 4, .reorders = true}});
 
 /// Whether CUDA's kernels know the shape: heads of one of these lengths, keys and values alike or
 /// in one of the pairs of latent attention.
@@ -66,6 +54,16 @@ bool knows_types(const RunShape& run) {
 const BackendTraits& backend_traits(std::string_view backend) {
     const auto* found = std::ranges::find(kBackends, backend, &BackendTraits::backend);
     return found == kBackends.end() ? kOthers : *found;
+}
+
+Bytes context_memory(const Gpu& gpu, std::string_view backend) {
+    const auto* known = knowledge::Contexts::current().find(backend);
+    const auto view = gpu.backends.find(std::string{backend});
+    const auto measured = view != gpu.backends.end() && view->second.measurement
+                              ? view->second.measurement->context
+                              : std::nullopt;
+    const auto context = known ? known->context() : Bytes{};
+    return sum(measured.value_or(context), known ? known->program() : Bytes{});
 }
 
 std::string_view backend_for(const Gpu& gpu) {

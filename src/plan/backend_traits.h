@@ -20,18 +20,23 @@ constexpr std::array<EnumName<FlashAttention>, 3> names_of(FlashAttention) {
 
 struct BackendTraits {
     std::string_view backend = {};  ///< as kApis has it
-    /// What a process takes of a GPU before its first buffer: context, kernels, workspaces.
-    Bytes context = {};
     /// Several GPUs work like a pipeline, each with so many copies of its inputs.
     /// Source: GGML_SCHED_MAX_COPIES of ggml/src/ggml-backend.cpp.
     std::uint64_t pipeline_copies = 1;
-    bool widens_cache = false;     ///< RunShape::widens_cache
-    bool limits_heads = false;     ///< flash attention is for some lengths of a head only
-    std::string_view source = {};  ///< of `context`
+    /// It puts a graph into another order before it is reserved, which on several GPUs took up to
+    /// one row of the stream more than without. Source: ggml_vk_graph_optimize of ggml-vulkan.cpp.
+    bool reorders = false;
+    bool widens_cache = false;  ///< RunShape::widens_cache
+    bool limits_heads = false;  ///< flash attention is for some lengths of a head only
 };
 
-/// By the backend's word. A backend without a row takes nothing and does what the CPU does.
+/// By the backend's word. A backend without a row does what the CPU does.
 const BackendTraits& backend_traits(std::string_view backend);
+
+/// What a process takes of `gpu` before its first buffer: the driver's context, as it was measured
+/// on this machine or else as knowledge::Contexts know it, with the program's kernels and
+/// workspaces. Nothing where neither is known.
+Bytes context_memory(const Gpu& gpu, std::string_view backend);
 
 /// The backend that a program would use on `gpu`: the first in the order of the API table that is
 /// usable, or that nobody has tried; empty when there is none.

@@ -60,9 +60,9 @@ RunShape run_on(const PlanRequest& request, std::string_view backend) {
 
 Slot slot_of(const PlanRequest& request, const Candidate& candidate, std::string_view backend) {
     return {.budget = candidate.budget.bytes.value_or(Bytes{}),
-            .overhead = request.model
-                            ? request.context_overhead.value_or(backend_traits(backend).context)
-                            : Bytes{},
+            .overhead = request.model ? request.context_overhead.value_or(
+                                            context_memory(*candidate.gpu, backend))
+                                      : Bytes{},
             .weight = static_cast<float>(candidate.budget.available.value_or(Bytes{}).count)};
 }
 

@@ -39,7 +39,7 @@ struct PlanRequest {
     std::optional<std::uint64_t> micro_batch = {};          ///< bounds run.batch
     FlashAttention flash_attention = FlashAttention::Auto;  ///< decides run.flash_attention
     std::vector<float> tensor_split = {};        ///< parts of several GPUs; empty: by free memory
-    std::optional<Bytes> context_overhead = {};  ///< of the driver; null: as backend_traits say
+    std::optional<Bytes> context_overhead = {};  ///< of the driver; null: context_memory()
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids; none: all that compute
     /// Whoever asks leaves of these the GPUs that select() accepts for it, and says through which

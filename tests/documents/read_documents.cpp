@@ -5,6 +5,7 @@
 #include <string>
 
 #include "knowledge/chips.h"
+#include "knowledge/contexts.h"
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
@@ -34,6 +35,7 @@ const std::map<std::string, Read>& readers() {
         {"causes", reader([](const auto& text) { return Causes{}.add(text); })},
         {"consumer", reader([](const auto& text) { return parse_consumer(text); })},
         {"chips", reader([](const auto& text) { return knowledge::Chips::from(text); })},
+        {"contexts", reader([](const auto& text) { return knowledge::Contexts::from(text); })},
         {"distributions", reader([](const auto& text) { return knowledge::Places::from(text); })},
         {"drivers", reader([](const auto& text) { return knowledge::Drivers::from(text); })},
         {"model", reader([](const auto& text) { return model_from_document(text); })},

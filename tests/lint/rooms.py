@@ -16,7 +16,7 @@ ARROWS = {
     "knowledge": ["base"],
     "report": ["base", "knowledge"],
     "policy": ["base", "knowledge", "report"],
-    "plan": ["base", "report", "policy"],
+    "plan": ["base", "knowledge", "report", "policy"],
     "explain": ["base", "knowledge", "report", "policy"],
     "export": ["base", "report", "policy"],
     "inventory": ["base", "knowledge", "report"],

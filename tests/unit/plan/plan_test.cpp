@@ -180,7 +180,7 @@ TEST(Plan, LeavesOutWhatDoesNotCompute) {
 TEST(Plan, CountsTheLayersThatFit) {
     const auto request = for_model("llama-3.1-8b", 4096);
     const Load load{.model = &*request.model, .run = request.run};
-    const Slot slot{.overhead = backend_traits("cuda").context};
+    const Slot slot{.overhead = context_memory({}, "cuda")};
     const auto layers = [&](std::uint64_t budget) {
         const auto free = Bytes{budget + kDefaultMargin.count};
         return planned(request, machine({gpu("a", free)})).gpus[0].layers->offloaded;
@@ -225,7 +225,7 @@ TEST(Plan, ShowsTheSamePartsOnEveryMachine) {
     const auto& need = *answer.need;
     EXPECT_EQ(answer.gpus[0].need.count, need.layers.count + need.output.count + need.cache.count +
                                              need.compute.count + answer.gpus[0].overhead.count);
-    EXPECT_EQ(answer.gpus[0].overhead, backend_traits("cuda").context);
+    EXPECT_EQ(answer.gpus[0].overhead, context_memory({}, "cuda"));
 }
 
 TEST(Plan, GoesThroughTheBackendsThatTheConsumerAccepts) {
@@ -235,12 +235,27 @@ TEST(Plan, GoesThroughTheBackendsThatTheConsumerAccepts) {
     second.backends["vulkan"].usable = true;
     auto request = for_model("gemma-3-27b", 4096);
     const auto report = machine({first, second});
-    EXPECT_EQ(planned(request, report).gpus[0].overhead, backend_traits("cuda").context);
+    EXPECT_EQ(planned(request, report).gpus[0].overhead, context_memory({}, "cuda"));
     request.backends = {{"a", {"vulkan"}}, {"b", {"vulkan"}}};
     const auto answer = planned(request, report);
-    EXPECT_EQ(answer.gpus[0].overhead, backend_traits("vulkan").context);
+    EXPECT_EQ(answer.gpus[0].overhead, context_memory({}, "vulkan"));
     ASSERT_EQ(answer.together.size(), 1U);
     EXPECT_EQ(answer.together.front().backend, "vulkan");
+}
+
+TEST(Plan, CountsTheContextAsItWasMeasuredHere) {
+    auto measured = gpu("a", gib(40));
+    const auto request = for_model("gemma-3-27b", 4096);
+    measured.backends["cuda"].measurement = Measurement{};
+    EXPECT_EQ(planned(request, machine({measured})).gpus[0].overhead, mib(530)) << "not told";
+    measured.backends["cuda"].measurement->context = mib(300);
+    const auto answer = planned(request, machine({measured, gpu("b", gib(40))}));
+    EXPECT_EQ(answer.gpus[0].overhead, mib(307)) << "with what llama.cpp adds";
+    EXPECT_EQ(answer.gpus[1].overhead, mib(530)) << "another GPU's is not taken for it";
+    measured.backends["vulkan"].measurement = Measurement{.context = mib(20)};
+    EXPECT_EQ(context_memory(measured, "vulkan"), mib(53));
+    measured.backends["opencl"].measurement = Measurement{.context = mib(70)};
+    EXPECT_EQ(context_memory(measured, "opencl"), mib(70)) << "nothing else is known of it";
 }
 
 struct OverheadRow {

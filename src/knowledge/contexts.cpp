@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/contexts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "knowledge/documents.h"
+#include "knowledge/library.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+constexpr std::string_view kContextsSchema = "gpuprobe.contexts/1";
+/// More than any board of today has would be no context's.
+constexpr std::uint64_t kMaxContextMib = 8192;
+
+struct ContextsDocument {
+    std::string schema = {};
+    std::vector<ContextSize> backends = {};
+};
+RECORD_MEMBERS(ContextsDocument, schema, backends)
+
+Status check(const ContextSize& row) {
+    const auto problem = row.backend.empty()                ? "backend: missing"
+                         : row.context_mib > kMaxContextMib ? "context_mib: too large"
+                         : row.program_mib > kMaxContextMib ? "program_mib: too large"
+                         : row.source.how.empty()           ? "source: how: missing"
+                                                            : nullptr;
+    if (problem)
+        return Error{ErrorCode::Malformed, row.backend + ": " + problem};
+    return Done{};
+}
+
+}  // namespace
+
+const Contexts& Contexts::current() {
+    return made_of_documents(
+        [](const Library& library) { return table_of<Contexts>(library, "contexts"); });
+}
+
+Result<Contexts> Contexts::from(std::string_view json) {
+    auto document = TRY(document_from<ContextsDocument>(json, kContextsSchema));
+    for (const auto& row : document.backends)
+        TRY(check(row));
+    Contexts contexts;
+    contexts.rows_ = std::move(document.backends);
+    return contexts;
+}
+
+const ContextSize* Contexts::find(std::string_view backend) const {
+    const auto found = std::ranges::find(rows_, backend, &ContextSize::backend);
+    return found == rows_.end() ? nullptr : &*found;
+}
+
+}  // namespace gpuprobe::knowledge

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/contexts.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuprobe::test {
+namespace {
+
+using knowledge::Contexts;
+
+TEST(Contexts, AreThoseOfEachBackendWithTheirSource) {
+    const auto* cuda = Contexts::current().find("cuda");
+    ASSERT_NE(cuda, nullptr);
+    EXPECT_EQ(cuda->context(), mib(523));
+    EXPECT_EQ(cuda->program(), mib(7));
+    EXPECT_EQ(cuda->source.driver, "NVIDIA 580.159.04");
+    EXPECT_EQ(Contexts::current().find("opencl"), nullptr);
+}
+
+TEST(Contexts, HaveToBeOfABackendAndOfSomeSource) {
+    const auto with = [](const std::string& row) {
+        return Contexts::from(R"({"schema":"gpuprobe.contexts/1","backends":[)" + row + "]}");
+    };
+    EXPECT_TRUE(
+        with(R"({"backend":"cuda","context_mib":8192,"program_mib":0,"source":{"how":"seen"}})"));
+    for (const auto* row :
+         {R"({"backend":"","context_mib":1,"program_mib":0,"source":{"how":"seen"}})",
+          R"({"backend":"cuda","context_mib":1,"program_mib":0,"source":{"how":""}})",
+          R"({"backend":"cuda","context_mib":8193,"program_mib":0,"source":{"how":"seen"}})",
+          R"({"backend":"cuda","context_mib":1,"program_mib":8193,"source":{"how":"seen"}})",
+          R"({"backend":"cuda","context_mib":-1,"program_mib":0,"source":{"how":"seen"}})",
+          R"({"backend":"cuda","context_mib":1,"program_mib":0})"})
+        EXPECT_FALSE(with(row)) << row;
+    EXPECT_FALSE(Contexts::from(R"({"schema":"gpuprobe.setup/1"})"));
+}
+
+}  // namespace
+}  // namespace gpuprobe::test
