@@ -6,6 +6,10 @@
 
 namespace gpuprobe::inline plan {
 
+/// Where the rows of the tokens whose logits are wanted are taken: before the last network, behind
+/// it, or behind the norm of the output. In the reserved graph they are all rows.
+enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
+
 /// What llama.cpp does with models of one architecture, where neither keys nor tensors tell.
 struct Architecture {
     std::string_view name = {};
@@ -21,6 +25,14 @@ struct Architecture {
     bool has_lightning_attention = false;  ///< recurrent layers keep keys · keys for each head
     std::uint64_t attention_interval = 0;  ///< every so many layers one attends; 0: all
     bool weighs_input = false;             ///< LayerWork::weighs_input
+    RowsTaken rows_taken = RowsTaken::InLastLayer;
+    /// What rows are taken of is an output too, for models that predict the tokens after the next.
+    bool keeps_last = false;
+    /// What takes the place of the mask of the whole context leaves too little of it for the
+    /// logits. It is counted to the end then, which is never too little.
+    bool holds_mask = false;
+    /// Beside a network that reads the same, the product of attention is made after the network.
+    bool projects_late = false;
 };
 
 /// By general.architecture; one that has no row does what most do.

@@ -13,7 +13,15 @@ Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor
 
 /// By position. The first operation on a view of a product, as heads are, has a place of its own.
 Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
-    return work.has_positions ? memory_.result(floats(numbers), {tensor}) : tensor;
+    return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
+}
+
+/// Into the cache, at the rows that the inputs tell.
+void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tensor> value) {
+    const auto& rows = rows_.at(layer.is_windowed ? 1 : 0);
+    memory_.read({key, rows[0]});
+    if (value)
+        memory_.read({*value, rows[1]});
 }
 
 Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
@@ -56,14 +64,13 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
                                            .tokens = tokens_,
                                            .has_bias = work.has_position_bias});
     } else {
-        memory_.read({key});
-        memory_.read({value});
+        store(layer, key, value);
         result = attended(layer, query, out, {normed});
     }
     result = rotated(run_.values, out, result);
     if (work.has_gate)
         result = memory_.in_place(floats(out), {result, memory_.result(floats(out), {both})});
-    return memory_.result(floats(width()), {result});
+    return projects_late(work) ? result : memory_.result(floats(width()), {result});
 }
 
 /// Source: ggml_cuda_flash_attn_ext_get_alloc_size in ggml/src/ggml-cuda/fattn.cu of llama.cpp at
@@ -186,7 +193,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto both = memory_.result(floats(layer.key_length), {normed});
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
-    memory_.read({memory_.result(floats(layer.key_length), {compressed, position})});
+    store(layer, memory_.result(floats(layer.key_length), {compressed, position}), {});
     const auto sums =
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
     const auto out = floats(product(work.heads, work.value_length));
@@ -209,8 +216,7 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto value = memory_.result(floats(product(heads, layer.value_length)), {wide});
     const auto position = memory_.result(floats(work.rope_length), {both});
     const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
-    memory_.read({memory_.result(floats(product(heads, layer.key_length)), {wide, repeated})});
-    memory_.read({value});
+    store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}), value);
     const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
     return memory_.result(floats(width()), {sums});
 }

@@ -2,6 +2,7 @@
 #include "plan/compute.h"
 
 #include <span>
+#include <utility>
 
 #include "plan/compute_graph.h"
 
@@ -17,12 +18,19 @@ Bytes ComputeGraph::bytes(const Part& part) {
     prepare(part);
     const auto used = used_layers();
     for (auto i = part.first; i < std::min(part.last, used); ++i)
-        stream_ = layer(i, part.has_output && i + 1 == used);
+        stream_ = layer(i, i + 1 == used);
     if (has_extra_)
         memory_.read({extra_});
-    if (part.has_output) {
-        const auto normed = norm(stream_);
-        if (model_.has_logits)
+    // The norm itself has no weights: the device before makes it.
+    const bool is_behind = part.first >= used;
+    if (part.has_output || part.last >= used) {
+        const auto taken = architecture_.rows_taken;
+        if (!is_behind && taken == RowsTaken::BehindLayers)
+            stream_ = last_rows(stream_);
+        auto normed = is_behind ? memory_.in_place(floats(width()), {stream_}) : norm(stream_);
+        if (part.has_output && taken == RowsTaken::BehindNorm)
+            normed = last_rows(normed);
+        if (part.has_output && model_.has_logits)
             (void)memory_.result(floats(model_.vocabulary.value_or(0)), {normed});
     }
     memory_.read(kept_);
@@ -32,57 +40,94 @@ Bytes ComputeGraph::bytes(const Part& part) {
 /// Inputs, of the stream and for caches that the part has. What is copied for a pipeline stays
 /// until the end (ggml_backend_sched_split_graph flags it as output).
 void ComputeGraph::prepare(const Part& part) {
-    const auto input = [&](std::uint64_t bytes) {
-        for (std::uint64_t i = 1; i < part.copies; ++i)
-            (void)memory_.input(bytes);
-        const auto tensor = memory_.input(bytes);
-        if (part.copies > 1)
-            kept_.push_back(tensor);
-        return tensor;
-    };
+    copies_ = part.copies;
     // The CPU has room for those who bring embeddings instead of tokens, too.
+    const auto row = floats(width());
     const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
-    const auto stream = input(wide);
-    (void)input(product(tokens_, kFloatBytes));  // positions
-    const auto layers = std::span{model_.layers}.subspan(part.first, part.last - part.first);
-    for (const bool is_windowed : {false, true}) {
-        const auto one = std::ranges::find_if(layers, [is_windowed](const LayerShape& layer) {
-            return layer.key_heads > 0 && layer.is_windowed == is_windowed;
+    stream_ = input(part.is_host ? wide : row);
+    const bool is_later = part.first > 0;
+    const auto end = std::min(part.last, used_layers());
+    const auto layers = std::span{model_.layers}.first(end).subspan(std::min(part.first, end));
+    // A norm is made by the device before, which does not know its weights; the stream comes too.
+    if (is_later && !layers.empty() && layers.front().work.has_first_norm)
+        normed_ = stream_;
+    positions_ = input(product(tokens_, kFloatBytes));
+    // Those of the kind of layer that comes first come first, as the graph is walked.
+    const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
+    const auto first = std::ranges::find_if(layers, attends);
+    const bool is_first_windowed = first != layers.end() && first->is_windowed;
+    for (const bool is_windowed : {is_first_windowed, !is_first_windowed}) {
+        const auto one = std::ranges::find_if(layers, [&](const LayerShape& layer) {
+            return attends(layer) && layer.is_windowed == is_windowed;
         });
-        if (one == layers.end())
-            continue;
-        if (!model_.attends_batch) {
-            const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
-            (void)input(product(tokens_, kIndexBytes));
-            (void)input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes));
-        }
-        masks_.at(is_windowed ? 1 : 0) = input(product(cells(*one), tokens_, mask_number()));
-        if (one->work.has_position_bias)
-            buckets_ = input(product(cells(*one), tokens_, kFloatBytes));
-        if (one->work.crosses) {
-            encoded_ = input(product(model_.encoded, width(), kFloatBytes));
-            encoded_mask_ = input(product(model_.encoded, tokens_, mask_number()));
-        }
+        if (one != layers.end())
+            prepare_cache(*one);
+        if (normed_ && is_windowed == is_first_windowed)
+            stream_ = input(row);
     }
     for (const auto& one : layers)
         if (one.work.recurrence == Recurrence::Lightning && decays_ == 0)
             decays_ = input(floats(product(one.work.heads, tokens_)));
-    stream_ = part.is_host ? memory_.result(floats(width()), {}) : stream;
+    if (!is_later)
+        embed(part);
     input_ = stream_;
-    if (part.is_host && model_.deep_layers > 0)
-        stream_ = input_ = memory_.result(wide, {stream_});
-    // The last sum of the device before has no weights, and is made here of its two parts.
-    if (part.first > 0)
-        stream_ = memory_.in_place(floats(width()), {stream, input(floats(width()))});
-    if (part.is_host && model_.has_embedding_norm)
+    if (model_.extra_width > 0)
+        prepare_extra(part);
+}
+
+/// What the embedding becomes before the first layer.
+void ComputeGraph::embed(const Part& part) {
+    const auto row = floats(width());
+    if (part.is_host)
+        stream_ = memory_.result(row, {});
+    else if (model_.has_position_rows)
+        stream_ = memory_.in_place(row, {stream_, input(row)});
+    if (model_.deep_layers > 0)
+        stream_ = memory_.result(floats(product(width(), sum(1, model_.deep_layers))), {stream_});
+    if (model_.has_embedding_norm)
         stream_ = norm(stream_);
-    if (model_.extra_width > 0) {
-        const auto looked_up = memory_.input(floats(model_.extra_width));
-        const auto projected = memory_.result(floats(model_.extra_width), {stream_});
-        extra_ =
-            memory_.result(floats(model_.extra_width),
-                           {memory_.in_place(floats(model_.extra_width), {projected, looked_up})});
-        has_extra_ = true;
+}
+
+/// The first device makes the embeddings that each layer has besides; others are given theirs.
+void ComputeGraph::prepare_extra(const Part& part) {
+    if (part.first > 0) {
+        const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
+        for (auto i = part.first; i < part.last; ++i)
+            (void)input(floats(one));
+        return;
+    }
+    const auto all = floats(model_.extra_width);
+    const auto looked_up = part.is_host ? memory_.input(all) : input(all);
+    const auto projected = memory_.result(all, {stream_});
+    extra_ = memory_.result(all, {memory_.in_place(all, {projected, looked_up})});
+    has_extra_ = true;
+}
+
+Tensor ComputeGraph::input(std::uint64_t bytes) {
+    for (std::uint64_t i = 1; i < copies_; ++i)
+        (void)memory_.input(bytes);
+    const auto tensor = memory_.input(bytes);
+    if (copies_ > 1)
+        kept_.push_back(tensor);
+    return tensor;
+}
+
+/// What layers like this one read beside the stream.
+void ComputeGraph::prepare_cache(const LayerShape& one) {
+    if (!model_.attends_batch) {
+        const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
+        rows_.at(one.is_windowed ? 1 : 0) = {
+            input(product(tokens_, kIndexBytes)),
+            input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
+    }
+    masks_.at(one.is_windowed ? 1 : 0) = input(product(cells(one), tokens_, mask_number()));
+    if (!one.is_windowed && architecture_.holds_mask)
+        kept_.push_back(masks_.front());
+    if (one.work.has_position_bias)
+        buckets_ = input(product(cells(one), tokens_, kFloatBytes));
+    if (one.work.crosses) {
+        encoded_ = input(product(model_.encoded, width(), kFloatBytes));
+        encoded_mask_ = input(product(model_.encoded, tokens_, mask_number()));
     }
 }
 
@@ -90,21 +135,17 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     const auto row = floats(width());
     const auto& layer = model_.layers[index];
     const auto& work = layer.work;
-    const auto normed = work.has_first_norm ? norm(stream_) : stream_;
+    auto normed = stream_;
+    if (normed_)
+        normed = memory_.in_place(row, {*std::exchange(normed_, std::nullopt)});
+    else if (work.has_first_norm)
+        normed = norm(stream_);
+    const bool takes_rows = is_last && architecture_.rows_taken == RowsTaken::InLastLayer;
     auto mix = mixed(layer, normed);
-    auto before = stream_;
-    auto for_forward = normed;
-    if (is_last) {  // rows of the tokens whose logits are wanted: in the reserved graph all
-        mix = memory_.result(row, {mix});
-        before = memory_.result(row, {before});
-        if (work.is_parallel)
-            for_forward = memory_.result(row, {normed});
-    }
-    if (work.is_parallel) {
-        const auto forward = feed_forward(layer, for_forward);
-        return memory_.in_place(row, {memory_.in_place(row, {forward, before}), mix});
-    }
-    auto sum = memory_.in_place(row, {mix, before});
+    if (work.is_parallel)
+        return joined(layer, mix, normed, takes_rows);
+    mix = rows(takes_rows, mix);
+    auto sum = memory_.in_place(row, {mix, rows(takes_rows, stream_)});
     if (work.has_sum_norms)
         sum = norm(sum);
     if (work.crosses)
@@ -116,6 +157,24 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
             sum = norm(sum);
     }
     return index < model_.deep_layers ? memory_.in_place(row, {sum, input_}) : sum;
+}
+
+/// Attention and network read the same, and are added.
+Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, bool takes_rows) {
+    const auto row = floats(width());
+    const bool is_late = projects_late(layer.work);
+    Tensor before = 0;
+    if (!is_late) {
+        mix = rows(takes_rows, mix);
+        before = rows(takes_rows, stream_);
+    }
+    const auto forward = feed_forward(layer, rows(takes_rows, normed));
+    if (is_late)
+        before = rows(takes_rows, stream_);
+    const auto sum = memory_.in_place(row, {forward, before});
+    if (is_late)
+        mix = rows(takes_rows, memory_.result(row, {mix}));
+    return memory_.in_place(row, {sum, mix});
 }
 
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {

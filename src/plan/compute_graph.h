@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "plan/architecture.h"
 #include "plan/compute.h"
 #include "plan/graph_memory.h"
 #include "plan/need.h"
@@ -37,7 +38,10 @@ struct DirectAttention {
 class ComputeGraph {
 public:
     ComputeGraph(const Model& model, const RunShape& run)
-        : model_{model}, run_{run}, tokens_{tokens_of(run)} {}
+        : model_{model},
+          run_{run},
+          architecture_{architecture_named(model.architecture)},
+          tokens_{tokens_of(run)} {}
 
     Bytes bytes(const Part& part);
 
@@ -60,6 +64,10 @@ private:
         return static_cast<std::size_t>(unused - model_.layers.begin());
     }
 
+    [[nodiscard]] bool projects_late(const LayerWork& work) const {
+        return work.is_parallel && architecture_.projects_late;
+    }
+
     /// RMS norms work in place, layer norms do not.
     Tensor norm(Tensor tensor) {
         return model_.has_layer_norm ? memory_.result(floats(width()), {tensor})
@@ -67,6 +75,19 @@ private:
     }
 
     void prepare(const Part& part);
+    void prepare_cache(const LayerShape& one);
+    void embed(const Part& part);
+    void prepare_extra(const Part& part);
+    Tensor joined(const LayerShape& layer, Tensor mix, Tensor normed, bool takes_rows);
+    Tensor last_rows(Tensor tensor) {
+        if (architecture_.keeps_last)
+            kept_.push_back(tensor);
+        return rows(true, tensor);
+    }
+    [[nodiscard]] Tensor rows(bool are_taken, Tensor tensor) {
+        return are_taken ? memory_.result(floats(width()), {tensor}) : tensor;
+    }
+    Tensor input(std::uint64_t bytes);
     Tensor layer(std::size_t index, bool is_last);
     Tensor mixed(const LayerShape& layer, Tensor normed);
     Tensor attention(const LayerShape& layer, Tensor normed);
@@ -83,6 +104,7 @@ private:
     Tensor chosen(const LayerShape& layer, const Sources& read, std::uint64_t cells, Tensor mask);
     Tensor chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask);
     [[nodiscard]] std::uint64_t widened(const LayerShape& layer, std::uint64_t cells) const;
+    void store(const LayerShape& layer, Tensor key, std::optional<Tensor> value);
     Tensor turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor);
     Tensor rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor);
     Tensor mamba(const LayerShape& layer, Tensor normed);
@@ -97,16 +119,22 @@ private:
 
     const Model& model_;
     const RunShape& run_;
+    const Architecture& architecture_;
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
+    Tensor positions_ = 0;
     std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
+    /// Likewise, where keys and values go in the cache.
+    std::array<std::array<Tensor, 2>, 2> rows_ = {};
     Tensor decays_ = 0;   ///< of scores by distance, for lightning attention; 0: none yet
     Tensor buckets_ = 0;  ///< of distances, for a bias by position
     Tensor encoded_ = 0;  ///< what an encoder has said
     Tensor encoded_mask_ = 0;
-    Tensor input_ = 0;   ///< of the first layer, and of deep ones
-    Tensor stream_ = 0;  ///< what the next layer adds to
-    Tensor extra_ = 0;   ///< embeddings of each layer's own (Gemma 3n)
+    std::uint64_t copies_ = 1;           ///< of each input
+    std::optional<Tensor> normed_ = {};  ///< of the first layer, where another device made it
+    Tensor input_ = 0;                   ///< of the first layer, and of deep ones
+    Tensor stream_ = 0;                  ///< what the next layer adds to
+    Tensor extra_ = 0;                   ///< embeddings of each layer's own (Gemma 3n)
     bool has_extra_ = false;
     std::optional<Tensor> float_mask_ = {};   ///< of indexers that choose for each head
     std::optional<Tensor> first_value_ = {};  ///< of RWKV

@@ -56,6 +56,7 @@ Status weigh(const Gguf& gguf, Model& model) {
     // Alone it is the norm of the output, under another name (LFM2).
     model.has_embedding_norm =
         has("token_embd_norm.weight") && (has("output_norm.weight") || !model.has_logits);
+    model.has_position_rows = has("position_embd.weight");
     if (!has_output &&
         architecture_named(model.architecture)
             .ties_output)  // tied: the matrix is used at both ends, and is on both sides then

@@ -105,6 +105,7 @@ struct Model {
     bool has_logits = true;
     std::uint64_t encoded = 0;        ///< tokens that an encoder has said, for layers that cross
     bool has_embedding_norm = false;  ///< right behind the embedding, by the CPU
+    bool has_position_rows = false;   ///< added to the embedding, from a matrix of positions
     bool has_layer_norm = false;      ///< and no RMS norm
     std::uint64_t deep_layers = 0;    ///< that add an input of their own (Qwen3-VL)
     std::uint64_t extra_width = 0;    ///< of embeddings that each layer has besides (Gemma 3n)
