@@ -25,6 +25,9 @@ MIB = 1 << 20
 LEAST, MOST = -1.0, {"on": 2.0, "off": 3.0}
 
 WAYS = [dict(flash=flash) for flash in ("on", "off")]
+# The place of a mask of 128 MiB is reused or not; it is counted where that is not certain.
+MOST_OF_LONG = 3.5
+LONG = [dict(flash=flash, ctx=ctx) for ctx in (65536, 131072) for flash in ("on", "off")]
 MORE_WAYS = [
     dict(flash="on", keys="q8_0", values="q8_0", ctx=8192),
     dict(flash="on", keys="q4_0", values="q4_0", ctx=16384),
@@ -78,7 +81,7 @@ class WithLlamaCpp(unittest.TestCase):
               flush=True)
         return abs(cache - real["cache"]), error
 
-    def check(self, names, ways):
+    def check(self, names, ways, most=None):
         print("\nMiB, llama.cpp's and ours; the error is of the sum with the weights")
         compared = 0
         for name in names:
@@ -94,7 +97,7 @@ class WithLlamaCpp(unittest.TestCase):
                     compared += 1
                     self.assertLess(found[0], 0.02, "the cache is exact")
                     self.assertGreaterEqual(found[1], LEAST)
-                    self.assertLessEqual(found[1], MOST[way["flash"]])
+                    self.assertLessEqual(found[1], most or MOST[way["flash"]])
             model.unlink()
         return compared
 
@@ -103,6 +106,16 @@ class PlanOfEveryShape(WithLlamaCpp):
     def test_is_what_llama_cpp_reserves(self):
         self.assertGreaterEqual(len(shapes.SHAPES), 59)
         self.assertEqual(self.check(shapes.SHAPES, WAYS), len(WAYS) * len(shapes.SHAPES))
+
+
+class PlanOfLongContexts(WithLlamaCpp):
+    # Of each class: dense, windows first and last, latent, an indexer, compressed, recurrent, mixtures.
+    SHAPES = ("llama-8b", "llama-1b", "qwen3-32b", "qwen3-moe", "gemma2-9b", "gemma3-12b", "cohere2-7b", "cohere-2-moe", "gpt-oss-20b",
+              "mimo-2", "laguna", "step35", "llama4", "deepseek-v3", "kimi-linear", "glm-5", "minimax-m3", "deepseek-v4-flash",
+              "gemma-4-e4b", "gemma-4-31b", "qwen35-with-next-token", "qwen3-next", "jamba", "falcon-h1", "qwen3-vl")
+
+    def test_is_what_llama_cpp_reserves(self):
+        self.assertEqual(self.check(self.SHAPES, LONG, MOST_OF_LONG), len(LONG) * len(self.SHAPES))
 
 
 class PlanOfTypesOfTheCache(WithLlamaCpp):
