@@ -66,6 +66,11 @@ Bytes part_bytes(const Load& load, const Part& part) {
     return sum(bytes, compute_of(*load.model, load.run, part));
 }
 
+/// Of the stream between layers, for a whole batch.
+Bytes row_of(const Load& load) {
+    return Bytes{product(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
+}
+
 /// Long batches of layers that stay with the host are computed by the first GPU, for which one
 /// matrix at a time is copied. Source: op_offload in ggml/src/ggml-backend.cpp.
 Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
@@ -112,6 +117,8 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
                         .has_output = end == load.pieces(),
                         .copies = is_pipeline ? load.pipeline_copies : 1};
         placement.used[i] = sum(part_bytes(load, part), slots[i].overhead);
+        if (load.is_reordered && slots.size() > 1)
+            placement.used[i] = sum(placement.used[i], row_of(load));
         if (next == start)
             placement.used[i] = sum(placement.used[i], copied_matrix(load, offloaded));
         next = end;

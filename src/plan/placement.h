@@ -22,7 +22,8 @@ struct Load {
     const Model* model = nullptr;
     RunShape run = {};
     std::uint64_t pipeline_copies = 1;
-    Bytes bytes = {};  ///< without a model
+    bool is_reordered = false;  ///< BackendTraits::reorders
+    Bytes bytes = {};           ///< without a model
 
     /// Layers and the output.
     [[nodiscard]] std::uint64_t pieces() const;

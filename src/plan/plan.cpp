@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "plan/backend_traits.h"
@@ -92,7 +93,8 @@ Load load_of(const PlanRequest& request, std::string_view backend) {
         return {.bytes = request.need.value_or(Bytes{})};
     return {.model = &*request.model,
             .run = run_on(request, backend),
-            .pipeline_copies = backend_traits(backend).pipeline_copies};
+            .pipeline_copies = backend_traits(backend).pipeline_copies,
+            .is_reordered = backend_traits(backend).reorders};
 }
 
 std::optional<LayerCount> layers_of(const Load& load, const std::vector<Slot>& slots) {
@@ -147,10 +149,27 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
 
 using Candidates = std::vector<const Candidate*>;
 
-/// Those that one backend drives, in the report's order, as the runtime lists them; without the
-/// integrated ones where a discrete one is among them and nobody was named.
+/// In the order of the API, as the runtime lists them, where one driver has them all.
+void order_by_index(std::string_view api, Candidates& members) {
+    const auto view_of = [api](const Candidate* member) -> const ApiView* {
+        const auto found = member->gpu->apis.find(std::string{api});
+        return found != member->gpu->apis.end() && found->second.index ? &found->second : nullptr;
+    };
+    const auto* first = members.empty() ? nullptr : view_of(members.front());
+    const bool is_known = std::ranges::all_of(members, [&](const Candidate* member) {
+        const auto* view = view_of(member);
+        return first && view && view->driver == first->driver;
+    });
+    if (is_known)
+        std::ranges::stable_sort(members, std::less{},
+                                 [&](const Candidate* member) { return *view_of(member)->index; });
+}
+
+/// Those that one backend drives; without the integrated ones where a discrete one is among them
+/// and nobody was named.
 Candidates members_of(const PlanRequest& request,
                       const std::vector<Candidate>& all,
+                      std::string_view api,
                       std::string_view backend) {
     Candidates members;
     for (const auto& candidate : all)
@@ -163,6 +182,8 @@ Candidates members_of(const PlanRequest& request,
         std::erase_if(members, [](const Candidate* member) {
             return member->gpu->kind == GpuKind::Integrated;
         });
+    if (request.model)
+        order_by_index(api, members);
     return members;
 }
 
@@ -216,14 +237,20 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
                              const std::vector<Candidate>& candidates,
                              const Report& whole) {
     std::vector<SetPlan> sets;
+    const auto same_gpus = [](std::vector<std::string> left, std::vector<std::string> right) {
+        std::ranges::sort(left);
+        std::ranges::sort(right);
+        return left == right;
+    };
     for (const auto& api : kApis) {
-        const auto members = api.splits_models ? members_of(request, candidates, api.backend)
-                                               : std::vector<const Candidate*>{};
+        const auto members = api.splits_models
+                                 ? members_of(request, candidates, api.word, api.backend)
+                                 : std::vector<const Candidate*>{};
         if (members.size() < 2)
             continue;
         auto set = set_of(request, api.backend, members, whole);
         const bool is_new = std::ranges::none_of(
-            sets, [&set](const SetPlan& earlier) { return earlier.gpus == set.gpus; });
+            sets, [&](const SetPlan& earlier) { return same_gpus(earlier.gpus, set.gpus); });
         if (is_new)
             sets.push_back(std::move(set));
     }

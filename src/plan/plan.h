@@ -99,7 +99,7 @@ RECORD_MEMBERS(Share, gpu, need, layers)
 /// Several GPUs together, through one backend.
 struct SetPlan {
     std::string backend = {};
-    std::vector<std::string> gpus = {};  ///< in the report's order
+    std::vector<std::string> gpus = {};  ///< in the order in which the runtime lists them
     Fit fit = Fit::Unknown;
     bool flash_attention = false;
     std::optional<LayerCount> layers = {};

@@ -2,8 +2,9 @@
 """What llama.cpp reserves for a model: its own account of its buffers, without allocating the weights.
 
 As a program: llama.py FOLDER MODEL SWITCHES loads the shared objects of FOLDER and prints {"cache", "compute"} in MiB by
-device, or {"error"}; it runs as a process of its own because the library may abort.
+device, and {"parts"}, or {"error"}; it runs as a process of its own because the library may abort.
 """
+import collections
 import ctypes
 import json
 import os
@@ -112,15 +113,37 @@ def sizes(text):
     return {"compute": {device: float(size) for device, size in compute}, "cache": sum(map(float, caches))}
 
 
+def parts(text):
+    """By device: the layers that it was given (the output is the one behind the last), its cache and computation in MiB."""
+    found = collections.defaultdict(lambda: {"layers": [], "cache": 0.0, "compute": 0.0})
+    for layer, device in re.findall(r"load_tensors: layer +(\d+) assigned to device (\w+)", text):
+        found[device]["layers"].append(int(layer))
+    for device, size in re.findall(r"(\S+) compute buffer size = +([\d.]+) MiB", text):
+        found[device]["compute"] += float(size)
+    holders = []
+    for line in text.splitlines():
+        if holder := re.search(r"llama_kv_cache\w*: layer +\d+: dev = (\w+)", line):
+            holders.append(holder[1])
+        # All layers of one cache are alike.
+        if size := re.search(r"llama_kv_cache\w*: size = +([\d.]+) MiB", line):
+            for holder in holders:
+                found[holder]["cache"] += float(size[1]) / len(holders)
+            holders = []
+    return found
+
+
 SWITCHES = {"ctx": 4096, "batch": 512, "streams": 1, "keys": "f16", "values": "f16", "flash": "on", "swa_full": False,
             "layers": 9999, "split": []}
 
 
+def command(folder, model, **switches):
+    return [sys.executable, __file__, str(folder), str(model), json.dumps({**SWITCHES, **switches})]
+
+
 def reserved(folder, model, environment=None, **switches):
     """What llama.cpp of `folder` reserves: {"cache", "compute"}; {"error"} where it refuses the model or the switches."""
-    done = subprocess.run(
-        [sys.executable, __file__, str(folder), str(model), json.dumps({**SWITCHES, **switches})], text=True, check=False,
-        capture_output=True, timeout=120, env={**os.environ, "GGML_NO_BACKTRACE": "1", **(environment or {})})
+    done = subprocess.run(command(folder, model, **switches), text=True, check=False, capture_output=True, timeout=120,
+                          env={**os.environ, "GGML_NO_BACKTRACE": "1", **(environment or {})})
     if done.returncode != 0:
         return {"error": done.stderr.strip().splitlines()[-1:]}
     return json.loads(done.stdout)
@@ -129,7 +152,7 @@ def reserved(folder, model, environment=None, **switches):
 def main(folder, model, switches):
     is_made, text = asked(folder, model, json.loads(switches))
     problems = [line for line in text.splitlines() if re.search("error|failed|requires", line)]
-    print(json.dumps(sizes(text) if is_made else {"error": problems[:2]}))
+    print(json.dumps({**sizes(text), "parts": parts(text)} if is_made else {"error": problems[:2]}))
     sys.stdout.flush()
     os._exit(0)  # nothing was allocated that could be freed
 

@@ -243,6 +243,23 @@ TEST(Plan, GoesThroughTheBackendsThatTheConsumerAccepts) {
     EXPECT_EQ(answer.together.front().backend, "vulkan");
 }
 
+TEST(Plan, SplitsInTheOrderOfTheApi) {
+    const std::vector<std::string> as_listed = {"b", "a"};
+    const std::vector<std::string> as_reported = {"a", "b"};
+    auto first = gpu("a", gib(40));
+    auto second = gpu("b", gib(40));
+    first.apis["cuda"].index = 1;
+    second.apis["cuda"].index = 0;
+    const auto order_of = [&](const PlanRequest& request) {
+        return planned(request, machine({first, second})).together.at(0).gpus;
+    };
+    const auto request = for_model("gemma-3-27b", 4096);
+    EXPECT_EQ(order_of(request), as_listed);
+    EXPECT_EQ(order_of(bytes_needed(gib(50))), as_reported) << "nobody splits layers";
+    second.apis["cuda"].driver = "another";
+    EXPECT_EQ(order_of(request), as_reported) << "their indices are not of one list";
+}
+
 TEST(Plan, CountsTheContextAsItWasMeasuredHere) {
     auto measured = gpu("a", gib(40));
     const auto request = for_model("gemma-3-27b", 4096);
