@@ -25,6 +25,9 @@ public:
     /// Facts about the API as a whole; an object. Later calls add members.
     virtual void runtime(const Value& facts) = 0;
     virtual void device(const DeviceFacts& facts) = 0;
+    /// Every device has been told; what is told of one from here on adds to it. For a backend whose
+    /// driver is slow to tell what few wait for.
+    virtual void known() {}
 };
 
 /// How the query ended, as far as the backend can tell from inside.

@@ -54,6 +54,7 @@ public:
     void phase(std::string_view name) override { write(frames_.phase(name)); }
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
+    void known() override { write(frames_.known()); }
     void confined(const Confinement& confinement) { write(frames_.confined(confinement.by)); }
     void done(const Answer& answer) {
         write(frames_.done(answer.outcome, answer.note, answer.reasons));

@@ -254,7 +254,7 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
 /// What is not known yet is believed before the worker has ended; else how it ends may count.
 void Queries::answered(const ProbeTarget& target, ProbeResult probe) {
     auto& machine = context_.machine;
-    if (machine.offers(target) && !machine.results.find(target)) {
+    if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
         machine.results.keep(std::move(probe));
         early_.insert(target);
         publisher_.publish_soon();

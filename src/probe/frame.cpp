@@ -38,6 +38,10 @@ std::uint32_t number_at(std::string_view bytes, std::size_t offset) {
     return number;
 }
 
+bool has_sum(FrameKind kind) {
+    return kind == FrameKind::Done || kind == FrameKind::Known;
+}
+
 std::string header(std::size_t length, FrameKind kind) {
     return number_bytes(static_cast<std::uint32_t>(length)) +
            number_bytes(static_cast<std::uint32_t>(kind));
@@ -62,10 +66,16 @@ bool FrameWriter::fits(const std::string& payload) const {
            bytes_ + kHeader + payload.size() <= kMaxFrames.count - kDoneReserve;
 }
 
+/// With the sum of all that comes before it.
+std::string FrameWriter::summed(FrameKind kind, const std::string& payload) const {
+    const auto frame = header(payload.size() + kSum, kind) + payload;
+    return frame + number_bytes(extended(sum_, frame));
+}
+
 std::string FrameWriter::add(FrameKind kind, const std::string& payload) {
     if (!fits(payload))
         return {};
-    auto frame = header(payload.size(), kind) + payload;
+    auto frame = has_sum(kind) ? summed(kind, payload) : header(payload.size(), kind) + payload;
     sum_ = extended(sum_, frame);
     bytes_ += frame.size();
     ++frames_;
@@ -109,6 +119,12 @@ std::string FrameWriter::device(const DeviceFacts& facts) {
     return frame;
 }
 
+std::string FrameWriter::known() {
+    Value payload;
+    payload["frames"] = to_value(frames_);
+    return add(FrameKind::Known, json_line(payload));
+}
+
 std::string FrameWriter::done(Outcome outcome,
                               const std::optional<std::string>& note,
                               const std::vector<Reason>& reasons) {
@@ -118,8 +134,7 @@ std::string FrameWriter::done(Outcome outcome,
     auto payload = done_payload(outcome, note, first, frames_);
     if (payload.size() + kHeader + kSum > kDoneReserve)
         payload = done_payload(outcome, note, {}, frames_);
-    auto frame = header(payload.size() + kSum, FrameKind::Done) + payload;
-    return frame + number_bytes(extended(sum_, frame));
+    return summed(FrameKind::Done, payload);
 }
 
 void FrameReader::feed(std::string_view bytes) {
@@ -155,7 +170,7 @@ std::optional<Frame> FrameReader::next() {
     const auto kind = number_at(rest, 4);
     if (length > kMaxFrame.count)
         return fail("a frame of " + std::to_string(length) + " bytes");
-    if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Confined))
+    if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Known))
         return fail("a frame of unknown kind " + std::to_string(kind));
     if (rest.size() < kHeader + length)
         return std::nullopt;
@@ -179,7 +194,7 @@ std::optional<std::string_view> FrameReader::summed(std::string_view frame) cons
 
 std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
     std::optional<std::string_view> text = bytes.substr(kHeader);
-    if (kind == FrameKind::Done)
+    if (has_sum(kind))
         text = summed(bytes);
     if (!text)
         return fail("the sum is wrong");
@@ -201,7 +216,7 @@ std::string FrameReader::objection(const Frame& frame) {
     if (frame.kind == FrameKind::Runtime &&
         (members_ += frame.payload.as_object()->size()) > kMaxFrameMembers)
         return "over " + std::to_string(kMaxFrameMembers) + " facts of the API";
-    if (frame.kind == FrameKind::Done && frame.payload.at("frames").as_unsigned() != frames_)
+    if (has_sum(frame.kind) && frame.payload.at("frames").as_unsigned() != frames_)
         return "frames are missing";
     return {};
 }

@@ -14,9 +14,9 @@
 ///
 /// A frame is two little-endian 32-bit numbers, the payload's length and its kind, and the payload:
 /// one JSON object. The last frame is `done`; its payload is followed, within the frame, by the
-/// CRC-32 (as zlib and ISO 3309 define it) of every byte of the stream before it. A driver may end
-/// the process with status 0, write to any descriptor or damage the heap: only a stream that adds
-/// up is an answer.
+/// CRC-32 (as zlib and ISO 3309 define it) of every byte of the stream before it, and so is that of
+/// `known`. A driver may end the process with status 0, write to any descriptor or damage the heap:
+/// only a stream that adds up is an answer.
 namespace gpuprobe::inline probe {
 
 constexpr Bytes kMaxFrame = mib(1);   ///< one payload
@@ -30,6 +30,7 @@ enum class FrameKind : std::uint32_t {
     Device = 3,    ///< value_of(DeviceFacts)
     Done = 4,      ///< {"outcome", "note", "reasons", "frames"}: how many frames came before
     Confined = 5,  ///< {"by"}: what holds the worker (ProbeResult::confinement)
+    Known = 6,     ///< {"frames"}: every device has been told; what follows of one adds to it
 };
 
 struct Frame {
@@ -45,6 +46,7 @@ public:
     [[nodiscard]] std::string runtime(const Value& facts);
     [[nodiscard]] std::string device(const DeviceFacts& facts);
     [[nodiscard]] std::string confined(const std::vector<std::string>& by);
+    [[nodiscard]] std::string known();
     /// The last one. `outcome` is Answered, Absent or Failed.
     [[nodiscard]] std::string done(Outcome outcome,
                                    const std::optional<std::string>& note,
@@ -53,6 +55,7 @@ public:
 private:
     [[nodiscard]] bool fits(const std::string& payload) const;
     std::string add(FrameKind kind, const std::string& payload);
+    [[nodiscard]] std::string summed(FrameKind kind, const std::string& payload) const;
 
     std::uint32_t sum_ = 0;
     std::uint64_t frames_ = 0;
@@ -76,7 +79,7 @@ public:
 private:
     std::optional<Frame> fail(std::string problem);
     std::optional<Frame> take(FrameKind kind, std::string_view payload);
-    /// The JSON part of a done frame; nullopt when the sum is wrong.
+    /// The JSON part of a frame with a sum; nullopt when the sum is wrong.
     [[nodiscard]] std::optional<std::string_view> summed(std::string_view payload) const;
     /// Why this frame may not stand here; empty when it may.
     [[nodiscard]] std::string objection(const Frame& frame);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -122,6 +123,8 @@ void ProbeRun::on_frames() {
         return on_ended();  // nothing else would report its end
     if (!is_open)
         frames_source_.reset();
+    if (transcript_.is_known() && !transcript_.is_complete() && !std::exchange(is_known_, true))
+        answered_(transcript_.so_far(target_));
     if (!transcript_.is_complete() || grace_)
         return;
     grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });

@@ -35,8 +35,9 @@ public:
     /// Called once where there is no answer yet after `warn`, with the phase.
     using Slow = std::function<void(const std::string&)>;
 
-    /// Called once where the answer is complete, before the process has ended: with the result as
-    /// it will be, but for how the process ends. It must not destroy this.
+    /// Called where every device has been told, and again where the answer is complete, before the
+    /// process has ended: with the result as it will be, but for what is added and for how the
+    /// process ends. It must not destroy this.
     using Answered = std::function<void(ProbeResult)>;
 
     ProbeRun(EventLoop& loop,
@@ -86,6 +87,7 @@ private:
     EventHandle deadline_ = {};
     EventHandle warning_ = {};
     EventHandle refusal_ = {};
+    bool is_known_ = false;   ///< `answered` has been told so
     EventHandle grace_ = {};  ///< for a process that stays on after its answer
 };
 

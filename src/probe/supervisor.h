@@ -47,8 +47,9 @@ public:
     ~Supervisor();
 
     /// Starts `target`, or queues it. `done` is called exactly once, never from within this call;
-    /// before it `answered`, if given, where the answer is complete and the process still ends,
-    /// which takes some drivers longer than their answer. It must not destroy this.
+    /// before it `answered`, if given, where every device has been told, and where the answer is
+    /// complete and the process still ends, which takes some drivers longer than their answer. It
+    /// must not destroy this.
     void start(const ProbeTarget& target,
                Done done,
                Patience patience = Patience::Usual,

@@ -89,7 +89,10 @@ void Transcript::add(Frame frame) {
             return;
         case FrameKind::Device:
             undeclared_ = undeclared_device_fact(frame.payload);
-            devices_.push_back(facts_from(frame.payload).value());  // the reader saw an object
+            add_device(facts_from(frame.payload).value());  // the reader saw an object
+            return;
+        case FrameKind::Known:
+            is_known_ = true;
             return;
         case FrameKind::Confined:
             // Before any driver is loaded; what comes later may be a driver's word.
@@ -102,16 +105,42 @@ void Transcript::add(Frame frame) {
     }
 }
 
-ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
+/// Once all have been told, a device is told again with what is to be added to it.
+void Transcript::add_device(DeviceFacts facts) {
+    const auto same = is_known_ ? std::ranges::find(devices_, facts.index, &DeviceFacts::index)
+                                : devices_.end();
+    const auto* more = facts.extra.as_object();
+    if (same == devices_.end())
+        devices_.push_back(std::move(facts));
+    else if (more)
+        for (const auto& member : *more)
+            same->extra[member.key] = member.value;
+}
+
+/// Without how it ended.
+ProbeResult Transcript::told(const ProbeTarget& target) const {
     ProbeResult result{
         .api = target.api, .driver = target.driver, .stage = target.stage, .device = target.device};
+    if (!is_malformed()) {
+        result.devices = devices_;
+        result.runtime = bounded_runtime(runtime_);
+        result.confinement = confinement_;
+    }
+    return result;
+}
+
+ProbeResult Transcript::so_far(const ProbeTarget& target) const {
+    auto result = told(target);
+    result.outcome = Outcome::Answered;
+    return result;
+}
+
+ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
+    auto result = told(target);
     if (!is_malformed()) {
         const auto exit = ending.exit.value_or(WorkerExit{});
         result.exit_code = exit.code;
         result.signal = exit.signal;
-        result.devices = devices_;
-        result.runtime = bounded_runtime(runtime_);
-        result.confinement = confinement_;
     }
     if (is_complete())
         take_verdict(result);

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] bool is_complete() const {
         return verdict_ && reader_.is_complete() && !is_malformed();
     }
+    /// Whether the worker said that every device has been told, and nothing contradicts it.
+    [[nodiscard]] bool is_known() const { return is_known_ && !is_malformed(); }
     /// Whether its frames are not what a worker writes, or name a fact that report/fact_table.h
     /// does not declare. Nothing further is read.
     [[nodiscard]] bool is_malformed() const {
@@ -46,9 +48,13 @@ public:
     /// them are dropped and the answer is Failed, whatever became of the process; it is killed for
     /// that if it still runs.
     [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;
+    /// What is_known(), as an answer.
+    [[nodiscard]] ProbeResult so_far(const ProbeTarget& target) const;
 
 private:
     void add(Frame frame);
+    void add_device(DeviceFacts facts);
+    [[nodiscard]] ProbeResult told(const ProbeTarget& target) const;
     void take_verdict(ProbeResult& result) const;
     void judge(const Ending& ending, ProbeResult& result) const;
     void judge_malformed(ProbeResult& result) const;
@@ -60,6 +66,7 @@ private:
     std::optional<std::vector<std::string>> confinement_ = {};
     std::vector<DeviceFacts> devices_ = {};
     std::optional<ProbeResult> verdict_ = {};
+    bool is_known_ = false;
     bool bad_verdict_ = false;
     std::optional<std::string> undeclared_ = {};  ///< the first key that no fact has
 };

@@ -193,6 +193,14 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     facts.extra["minor_number"] = number(api.minor_number, device);
     facts.extra["compute_mode"] = number(api.compute_mode, device);
     facts.extra["virtualization_mode"] = number(api.virtualization_mode, device);
+    add_mig(api, device, facts);
+    return facts;
+}
+
+/// What NVML takes as long for as for all of the others: the GPU's firmware is asked.
+DeviceFacts slow_facts(const Symbols& api, Device device, unsigned index) {
+    DeviceFacts facts;
+    facts.index = index;
     facts.extra["gpu_utilization"] = utilization(api, device);
     facts.extra["persistence_mode"] = number(api.persistence_mode, device);
     facts.extra["power_limit"] = watts(api.power_limit, device);
@@ -200,7 +208,6 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     facts.extra["slowdowns"] = slowdowns(api, device);
     facts.extra["licensed"] = licensed(api, device);
     add_memory_errors(api, device, facts);
-    add_mig(api, device, facts);
     return facts;
 }
 
@@ -307,14 +314,36 @@ std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
     return facts.memory ? facts.memory->free : std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 using FactsOf = DeviceFacts (*)(const Symbols& api, Device device, unsigned index);
 
-/// What `facts` says of each device.
-Answer each_device(Sink& sink, FactsOf facts_of, bool with_runtime) {
+struct Found {
+    unsigned index = 0;
+    Device device = nullptr;
+};
+
+/// Those that NVML hands out, each told with `facts_of`. One lost GPU must not hide the others.
+std::vector<Found> tell_each(const Symbols& api, unsigned count, FactsOf facts_of, Sink& sink) {
+    const auto refuse = [&](const char* function, nvml::Return code) {
+        return refused(api, function, code);
+    };
+    std::vector<Found> found;
+    for (unsigned index = 0; index < std::min(count, kMaxDevices); ++index) {
+        Device device = nullptr;
+        if (const auto handed = call(refuse, api.by_index, index, &device); !handed) {
+            DeviceFacts facts{.index = index};
+            facts.extra["error"] = to_value(handed.error().note);
+            facts.extra["error_code"] = handed.error().reasons.front().detail.at("code");
+            sink.device(facts);
+            continue;
+        }
+        sink.device(facts_of(api, device, index));
+        found.push_back({.index = index, .device = device});
+    }
+    return found;
+}
+
+/// What `first` says of each device, then what `later` adds.
+Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     const auto library = TRY(open_library(kLibrary, sink));
     const auto api = TRY(query_functions<Symbols>(library));
     const auto refuse = [&](const char* function, nvml::Return code) {
@@ -322,35 +351,29 @@ Answer each_device(Sink& sink, FactsOf facts_of, bool with_runtime) {
     };
     sink.phase("instance");
     (void)TRY(call(refuse, api.init));
-    if (with_runtime)
+    if (later)
         send_runtime(api, library, sink);
     sink.phase("enumerate");
     unsigned count = 0;
     (void)TRY(call(refuse, api.count, &count));
     sink.phase("query");
-    for (unsigned index = 0; index < std::min(count, kMaxDevices); ++index) {
-        Device device = nullptr;
-        if (const auto found = call(refuse, api.by_index, index, &device); !found) {
-            // One lost GPU must not hide the others.
-            DeviceFacts facts{.index = index};
-            facts.extra["error"] = to_value(found.error().note);
-            facts.extra["error_code"] = found.error().reasons.front().detail.at("code");
-            sink.device(facts);
-            continue;
-        }
-        sink.device(facts_of(api, device, index));
-    }
+    const auto found = tell_each(api, count, first, sink);
+    if (!later)
+        return Answer{};
+    sink.known();
+    for (const auto& [index, device] : found)
+        sink.device(later(api, device, index));
     return Answer{};
 }
 
 }  // namespace
 
 Answer query_nvml(const ProbeTarget&, Sink& sink) {
-    return each_device(sink, device_facts, true);
+    return each_device(sink, device_facts, slow_facts);
 }
 
 Answer list_nvml_processes(const ProbeTarget&, Sink& sink) {
-    return each_device(sink, facts_on_processes, false);
+    return each_device(sink, facts_on_processes);
 }
 
 std::optional<Bytes> nvml_free_memory(const PciAddress& address) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit,
-/// or what the variable FAULT wants (../fault.h) at load, instance, enumerate and query. With a
+/// or what the variable FAULT wants (../fault.h) at load, instance, enumerate, query
+/// and utilization. With a
 /// FAKE_FAULT of NoMemory, others have filled the first.
 #include <cstdio>
 #include <cstring>
@@ -216,6 +217,7 @@ int nvmlDeviceGetGridLicensableFeatures_v4(int*, FakeFeatures* has) {
     return kSuccess;
 }
 int nvmlDeviceGetUtilizationRates(int*, FakeUtilization* rates) {
+    fake::at("utilization");
     rates->gpu = 37;
     rates->memory = 12;
     return kSuccess;

@@ -62,6 +62,23 @@ TEST(Frames, HaveAHeaderOfTwoLittleEndianNumbers) {
     EXPECT_EQ(first.substr(0, 8), std::string("\x11\0\0\0\1\0\0\0", 8));
 }
 
+TEST(FrameReader, BelievesNoKnownFrameAfterAChangedByte) {
+    FrameWriter writer;
+    const auto device = writer.device(DeviceFacts{.index = 0, .name = "H200"});
+    const auto known = writer.known();
+    for (std::size_t at = 0; at <= device.size(); ++at) {
+        auto changed = device;
+        if (at < device.size())
+            changed[at] = static_cast<char>(changed[at] ^ 1);
+        FrameReader reader;
+        const auto frames = read_all(reader, changed + known);
+        const bool is_told = !frames.empty() && frames.back().kind == FrameKind::Known;
+        EXPECT_EQ(is_told, at == device.size()) << at;
+    }
+    EXPECT_EQ(json_line(read_all(*std::make_unique<FrameReader>(), device + known).back().payload),
+              R"({"frames":1})");
+}
+
 TEST(FrameReader, TakesAStreamByteByByte) {
     FrameReader reader;
     std::size_t frames = 0;
@@ -141,7 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     RefuseAStream,
     testing::Values(BadStream{"KindZero", raw(0, "{}"), "a frame of unknown kind 0"},
-                    BadStream{"KindSix", raw(6, "{}"), "a frame of unknown kind 6"},
+                    BadStream{"KindSeven", raw(7, "{}"), "a frame of unknown kind 7"},
+                    BadStream{"KnownWithoutASum", raw(6, "{}"), "the sum is wrong"},
                     BadStream{"Text", "Segmentation fault\n", "a frame of 1835492691 bytes"},
                     BadStream{"OneByteTooLong", std::string("\1\0\x10\0\1\0\0\0", 8),
                               "a frame of 1048577 bytes"},

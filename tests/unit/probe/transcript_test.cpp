@@ -74,6 +74,53 @@ TEST(Transcript, LetsLaterRuntimeFactsReplaceEarlierOnes) {
               R"({"loader":"new","version":"1.3"})");
 }
 
+/// A device, the word that all are told, what is added to it, and the end.
+struct ToldTwice {
+    std::string first = {};
+    std::string more = {};
+    std::string end = {};
+};
+ToldTwice told_twice(std::uint32_t index_of_more) {
+    FrameWriter writer;
+    ToldTwice told;
+    told.first = writer.device(DeviceFacts{.index = 0, .name = "one"});
+    told.first += writer.known();
+    DeviceFacts more{.index = index_of_more, .name = "another"};
+    more.extra["power_limit"] = Value{700};
+    told.more = writer.device(more);
+    told.end = writer.done(Outcome::Answered, std::nullopt, {});
+    return told;
+}
+
+TEST(Transcript, KnowsWhenEveryDeviceHasBeenTold) {
+    const auto told = told_twice(0);
+    Transcript transcript;
+    EXPECT_FALSE(transcript.is_known());
+    transcript.add(told.first);
+    EXPECT_TRUE(transcript.is_known());
+    EXPECT_FALSE(transcript.is_complete());
+    const auto early = transcript.so_far(kTarget);
+    EXPECT_EQ(early.outcome, Outcome::Answered);
+    ASSERT_EQ(early.devices.size(), 1U);
+    EXPECT_EQ(early.devices[0].extra.find("power_limit"), nullptr);
+    transcript.add(told.more + told.end);
+    const auto whole = transcript.conclude(kTarget, exited(0));
+    ASSERT_EQ(whole.devices.size(), 1U);
+    EXPECT_EQ(whole.devices[0].name, "one");
+    EXPECT_EQ(whole.devices[0].extra.at("power_limit"), Value{700});
+}
+
+TEST(Transcript, AddsNothingToADeviceOfAnotherNumber) {
+    const auto told = told_twice(1);
+    EXPECT_EQ(conclude(told.first + told.more + told.end, exited(0)).devices.size(), 2U);
+}
+
+TEST(Transcript, CallsACrashAfterThatACrash) {
+    const auto result = conclude(told_twice(0).first, killed(SIGSEGV));
+    EXPECT_EQ(result.outcome, Outcome::Crashed);
+    EXPECT_EQ(result.devices.size(), 1U);
+}
+
 TEST(Transcript, BelievesACompleteAnswerWhateverHappensAfterwards) {
     EXPECT_EQ(conclude(streams().whole, killed(SIGSEGV)).outcome, Outcome::Absent);
     EXPECT_EQ(conclude(streams().whole, exited(1)).outcome, Outcome::Absent);
