@@ -4,6 +4,7 @@
 // gpuprobed and gpuprobectl (probe/launcher.h); what it prints itself is for people who run it.
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -25,6 +27,7 @@
 #include "base/record.h"
 #include "base/version.h"
 #include "probe/frame.h"
+#include "probe/launcher.h"
 #include "probe/serve_worker.h"
 
 namespace gpuprobe::backends {
@@ -37,12 +40,14 @@ constexpr int kExitUsage = 2;
 constexpr std::string_view kHelp =
     "Usage: gpuprobe-worker API [--stage query|verify|measure|processes] [--driver MANIFEST]\n"
     "                       [--library NAME] [--device pci:ADDRESS|index:N] 3>FRAMES\n"
+    "       gpuprobe-worker --wait <ARGUMENTS 3>FRAMES\n"
     "       gpuprobe-worker --socket [--peer USER] [--setenv NAME=VALUE]...\n"
     "       gpuprobe-worker --list | --version | --help\n"
     "\n"
     "Asks one API about the GPUs of this machine and writes the answer to descriptor 3. The\n"
     "stages verify and measure run kernels on one of them, --device.\n"
     "It loads a vendor's driver, which may crash or hang; gpuprobed and gpuprobectl start it.\n"
+    "With --wait it holds itself first, and takes the arguments from its input, a NUL after each.\n"
     "With --socket it takes the question from the connection that systemd hands over, loads no\n"
     "driver itself, and starts another one of itself that does. Root and USER may ask.\n";
 
@@ -149,6 +154,90 @@ int serve(std::span<char*> options) {
     return served.error().code == ErrorCode::InvalidRequest ? kExitUsage : EXIT_FAILURE;
 }
 
+struct Job {
+    const Backend* backend = nullptr;
+    ProbeTarget target = {};
+};
+
+/// What the arguments, of which there is one, ask for. Errors: InvalidRequest.
+Result<Job> job_from(std::span<char*> arguments) {
+    Job job{.target = TRY(target_from(arguments))};
+    job.backend = backend_for(job.target.api);
+    if (!job.backend)
+        return Error{ErrorCode::InvalidRequest, "unknown API " + job.target.api};
+    if (!is_stage(job.target.stage))
+        return Error{ErrorCode::InvalidRequest, "unknown stage " + job.target.stage};
+    return job;
+}
+
+/// A process that a driver may be loaded into.
+struct Held {
+    UniqueFd frames = {};
+    Confinement confinement = {};
+};
+
+/// Errors: InvalidRequest, where descriptor 3 is not open.
+Result<Held> hold() {
+    auto frames = take_frames();
+    if (!frames)
+        return Error{ErrorCode::InvalidRequest, "descriptor 3 is not open"};
+    // Exec resets it, so no one can set it for us. A dump of a vendor's crash only takes time.
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    Held held{.frames = std::move(frames), .confinement = confine()};
+    for (const auto& problem : held.confinement.problems)
+        (void)usage_error(problem);  // printed, and told where the probe fails
+    return held;
+}
+
+[[noreturn]] void work(const Job& job, Held held) {
+    FrameSink sink{std::move(held.frames)};
+    sink.confined(held.confinement);
+    const auto answer = answer_of(*job.backend, job.target, sink);
+    sink.phase(
+        "end");  // what a driver's threads do from here on is not blamed on the last question
+    sink.done(answer);
+    // No destructor and no exit handler: drivers crash and hang in theirs.
+    ::_exit(EXIT_SUCCESS);
+}
+
+/// What comes on stdin until it ends; nothing where that is too much.
+std::string take_job() {
+    std::array<char, 16384> job;
+    std::size_t size = 0;
+    for (ssize_t count = 1; count > 0 && size < job.size(); size += static_cast<std::size_t>(count))
+        count = std::max<ssize_t>(::read(STDIN_FILENO, job.data() + size, job.size() - size), 0);
+    return {job.data(), size < job.size() ? size : 0};
+}
+
+/// Points into the text; nothing where its last one has no end.
+std::vector<char*> arguments_in(std::string& text) {
+    std::vector<char*> arguments;
+    if (text.ends_with('\0'))
+        for (std::size_t at = 0; at < text.size(); at = text.find('\0', at) + 1)
+            arguments.push_back(text.data() + at);
+    return arguments;
+}
+
+/// Whoever prepared it may have no job for it after all.
+int wait_and_work(std::span<char*> more) {
+    if (!more.empty())
+        return usage_error(std::string{kWaitsForJob} + " stands alone");
+    const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    auto held = hold();
+    if (!held)
+        return usage_error(held.error().text);
+    auto text = take_job();
+    (void)::dup2(null.get(), STDIN_FILENO);
+    auto arguments = arguments_in(text);
+    if (arguments.empty())
+        return EXIT_SUCCESS;
+    const auto job = job_from(arguments);
+    if (!job)
+        return usage_error(job.error().text);
+    work(*job, *std::move(held));
+}
+
 int run(std::span<char*> arguments) {
     if (arguments.empty()) {
         print(stderr, kHelp);
@@ -168,31 +257,15 @@ int run(std::span<char*> arguments) {
     }
     if (first == "--socket")
         return serve(arguments.subspan(1));
-    const auto target = target_from(arguments);
-    if (!target)
-        return usage_error(target.error().text);
-    const auto* backend = backend_for(target->api);
-    if (!backend)
-        return usage_error("unknown API " + target->api);
-    if (!is_stage(target->stage))
-        return usage_error("unknown stage " + target->stage);
-    auto frames = take_frames();
-    if (!frames)
-        return usage_error("descriptor 3 is not open");
-    // Exec resets it, so no one can set it for us. A dump of a vendor's crash only takes time.
-    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    (void)std::signal(SIGPIPE, SIG_IGN);
-    const auto confinement = confine();
-    for (const auto& problem : confinement.problems)
-        (void)usage_error(problem);  // printed, and told where the probe fails
-    FrameSink sink{std::move(frames)};
-    sink.confined(confinement);
-    const auto answer = answer_of(*backend, *target, sink);
-    sink.phase(
-        "end");  // what a driver's threads do from here on is not blamed on the last question
-    sink.done(answer);
-    // No destructor and no exit handler: drivers crash and hang in theirs.
-    ::_exit(EXIT_SUCCESS);
+    if (first == kWaitsForJob)
+        return wait_and_work(arguments.subspan(1));
+    const auto job = job_from(arguments);
+    if (!job)
+        return usage_error(job.error().text);
+    auto held = hold();
+    if (!held)
+        return usage_error(held.error().text);
+    work(*job, *std::move(held));
 }
 
 }  // namespace

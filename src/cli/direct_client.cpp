@@ -34,6 +34,7 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
     if (!options.replay)
         engine.state_folder = user_state_folder();
     engine.trusts_cache_for = kTrustsCacheFor;
+    engine.starts_ahead = !options.worker;
     engine.limits.warn = kSaysAfter;
     if (options.patience)
         engine.limits.query = *options.patience;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "base/parse.h"
@@ -44,6 +45,11 @@ Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& t
     return Done{};
 }
 
+bool has_cache(const EngineOptions& options) {
+    std::error_code problem;
+    return options.cache_file && std::filesystem::exists(*options.cache_file, problem);
+}
+
 }  // namespace
 
 /// The parts of the engine, and what concerns several of them.
@@ -51,15 +57,16 @@ struct Engine::Impl {
     Impl(DecisionService decision_service,
          MachineSource source,
          EventLoop& event_loop,
-         Launcher& launcher,
+         Launcher& the_launcher,
          const Clock& the_clock,
          EngineOptions engine_options)
         : loop{event_loop},
+          launcher{the_launcher},
           clock{the_clock},
           options{std::move(engine_options)},
           decisions{std::move(decision_service)},
           machine{.source = std::move(source)},
-          supervisor{event_loop, launcher, the_clock, options.limits} {
+          supervisor{event_loop, the_launcher, the_clock, options.limits} {
         supervisor.on_slow([this](const ProbeTarget& target, const std::string& phase) {
             takes_long(target, phase);
         });
@@ -87,6 +94,7 @@ struct Engine::Impl {
     void probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed);
 
     EventLoop& loop;
+    Launcher& launcher;
     const Clock& clock;
     EngineOptions options;
     DecisionService decisions;
@@ -115,6 +123,9 @@ struct Engine::Impl {
 };
 
 void Engine::Impl::start() {
+    // What starts beside the scan is there after it. With a cache nobody is asked at once.
+    if (options.starts_ahead && !machine.is_replay() && !has_cache(options))
+        launcher.prepare();
     // Listening starts first, so that no change during the scan is missed.
     watch_hardware();
     machine.scan(options.folders);
@@ -126,6 +137,7 @@ void Engine::Impl::start() {
         quiet_start = loop.after(kQuietStart, [this] { start_due_queries(); });
     else
         start_due_queries();
+    launcher.forget_prepared();
     publisher.publish();
 }
 

@@ -44,6 +44,9 @@ struct EngineOptions {
     /// Verify each backend of each GPU once, after the drivers have answered. Off by default,
     /// because it makes contexts of tens to hundreds of megabytes on GPUs that others use.
     bool verifies = false;
+    /// Whether the first worker may be started before the machine is looked at; for a program that
+    /// knows kWaitsForJob (probe/launcher.h).
+    bool starts_ahead = false;
 };
 
 /// Keeps a report of the machine up to date and decides on the basis of it: hardware events lead to

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/launcher.h"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,14 +93,20 @@ private:
     bool is_killed_ = false;  ///< by a caller who has already waited for its end
 };
 
-std::vector<std::string> command_line(const std::string& program, const ProbeTarget& target) {
-    std::vector<std::string> arguments = {program, target.api, "--stage", target.stage};
+std::vector<std::string> job_arguments(const ProbeTarget& target) {
+    std::vector<std::string> arguments = {target.api, "--stage", target.stage};
     if (!target.driver.empty())
         arguments.insert(arguments.end(), {"--driver", target.driver});
     if (target.library)
         arguments.insert(arguments.end(), {"--library", *target.library});
     if (target.device)
         arguments.insert(arguments.end(), {"--device", *target.device});
+    return arguments;
+}
+
+std::vector<std::string> command_line(const std::string& program, const ProbeTarget& target) {
+    auto arguments = job_arguments(target);
+    arguments.insert(arguments.begin(), program);
     return arguments;
 }
 
@@ -137,6 +146,31 @@ std::vector<std::string> needed_paths(const std::vector<std::string>& own,
     return paths;
 }
 
+/// How a worker that waits is told its job. A socket: writing to one whose reader has gone is no
+/// signal.
+struct JobLine {
+    UniqueFd ours = {};
+    UniqueFd worker = {};
+    static Result<JobLine> create() {
+        std::array<int, 2> ends = {-1, -1};
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+            return errno_error("socketpair", errno);
+        UniqueFd ours{ends[0]};
+        UniqueFd worker{ends[1]};
+        auto high = TRY(raised(std::move(worker)));
+        return JobLine{.ours = std::move(ours), .worker = std::move(high)};
+    }
+};
+
+/// Whether the worker is still there to hear it.
+bool tell_job(const UniqueFd& line, const ProbeTarget& target) {
+    std::string job;
+    for (const auto& argument : job_arguments(target))
+        job += argument + '\0';
+    return ::send(line.get(), job.data(), job.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(job.size());
+}
+
 Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> worker) {
     if (!worker)
         return Error{ErrorCode::ProbeFailed, std::move(worker).error().text};
@@ -156,7 +190,9 @@ SpawnLauncher::SpawnLauncher(std::string program,
       home_{std::move(home)},
       extra_environment_{std::move(extra_environment)} {}
 
-SpawnLauncher::~SpawnLauncher() = default;
+SpawnLauncher::~SpawnLauncher() {
+    forget_prepared();
+}
 
 Status SpawnLauncher::prepare_home() {
     if (temporary_)
@@ -207,8 +243,73 @@ Result<std::unique_ptr<Worker>> SpawnLauncher::launch_order(
                                         std::move(own_output.read), std::move(folder))};
 }
 
+/// A worker that waits for its job.
+struct SpawnLauncher::Prepared {
+    StartingProcess starting;
+    UniqueFd frames;
+    UniqueFd output;
+    UniqueFd job;  ///< takes its arguments, a NUL after each, and then closes
+    RunFolder folder;
+    std::vector<std::string> environment;
+
+    /// Errors: as running().
+    Result<std::unique_ptr<Worker>> worker() && {
+        auto process = TRY(running(std::move(starting)));
+        return std::unique_ptr<Worker>{std::make_unique<SpawnedWorker>(
+            std::move(process), std::move(frames), std::move(output), std::move(folder))};
+    }
+};
+
+Result<std::unique_ptr<SpawnLauncher::Prepared>> SpawnLauncher::prepared() {
+    (void)TRY(prepare_home());
+    auto folder = TRY(RunFolder::make(home_, "run"));
+    auto frames = TRY(worker_pipe());
+    auto output = TRY(worker_pipe());
+    auto job = TRY(JobLine::create());
+    const auto environment =
+        environment_block(worker_environment({}, folder.path(), "", extra_environment_));
+    const Namespaces namespaces{folder.path(),
+                                needed_paths({folder_of(program_)}, extra_environment_)};
+    auto starting = TRY(begin_spawn({.arguments = {program_, std::string{kWaitsForJob}},
+                                     .environment = environment,
+                                     .frames = frames.write.get(),
+                                     .output = output.write.get(),
+                                     .input = job.worker.get(),
+                                     .folder = folder.path(),
+                                     .namespaces = has_namespaces_ ? &namespaces : nullptr}));
+    return std::make_unique<Prepared>(std::move(starting), std::move(frames.read),
+                                      std::move(output.read), std::move(job.ours),
+                                      std::move(folder), environment);
+}
+
+/// One that can't be started is told with the first target.
+void SpawnLauncher::prepare() {
+    forget_prepared();
+    if (auto one = prepared())
+        prepared_ = *std::move(one);
+}
+
+void SpawnLauncher::forget_prepared() {
+    if (prepared_)
+        (void)std::move(*std::exchange(prepared_, nullptr)).worker();
+}
+
+/// Null: none waits that is as one for this target would be.
+std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) {
+    if (!prepared_ || !target.driver.empty() || target.library || target.stage == kProcessesStage ||
+        prepared_->environment != environment_block(worker_environment(
+                                      target, prepared_->folder.path(), "", extra_environment_)))
+        return nullptr;
+    const auto one = std::exchange(prepared_, nullptr);
+    const auto job = std::move(one->job);
+    auto worker = std::move(*one).worker();
+    return worker && tell_job(job, target) ? *std::move(worker) : nullptr;
+}
+
 /// The worker's ends close on return: end-of-file then means that no worker holds them.
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
+    if (auto worker = take_prepared(target))
+        return worker;
     auto frames = worker_pipe();
     auto output = worker_pipe();
     if (!frames || !output)

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -44,12 +46,20 @@ public:
     [[nodiscard]] virtual std::optional<WorkerExit> reap() = 0;
 };
 
+/// The worker's only argument where it is to take the others from stdin, a NUL after each; it holds
+/// itself as it does before any driver (docs/sandbox.md), and reads then.
+constexpr std::string_view kWaitsForJob = "--wait";
+
 /// Starts workers: by fork and exec, or through systemd's socket.
 class Launcher {
 public:
     virtual ~Launcher() = default;
     /// Errors: ProbeFailed, when no worker could be started.
     [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) = 0;
+    /// Says that a worker will be wanted soon: one may be started that waits to hear for what, and
+    /// loads nothing before. It goes with forget_prepared(), if nobody wanted it.
+    virtual void prepare() {}
+    virtual void forget_prepared() {}
 };
 
 /// Workers as grandchildren of this process. Each has a keeper (keeper.h), which cleans up whatever
@@ -76,9 +86,17 @@ public:
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch_into(const ProbeTarget& target,
                                                               int frames,
                                                               int output);
+    /// Returns after a fork: the rest of the start, five milliseconds, is beside whatever is done
+    /// next. For a target that wants nothing else than every worker has.
+    void prepare() override;
+    void forget_prepared() override;
 
 private:
+    struct Prepared;
+
     [[nodiscard]] Status prepare_home();
+    [[nodiscard]] Result<std::unique_ptr<Prepared>> prepared();
+    [[nodiscard]] std::unique_ptr<Worker> take_prepared(const ProbeTarget& target);
     [[nodiscard]] Result<SpawnedProcess> start(SpawnOrder& order,
                                                const std::vector<std::string>& needed,
                                                bool is_apart);
@@ -90,6 +108,7 @@ private:
     std::map<std::string, std::string> extra_environment_;
     std::optional<RunFolder> temporary_ = {};  ///< home_, where it is ours to remove
     bool has_namespaces_ = true;               ///< as far as is known
+    std::unique_ptr<Prepared> prepared_;
 };
 
 }  // namespace gpuprobe::inline probe

@@ -37,7 +37,7 @@ struct Plan {
     const char* program = nullptr;
     char* const* arguments = nullptr;
     char* const* environment = nullptr;
-    int null = -1;
+    int input = -1;
     int frames = -1;
     int output = -1;
     int report = -1;  ///< takes errno when the program can't be run; open until it runs
@@ -92,7 +92,7 @@ void reset_signals() {
 }
 
 bool arrange_descriptors(const Plan& plan) {
-    if (::dup2(plan.null, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
+    if (::dup2(plan.input, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
         ::dup2(plan.output, STDERR_FILENO) < 0 || ::dup2(plan.frames, kFramesFd) < 0)
         return false;
     // Ours are close-on-exec from birth; this is for those of libraries. Kernels before 5.11 don't
@@ -194,28 +194,26 @@ void discard(pid_t pid) {
         continue;
 }
 
-/// The child, or why there is none: its fork, its preparations or its program failed.
-Result<SpawnedProcess> run(Plan plan) {
-    auto null = TRY(open_null());
+/// The child, or why there is none.
+Result<StartingProcess> forked(Plan plan) {
+    UniqueFd null;
+    if (plan.input < 0) {
+        null = TRY(open_null());
+        plan.input = null.get();
+    }
     auto report = TRY(Pipe::create());
-    plan.null = null.get();
     plan.report = report.write.get();
     const pid_t pid = fork_keeper(plan);
     if (pid < 0)
         return errno_error("fork", errno);
-    report.write.reset();
-    if (const int problem = problem_from(report.read.get()); problem != 0) {
-        discard(pid);
-        if (problem < 0 && is_refusal(-problem))
-            return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
-        return errno_error("can't be run", std::abs(problem));
-    }
     auto pidfd = open_pidfd(pid);
     if (!pidfd) {
         discard(pid);
         return std::move(pidfd).error();
     }
-    return SpawnedProcess{.pid = pid, .pidfd = *std::move(pidfd)};
+    return StartingProcess{.process = {.pid = pid, .pidfd = *std::move(pidfd)},
+                           .program = plan.program,
+                           .report = std::move(report.read)};
 }
 
 }  // namespace
@@ -264,23 +262,38 @@ void shut_out_workers() {
         (void)::sigaction(signal, &ignored, nullptr);
 }
 
-Result<SpawnedProcess> spawn(const SpawnOrder& order) {
+Result<StartingProcess> begin_spawn(const SpawnOrder& order) {
     const auto arguments = pointers_to(order.arguments);
     const auto environment = pointers_to(order.environment);
-    auto started = run(Plan{.program = arguments.front(),
-                            .arguments = arguments.data(),
-                            .environment = environment.data(),
-                            .frames = order.frames,
-                            .output = order.output,
-                            .files = open_files(),
-                            .parent = ::getpid(),
-                            .folder = order.folder.c_str(),
-                            .namespaces = order.namespaces});
-    if (!started && started.error().code == ErrorCode::Unavailable)
-        return started;
-    if (!started)
-        return Error{ErrorCode::ProbeFailed, order.arguments.front() + ": " + started.error().text};
-    return started;
+    auto starting = forked(Plan{.program = arguments.front(),
+                                .arguments = arguments.data(),
+                                .environment = environment.data(),
+                                .input = order.input,
+                                .frames = order.frames,
+                                .output = order.output,
+                                .files = open_files(),
+                                .parent = ::getpid(),
+                                .folder = order.folder.c_str(),
+                                .namespaces = order.namespaces});
+    if (!starting)
+        return Error{ErrorCode::ProbeFailed,
+                     order.arguments.front() + ": " + starting.error().text};
+    return starting;
+}
+
+Result<SpawnedProcess> running(StartingProcess starting) {
+    const int problem = problem_from(starting.report.get());
+    if (problem == 0)
+        return std::move(starting.process);
+    discard(starting.process.pid);
+    if (problem < 0 && is_refusal(-problem))
+        return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
+    return Error{ErrorCode::ProbeFailed, starting.program + ": " +
+                                             errno_error("can't be run", std::abs(problem)).text};
+}
+
+Result<SpawnedProcess> spawn(const SpawnOrder& order) {
+    return running(TRY(begin_spawn(order)));
 }
 
 }  // namespace gpuprobe::inline probe

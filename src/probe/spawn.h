@@ -30,13 +30,14 @@ int problem_from(int report);
 /// The same file under a number that no descriptor of a worker has. Errors: Io.
 Result<UniqueFd> raised(UniqueFd low);
 
-/// A program to run as a worker: stdin is /dev/null, stdout and stderr are `output`, descriptor 3
-/// is `frames`, and no other descriptor is open.
+/// A program to run as a worker: stdin is `input` or /dev/null, stdout and stderr are `output`,
+/// descriptor 3 is `frames`, and no other descriptor is open.
 struct SpawnOrder {
     std::vector<std::string> arguments = {};  ///< the program's path first
     std::vector<std::string> environment = {};
     int frames = -1;           ///< borrowed; raised, as an end of a Pipe is
     int output = -1;           ///< borrowed; raised
+    int input = -1;            ///< borrowed; raised; -1: /dev/null
     std::string folder = "/";  ///< what it is started in
     /// Borrowed; null: it shares all namespaces with us.
     const Namespaces* namespaces = nullptr;
@@ -49,6 +50,13 @@ struct SpawnedProcess {
     UniqueFd pidfd = {};
 };
 
+/// One that has been forked, and may not run its program yet.
+struct StartingProcess {
+    SpawnedProcess process = {};
+    std::string program = {};
+    UniqueFd report = {};  ///< problem_from()
+};
+
 /// For every program that starts workers, before it does: closes its memory and its descriptors in
 /// /proc to workers, which may be of its own user (PR_SET_DUMPABLE, prctl(2)), and makes it deaf to
 /// the signals that a descriptor sends to its owner.
@@ -59,8 +67,15 @@ void shut_out_workers();
 /// address space: CUDA reserves more than any machine has; and none on processes: those of a user
 /// are counted, not those of a worker.
 ///
-/// Returns when the program runs, or could not. Errors: ProbeFailed, naming the program;
-/// Unavailable when the machine gives us no such namespaces.
+/// Returns after the fork; whoever gets it has to call running(). Errors: ProbeFailed, naming the
+/// program.
+Result<StartingProcess> begin_spawn(const SpawnOrder& order);
+
+/// Returns when the program runs, or could not; then the process has been reaped. Errors:
+/// ProbeFailed, naming the program; Unavailable when the machine gives us no such namespaces.
+Result<SpawnedProcess> running(StartingProcess starting);
+
+/// Both of them.
 Result<SpawnedProcess> spawn(const SpawnOrder& order);
 
 }  // namespace gpuprobe::inline probe

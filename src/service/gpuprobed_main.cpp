@@ -264,6 +264,7 @@ engine::EngineOptions engine_options(const Settings& settings,
     options.folders = settings.drivers;
     options.watch_hardware = !settings.replay;
     options.verifies = settings.verifies;
+    options.starts_ahead = !settings.worker;
     return options;
 }
 

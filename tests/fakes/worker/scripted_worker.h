@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -277,6 +278,17 @@ inline int run(int argc, char** argv) {
     else
         return run_quiet(script);
     return script == "print-and-fail" ? 1 : 0;
+}
+
+/// The same, with arguments that come on stdin, a NUL after each; none is no script.
+inline int run_job(char* program) {
+    std::string job(4096, '\0');
+    const auto count = ::read(STDIN_FILENO, job.data(), job.size());
+    job.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    std::vector<char*> arguments = {program};
+    for (std::size_t at = 0; at < job.size(); at = job.find('\0', at) + 1)
+        arguments.push_back(job.data() + at);
+    return arguments.size() > 1 ? run(static_cast<int>(arguments.size()), arguments.data()) : 0;
 }
 
 }  // namespace gpuprobe::scripted

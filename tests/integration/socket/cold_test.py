@@ -49,6 +49,27 @@ class Cold(unittest.TestCase):
             self.assertEqual(report["state"], "probing")
             self.assertNotIn("cuda", {probe["api"] for probe in report["probes"]})
 
+    def test_who_is_slow_to_say_how_busy_a_gpu_is_has_told_the_rest(self):
+        # The daemon's own worker, the one beside it, which is started before the machine is looked at.
+        folder = self.worker.parent
+        shutil.copy(BIN / "gpuprobed", folder)
+        self.worker.rename(folder / "gpuprobe-worker")
+        worker = (folder / "gpuprobe-worker").read_text(encoding="utf-8")
+        (folder / "gpuprobe-worker").write_text(worker.replace("exec", "export FAULT=hang@utilization\nexec"), encoding="utf-8")
+        with cold.Daemon(folder, [*self.options[1:], "--deadline-ms=5000"]) as daemon:
+            while daemon.elapsed() < cold.GIVE_UP:
+                report = daemon.ask("Describe")
+                told = [gpu for gpu in report["gpus"] if gpu["memory"]["physical"]]
+                if told or report["state"] != "probing":
+                    break
+                time.sleep(0.001)
+            self.assertEqual(report["state"], "probing")
+            while report["state"] == "probing":
+                time.sleep(0.1)
+                report = daemon.ask("Describe")
+            nvml = next(probe for probe in report["probes"] if probe["api"] == "nvml")
+            self.assertEqual((nvml["outcome"], nvml["phase"]), ("timed-out", "query"))
+
     def test_all_are_asked_side_by_side(self):
         told, report = cold.first_look(BIN, self.options)
         slowest = max(TIMES.values())

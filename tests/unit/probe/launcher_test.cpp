@@ -58,6 +58,49 @@ TEST(SpawnLauncher, TellsTheWorkerItsJob) {
               R"(["self","--stage","verify","--device","pci:0000:00:06.0"])");
 }
 
+TEST(SpawnLauncher, TellsAPreparedWorkerItsJob) {
+    SpawnLauncher launcher{"/proc/self/exe", ""};
+    launcher.prepare();
+    const auto first = self_of(kSelf, launcher);
+    EXPECT_EQ(json_line(first.at("arguments")), R"(["self","--stage","query"])");
+    EXPECT_EQ(json_line(first.at("descriptors")), "[0,1,2,3]");
+    EXPECT_EQ(first.at("folder"), first.at("environment").at("HOME"));
+    const auto second = self_of(kSelf, launcher);  // of which none was prepared
+    EXPECT_NE(second.at("folder"), first.at("folder"));
+    EXPECT_EQ(first.at("environment").as_object()->size(),
+              second.at("environment").as_object()->size());
+}
+
+TEST(SpawnLauncher, KeepsAPreparedWorkerFromATargetThatWantsMore) {
+    for (const auto& target : {ProbeTarget{.api = "self", .driver = "/a.json"},
+                               ProbeTarget{.api = "self", .library = "liba.so"}}) {
+        SpawnLauncher launcher{"/proc/self/exe", ""};
+        launcher.prepare();
+        const auto told = self_of(target, launcher).at("arguments");
+        EXPECT_EQ(told.as_array()->size(), 5U);
+        EXPECT_EQ(json_line(self_of(kSelf, launcher).at("arguments")),
+                  R"(["self","--stage","query"])");
+    }
+}
+
+TEST(SpawnLauncher, LeavesNoPreparedWorkerBehind) {
+    {
+        SpawnLauncher launcher{"/proc/self/exe", ""};
+        launcher.prepare();
+        launcher.forget_prepared();
+        EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+        launcher.prepare();
+    }
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(SpawnLauncher, StartsAnotherOneWhereThePreparedOneCannotRun) {
+    SpawnLauncher launcher{"/nowhere/gpuprobe-worker", ""};
+    launcher.prepare();
+    EXPECT_EQ(launcher.launch(kSelf).error().code, ErrorCode::ProbeFailed);
+}
+
 TEST(SpawnLauncher, GivesTheWorkerFourDescriptors) {
     const int inherited = ::open("/dev/null", O_RDONLY);  // as a careless library would
     EXPECT_EQ(json_line(self_of(kSelf).at("descriptors")), "[0,1,2,3]");

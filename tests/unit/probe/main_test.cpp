@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "fakes/worker/scripted_worker.h"
+#include "probe/launcher.h"
 
 // The tests, or one of the workers that they start from this same program.
 int main(int argc, char** argv) {
+    if (argc > 1 && argv[1] == gpuprobe::kWaitsForJob)
+        return gpuprobe::scripted::run_job(argv[0]);
     if (argc > 1 && !std::string_view{argv[1]}.starts_with("-"))
         return gpuprobe::scripted::run(argc, argv);
     testing::InitGoogleTest(&argc, argv);
