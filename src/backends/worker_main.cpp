@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,9 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backends/backend.h"
@@ -29,6 +32,7 @@
 #include "probe/frame.h"
 #include "probe/launcher.h"
 #include "probe/serve_worker.h"
+#include "report/trials.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -36,6 +40,8 @@ namespace {
 constexpr int kFramesFd = 3;
 constexpr int kHighFd = 100;  // out of the way of drivers that guess at numbers
 constexpr int kExitUsage = 2;
+/// How long the driver stays loaded for others that are asked beside it.
+constexpr std::chrono::milliseconds kStays{2000};
 
 constexpr std::string_view kHelp =
     "Usage: gpuprobe-worker API [--stage query|verify|measure|processes] [--driver MANIFEST]\n"
@@ -60,6 +66,14 @@ public:
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
     void known() override { write(frames_.known()); }
+    /// Until the reader lets go (frames_pipe()), has gone, or `patience` is over; not at all where
+    /// the frames go elsewhere than to a daemon.
+    void stay(std::chrono::milliseconds patience) const {
+        struct stat status {};
+        pollfd end = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
+        if (::fstat(fd_.get(), &status) == 0 && S_ISSOCK(status.st_mode))
+            (void)::poll(&end, 1, static_cast<int>(patience.count()));
+    }
     void confined(const Confinement& confinement) { write(frames_.confined(confinement.by)); }
     void done(const Answer& answer) {
         write(frames_.done(answer.outcome, answer.note, answer.reasons));
@@ -197,6 +211,8 @@ Result<Held> hold() {
     sink.phase(
         "end");  // what a driver's threads do from here on is not blamed on the last question
     sink.done(answer);
+    if (job.target.stage == kQueryStage && answer.outcome == Outcome::Answered)
+        sink.stay(kStays);
     // No destructor and no exit handler: drivers crash and hang in theirs.
     ::_exit(EXIT_SUCCESS);
 }

@@ -78,6 +78,9 @@ struct Engine::Impl {
     [[nodiscard]] bool is_probing() const {
         return queries.running() || !trials.empty() || is_to_ask;
     }
+    [[nodiscard]] bool awaits_answers() const {
+        return queries.asking() || !trials.empty() || is_to_ask;
+    }
     void start();
     void watch_hardware();
     void load_cache();
@@ -89,6 +92,8 @@ struct Engine::Impl {
     void woke_up();
     void query(const ProbeRequest& request, ProbeWaiter waiter);
     void try_out(const ProbeRequest& request, ProbeWaiter waiter);
+    void all_answered();
+    void keep_round();
     void end_round();
     void takes_long(const ProbeTarget& target, const std::string& phase);
     void probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed);
@@ -108,8 +113,8 @@ struct Engine::Impl {
     bool is_to_ask =
         false;  ///< the machine is another one, and its drivers are asked once it is calm
     EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
-    Publisher publisher{context, decisions, [this] { return is_probing(); }};
-    Queries queries{context, publisher, [this] { end_round(); }};
+    Publisher publisher{context, decisions, [this] { return awaits_answers(); }};
+    Queries queries{context, publisher, [this] { all_answered(); }, [this] { end_round(); }};
     TrialRunner trials{context, queries, publisher};
     LiveMemoryReader live_memory{
         machine.files(), clock, [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
@@ -222,12 +227,24 @@ void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
         {.done = [this, request, waiter = std::move(waiter)] { trials.begin(request, waiter); }});
 }
 
-void Engine::Impl::end_round() {
+/// Where the program ends now, what was learnt is kept now.
+void Engine::Impl::all_answered() {
+    if (options.ends_with_answers)
+        keep_round();
+    else
+        publisher.publish();
+}
+
+void Engine::Impl::keep_round() {
     publisher.round_ended();
     ledger.settle(trials.running());
     publisher.publish();
     if (!is_to_ask)  // else what is known is another machine's
         publisher.save_cache(trials.worth_caching());
+}
+
+void Engine::Impl::end_round() {
+    keep_round();
     for (const auto& waiter : queries.end_round())
         if (waiter.done)
             waiter.done();
@@ -299,7 +316,7 @@ const std::string& Engine::report_json() const {
 }
 
 bool Engine::probing() const {
-    return impl_->is_probing();
+    return impl_->options.ends_with_answers ? impl_->awaits_answers() : impl_->is_probing();
 }
 
 bool Engine::is_replayed() const {

@@ -47,6 +47,9 @@ struct EngineOptions {
     /// Whether the first worker may be started before the machine is looked at; for a program that
     /// knows kWaitsForJob (probe/launcher.h).
     bool starts_ahead = false;
+    /// Whether nobody waits for the end of processes that have answered: for a program that ends
+    /// then, and takes them along.
+    bool ends_with_answers = false;
 };
 
 /// Keeps a report of the machine up to date and decides on the basis of it: hardware events lead to

@@ -124,6 +124,8 @@ Report stable_part(Report report) {
     for (auto& probe : report.probes) {
         probe.duration.reset();
         probe.output.reset();
+        if (probe.exit_code == 0)
+            probe.exit_code.reset();  // an answer that is there before its process has ended
     }
     for (auto& gpu : report.gpus) {
         for (auto& unit : gpu.partitions)

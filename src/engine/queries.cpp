@@ -30,8 +30,12 @@ bool is_running(QueryState state) {
 
 Queries::Queries(const EngineContext& context,
                  Publisher& publisher,
+                 std::function<void()> all_answered,
                  std::function<void()> round_ended)
-    : context_{context}, publisher_{publisher}, round_ended_{std::move(round_ended)} {}
+    : context_{context},
+      publisher_{publisher},
+      all_answered_{std::move(all_answered)},
+      round_ended_{std::move(round_ended)} {}
 
 QueryState Queries::state_of(const ProbeTarget& target) const {
     const auto found = states_.find(target);
@@ -193,7 +197,9 @@ void Queries::ask(const ProbeTarget& target) {
     context_.supervisor.start(
         target, [this, target](ProbeResult probe) { ended(target, std::move(probe)); },
         is_slow ? Patience::Double : Patience::Usual,
-        [this, target](ProbeResult probe) { answered(target, std::move(probe)); });
+        [this, target](ProbeResult probe, bool is_whole) {
+            answered(target, std::move(probe), is_whole);
+        });
 }
 
 void Queries::machine_changed() {
@@ -252,17 +258,22 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
 }
 
 /// What is not known yet is believed before the worker has ended; else how it ends may count.
-void Queries::answered(const ProbeTarget& target, ProbeResult probe) {
+void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_whole) {
     auto& machine = context_.machine;
     if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
+        if (is_whole && probe.outcome == Outcome::Answered && state_of(target) == QueryState::Asked)
+            settled_.insert(target);
         machine.results.keep(std::move(probe));
         early_.insert(target);
         publisher_.publish_soon();
     }
     heard(target);
+    if (running() && !asking())
+        all_answered_();
 }
 
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
+    settled_.erase(target);
     if (early_.erase(target) > 0)
         context_.machine.results.forget(target);
     if (ask_again_after(target, probe))

@@ -39,8 +39,12 @@ class Queries {
 public:
     using Chosen = std::function<bool(const ProbeTarget&)>;
 
-    /// `round_ended` is called each time that the last running query has ended.
-    Queries(const EngineContext& context, Publisher& publisher, std::function<void()> round_ended);
+    /// `all_answered` is called each time that no answer is awaited any more although processes
+    /// have to end, `round_ended` each time that the last of them has.
+    Queries(const EngineContext& context,
+            Publisher& publisher,
+            std::function<void()> all_answered,
+            std::function<void()> round_ended);
 
     /// How much earlier than the others those are asked who name the GPUs, where nothing is known
     /// of them: until they have answered, but no longer. In the kernel one driver waits for
@@ -71,6 +75,8 @@ public:
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
 
     [[nodiscard]] bool running() const { return begun_ != ended_; }
+    /// Whether an answer is awaited that is not there yet; a process that only has to end is none.
+    [[nodiscard]] bool asking() const { return begun_ - ended_ != settled_.size(); }
     [[nodiscard]] std::set<ProbeTarget> running_targets() const;
     /// Joins the current round, or the next one.
     void wait(ProbeWaiter waiter) { waiters_.push_back(std::move(waiter)); }
@@ -88,7 +94,7 @@ private:
     void end_head_start();
     void ask(const ProbeTarget& target);
     void heard(const ProbeTarget& target);
-    void answered(const ProbeTarget& target, ProbeResult probe);
+    void answered(const ProbeTarget& target, ProbeResult probe, bool is_whole);
     void ask_next_suspect();
     [[nodiscard]] bool may_be_asked_again(const ProbeTarget& target);
     [[nodiscard]] bool ask_once_more(const ProbeTarget& target);
@@ -98,6 +104,7 @@ private:
 
     EngineContext context_;
     Publisher& publisher_;
+    std::function<void()> all_answered_;
     std::function<void()> round_ended_;
     std::map<ProbeTarget, QueryState> states_ = {};  ///< those that are not Idle
     StabilityCheck stability_ = {};
@@ -107,8 +114,9 @@ private:
     std::set<ProbeTarget> naming_ = {};
     std::vector<ProbeTarget> held_ = {};
     EventHandle head_start_ = {};
-    std::set<ProbeTarget> early_ = {};  ///< whose result is there, and whose worker has not ended
-    std::size_t begun_ = 0;             ///< in this round
+    std::set<ProbeTarget> early_ = {};    ///< whose result is there, and whose worker has not ended
+    std::set<ProbeTarget> settled_ = {};  ///< those of them whose result will stand
+    std::size_t begun_ = 0;               ///< in this round
     std::size_t ended_ = 0;
     std::vector<ProbeWaiter> waiters_ = {};
 };

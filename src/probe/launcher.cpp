@@ -263,7 +263,7 @@ struct SpawnLauncher::Prepared {
 Result<std::unique_ptr<SpawnLauncher::Prepared>> SpawnLauncher::prepared() {
     (void)TRY(prepare_home());
     auto folder = TRY(RunFolder::make(home_, "run"));
-    auto frames = TRY(worker_pipe());
+    auto frames = TRY(frames_pipe());
     auto output = TRY(worker_pipe());
     auto job = TRY(JobLine::create());
     const auto environment =
@@ -310,7 +310,7 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
     if (auto worker = take_prepared(target))
         return worker;
-    auto frames = worker_pipe();
+    auto frames = frames_pipe();
     auto output = worker_pipe();
     if (!frames || !output)
         return Error{ErrorCode::ProbeFailed, (frames ? output : frames).error().text};

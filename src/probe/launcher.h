@@ -31,8 +31,8 @@ struct WorkerExit {
 class Worker {
 public:
     virtual ~Worker() = default;
-    /// Readable end of the worker's frames; non-blocking; end-of-file when no one can write any
-    /// more.
+    /// Readable end of the worker's frames, a socket (frames_pipe()); non-blocking; end-of-file
+    /// when no one can write any more.
     [[nodiscard]] virtual int frames() const = 0;
     /// Readable end of the worker's stdout and stderr; non-blocking; -1 when there is none.
     [[nodiscard]] virtual int output() const = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -124,11 +125,18 @@ void ProbeRun::on_frames() {
     if (!is_open)
         frames_source_.reset();
     if (transcript_.is_known() && !transcript_.is_complete() && !std::exchange(is_known_, true))
-        answered_(transcript_.so_far(target_));
-    if (!transcript_.is_complete() || grace_)
+        answered_(transcript_.so_far(target_), false);
+    if (!transcript_.is_complete() || std::exchange(is_answered_, true))
+        return;
+    deadline_ = loop_.after(2 * patience_.limit, [this] { on_deadline(); });  // to be let go
+    answered_(transcript_.conclude(target_, Ending{}), true);
+}
+
+void ProbeRun::let_go() {
+    if (grace_)
         return;
     grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
-    answered_(transcript_.conclude(target_, Ending{}));
+    (void)::shutdown(worker_->frames(), SHUT_WR);
 }
 
 bool ProbeRun::read_frames(int pieces) {

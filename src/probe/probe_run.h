@@ -38,7 +38,7 @@ public:
     /// Called where every device has been told, and again where the answer is complete, before the
     /// process has ended: with the result as it will be, but for what is added and for how the
     /// process ends. It must not destroy this.
-    using Answered = std::function<void(ProbeResult)>;
+    using Answered = std::function<void(ProbeResult, bool is_whole)>;
 
     ProbeRun(EventLoop& loop,
              ProbeTarget target,
@@ -49,6 +49,8 @@ public:
 
     /// Starts the worker. A failure to do so is a result too.
     void begin(Launcher& launcher);
+    /// Lets a worker end that has answered and stays until then (frames_pipe()).
+    void let_go();
     /// Ends in a Failed result without having started, with the reason `code` {problem}.
     void refuse(ReasonCode code, std::string_view problem);
     /// Stops watching and gives up the worker, null when there is none. `ended` is not called.
@@ -87,8 +89,9 @@ private:
     EventHandle deadline_ = {};
     EventHandle warning_ = {};
     EventHandle refusal_ = {};
-    bool is_known_ = false;   ///< `answered` has been told so
-    EventHandle grace_ = {};  ///< for a process that stays on after its answer
+    bool is_known_ = false;     ///< `answered` has been told so
+    bool is_answered_ = false;  ///< the same
+    EventHandle grace_ = {};    ///< for a process that stays on after its answer
 };
 
 }  // namespace gpuprobe::inline probe

@@ -66,7 +66,7 @@ public:
                                                  const ProbeTarget& target,
                                                  UniqueFd connection) {
         std::unique_ptr<SocketWorker> worker{new SocketWorker{launcher, target}};
-        worker->frames_ = TRY(worker_pipe());
+        worker->frames_ = TRY(frames_pipe());
         worker->output_ = TRY(worker_pipe());
         worker->ended_.reset(::epoll_create1(EPOLL_CLOEXEC));
         if (!worker->ended_)

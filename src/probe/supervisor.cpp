@@ -31,13 +31,14 @@ struct Waiting {
     ProbeTarget target = {};
     Supervisor::Done done = {};
     Patience patience = Patience::Usual;
-    Supervisor::Done answered = {};
+    Supervisor::Answered answered = {};
 };
 
 struct Running {
     std::unique_ptr<ProbeRun> run = {};
     Supervisor::Done done = {};
-    Supervisor::Done answered = {};
+    Supervisor::Answered answered = {};
+    std::optional<Duration> answered_after = {};  ///< since its start
 };
 
 /// A killed worker until it ends.
@@ -99,7 +100,9 @@ struct Supervisor::Impl {
     void begin(Waiting next);
     void start_waiting();
     void buried(std::list<Unburied>::iterator place);
-    void note_times(const ProbeRun& run, ProbeResult& result) const;
+    [[nodiscard]] bool has_place() const;
+    void let_go_answered();
+    void note_times(const Running& one, ProbeResult& result) const;
     void ended(std::list<Running>::iterator place,
                ProbeResult result,
                std::unique_ptr<Worker> worker);
@@ -107,20 +110,23 @@ struct Supervisor::Impl {
 };
 
 /// All are killed first and then waited for together: with one after the other, each that is stuck
-/// in the kernel would cost the whole time.
+/// in the kernel would cost the whole time. A driver that has answered takes long to go, and is
+/// nothing to wait for.
 Supervisor::Impl::~Impl() {
     std::vector<std::unique_ptr<Worker>> workers;
-    for (auto& one : running)
-        workers.push_back(one.run->abandon());
-    for (auto& one : unburied)
-        workers.push_back(std::move(one.worker));
-    std::erase(workers, nullptr);
     std::vector<Worker*> ends;
-    for (const auto& worker : workers) {
+    const auto end = [&](std::unique_ptr<Worker> worker, bool is_awaited) {
+        if (!worker)
+            return;
         worker->kill();
-        if (worker->ended() >= 0)
+        if (is_awaited && worker->ended() >= 0)
             ends.push_back(worker.get());
-    }
+        workers.push_back(std::move(worker));
+    };
+    for (auto& one : running)
+        end(one.run->abandon(), !one.answered_after);
+    for (auto& one : unburied)
+        end(std::move(one.worker), true);
     await_all(ends, kFarewell);
 }
 
@@ -147,10 +153,13 @@ void Supervisor::Impl::begin(Waiting next) {
             if (slow)
                 slow(place->run->target(), phase);
         },
-        [this, place](ProbeResult result) {
-            note_times(*place->run, result);
+        [this, place](ProbeResult result, bool is_whole) {
+            note_times(*place, result);
+            if (is_whole)
+                place->answered_after = result.duration;
             if (place->answered)
-                place->answered(std::move(result));
+                place->answered(std::move(result), is_whole);
+            let_go_answered();
         },
         [this, place](ProbeResult result, std::unique_ptr<Worker> worker) {
             ended(place, std::move(result), std::move(worker));
@@ -171,7 +180,7 @@ void Supervisor::Impl::start_waiting() {
         const auto* remains = remains_of(next.target);
         return !remains || remains->is_stuck;
     };
-    while (!turn && running.size() < std::max<std::size_t>(limits.concurrent, 1)) {
+    while (!turn && has_place()) {
         const auto next = std::ranges::find_if(waiting, may_start);
         if (next == waiting.end())
             return;
@@ -187,8 +196,22 @@ void Supervisor::Impl::start_waiting() {
     }
 }
 
-void Supervisor::Impl::note_times(const ProbeRun& run, ProbeResult& result) const {
-    result.duration = loop.now() - run.started();
+bool Supervisor::Impl::has_place() const {
+    return running.size() < std::max<std::size_t>(limits.concurrent, 1);
+}
+
+void Supervisor::Impl::let_go_answered() {
+    const auto is_asked = [](const Running& one) { return !one.answered_after; };
+    if (waiting.empty() ? std::ranges::any_of(running, is_asked) : has_place())
+        return;
+    for (auto& one : running)
+        if (one.answered_after)
+            one.run->let_go();
+}
+
+/// What it does after its answer is no time of the driver's.
+void Supervisor::Impl::note_times(const Running& one, ProbeResult& result) const {
+    result.duration = one.answered_after.value_or(loop.now() - one.run->started());
     result.at = clock.wall();
     if (result.outcome == Outcome::Answered && !result.note && *result.duration >= limits.warn)
         result.note = "answered after " + text_of_limit(whole_seconds(*result.duration));
@@ -197,12 +220,13 @@ void Supervisor::Impl::note_times(const ProbeRun& run, ProbeResult& result) cons
 void Supervisor::Impl::ended(std::list<Running>::iterator place,
                              ProbeResult result,
                              std::unique_ptr<Worker> worker) {
-    note_times(*place->run, result);
+    note_times(*place, result);
     std::list<Running> over;
     over.splice(over.end(), running, place);
     if (worker)
         bury(over.front().run->target(), std::move(worker));
     start_waiting();
+    let_go_answered();
     const auto done = std::move(over.front().done);
     over.clear();
     done(std::move(result));  // may destroy this
@@ -240,13 +264,14 @@ void Supervisor::on_slow(std::function<void(const ProbeTarget&, const std::strin
     impl_->slow = std::move(slow);
 }
 
-void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, Done answered) {
+void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, Answered answered) {
     impl_->waiting.push_back(Waiting{.target = target,
                                      .done = std::move(done),
                                      .patience = patience,
                                      .answered = std::move(answered)});
     if (!impl_->turn)
         impl_->start_waiting();
+    impl_->let_go_answered();
 }
 
 void Supervisor::cancel_all() {

@@ -107,8 +107,8 @@ void Transcript::add(Frame frame) {
 
 /// Once all have been told, a device is told again with what is to be added to it.
 void Transcript::add_device(DeviceFacts facts) {
-    const auto same = is_known_ ? std::ranges::find(devices_, facts.index, &DeviceFacts::index)
-                                : devices_.end();
+    const auto same =
+        is_known_ ? std::ranges::find(devices_, facts.index, &DeviceFacts::index) : devices_.end();
     const auto* more = facts.extra.as_object();
     if (same == devices_.end())
         devices_.push_back(std::move(facts));

@@ -259,6 +259,9 @@ inline int run_with_family(std::string_view script) {
     answer();
     if (script == "stay")
         hang();
+    pollfd let_go = {.fd = 3, .events = POLLIN, .revents = 0};
+    if (script == "until-let-go")
+        return ::poll(&let_go, 1, 10'000) == 1 ? 0 : 9;
     return 0;
 }
 
@@ -269,7 +272,7 @@ inline int run(int argc, char** argv) {
         describe_self(argc, argv);
     else if (script == "print-and-fail")
         print_and_fail();
-    else if (script == "stay" || script.ends_with("-holds-pipes") ||
+    else if (script == "stay" || script == "until-let-go" || script.ends_with("-holds-pipes") ||
              script.starts_with("daemon-and-"))
         return run_with_family(script);
     else if (script == "crash" || script == "abort" || script == "stop" || script == "hang" ||

@@ -205,11 +205,29 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
             EXPECT_EQ(told.size(), 1U);
             told.push_back(std::move(result));
         },
-        Patience::Usual, [&](ProbeResult result) { told.push_back(std::move(result)); });
+        Patience::Usual, [&](ProbeResult result, bool) { told.push_back(std::move(result)); });
     ASSERT_TRUE(loop->run_until([&] { return told.size() == 2; }));
     EXPECT_EQ(told[0].outcome, Outcome::Answered);
     EXPECT_EQ(told[0].devices.size(), told[1].devices.size());
-    EXPECT_LT(*told[0].duration, *told[1].duration);
+    EXPECT_EQ(told[0].duration, told[1].duration);  // the rest is no time of the driver
+}
+
+TEST(Supervisor, LetsThemStayThatHaveAnsweredWhileOthersAreAsked) {
+    Stage stage{kShort};
+    const auto alone = stage.run("until-let-go");
+    EXPECT_EQ(alone.exit_code, 0);
+    EXPECT_LT(*alone.duration, seconds{5});
+    const auto both = stage.run(std::vector<std::string>{"until-let-go", "hang"});
+    ASSERT_EQ(both.size(), 2U);
+    EXPECT_EQ(both[0].api, "hang");
+    EXPECT_EQ(both[0].outcome, Outcome::TimedOut);
+    EXPECT_EQ(both[1].outcome, Outcome::Answered);
+}
+
+TEST(Supervisor, LetsThemGoThatHaveAnsweredWhereOthersWaitForAPlace) {
+    const auto results = Stage{kLong, 1}.run({"until-let-go", "until-let-go", "good"});
+    for (const auto& result : results)
+        EXPECT_EQ(result.exit_code, 0) << result.api;
 }
 
 TEST(Supervisor, LetsOneBadWorkerCostItsOwnAnswerOnly) {
