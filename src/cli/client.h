@@ -34,6 +34,8 @@ public:
     [[nodiscard]] virtual Result<Value> document() = 0;
     /// The same as far as this program knows it.
     [[nodiscard]] virtual Result<Report> report() = 0;
+    /// The same with the GPUs alone, where that is less to read: for their names.
+    [[nodiscard]] virtual Result<Report> gpus() { return report(); }
     /// A decision whose `backend` is null is an answer too; one with a backend has its candidates
     /// for sure only with `explain` in the request. Errors: UnknownConsumer, InvalidRequest,
     /// Unavailable.

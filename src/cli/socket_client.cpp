@@ -83,6 +83,11 @@ Result<Report> SocketClient::report() {
     return record_from<Report>(TRY(document()));
 }
 
+Result<Report> SocketClient::gpus() {
+    auto list = TRY(record_from<GpuList>(TRY(ask("ListGpus", Value{Value::Object{}}))));
+    return Report{.generation = list.generation, .gpus = std::move(list.gpus)};
+}
+
 /// A refusal for want of a match says as much as a decision does.
 Result<Decision> SocketClient::select(const std::string& consumer, const Value& request) {
     auto parameters = with("consumer", consumer);

@@ -16,6 +16,7 @@ public:
 
     [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
+    [[nodiscard]] Result<Report> gpus() override;
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request) override;
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,

@@ -25,11 +25,12 @@ Result<ExitCode> run_select(Context& context) {
         print(scrubbed(*decision.backend) + "\n");
         return ExitCode::Answered;
     }
-    // For the GPUs' names and what helps here: without it their ids do, and what usually helps.
-    const auto report = context.client.report();
-    print(decision_text(decision, report ? &*report : nullptr, context.screen));
     const bool explains = context.arguments.select.explains();
-    if (!explains && decision.warnings.empty())
+    const bool is_short = !explains && decision.warnings.empty();
+    // For the GPUs' names and what helps here: without it their ids do, and what usually helps.
+    const auto report = is_short ? context.client.gpus() : context.client.report();
+    print(decision_text(decision, report ? &*report : nullptr, context.screen));
+    if (is_short)
         return ExitCode::Answered;
     const auto findings = report ? std::optional{own_findings(*report)} : std::nullopt;
     const auto* known = findings ? &*findings : nullptr;
