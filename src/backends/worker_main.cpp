@@ -40,8 +40,6 @@ namespace {
 constexpr int kFramesFd = 3;
 constexpr int kHighFd = 100;  // out of the way of drivers that guess at numbers
 constexpr int kExitUsage = 2;
-/// How long the driver stays loaded for others that are asked beside it.
-constexpr std::chrono::milliseconds kStays{2000};
 
 constexpr std::string_view kHelp =
     "Usage: gpuprobe-worker API [--stage query|verify|measure|processes] [--driver MANIFEST]\n"

@@ -35,7 +35,7 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
         engine.state_folder = user_state_folder();
     engine.trusts_cache_for = kTrustsCacheFor;
     engine.starts_ahead = !options.worker;
-    engine.ends_with_answers = !options.follows_hardware;
+    engine.ends_with_answers = !options.follows_hardware && !options.lives_on;
     engine.limits.warn = kSaysAfter;
     if (options.patience)
         engine.limits.query = *options.patience;

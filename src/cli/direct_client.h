@@ -20,6 +20,7 @@ struct DirectOptions {
     /// How long to wait for a driver; nullopt: as long as the daemon does, who has time.
     std::optional<Duration> patience = {};
     bool follows_hardware = false;  ///< watch() is going to be called
+    bool lives_on = false;          ///< whoever asked does something else before it ends
     bool looks = true;  ///< at the machine; else the report is an empty one, and nothing is probed
     /// Called with true when probes start to be waited for, with false when that is over.
     std::function<void(bool)> waiting = {};

@@ -59,6 +59,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .has_cache = arguments.has_cache,
          .patience = patience_of(arguments),
          .follows_hardware = arguments.verb == "monitor",
+         .lives_on = arguments.verb == "run" || arguments.verb == "watch",
          .looks = looks,
          .waiting = [&line](bool waits) { waits ? line.show("asking the drivers") : line.clear(); },
          .slow = say_slow});

@@ -237,7 +237,9 @@ void Engine::Impl::all_answered() {
 
 void Engine::Impl::keep_round() {
     publisher.round_ended();
-    ledger.settle(trials.running());
+    auto alive = queries.running_targets();
+    alive.insert(trials.running().begin(), trials.running().end());
+    ledger.settle(alive);
     publisher.publish();
     if (!is_to_ask)  // else what is known is another machine's
         publisher.save_cache(trials.worth_caching());

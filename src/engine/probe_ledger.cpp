@@ -140,6 +140,11 @@ bool ProbeLedger::should_retry(const ProbeTarget& target, const ProbeResult& pro
     return false;
 }
 
+void ProbeLedger::answered(const ProbeTarget& target) {
+    if (const auto found = running_.find(target); found != running_.end())
+        quarantine_.pardon(found->second);
+}
+
 void ProbeLedger::settle(const std::set<ProbeTarget>& still_running) {
     std::erase_if(running_, [&](const auto& entry) {
         if (still_running.contains(entry.first))

@@ -205,6 +205,7 @@ void Queries::ask(const ProbeTarget& target) {
 void Queries::machine_changed() {
     for (const auto& target : running_targets())
         note(target, QueryEvent::MachineChange);
+    settled_.clear();
     stability_.machine_changed();
 }
 
@@ -257,12 +258,17 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
     return true;
 }
 
+void Queries::settle(const ProbeTarget& target) {
+    settled_.insert(target);
+    context_.ledger.answered(target);
+}
+
 /// What is not known yet is believed before the worker has ended; else how it ends may count.
 void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_whole) {
     auto& machine = context_.machine;
     if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
         if (is_whole && probe.outcome == Outcome::Answered && state_of(target) == QueryState::Asked)
-            settled_.insert(target);
+            settle(target);
         machine.results.keep(std::move(probe));
         early_.insert(target);
         publisher_.publish_soon();
@@ -300,12 +306,13 @@ void Queries::leave_round(const ProbeTarget& target) {
     for (const auto& waiter : waiters_)
         if (waiter.progress)
             waiter.progress(share);
-    if (running()) {
-        ask_next_suspect();
+    if (!running())
+        return round_ended_();
+    ask_next_suspect();
+    if (asking())
         publisher_.publish_soon();
-    } else {
-        round_ended_();
-    }
+    else
+        all_answered_();
 }
 
 std::vector<ProbeWaiter> Queries::end_round() {

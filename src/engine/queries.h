@@ -95,6 +95,7 @@ private:
     void ask(const ProbeTarget& target);
     void heard(const ProbeTarget& target);
     void answered(const ProbeTarget& target, ProbeResult probe, bool is_whole);
+    void settle(const ProbeTarget& target);
     void ask_next_suspect();
     [[nodiscard]] bool may_be_asked_again(const ProbeTarget& target);
     [[nodiscard]] bool ask_once_more(const ProbeTarget& target);

@@ -167,8 +167,10 @@ bool tell_job(const UniqueFd& line, const ProbeTarget& target) {
     std::string job;
     for (const auto& argument : job_arguments(target))
         job += argument + '\0';
+    // Shut, not closed: the worker's keeper may hold the same end.
     return ::send(line.get(), job.data(), job.size(), MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(job.size());
+               static_cast<ssize_t>(job.size()) &&
+           ::shutdown(line.get(), SHUT_WR) == 0;
 }
 
 Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> worker) {
@@ -290,8 +292,12 @@ void SpawnLauncher::prepare() {
 }
 
 void SpawnLauncher::forget_prepared() {
-    if (prepared_)
-        (void)std::move(*std::exchange(prepared_, nullptr)).worker();
+    if (!prepared_)
+        return;
+    if (auto worker = std::move(*std::exchange(prepared_, nullptr)).worker()) {
+        forgotten_ = *std::move(worker);
+        forgotten_->kill();
+    }
 }
 
 /// Null: none waits that is as one for this target would be.
@@ -308,6 +314,8 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
 
 /// The worker's ends close on return: end-of-file then means that no worker holds them.
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
+    if (forgotten_ && forgotten_->reap())
+        forgotten_.reset();
     if (auto worker = take_prepared(target))
         return worker;
     auto frames = frames_pipe();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,6 +50,9 @@ public:
 /// The worker's only argument where it is to take the others from stdin, a NUL after each; it holds
 /// itself as it does before any driver (docs/sandbox.md), and reads then.
 constexpr std::string_view kWaitsForJob = "--wait";
+
+/// How long a worker stays that has answered, with its driver loaded, until it is let go.
+constexpr std::chrono::milliseconds kStays{2000};
 
 /// Starts workers: by fork and exec, or through systemd's socket.
 class Launcher {
@@ -109,6 +113,7 @@ private:
     std::optional<RunFolder> temporary_ = {};  ///< home_, where it is ours to remove
     bool has_namespaces_ = true;               ///< as far as is known
     std::unique_ptr<Prepared> prepared_;
+    std::unique_ptr<Worker> forgotten_ = {};  ///< killed, until it has ended
 };
 
 }  // namespace gpuprobe::inline probe

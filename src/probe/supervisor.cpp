@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 
 #include "probe/probe_run.h"
+#include "report/trials.h"
 
 namespace gpuprobe::inline probe {
 namespace {
@@ -39,6 +40,7 @@ struct Running {
     Supervisor::Done done = {};
     Supervisor::Answered answered = {};
     std::optional<Duration> answered_after = {};  ///< since its start
+    bool stays = false;                           ///< once it has answered
 };
 
 /// A killed worker until it ends.
@@ -102,6 +104,7 @@ struct Supervisor::Impl {
     void buried(std::list<Unburied>::iterator place);
     [[nodiscard]] bool has_place() const;
     void let_go_answered();
+    void go_on();
     void note_times(const Running& one, ProbeResult& result) const;
     void ended(std::list<Running>::iterator place,
                ProbeResult result,
@@ -157,6 +160,7 @@ void Supervisor::Impl::begin(Waiting next) {
             note_times(*place, result);
             if (is_whole)
                 place->answered_after = result.duration;
+            place->stays = place->answered && result.outcome == Outcome::Answered;
             if (place->answered)
                 place->answered(std::move(result), is_whole);
             let_go_answered();
@@ -191,8 +195,7 @@ void Supervisor::Impl::start_waiting() {
         // A time counts from when the loop began its turn, which was before this start: hence in
         // the next.
         if (loop.now() - started >= kBetweenStarts)
-            turn = loop.defer(
-                [this] { turn = loop.after(kBetweenStarts, [this] { start_waiting(); }); });
+            turn = loop.defer([this] { turn = loop.after(kBetweenStarts, [this] { go_on(); }); });
     }
 }
 
@@ -200,13 +203,20 @@ bool Supervisor::Impl::has_place() const {
     return running.size() < std::max<std::size_t>(limits.concurrent, 1);
 }
 
+/// Who is told of no answer waits for the process, and a trial takes its time.
 void Supervisor::Impl::let_go_answered() {
-    const auto is_asked = [](const Running& one) { return !one.answered_after; };
-    if (waiting.empty() ? std::ranges::any_of(running, is_asked) : has_place())
-        return;
+    const auto is_asked = [](const Running& one) {
+        return !one.answered_after && one.run->target().stage == kQueryStage;
+    };
+    const bool may_stay = waiting.empty() ? std::ranges::any_of(running, is_asked) : has_place();
     for (auto& one : running)
-        if (one.answered_after)
+        if (one.answered_after && !(may_stay && one.stays))
             one.run->let_go();
+}
+
+void Supervisor::Impl::go_on() {
+    start_waiting();
+    let_go_answered();
 }
 
 /// What it does after its answer is no time of the driver's.
@@ -225,8 +235,7 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
     over.splice(over.end(), running, place);
     if (worker)
         bury(over.front().run->target(), std::move(worker));
-    start_waiting();
-    let_go_answered();
+    go_on();
     const auto done = std::move(over.front().done);
     over.clear();
     done(std::move(result));  // may destroy this
@@ -245,7 +254,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
                               });
     place->patience = loop.after(limits.stuck, [this, place] {
         place->is_stuck = true;
-        start_waiting();  // which fails those that wait for it
+        go_on();  // which fails those that wait for it
     });
     if (!place->ended)
         unburied.erase(place);
@@ -253,7 +262,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
 
 void Supervisor::Impl::buried(std::list<Unburied>::iterator place) {
     unburied.erase(place);
-    start_waiting();
+    go_on();
 }
 
 Supervisor::Supervisor(EventLoop& loop, Launcher& launcher, const Clock& clock, ProbeLimits limits)
@@ -269,9 +278,10 @@ void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, 
                                      .done = std::move(done),
                                      .patience = patience,
                                      .answered = std::move(answered)});
-    if (!impl_->turn)
-        impl_->start_waiting();
-    impl_->let_go_answered();
+    if (impl_->turn)
+        impl_->let_go_answered();
+    else
+        impl_->go_on();
 }
 
 void Supervisor::cancel_all() {

@@ -206,8 +206,8 @@ inline int run_quiet(std::string_view script) {
     if (script == "garbage")
         write_frames("this is not a frame at all");
     if (script == "answer-then-more") {
-        answer();
-        write_frames("x");
+        auto writer = speak();
+        write_frames(writer.done(Outcome::Answered, std::nullopt, {}) + "x");
     }
     if (script == "torn")
         write_frames(speak().device(DeviceFacts{.name = "third"}).substr(0, 20));

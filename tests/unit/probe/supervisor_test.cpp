@@ -213,7 +213,7 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
 }
 
 TEST(Supervisor, LetsThemStayThatHaveAnsweredWhileOthersAreAsked) {
-    Stage stage{kShort};
+    Stage stage{seconds{3}};
     const auto alone = stage.run("until-let-go");
     EXPECT_EQ(alone.exit_code, 0);
     EXPECT_LT(*alone.duration, seconds{5});
