@@ -84,7 +84,8 @@ Result<Report> SocketClient::report() {
 }
 
 Result<Report> SocketClient::gpus() {
-    auto list = TRY(record_from<GpuList>(TRY(ask("ListGpus", Value{Value::Object{}}))));
+    const auto document = TRY(ask("ListGpus", Value{Value::Object{}}));
+    auto list = TRY(record_from<GpuList>(document));
     return Report{.generation = list.generation, .gpus = std::move(list.gpus)};
 }
 

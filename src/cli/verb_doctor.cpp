@@ -17,6 +17,7 @@
 #include "cli/verbs.h"
 #include "engine/capture.h"
 #include "explain/doctor.h"
+#include "explain/gpu_words.h"
 #include "explain/phrase.h"
 #include "explain/screen.h"
 #include "probe/run_folder.h"
