@@ -26,18 +26,31 @@ std::optional<std::uint64_t> number_in(const FileSystem& files, const std::strin
     return parse_number<std::uint64_t>(digits, base);
 }
 
+/// Of a kind of memory, by amdgpu's files of that name.
+std::optional<Bytes> free_in(const FileSystem& files, const std::string& name) {
+    const auto total = number_in(files, name + "_total", 10);
+    const auto used = number_in(files, name + "_used", 10);
+    return total && used && *used <= *total ? std::optional{Bytes{*total - *used}} : std::nullopt;
+}
+
+/// A context takes half a gibibyte; more was taken by somebody else meanwhile.
+constexpr Bytes kMostOfAContext = gib(2);
+
 }  // namespace
 
 ContextMeter::ContextMeter(Free free) : free_{std::move(free)} {
     if (free_)
         before_ = free_();
+    if (before_ && free_() != before_)
+        before_.reset();  // somebody else takes or frees
 }
 
 std::optional<Bytes> ContextMeter::taken() const {
     const auto now = before_ ? free_() : std::nullopt;
     if (!now || *now >= *before_)
         return std::nullopt;
-    return Bytes{before_->count - now->count};
+    const Bytes taken{before_->count - now->count};
+    return taken <= kMostOfAContext ? std::optional{taken} : std::nullopt;
 }
 
 ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target) {
@@ -57,10 +70,10 @@ ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target
     if (number_in(files, folder + "/vendor", 16).value_or(kNvidia) == kNvidia)
         return ContextMeter{[address = *address] { return nvml_free_memory(address); }};
     return ContextMeter{[&files, folder]() -> std::optional<Bytes> {
-        const auto total = number_in(files, folder + "/mem_info_vram_total", 10);
-        const auto used = number_in(files, folder + "/mem_info_vram_used", 10);
-        return total && used && *used <= *total ? std::optional{Bytes{*total - *used}}
-                                                : std::nullopt;
+        const auto own = free_in(files, folder + "/mem_info_vram");
+        // Of the host's memory, from which an APU takes most of a context.
+        const auto shared = free_in(files, folder + "/mem_info_gtt");
+        return own ? std::optional{Bytes{own->count + shared.value_or(Bytes{}).count}} : own;
     }};
 }
 

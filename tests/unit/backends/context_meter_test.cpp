@@ -22,6 +22,15 @@ TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
     EXPECT_EQ(meter.taken(), std::nullopt) << "nobody tells any more";
 }
 
+TEST(ContextMeter, CannotTellWhereOthersTakeOrFree) {
+    auto free = gib(10);
+    const ContextMeter unsteady{[&free] { return std::optional{free = Bytes{free.count - 1}}; }};
+    EXPECT_EQ(unsteady.taken(), std::nullopt);
+    const ContextMeter meter{[&free] { return std::optional{free}; }};
+    free = gib(7);  // more than any context
+    EXPECT_EQ(meter.taken(), std::nullopt);
+}
+
 TEST(ContextMeter, CannotTellWhereNobodyDid) {
     std::optional<Bytes> free;
     const ContextMeter meter{[&free] { return free; }};
@@ -51,6 +60,19 @@ TEST_F(ContextMeterOfAGpu, ReadsAmdgpusFiles) {
     EXPECT_EQ(one.taken(), mib(160));
     tell("0x1002\n", "17163091968\n", "99999999999\n");
     EXPECT_EQ(one.taken(), std::nullopt) << "more than there is";
+}
+
+TEST_F(ContextMeterOfAGpu, CountsWhatAnApuTakesOfTheHost) {
+    const auto gtt = [this](const char* used) {
+        root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_total", "33554432000\n");
+        root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_used", used);
+    };
+    tell("0x1002\n", "536870912\n", "20971520\n");
+    gtt("1048576\n");
+    const auto one = meter("pci:0000:03:00.0");
+    tell("0x1002\n", "536870912\n", "22020096\n");
+    gtt("525336576\n");
+    EXPECT_EQ(one.taken(), mib(501));
 }
 
 TEST_F(ContextMeterOfAGpu, CannotTellOfOthers) {
