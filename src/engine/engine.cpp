@@ -92,7 +92,6 @@ struct Engine::Impl {
     void woke_up();
     void query(const ProbeRequest& request, ProbeWaiter waiter);
     void try_out(const ProbeRequest& request, ProbeWaiter waiter);
-    void all_answered();
     void keep_round();
     void end_round();
     void takes_long(const ProbeTarget& target, const std::string& phase);
@@ -114,7 +113,7 @@ struct Engine::Impl {
         false;  ///< the machine is another one, and its drivers are asked once it is calm
     EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
     Publisher publisher{context, decisions, [this] { return awaits_answers(); }};
-    Queries queries{context, publisher, [this] { all_answered(); }, [this] { end_round(); }};
+    Queries queries{context, publisher, [this] { keep_round(); }, [this] { end_round(); }};
     TrialRunner trials{context, queries, publisher};
     LiveMemoryReader live_memory{
         machine.files(), clock, [this](const ProbeTarget& target, LiveMemoryReader::Probed probed) {
@@ -227,14 +226,7 @@ void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
         {.done = [this, request, waiter = std::move(waiter)] { trials.begin(request, waiter); }});
 }
 
-/// Where the program ends now, what was learnt is kept now.
-void Engine::Impl::all_answered() {
-    if (options.ends_with_answers)
-        keep_round();
-    else
-        publisher.publish();
-}
-
+/// With the last answer, and again with the end of the last process.
 void Engine::Impl::keep_round() {
     publisher.round_ended();
     auto alive = queries.running_targets();

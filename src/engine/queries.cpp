@@ -93,6 +93,8 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
             note(target, QueryEvent::Defer);
         } else if (!is_running(state_of(target))) {
             due.push_back(target);
+        } else if (settled_.erase(target) > 0) {
+            note(target, QueryEvent::MachineChange);  // its answer is older than this question
         }
     }
     begun_ += due.size();
@@ -280,10 +282,11 @@ void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_who
 
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     settled_.erase(target);
-    if (early_.erase(target) > 0)
-        context_.machine.results.forget(target);
+    const bool was_early = early_.erase(target) > 0;
     if (ask_again_after(target, probe))
         return;
+    if (was_early)
+        context_.machine.results.forget(target);
     auto& machine = context_.machine;
     if (machine.offers(target)) {  // the driver may have been uninstalled meanwhile
         auto verdict = stability_.check(std::move(probe), machine.results.find(target));

@@ -128,8 +128,6 @@ void ProbeRun::on_frames() {
         answered_(transcript_.so_far(target_), false);
     if (!transcript_.is_complete() || std::exchange(is_answered_, true))
         return;
-    if (ended_source_)
-        frames_source_.reset();  // what a driver writes from here on is no answer
     deadline_ = loop_.after(kStays + kGrace, [this] { on_deadline(); });
     answered_(transcript_.conclude(target_, Ending{}), true);
 }
@@ -143,10 +141,8 @@ void ProbeRun::let_go() {
 
 bool ProbeRun::read_frames(int pieces) {
     for (; pieces > 0; --pieces) {
-        const auto reading = read_chunk(worker_->frames(), [this](std::string_view bytes) {
-            if (!is_answered_)
-                transcript_.add(bytes);
-        });
+        const auto reading = read_chunk(worker_->frames(),
+                                        [this](std::string_view bytes) { transcript_.add(bytes); });
         if (reading != Reading::Bytes || transcript_.is_malformed())
             return reading != Reading::Closed;
     }

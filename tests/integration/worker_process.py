@@ -7,27 +7,33 @@ import subprocess
 import tempfile
 
 BIN = os.path.abspath(os.environ.get("GPUPROBE_BIN", "build/dev/src"))
-KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done", 5: "confined"}
+KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done", 5: "confined", 6: "known"}
 
 
 class Frames:
     def __init__(self, data, status):
         self.status = status
         self.phases, self.runtime, self.devices, self.done = [], {}, [], None
+        self.is_known = False
         while len(data) >= 8:
             length, kind = struct.unpack_from("<II", data)
             payload, data = data[8 : 8 + length], data[8 + length :]
             self._add(KINDS[kind], payload)
 
     def _add(self, kind, payload):
-        # The last frame ends with the CRC-32 of what came before it.
-        facts = json.loads(payload[:-4] if kind == "done" else payload)
+        # These end with the CRC-32 of what came before them.
+        facts = json.loads(payload[:-4] if kind in ("done", "known") else payload)
         if kind == "phase":
             self.phases.append(facts["name"])
         elif kind == "runtime":
             self.runtime.update(facts)
+        elif kind == "device" and self.is_known:
+            told = next(device for device in self.devices if device["index"] == facts["index"])
+            told.update({key: value for key, value in facts.items() if value is not None or key not in told})
         elif kind == "device":
             self.devices.append(facts)
+        elif kind == "known":
+            self.is_known = True
         elif kind == "confined":
             self.confinement = facts["by"]
         else:

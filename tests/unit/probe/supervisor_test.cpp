@@ -213,7 +213,7 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
 }
 
 TEST(Supervisor, LetsThemStayThatHaveAnsweredWhileOthersAreAsked) {
-    Stage stage{seconds{3}};
+    Stage stage{seconds{2}};
     const auto alone = stage.run("until-let-go");
     EXPECT_EQ(alone.exit_code, 0);
     EXPECT_LT(*alone.duration, seconds{5});
